@@ -2,7 +2,7 @@ import type { Json } from '../domain/index.ts'
 import type { MessageFormat } from '../plugin-api/index.ts'
 import { readMember } from './read-members.ts'
 
-/** Responses over a WebSocket: a message is the body of a request, and its answer is the events of a stream. */
+/** Responses over a WebSocket. A message is a request body; the response is sent as the events of its stream. */
 export const openaiMessages: MessageFormat = {
   readRequest(message) {
     const { type, stream_id: lane, generate, background: _background, ...body } = message
@@ -44,7 +44,7 @@ export const openaiMessages: MessageFormat = {
   onLane: (event, lane) => ({ ...event, stream_id: lane }),
 }
 
-/** A text is the message of a user. */
+/** Input items. A text becomes a user message. */
 function itemsOf(input: Json | undefined): readonly Json[] {
   if (Array.isArray(input)) return input as readonly Json[]
   return typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : []

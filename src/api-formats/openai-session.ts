@@ -4,7 +4,7 @@ import { readMember } from './read-members.ts'
 
 const heard = 'conversation.item.input_audio_transcription'
 
-/** Sessions of speech and text. Names of messages as since 2025; those of the beta begin and end turns by the same. */
+/** Realtime sessions. Messages have their names of 2025; the beta starts and ends turns with the same names. */
 export const openaiSession: SessionFormat = {
   upstreamWords: [
     '"response.created"',
@@ -51,7 +51,7 @@ function settingsOf(session: Json | undefined): SessionSign {
   }
 }
 
-/** Undefined where the session says nothing of transcriptions. */
+/** Transcription model; null if transcription is off; undefined if the session does not mention it. */
 function transcriptionModel(session: Json | undefined): string | null | undefined {
   const input = readMember(readMember(session, 'audio'), 'input')
   const own = readMember(input, 'transcription') ?? readMember(session, 'input_audio_transcription')

@@ -345,26 +345,24 @@ function addBudgets(program: Command): void {
     .action(async options => (await import('./commands/budgets.ts')).listBudgets(options))
 }
 
-/** What upstreams keep for clients. */
+/** Stored objects at upstreams. */
 function addObjects(program: Command): void {
-  const objects = program
-    .command('objects')
-    .description('responses, files and conversations that upstreams keep for clients')
+  const objects = program.command('objects').description('stored responses, files and conversations of clients')
   objects
     .command('list')
-    .description('what is recorded of them, newest first')
-    .option('--key <id>', 'of one key')
-    .option('--kind <kind>', 'of one kind, such as response, file or conversation')
-    .option('--limit <count>', 'how many', parseCount, 20)
+    .description('list recorded objects, newest first')
+    .option('--key <id>', 'only objects of this key')
+    .option('--kind <kind>', 'only this kind, such as response, file or conversation')
+    .option('--limit <count>', 'maximum number of objects', parseCount, 20)
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/objects.ts')).listObjects(options))
   objects
     .command('end')
-    .argument('<id>', 'its id at the vendor')
-    .description('take one from its key: no request reaches it any more; the vendor keeps it until it expires there')
-    .option('--key <id>', 'the key that has it, where several have one of that id')
-    .option('--reason <text>', 'why; it is in the audit log')
+    .argument('<id>', 'ID of the object at the vendor')
+    .description('block further requests for an object; the vendor keeps it until it expires there')
+    .option('--key <id>', 'key of the object, if several keys have one with this ID')
+    .option('--reason <text>', 'reason, recorded in the audit log')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/objects.ts')).endObject(id, options))
 }

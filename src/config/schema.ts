@@ -510,10 +510,10 @@ const group = {
       type: 'object',
       additionalProperties: false,
       description:
-        'What each of its keys may have kept at upstreams: files and conversations, not responses. Absent for no bound.',
+        'Maximum stored objects per key, such as files and conversations; responses do not count. Absent: no limit.',
       properties: {
-        max: { type: 'integer', minimum: 0, description: 'How many of them.' },
-        bytes: { type: 'string', format: 'bytes', description: 'Bytes of all together.' },
+        max: { type: 'integer', minimum: 0, description: 'Maximum number of objects.' },
+        bytes: { type: 'string', format: 'bytes', description: 'Maximum total size.' },
       },
     },
     jobs: {
@@ -904,19 +904,19 @@ const affinity = {
   type: 'object',
   additionalProperties: false,
   description:
-    'Hints by which requests of one conversation go to the same upstream and vendor key while it is healthy: the first that a request has. Absent: each request is drawn for by itself.',
+    'Hints that identify a conversation. Requests of one conversation go to the same upstream and vendor key while both are healthy. The first hint in a request counts. Absent: requests are distributed by weight.',
   properties: {
     fields: {
       ...names,
       default: [],
-      description: 'Fields of the body, with dots between members: prompt_cache_key, metadata.user_id.',
+      description: 'Fields of the request body; dots separate nested members: prompt_cache_key, metadata.user_id.',
     },
     headers: {
       type: 'array',
       uniqueItems: true,
       items: { type: 'string', format: 'header-name' },
       default: [],
-      description: 'Headers of the request, read after the fields: session-id.',
+      description: 'Request headers, used if no field is present: session-id.',
     },
   },
 } as const satisfies Schema
@@ -972,7 +972,7 @@ const family = {
     shared_objects: {
       ...names,
       description:
-        'Ids of stored objects that every key may name, such as vector stores that you made at the vendor: vs_123; a final * matches any ending. Other objects are reached by the key alone that made them here.',
+        'IDs of stored objects that every key may use, such as vector stores that you made at the vendor: vs_123; a final * matches any ending. Only the key that made an object through the gateway can use any other object.',
     },
     affinity,
     forward_headers: {
@@ -981,7 +981,7 @@ const family = {
       items: { type: 'string', format: 'forward-header' },
       default: [],
       description:
-        'Headers of clients that go upstream in addition to those of the API format, by name; a final * matches any ending: [session-id, "x-codex-*"]. Keys, cookies, framing and proxies\' headers never do.',
+        'Request headers to forward in addition to those of the API format; a final * matches any ending: [session-id, "x-codex-*"]. Headers for keys, cookies, framing, proxies and accounts are not allowed.',
     },
     reply_headers: {
       type: 'array',
@@ -989,7 +989,7 @@ const family = {
       items: { type: 'string', format: 'reply-header' },
       default: [],
       description:
-        "Headers of upstreams' answers that clients get in addition to those of the API format, written in the same way. Cookies, limits, request ids and names of the vendor's account never are.",
+        'Response headers to return in addition to those of the API format; a final * matches any ending. Headers for cookies, limits, request IDs and vendor accounts are not allowed.',
     },
     calls: {
       ...calls,
@@ -1101,7 +1101,7 @@ const model = {
         },
       },
     },
-    affinity: { ...affinity, description: 'The same of this model, instead of what its family says; {} for none.' },
+    affinity: { ...affinity, description: "Replaces the family's affinity for this model; {} turns it off." },
     send_as: sendAs,
     ends: {
       type: 'string',
@@ -1160,34 +1160,35 @@ const route = {
       type: 'object',
       additionalProperties: false,
       description:
-        'The route is a WebSocket, whose turns are charged one by one. GET requests that open none are answered 426.',
+        'Serves WebSockets on this route; each turn is charged separately. GET requests without a WebSocket handshake get 426.',
       properties: {
         each: {
           type: 'string',
           format: 'route',
           description:
-            'Each message is a request of its own, which takes this route: POST /v1/responses. Absent: frames pass between caller and upstream.',
+            'Route for the messages, each of which is a separate request: POST /v1/responses. Absent: frames are forwarded between client and upstream.',
         },
         per_key: {
           type: 'integer',
           minimum: 1,
           default: 256,
-          description: 'Sessions that one key may have open in one process.',
+          description: 'Maximum open sessions per key and process.',
         },
         idle: {
           type: 'string',
           format: 'duration',
           default: '15m',
-          description: 'A session without a message for so long ends.',
+          description: 'Time without a message after which a session ends.',
         },
-        total: { type: 'string', format: 'duration', default: '60m', description: 'A session ends after so long.' },
+        total: { type: 'string', format: 'duration', default: '60m', description: 'Maximum duration of a session.' },
         ping: {
           type: 'string',
           format: 'duration',
           default: '30s',
-          description: 'After so long a silence both sides get a ping; one that is silent for two more is gone.',
+          description:
+            'Silence after which both sides get a ping. A side that stays silent for two more intervals counts as gone.',
         },
-        message_max: { type: 'string', format: 'bytes', default: '16MiB', description: 'The longest message.' },
+        message_max: { type: 'string', format: 'bytes', default: '16MiB', description: 'Maximum message size.' },
       },
     },
     reuse: {

@@ -1,6 +1,6 @@
 import type { Key } from './shapes/key.ts'
 
-/** Secrets for browsers: kept as keys of sessions, whose name says for which key they are. Their use is that key's. */
+/** Client secrets for browsers. Each is stored as a session key whose name contains the id of the key that pays. */
 const mark = 'client secret of '
 const [shown, kept] = ['ek_', 'sk-']
 
@@ -8,17 +8,17 @@ export function nameOfClientSecret(keyId: string): string {
   return mark + keyId
 }
 
-/** The id of the key that a client secret is for; undefined of every other key. */
+/** Id of the key that made a client secret; undefined for any other key. */
 export function keyOfClientSecret({ kind, name }: Pick<Key, 'kind' | 'name'>): string | undefined {
   return kind === 'session' && name.startsWith(mark) ? name.slice(mark.length) : undefined
 }
 
-/** As clients get it: no other place takes it. */
+/** Secret in the form clients receive, with the prefix `ek_`. */
 export function showClientSecret(secret: string): string {
   return shown + secret.slice(kept.length)
 }
 
-/** The secret that is kept; undefined for what does not look like a client secret. */
+/** Secret in the form that is stored, with the prefix `sk-`; undefined without the prefix `ek_`. */
 export function readClientSecret(text: string): string | undefined {
   return text.startsWith(shown) ? kept + text.slice(shown.length) : undefined
 }

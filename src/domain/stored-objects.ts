@@ -1,6 +1,6 @@
 import type { Awaitable } from '../util/awaitable.ts'
 
-/** What an upstream keeps for a client after the answer: a response, an item of one, a conversation, a file, a container. */
+/** Kinds of objects that upstreams store for clients. */
 export type ObjectKind =
   | 'response'
   | 'item'
@@ -12,30 +12,30 @@ export type ObjectKind =
   | 'container'
   | 'vector store'
 
-/** An object as a request names it: `place` is the field at the top of the body, or the path. */
+/** Reference to an object in a request. `place` is the top-level field of the body, or the path parameter. */
 export type ObjectReference = { readonly kind: ObjectKind; readonly id: string; readonly place: string }
 
-/** What is recorded of an object that was made through the gateway, before its id leaves. */
+/** Record of an object made through the gateway. It is written before the client receives the id. */
 export type StoredObject = {
   readonly id: string
   readonly kind: ObjectKind
-  /** The key that made it, and the only one that reaches it. A rotation keeps the key's id. */
+  /** Key that made the object; no other key can use it. Rotation keeps the key's id. */
   readonly keyId: string
   readonly upstream: string
-  /** The name of the vendor key that made it; null where the upstream has no list of keys. */
+  /** Name of the vendor key that made the object; null for an upstream with a single key. */
   readonly vendorKey: string | null
   readonly model: string
-  /** The object that it is part of. */
+  /** Id of the object that contains this one. */
   readonly parent: string | null
-  /** The request that made it, and its charge. */
+  /** Request that made the object; its charge has the same id. */
   readonly requestId: string
   readonly bytes: number
-  /** As lists show it: the JSON that the upstream gave of it. Null where its kind is not listed. */
+  /** The upstream's JSON of the object, for lists. Null for kinds without a list. */
   readonly shown: string | null
   readonly createdAt: number
-  /** The upstream has none of it after that; null where nothing is known. */
+  /** When the upstream deletes the object; null if unknown. */
   readonly expiresAt: number | null
-  /** It was deleted through the gateway. */
+  /** When it was deleted or ended through the gateway. */
   readonly deletedAt: number | null
 }
 
@@ -43,12 +43,12 @@ export type ObjectPage = {
   readonly keyId: string
   readonly kind: ObjectKind
   readonly limit: number
-  /** The id of the last one of the page before. */
+  /** Id of the last object of the previous page. */
   readonly after?: string
   readonly order: 'asc' | 'desc'
 }
 
-/** What administrators look for; absent members match all. */
+/** Administrator's filter; absent members match all. */
 export type ObjectFilter = {
   readonly id?: string
   readonly keyId?: string
@@ -56,55 +56,55 @@ export type ObjectFilter = {
   readonly limit: number
 }
 
-/** Stored objects. What is written is durable when the promise resolves. */
+/** Store of object records. Writes are durable when their promise resolves. */
 export type ObjectStore = {
   put(objects: readonly StoredObject[]): Promise<void>
-  /** Those of a key that are there, in any order; expired and deleted ones are not. */
+  /** Objects of a key in any order, without expired and deleted ones. */
   find(keyId: string, wanted: readonly Pick<ObjectReference, 'kind' | 'id'>[]): Awaitable<readonly StoredObject[]>
-  /** Ends an object and its parts; false where it is not there. */
+  /** Ends an object and its parts; false if it does not exist. */
   end(keyId: string, kind: ObjectKind, id: string): Promise<boolean>
   page(page: ObjectPage): Awaitable<readonly StoredObject[]>
-  /** How many a key has that are not parts of others or answers, and their bytes. */
+  /** Number of a key's objects and their bytes, without responses and items. */
   sizeOf(keyId: string): Awaitable<{ readonly count: number; readonly bytes: number }>
   list(filter: ObjectFilter): Awaitable<readonly StoredObject[]>
 }
 
-/** What an operation has to do with stored objects. */
+/** How an operation uses stored objects. */
 export type ObjectTraits = {
-  /** Its answers make an object of this kind. */
+  /** Its responses create objects of this kind. */
   readonly creates?: {
     readonly kind: ObjectKind
-    /** In events, the member that is the object; at the top of a whole answer. */
+    /** Member of stream events that holds the object. A non-streaming response is the object itself. */
     readonly inside?: string
-    /** A list whose elements have members that name further objects, and the member of events that is such an element. */
+    /** List whose elements have ids of further objects, and the member of events that is such an element. */
     readonly parts?: {
       readonly at: string
       readonly inside: string
       readonly members: { readonly [name: string]: ObjectKind }
     }
     /**
-     * The object is a member of the answer, of this name; in events, within one of these members. Only what tools that the
-     * upstream runs have made is such an object.
+     * Member of the response that holds the object; in events, it is inside one of the `inside` members. Only tools that the
+     * upstream runs create such objects.
      */
     readonly member?: { readonly name: string; readonly inside: readonly string[] }
-    /** The field that says by `false` that nothing is kept. */
+    /** Request field; with `false` the upstream stores no object. */
     readonly unlessFalse?: string
-    /** It is kept at upstreams for so long. */
+    /** Days until the upstream deletes it. */
     readonly days?: number
-    /** Lists show it. */
+    /** The kind has a list. */
     readonly listed?: true
   }
-  /** The path names one by `{id}`, and the request goes to where it is. `ends`: with its success the object is gone. */
+  /** Kind of the object `{id}` in the path; the request goes to its upstream. `ends`: success deletes the object. */
   readonly of?: { readonly kind: ObjectKind; readonly ends?: true }
-  /** It is answered from the record. */
+  /** The gateway answers with a list from its records. */
   readonly lists?: ObjectKind
-  /** Its body goes upstream as it comes, and nothing of it is kept here. */
+  /** The body is streamed to the upstream without buffering. */
   readonly unread?: true
-  /** Its requests name no model: any whose family offers it may carry them. */
+  /** Requests name no model: any model whose family offers the operation may serve them. */
   readonly namesNoModel?: true
 }
 
-/** By member, at any depth of a body: the kind of object that its text, or each text of its list, names. */
+/** Member names at any depth of a body, and the kind of object that their text, or each text of their list, refers to. */
 const referenceNames: ReadonlyMap<string, ObjectKind> = new Map([
   ['previousresponseid', 'response'],
   ['conversation', 'conversation'],
@@ -119,29 +119,29 @@ const referenceNames: ReadonlyMap<string, ObjectKind> = new Map([
   ['vectorstoreids', 'vector store'],
   ['cachedcontent', 'cached content'],
 ])
-/** What is an object within a member of these names says by `id` which. */
+/** Members whose value may be an object with an `id` instead of a text. */
 const objectNames: ReadonlySet<string> = new Set(['conversation', 'container'])
 
-/** Members that name an object at the top of a body alone: within one they mean something else. */
+/** Members that refer to an object only at the top of a body; deeper, they mean something else. */
 const topNames: ReadonlySet<string> = new Set(['previousresponseid', 'conversation', 'cachedcontent'])
 
 export function isTopReference(plain: string): boolean {
   return topNames.has(plain)
 }
 
-/** The end of a link to a file that an upstream keeps: `https://…/v1beta/files/abc`, `files/abc`. Other links are no objects. */
+/** End of a link to a stored file: `https://…/v1beta/files/abc`, `files/abc`. Other links are not references. */
 const fileLink = /(?:^|\/)(files\/[^/?#]+)$/
 
-/** The id of the object that a text names; undefined where it names none. */
+/** Object id in a text; undefined if it contains none. */
 export function objectIdOf(kind: ObjectKind, text: string): string | undefined {
   if (kind !== 'file' || !text.includes('/')) return text === '' ? undefined : text
   return fileLink.exec(text)?.[1]
 }
 
-/** An element of a request that refers to one of an earlier answer. */
+/** Request element that refers to an item of an earlier response. */
 export const itemReference = { type: 'item_reference', member: 'id', kind: 'item' } as const
 
-/** How a member's name ends, where it may name an object. */
+/** Endings of member names that may refer to an object. */
 export const referenceEndings: readonly string[] = [...referenceNames.keys()]
 
 export function referenceOf(plain: string): ObjectKind | undefined {

@@ -1,22 +1,22 @@
 import { type Affinity, type Body, readField } from '../domain/index.ts'
 import type { Head, RequestContext, Target } from '../plugin-api/index.ts'
 
-/** Of a longer value, so many characters make the difference. */
+/** Characters of a hint that count. */
 const charactersMax = 1_024
 
 /**
- * What the requests of one conversation have in common, for the choice of upstream and key: the first hint that the model
- * reads and the request has. Undefined where each request is drawn for by itself.
+ * Seed for choosing the upstream and vendor key, the same for all requests of one conversation. It is built from the first hint of
+ * the model that the request has. Undefined for a request without a hint, which is distributed by weight.
  */
 export function affinityOf(
   { head, payer, route }: RequestContext,
   { model, family, body }: Target,
 ): string | undefined {
   const hints = model.affinity ?? family.affinity
-  // What a client makes without a model is all in one place: later requests name several of them.
+  // Keep a key's objects in one account: later requests may name several of them.
   if (route.object?.namesNoModel) return payer
   const hint = hints && findHint(hints, head, body)
-  // Two clients that send one value have no conversation in common.
+  // The same hint from two keys means two conversations.
   return hint === undefined ? undefined : `${payer} ${hint.slice(0, charactersMax)}`
 }
 

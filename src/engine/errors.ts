@@ -119,26 +119,26 @@ export const errors = {
   websocket_wanted: {
     status: 426,
     type: bad,
-    text: '{path} is a WebSocket. Open one: GET with `Upgrade: websocket`.',
+    text: '{path} requires a WebSocket. Send GET with `Upgrade: websocket`.',
     retry: false,
   },
   websocket_version: {
     status: 426,
     type: bad,
-    text: 'Only version 13 of WebSockets is supported. Send `Sec-WebSocket-Version: 13`.',
+    text: 'Only WebSocket version 13 is supported. Send `Sec-WebSocket-Version: 13`.',
     retry: false,
   },
   websocket_invalid: { status: 400, type: bad, text: 'The WebSocket cannot be opened: {why}.', retry: false },
   session_message: {
     status: 400,
     type: bad,
-    text: 'The session was closed: {why}. Send messages of RFC 6455 within the limit of the route.',
+    text: 'The session was closed: {why}. Send valid WebSocket messages within the size limit of the route.',
     retry: false,
   },
   session_request: {
     status: 400,
     type: bad,
-    text: 'The message is not valid: {why}. Send `response.create` with a request, as JSON.',
+    text: 'The message is invalid: {why}. Send a `response.create` request as a JSON text message.',
     retry: false,
   },
   previous_response_not_found: {
@@ -150,7 +150,7 @@ export const errors = {
   session_limit: {
     status: 429,
     type: 'rate_limit_error',
-    text: 'The API key has {max} open sessions, the maximum. Close one first.',
+    text: 'The API key already has the maximum of {max} open sessions. Close one first.',
   },
   session_idle: {
     status: 408,
@@ -160,7 +160,7 @@ export const errors = {
   session_expired: {
     status: 408,
     type: bad,
-    text: 'The session has reached its maximum of {ms} ms. Open a new one.',
+    text: 'The session reached its maximum duration of {ms} ms. Open a new one.',
   },
   session_upstream_gone: {
     status: 502,
@@ -170,10 +170,10 @@ export const errors = {
   session_unmetered: {
     status: 502,
     type: server,
-    text: 'The session was closed because a message of the upstream cannot be charged: {why}.',
-    operator: 'The log names the session. If this repeats, the upstream may have changed its messages.',
+    text: 'The session was closed because an upstream message cannot be charged: {why}.',
+    operator: 'The log has the ID of the session. If this repeats, the upstream may have changed its message format.',
   },
-  session_unused: { status: 409, type: server, text: 'The session ended before this turn began.' },
+  session_unused: { status: 409, type: server, text: 'The session ended before this turn started.' },
   vendor_tool_refused: {
     status: 400,
     type: bad,
@@ -204,55 +204,55 @@ export const errors = {
   object_not_found: {
     status: 404,
     type: bad,
-    text: "There is no {kind} '{id}' here. A stored object is reached only with the key that made it through this gateway.",
+    text: "The {kind} '{id}' does not exist for this key. Only the key that made a stored object through this gateway can use it.",
     retry: false,
-    operator:
-      'Objects that you made at the vendor are named in `shared_objects` of the family: then every key may use them.',
+    operator: 'To let every key use objects that you made at the vendor, name them in `shared_objects` of the family.',
   },
   objects_apart: {
     status: 400,
     type: bad,
-    text: "'{one}' and '{other}' belong to different vendor accounts, so no request can use both. Create one of them again in the conversation of the other.",
+    text: "'{one}' and '{other}' belong to different vendor accounts, so no request can use both. Create one of them again in the same conversation as the other.",
   },
   objects_too_many: { status: 400, type: bad, text: 'The request names more than {max} stored objects.' },
   object_elsewhere: {
     status: 400,
     type: bad,
     param: 'model',
-    text: "The model '{model}' does not run where the stored objects of the request are. Use the model that made them.",
-    operator: 'Add the upstream that keeps them to the `upstreams` of the model.',
+    text: "The model '{model}' does not run on the upstream that has the stored objects of the request. Use the model that made them.",
+    operator: 'Add the upstream that has them to `upstreams` of the model.',
   },
   operation_unoffered: {
     status: 404,
     type: bad,
-    text: 'No model that your key may use is offered with {method} {path}.',
-    operator: 'Name the operation of the route in `forward` of the family that offers it.',
+    text: 'No model that your key may use supports {method} {path}.',
+    operator: 'Name the operation of the route in `forward` of a family.',
   },
   object_unplanned: {
     status: 503,
     type: server,
-    text: "The upstream of '{id}' is no longer configured, or does not accept this request.",
+    text: "The upstream of '{id}' is no longer configured, or does not support this request.",
     retry: false,
-    operator: 'Is the upstream still in `upstreams`, a model on it, and the operation in `forward` of its family?',
+    operator:
+      'Check that `upstreams` still has the upstream, that a model runs on it, and that `forward` of the family names the operation.',
   },
   objects_full: {
     status: 429,
     type: 'insufficient_quota',
-    text: 'Your key keeps {count} stored objects of {bytes} bytes; its group allows {max}. Delete some first.',
+    text: 'Your key has {count} stored objects with a total of {bytes} bytes; its group allows {max}. Delete some first.',
     retry: false,
     operator: 'Raise `stored_objects` of the group.',
   },
   object_store_unavailable: {
     status: 503,
     type: server,
-    text: 'The owner of the stored objects in the request is unknown for now. Nothing was sent. Try again shortly.',
+    text: 'The owner of the stored objects in the request could not be checked. The request was not sent. Try again shortly.',
   },
   object_not_recorded: {
     status: 503,
     type: server,
-    text: 'The stored object could not be recorded as yours, so the response was not delivered.',
+    text: 'The stored object could not be recorded for your key, so the response was not delivered.',
     retry: false,
-    operator: 'The storage did not take it: see its error in the log.',
+    operator: 'Writing to the storage failed: see the error in the log.',
   },
   over_capacity: {
     status: 503,

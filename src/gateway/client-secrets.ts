@@ -24,8 +24,8 @@ type Parts = {
 }
 
 /**
- * Makes a secret for a browser: for sessions of one model, for a while, at the cost of the key that makes it. It is ours: with a
- * vendor's own, sessions would go past the gateway.
+ * Creates a short-lived secret for a browser, for sessions of one model. The key that creates it pays. The gateway issues it:
+ * a vendor's secret would let the browser bypass the gateway.
  */
 export async function createClientSecret(
   { storage, clock, random }: Parts,

@@ -3,7 +3,7 @@ import type { Operation } from './operation.ts'
 import { form } from './samples.ts'
 import { file, model, text } from './schemas.ts'
 
-/** The text of a recording, in English. */
+/** Translates speech into English text. */
 export const audioTranslate: Operation = {
   name: 'audio.translate',
   style: 'openai',

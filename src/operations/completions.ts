@@ -2,7 +2,7 @@ import type { Operation } from './operation.ts'
 import { curl, pythonOpenai, write } from './samples.ts'
 import { model, number, stream, tokensMax } from './schemas.ts'
 
-/** The text that follows another: the older form of a chat, which editors use to complete code. */
+/** Continues a text. Editors use this older endpoint to complete code. */
 export const completions: Operation = {
   name: 'completions',
   style: 'openai',

@@ -1,19 +1,19 @@
 import type { Operation } from './operation.ts'
 import { list, object } from './schemas.ts'
 
-/** Makes a conversation that responses can continue. */
+/** Creates a conversation that responses can continue. */
 export const conversationsCreate: Operation = {
   name: 'conversations.create',
   style: 'openai',
   path: '/v1/conversations',
   body: 'json',
   words: {
-    en: { label: 'New conversation', summary: 'Create a conversation that the upstream keeps' },
-    zh: { label: '新建对话', summary: '创建由上游保存的对话' },
+    en: { label: 'New conversation', summary: 'Create a stored conversation' },
+    zh: { label: '新建对话', summary: '创建存储的对话' },
   },
   fields: {
     items: { schema: list, en: 'Items of the conversation.', zh: '对话的条目。' },
-    metadata: { schema: object, en: 'Notes of yours on it.', zh: '自定义的备注。' },
+    metadata: { schema: object, en: 'Your metadata for the conversation.', zh: '自定义的元数据。' },
   },
   traits: { answersObject: true, free: true, object: { creates: { kind: 'conversation' }, namesNoModel: true } },
 }

@@ -8,8 +8,8 @@ export const conversationsDelete: Operation = {
   method: 'DELETE',
   body: 'none',
   words: {
-    en: { label: 'Delete a conversation', summary: 'Delete a conversation that the upstream keeps' },
-    zh: { label: '删除对话', summary: '删除上游保存的对话' },
+    en: { label: 'Delete a conversation', summary: 'Delete a stored conversation' },
+    zh: { label: '删除对话', summary: '删除已存储的对话' },
   },
   traits: { free: true, object: { of: { kind: 'conversation', ends: true } } },
 }

@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts'
 
-/** The items of a conversation. */
+/** Lists the items of a conversation. */
 export const conversationsItems: Operation = {
   name: 'conversations.items',
   style: 'openai',

@@ -1,18 +1,18 @@
 import type { Operation } from './operation.ts'
 import { object } from './schemas.ts'
 
-/** Changes the notes on a conversation. */
+/** Updates the metadata of a conversation. */
 export const conversationsUpdate: Operation = {
   name: 'conversations.update',
   style: 'openai',
   path: '/v1/conversations/{id}',
   body: 'json',
   words: {
-    en: { label: 'Change a conversation', summary: 'Change the notes on a conversation' },
-    zh: { label: '修改对话', summary: '修改对话的备注' },
+    en: { label: 'Update a conversation', summary: 'Update the metadata of a conversation' },
+    zh: { label: '更新对话', summary: '更新对话的元数据' },
   },
   fields: {
-    metadata: { schema: object, en: 'Notes of yours on it.', zh: '自定义的备注。' },
+    metadata: { schema: object, en: 'Your metadata for the conversation.', zh: '自定义的元数据。' },
   },
   traits: { free: true, object: { of: { kind: 'conversation' } } },
 }

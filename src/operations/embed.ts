@@ -2,14 +2,14 @@ import type { Operation } from './operation.ts'
 import { curl } from './samples.ts'
 import { list, model, text, whole } from './schemas.ts'
 
-/** Vectors of texts and images, with what they are for. */
+/** Vectors of texts and images for a stated purpose. */
 export const embed: Operation = {
   name: 'embed',
   style: 'cohere',
   path: '/v2/embed',
   body: 'json',
   words: {
-    en: { label: 'Embed', summary: 'Turn texts into vectors, for a purpose' },
+    en: { label: 'Embed', summary: 'Turn texts into vectors for a stated purpose' },
     zh: { label: '向量（按用途）', summary: '按用途生成文本向量' },
   },
   fields: {
@@ -24,8 +24,8 @@ export const embed: Operation = {
     inputs: { schema: list, en: 'Texts and images.', zh: '文本与图片。' },
     embedding_types: {
       schema: list,
-      en: 'How numbers are written: float, int8, …',
-      zh: '数值的写法：float、int8 等。',
+      en: 'Number formats: float, int8, …',
+      zh: '数值格式：float、int8 等。',
     },
     output_dimension: { schema: whole, en: 'Length of the vectors.', zh: '向量维度。' },
   },

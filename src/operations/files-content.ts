@@ -1,14 +1,14 @@
 import type { Operation } from './operation.ts'
 
-/** The content of a file. */
+/** Returns the content of a file. */
 export const filesContent: Operation = {
   name: 'files.content',
   style: 'openai',
   path: '/v1/files/{id}/content',
   body: 'none',
   words: {
-    en: { label: 'Content of a file', summary: 'Download a file' },
-    zh: { label: '文件内容', summary: '下载文件' },
+    en: { label: 'Content of a file', summary: 'Download the content of a file' },
+    zh: { label: '文件内容', summary: '下载文件内容' },
   },
   traits: { free: true, object: { of: { kind: 'file' } } },
 }

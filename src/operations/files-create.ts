@@ -2,22 +2,22 @@ import type { Operation } from './operation.ts'
 import { form } from './samples.ts'
 import { file, text } from './schemas.ts'
 
-/** A file for later requests. It goes upstream as it comes. */
+/** Uploads a file for later requests. The body is streamed to the upstream. */
 export const filesCreate: Operation = {
   name: 'files.create',
   style: 'openai',
   path: '/v1/files',
   body: 'form',
   words: {
-    en: { label: 'Upload a file', summary: 'Upload a file that the upstream keeps' },
-    zh: { label: '上传文件', summary: '上传由上游保存的文件' },
+    en: { label: 'Upload a file', summary: 'Upload a file for later requests' },
+    zh: { label: '上传文件', summary: '上传文件，供后续请求使用' },
   },
   fields: {
     file: { schema: file, required: true, en: 'The file.', zh: '文件。' },
     purpose: {
       schema: text,
       required: true,
-      en: 'What it is for: user_data, vision, …',
+      en: 'Purpose: user_data, vision, …',
       zh: '用途，例如 user_data、vision。',
     },
   },

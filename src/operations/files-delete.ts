@@ -8,8 +8,8 @@ export const filesDelete: Operation = {
   method: 'DELETE',
   body: 'none',
   words: {
-    en: { label: 'Delete a file', summary: 'Delete a file that the upstream keeps' },
-    zh: { label: '删除文件', summary: '删除上游保存的文件' },
+    en: { label: 'Delete a file', summary: 'Delete a stored file' },
+    zh: { label: '删除文件', summary: '删除已存储的文件' },
   },
   traits: { free: true, object: { of: { kind: 'file', ends: true } } },
 }

@@ -1,15 +1,15 @@
 import type { Operation } from './operation.ts'
 import { write } from './samples.ts'
 
-/** Speech and text in both directions on one WebSocket; each answer on it is charged by itself. */
+/** Speech and text in both directions on one WebSocket. Each response has its own charge. */
 export const realtime: Operation = {
   name: 'realtime',
   style: 'openai',
   path: '/v1/realtime',
   body: 'none',
   words: {
-    en: { label: 'Realtime', summary: 'Speak and listen on one WebSocket' },
-    zh: { label: '实时', summary: '通过 WebSocket 实时对话' },
+    en: { label: 'Realtime', summary: 'Open a WebSocket for speech and text' },
+    zh: { label: '实时', summary: '打开 WebSocket，进行语音和文本对话' },
   },
   samples: ({ baseUrl, model }) => [
     {

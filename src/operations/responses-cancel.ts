@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts'
 
-/** Ends a response that is made in the background. */
+/** Cancels a background response. */
 export const responsesCancel: Operation = {
   name: 'responses.cancel',
   style: 'openai',
@@ -8,8 +8,8 @@ export const responsesCancel: Operation = {
   method: 'POST',
   body: 'none',
   words: {
-    en: { label: 'Cancel a response', summary: 'End a response that is made in the background' },
-    zh: { label: '取消响应', summary: '结束在后台生成的响应' },
+    en: { label: 'Cancel a response', summary: 'Cancel a background response' },
+    zh: { label: '取消响应', summary: '取消后台响应' },
   },
   traits: { free: true, object: { of: { kind: 'response' } } },
 }

@@ -1,14 +1,14 @@
 import type { Operation } from './operation.ts'
 import { model, text } from './schemas.ts'
 
-/** Shortens what a conversation sends with its next request. */
+/** Shortens a conversation for the next request. */
 export const responsesCompact: Operation = {
   name: 'responses.compact',
   style: 'openai',
   path: '/v1/responses/compact',
   body: 'json',
   words: {
-    en: { label: 'Compact a conversation', summary: 'Shorten a conversation for the next request' },
+    en: { label: 'Compact a conversation', summary: 'Compact a conversation for the next request' },
     zh: { label: '压缩对话', summary: '为下一次请求压缩对话' },
   },
   fields: {

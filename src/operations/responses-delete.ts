@@ -8,8 +8,8 @@ export const responsesDelete: Operation = {
   method: 'DELETE',
   body: 'none',
   words: {
-    en: { label: 'Delete a response', summary: 'Delete a response that the upstream keeps' },
-    zh: { label: '删除响应', summary: '删除上游保存的响应' },
+    en: { label: 'Delete a response', summary: 'Delete a stored response' },
+    zh: { label: '删除响应', summary: '删除已存储的响应' },
   },
   traits: { free: true, object: { of: { kind: 'response', ends: true } } },
 }

@@ -1,15 +1,15 @@
 import type { Operation } from './operation.ts'
 import { model, text } from './schemas.ts'
 
-/** Counts the tokens of a request, and makes no answer. */
+/** Counts the tokens of a request without generating a response. */
 export const responsesTokens: Operation = {
   name: 'responses.tokens',
   style: 'openai',
   path: '/v1/responses/input_tokens',
   body: 'json',
   words: {
-    en: { label: 'Count input tokens', summary: 'Count the tokens of a request in the responses style' },
-    zh: { label: '计算输入词元', summary: '计算 responses 格式请求的词元数' },
+    en: { label: 'Count input tokens', summary: 'Count the input tokens of a request in the responses format' },
+    zh: { label: '计算输入词元', summary: '计算 responses 格式请求的输入词元数' },
   },
   fields: {
     model,

@@ -1,61 +1,61 @@
 import type { Failure } from '../domain/errors.ts'
 import type { Json } from '../domain/json.ts'
 
-/** What a message of an upstream means for the turns of a session: a turn is one answer, which is charged by itself. */
+/** Meaning of an upstream message for the turns of a session. A turn is one response with its own charge. */
 export type SessionSign =
-  /** A turn has begun, whether the caller wanted it or a voice was heard. */
+  /** A turn started, through a client message or voice detection. */
   | { readonly kind: 'began'; readonly id: string }
-  /** It is over. `failed`: nothing but what it reports was used. */
+  /** A turn ended. `failed`: it used only what it reports. */
   | { readonly kind: 'ended'; readonly id: string; readonly failed: boolean }
-  /** Work of the model that the session has next to its own is over: a transcription of what was heard. */
+  /** The session's second model finished, for example a transcription of the input. */
   | { readonly kind: 'beside'; readonly failed: boolean }
-  /** What is in force from now on: the model next to the session's own (null: none), and the longest answer. */
+  /** New settings: the session's second model (null: none; undefined: unchanged) and the response's token limit. */
   | { readonly kind: 'settings'; readonly beside: string | null | undefined; readonly outputMax: number | undefined }
-  /** The upstream did not do what the caller wanted last. */
+  /** The upstream refused the client's last message. */
   | { readonly kind: 'refused' }
 
-/** How the messages of a session on a WebSocket read in an API format. */
+/** Messages of WebSocket sessions in an API format. */
 export type SessionFormat = {
-  /** One of these texts is in each message of an upstream that means something; others are not parsed. */
+  /** Each upstream message with a meaning contains one of these texts; others are not parsed. */
   readonly upstreamWords: readonly string[]
-  /** One of these texts is in each message of a caller that begins a turn. */
+  /** Each client message that starts a turn contains one of these texts. */
   readonly callerWords: readonly string[]
-  /** Subprotocols that hold keys, or facts of an account: none goes to an upstream. */
+  /** Subprotocols with keys or account names; they are not sent to the upstream. */
   readonly secretProtocol?: RegExp
-  /** @returns undefined for a message that only contains such a word */
+  /** @returns undefined for a message without a meaning for turns */
   read(message: Json): SessionSign | undefined
-  /** The message that reports an error of ours. */
+  /** Builds the message for a gateway error. */
   error(failure: Failure, requestId: string): string
-  /** The message that ends a turn under way; its usage follows. */
+  /** Builds the message that cancels a running turn. The upstream then reports its usage. */
   cancel?(turn: string): string
 }
 
 type JsonObject = { readonly [name: string]: Json }
 
-/** A message that is a request. */
+/** Request in a WebSocket message. */
 export type MessageRequest = {
   readonly kind: 'request'
   /** Requests of one lane are answered in order. */
   readonly lane: string | undefined
-  /** The answer that it goes on from; it may be known to this connection alone. */
+  /** Id of the previous response, which may exist only on this connection. */
   readonly before: string | undefined
-  /** The upstream keeps its answer. */
+  /** Whether the upstream stores the response. */
   readonly isStored: boolean
-  /** Nothing is to be answered yet. */
+  /** Whether the request only supplies input and expects no response yet. */
   readonly isWarmUp: boolean
   readonly body: JsonObject
-  /** The body with a conversation in place of the answer that it goes on from. */
+  /** The body with the conversation in place of the previous response's id. */
   completed(items: readonly Json[]): JsonObject
-  /** What it adds to the conversation. */
+  /** Items the request adds to the conversation. */
   readonly items: readonly Json[]
 }
 
-/** How messages of a WebSocket are requests in an API format. */
+/** WebSocket messages that are requests, in an API format. */
 export type MessageFormat = {
   readRequest(message: JsonObject): MessageRequest | { readonly kind: 'unknown'; readonly name: string }
-  /** The answer that an event completes, and what it adds to the conversation. */
+  /** Id of the response that an event completes, and the items it adds; undefined for other events. */
   readEnd(event: JsonObject): { readonly id: string; readonly items: readonly Json[] } | undefined
-  /** The events that answer a warm-up. */
+  /** Events that answer a warm-up request. */
   warmUp(id: string, body: JsonObject): readonly JsonObject[]
   error(failure: Failure): JsonObject
   onLane(event: JsonObject, lane: string): JsonObject

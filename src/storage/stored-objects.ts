@@ -2,13 +2,13 @@ import type { ObjectFilter, ObjectKind, ObjectPage, ObjectReference, StoredObjec
 import { ask, type QueryProgram, type Row } from './query.ts'
 import { text, textOrNull, whole, wholeOrNull } from './rows.ts'
 
-/** Deleted objects are remembered for so long. */
+/** How long rows of deleted and expired objects are kept. */
 const keptMs = 30 * 86_400_000
-/** Rows of one statement of a sweep. */
+/** Rows per statement of a sweep. */
 const together = 1_000
-/** The upstreams have it still. */
+/** Neither deleted nor expired. */
 const isThere = 'deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?)'
-/** Those that clients make by name, and not by asking for an answer. */
+/** Objects that count toward a key's limits. */
 const isCounted = `kind NOT IN ('response', 'item')`
 
 export type ObjectEnd = {
@@ -18,7 +18,7 @@ export type ObjectEnd = {
   readonly at: number
 }
 
-/** The last to name an object says where it is. */
+/** Inserts objects. A later record of the same object replaces the earlier one. */
 export function* putObjects(objects: readonly StoredObject[]): QueryProgram<null> {
   for (const one of objects)
     yield ask(
@@ -63,7 +63,7 @@ export function* findObjects(
   return found
 }
 
-/** @returns false where it is not there */
+/** @returns false if the object does not exist */
 export function* endObject({ keyId, kind, id, at }: ObjectEnd): QueryProgram<boolean> {
   const ended = yield ask(
     `UPDATE stored_object SET deleted_at = ?, shown = NULL WHERE key_id = ? AND kind = ? AND id = ? AND deleted_at IS NULL
@@ -126,7 +126,7 @@ export function* listObjects({ id, keyId, kind, limit }: ObjectFilter): QueryPro
   return rows.map(toObject)
 }
 
-/** Forgets what upstreams have no more, some at a time. */
+/** Deletes old rows of expired and deleted objects in small batches. */
 export function* sweepObjects(at: number): QueryProgram<void> {
   for (const column of ['expires_at', 'deleted_at'])
     yield ask(

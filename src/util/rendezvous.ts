@@ -3,8 +3,8 @@ import { hash } from 'node:crypto'
 const bits = 48
 
 /**
- * A number over 0 and below 1 that a seed always draws for a name: what draws by such numbers chooses the same of several names
- * for one seed, and another only while that one is left out (rendezvous hashing).
+ * Number between 0 and 1 for a seed and a name, always the same (rendezvous hashing). A choice by these numbers is stable: for
+ * one seed, it changes only while the chosen name is excluded.
  */
 export function drawFor(seed: string, name: string): number {
   const drawn = hash('sha256', `${seed}\n${name}`, 'buffer').readUIntBE(0, bits / 8)

@@ -1,34 +1,34 @@
 import type { DeclaredWord, ObjectKind, ObjectReference } from '../domain/index.ts'
 
-/** By which words references are known: `declarationRules` of the domain. */
+/** Member names that refer to objects: `declarationRules` of the domain. */
 export type ReferenceRules = {
   readonly objectEndings: readonly string[]
   wordOf(name: string): DeclaredWord
-  /** An element of a list at the top that refers to one of an earlier answer. */
+  /** Element of a top-level list that refers to an item of an earlier response. */
   readonly item: { readonly type: string; readonly member: string; readonly kind: ObjectKind }
-  /** The id in a text that names an object; undefined where it names something else, such as a page of the web. */
+  /** The object id in a text; undefined if the text is something else, such as the URL of a web page. */
   idOf(kind: ObjectKind, text: string): string | undefined
 }
 
-/** How deep the elements of a list at the top are. */
+/** Depth of the elements of a top-level list. */
 export const elementDepth = 3
 
-/** The stored objects that a JSON text names, at any depth, while a reader of declarations hears it. */
+/** Collects the stored objects a JSON text refers to, at any depth. The declaration reader calls it for each token. */
 export class ObjectReferences {
   readonly found: ObjectReference[] = []
   readonly #rules: ReferenceRules
   readonly #place: () => string
-  /** What the value of the member is that was named last. */
+  /** Object kind of the current member's value. */
   #due: ObjectKind | undefined
   #holds: ObjectKind | undefined
-  /** A list, or an object that says by `id` which it is, and how deep it is. */
+  /** Enclosing list of ids, or enclosing object with an `id`, and its depth. */
   #within: { readonly kind: ObjectKind; readonly depth: number; readonly isList: boolean } | undefined
   #member: 'type' | 'id' | undefined
-  /** All that it names: of two members of one name an upstream may take either. */
+  /** All ids of the element: an upstream may use either of two members with the same name. */
   #itemIds: string[] = []
   #isItem = false
 
-  /** @param place the field at the top that the reader is in */
+  /** @param place returns the current top-level field */
   constructor(rules: ReferenceRules, place: () => string) {
     this.#rules = rules
     this.#place = place
@@ -47,19 +47,19 @@ export class ObjectReferences {
     else if (name === this.#rules.item.member) this.#member = 'id'
   }
 
-  /** A member of an element that names no object by itself. */
+  /** A `type` or `id` member of a list element. */
   member(name: 'type' | 'id'): void {
     this.#due = undefined
     this.#holds = undefined
     this.#member = name
   }
 
-  /** Every name counts: an object says by `id` which it is. */
+  /** Whether the reader is inside an object with an `id`, where every member name matters. */
   get isInside(): boolean {
     return this.#within?.isList === false
   }
 
-  /** A name that means nothing. */
+  /** A member name without a meaning here. */
   passed(): void {
     this.#due = undefined
     this.#holds = undefined
@@ -80,17 +80,17 @@ export class ObjectReferences {
     this.#forgetItem()
   }
 
-  /** Whether a text that comes next may be of interest. */
+  /** Whether the next text may be needed. */
   wants(depth: number, isMember: boolean, length: number): boolean {
     if (isMember) {
       if (this.#due !== undefined || this.#member === 'id') return true
-      // Escaped letters make it longer, never shorter.
+      // Escapes make a text longer, never shorter.
       return this.#member === 'type' && length >= this.#rules.item.type.length
     }
     return this.#within?.isList === true && this.#within.depth === depth
   }
 
-  /** A text that is wanted. */
+  /** A text for which `wants` returned true. */
   text(text: string, isMember: boolean): void {
     const kind = isMember ? this.#due : this.#within?.kind
     if (kind) this.#add(kind, text)

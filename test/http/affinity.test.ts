@@ -46,21 +46,24 @@ function placesOf(three: readonly Upstream[], read: (received: Received) => stri
 
 const keyOf = (received: Received): string => String(received.json()['prompt_cache_key'])
 
-t.test('requests with one prompt_cache_key go to one upstream, and all upstreams have their share', async t => {
-  const { post, three } = await open(t)
-  for (let turn = 0; turn < 3; turn++)
-    await Promise.all(Array.from({ length: 60 }, (_, i) => post(chat, ask(`k${i}`)).then(answer => answer.text())))
-  const places = placesOf(three, keyOf)
-  t.equal(places.size, 60)
-  t.ok(
-    [...places.values()].every(({ size }) => size === 1),
-    'no conversation was at two upstreams',
-  )
-  for (const [i, { received }] of three.entries())
-    t.ok(received.length > 30, caseName({ i, requests: received.length }))
-})
+t.test(
+  'sends requests with the same prompt_cache_key to one upstream, and distributes keys over all upstreams',
+  async t => {
+    const { post, three } = await open(t)
+    for (let turn = 0; turn < 3; turn++)
+      await Promise.all(Array.from({ length: 60 }, (_, i) => post(chat, ask(`k${i}`)).then(answer => answer.text())))
+    const places = placesOf(three, keyOf)
+    t.equal(places.size, 60)
+    t.ok(
+      [...places.values()].every(({ size }) => size === 1),
+      'no conversation was at two upstreams',
+    )
+    for (const [i, { received }] of three.entries())
+      t.ok(received.length > 30, caseName({ i, requests: received.length }))
+  },
+)
 
-t.test('a paused upstream loses its conversations to the others, and no other conversation moves', async t => {
+t.test('moves the conversations of a paused upstream to the others, and no other conversation', async t => {
   const { post, three } = await open(t, [
     ['  two: { url: "${TWO_URL}" }', '  two: { url: "${TWO_URL}", cooldown: { failures: 1, for: 1h } }'],
   ])
@@ -81,7 +84,7 @@ t.test('a paused upstream loses its conversations to the others, and no other co
 })
 
 t.test(
-  'hints are fields and headers; one key’s hint is not another’s; without a hint requests are drawn for',
+  'reads hints from fields and headers, separates hints by key, and distributes requests without a hint',
   async t => {
     const { post, three, newKey } = await open(t)
     const from = async (headers: Record<string, string>, body: object) => {
@@ -105,7 +108,7 @@ t.test(
   },
 )
 
-t.test('metadata.user_id keeps a conversation together; a model may say otherwise', async t => {
+t.test('keeps a conversation together by metadata.user_id unless the model sets its own affinity', async t => {
   const { post, three, reload } = await open(t, [
     [
       'sim-messages: { family: messages, upstream: text,',
@@ -123,7 +126,7 @@ t.test('metadata.user_id keeps a conversation together; a model may say otherwis
   t.ok((await spread()) > 1, 'affinity: {} of the model')
 })
 
-t.test('one conversation uses one vendor key, and the next one when that key is limited', async t => {
+t.test('uses one vendor key for a conversation, and another one while that key is limited', async t => {
   const started = await start(t, {
     env: { K1: 'one', K2: 'two', K3: 'three' },
     edit: [

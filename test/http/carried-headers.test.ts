@@ -6,7 +6,7 @@ const answer = { id: 'resp_1', object: 'response', output: [], usage: { input_to
 const ask = { model: 'sim-chat', input: 'hi' }
 const messages = { model: 'sim-messages', max_tokens: 16, messages: [{ role: 'user', content: 'hi' }] }
 
-t.test('headers of known agents reach the upstream, and those of its answer that they need come back', async t => {
+t.test('forwards the headers of known agents, and returns the response headers that they need', async t => {
   const { post, upstreams } = await start(t)
   const text = upstreams['text'] as NonNullable<(typeof upstreams)[string]>
   text.answer(res => {
@@ -32,37 +32,32 @@ t.test('headers of known agents reach the upstream, and those of its answer that
   t.match(text.received[1]?.headers, beta)
 })
 
-t.test(
-  'a family names further headers, by name or by how names begin; the fixed headers of the upstream stay',
-  async t => {
-    const { post, upstreams } = await start(t, {
-      edit: [
-        [
-          'families:\n',
-          'families:\n  mine: { forward: { chat: { all: true } }, forward_headers: [X-One, "x-two-*", x-fixed], reply_headers: ["x-back-*"], token-usage: {} }\n',
-        ],
-        ['  sim-chat: { family: chat,', '  sim-chat: { family: mine,'],
-        [
-          '    url: "${TEXT_URL:-simulator:text}"',
-          '    url: "${TEXT_URL:-simulator:text}"\n    headers: { x-fixed: ours }',
-        ],
+t.test('passes further headers by name or prefix, and keeps the headers that the upstream defines', async t => {
+  const { post, upstreams } = await start(t, {
+    edit: [
+      [
+        'families:\n',
+        'families:\n  mine: { forward: { chat: { all: true } }, forward_headers: [X-One, "x-two-*", x-fixed], reply_headers: ["x-back-*"], token-usage: {} }\n',
       ],
-    })
-    const text = upstreams['text'] as NonNullable<(typeof upstreams)[string]>
-    text.answer(
-      res => void res.writeHead(200, { 'content-type': 'application/json', 'x-back-a': '1' }).end('{"id":"c"}'),
-    )
-    const chat = { model: 'sim-chat', messages: [] }
-    const sent = { 'x-one': '1', 'x-two-a': '2', 'x-three': '3', 'x-fixed': 'theirs', 'session-id': 's' }
-    const response = await post('/v1/chat/completions', chat, sent)
-    const got = text.received[0]?.headers ?? {}
-    t.match(got, { 'x-one': '1', 'x-two-a': '2', 'x-fixed': 'ours' })
-    t.same([got['x-three'], got['session-id']], [undefined, undefined], 'what the family does not name stays here')
-    t.equal(response.headers.get('x-back-a'), '1')
-  },
-)
+      ['  sim-chat: { family: chat,', '  sim-chat: { family: mine,'],
+      [
+        '    url: "${TEXT_URL:-simulator:text}"',
+        '    url: "${TEXT_URL:-simulator:text}"\n    headers: { x-fixed: ours }',
+      ],
+    ],
+  })
+  const text = upstreams['text'] as NonNullable<(typeof upstreams)[string]>
+  text.answer(res => void res.writeHead(200, { 'content-type': 'application/json', 'x-back-a': '1' }).end('{"id":"c"}'))
+  const chat = { model: 'sim-chat', messages: [] }
+  const sent = { 'x-one': '1', 'x-two-a': '2', 'x-three': '3', 'x-fixed': 'theirs', 'session-id': 's' }
+  const response = await post('/v1/chat/completions', chat, sent)
+  const got = text.received[0]?.headers ?? {}
+  t.match(got, { 'x-one': '1', 'x-two-a': '2', 'x-fixed': 'ours' })
+  t.same([got['x-three'], got['session-id']], [undefined, undefined], 'what the family does not name stays here')
+  t.equal(response.headers.get('x-back-a'), '1')
+})
 
-t.test('a configuration may not pass on credentials, framing, or who pays', async t => {
+t.test('refuses a configuration that forwards headers for credentials, framing or accounts', async t => {
   const { reload } = await start(t)
   let before = 'families:\n'
   for (const [key, name] of [

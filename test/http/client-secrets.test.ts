@@ -36,7 +36,7 @@ async function statusOf(opening: Promise<unknown>): Promise<string> {
   return 'open'
 }
 
-t.test('a client secret is ours, opens sessions of its model for its time, and its use is that of the key', async t => {
+t.test('issues a client secret that opens sessions of its model until it expires, at the cost of the key', async t => {
   const { on, vendor, secretOf, pass } = await open(t)
   const { value, expires_at: ends, session } = await secretOf('sim-realtime', 60)
   t.match(value, /^ek_[0-9A-Za-z]{49}$/)
@@ -62,7 +62,7 @@ t.test('a client secret is ours, opens sessions of its model for its time, and i
   t.match(await statusOf(openTalk(t, `${on.url}/v1/realtime?model=sim-realtime`, value)), '401')
 })
 
-t.test('a client secret is good for nothing else', async t => {
+t.test('refuses a client secret for any other request', async t => {
   const { on, secretOf } = await open(t)
   const { value } = await secretOf('sim-realtime')
   const plain = value.replace('ek_', 'sk-')
@@ -77,7 +77,7 @@ t.test('a client secret is good for nothing else', async t => {
   t.match(await statusOf(openTalk(t, `${on.url}/v1/realtime?model=sim-chat`, value)), /^40/)
 })
 
-t.test('a client secret ends with its key, and is not made for a model or a time that may not be', async t => {
+t.test('revokes a client secret with its key, and refuses one for an invalid model or lifetime', async t => {
   const { on, secretOf } = await open(t)
   const { value } = await secretOf('sim-realtime')
   const narrow = await on.newKey({ models: ['sim-chat'] })

@@ -4,7 +4,7 @@ import { start } from '../harness/start.ts'
 
 const { openai, post, charges } = await start(t, { simulated: true })
 
-t.test('a text is continued, whole and as a stream, and both are charged by their tokens', async t => {
+t.test('continues a text with and without streaming, and charges the tokens of both', async t => {
   const whole = await openai.completions.create({ model: 'sim-chat', prompt: 'one two three', max_tokens: 4 })
   t.match(whole, {
     object: 'text_completion',
@@ -35,14 +35,14 @@ t.test('a text is continued, whole and as a stream, and both are charged by thei
     )
 })
 
-t.test('a recording is translated, and charged as a transcription is', async t => {
+t.test('translates a recording, and charges it like a transcription', async t => {
   const file = await toFile(Buffer.alloc(1_000), 'a.wav')
   const answer = await openai.audio.translations.create({ model: 'sim-transcription', file })
   t.match(answer.text, /simulated transcript/)
   t.match((await charges())[0], { state: 'settled', amount: '0.006' })
 })
 
-t.test('texts are embedded for a purpose, and charged by what the upstream bills', async t => {
+t.test('embeds texts for a stated purpose, and charges the usage that the upstream reports', async t => {
   const body = {
     model: 'sim-embedding',
     input_type: 'search_document',

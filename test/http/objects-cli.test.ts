@@ -2,7 +2,7 @@ import t from 'tap'
 import { runCli } from '../harness/cli.ts'
 import { start } from '../harness/start.ts'
 
-t.test('an administrator lists stored objects and ends one, next to a running gateway', async t => {
+t.test('lists stored objects and ends one while the gateway is running', async t => {
   const started = await start(t, { simulated: true })
   const { openai, keyId } = started
   const run = (...args: readonly string[]) => runCli(started, ...args)

@@ -61,7 +61,7 @@ async function refusal(opening: Promise<unknown>): Promise<Refused> {
 const code = ({ body }: Refused): string => (JSON.parse(body) as { error: { code: string } }).error.code
 const turnsOf = async (on: Started) => (await on.logs()).filter(row => row.status === 200)
 
-t.test('a key may be in a header, in a subprotocol or in the query, and none of it reaches the upstream', async t => {
+t.test('accepts a key in a header, a subprotocol or the query, and never forwards it to the upstream', async t => {
   const { on, vendor } = await open(t)
   const { key, url } = on
   for (const [header, protocols, query] of [
@@ -84,7 +84,7 @@ t.test('a key may be in a header, in a subprotocol or in the query, and none of 
   }
 })
 
-t.test('what may not be opened is refused in HTTP, before the 101', async t => {
+t.test('refuses an invalid handshake with an HTTP response before the 101', async t => {
   const { on, vendor } = await open(t)
   const { url, key } = on
   const none = await refusal(openTalk(t, url + path, undefined))
@@ -102,7 +102,7 @@ t.test('what may not be opened is refused in HTTP, before the 101', async t => {
   t.equal(on.gateway.open, 0)
 })
 
-t.test('a request that offers another protocol is answered as a request', async t => {
+t.test('answers a request that offers another protocol as an ordinary request', async t => {
   const { on } = await open(t)
   const socket = connect(Number(new URL(on.url).port), '127.0.0.1')
   const body = JSON.stringify({ model: 'none', messages: [] })
@@ -114,7 +114,7 @@ t.test('a request that offers another protocol is answered as a request', async 
   socket.destroy()
 })
 
-t.test("an upstream's refusal is not shown as the caller's, and one that says nothing ends in time", async t => {
+t.test("maps an upstream's refusal to a gateway error, and ends a handshake without a response in time", async t => {
   const { on, vendor } = await open(t, [
     ['text:                                                 #', 'text:\n    timeouts: { first_byte: 300ms }\n    #'],
   ])
@@ -140,7 +140,7 @@ t.test("an upstream's refusal is not shown as the caller's, and one that says no
   t.same(await turnsOf(on), [])
 })
 
-t.test('each turn is charged by its text, its sound and what was cached', async t => {
+t.test('charges each turn for its text, audio and cached tokens', async t => {
   const { on, caller, model } = await talk(t)
   const details = {
     input_token_details: {
@@ -168,7 +168,7 @@ t.test('each turn is charged by its text, its sound and what was cached', async 
 })
 
 t.test(
-  'a transcription is charged at the price of its own model, and one that may not be used ends the session',
+  'charges a transcription at the price of its own model, and ends the session if that model is not allowed',
   async t => {
     const { on, caller, model } = await talk(t)
     const settings = (name: string) => ({
@@ -192,7 +192,7 @@ t.test(
 )
 
 t.test(
-  'a spent budget ends the session between two messages, with an error and a code after which SDKs do not reconnect',
+  'ends the session between two messages when the budget is spent, with a close code that stops SDKs from reconnecting',
   async t => {
     const { on, vendor } = await open(t)
     const { key } = await on.newKey({ budget: 100_000 })
@@ -218,7 +218,7 @@ t.test(
   },
 )
 
-t.test('a caller who leaves while a turn runs pays what the upstream reports, and leaves no socket', async t => {
+t.test('charges the reported usage when a client disconnects during a turn, and closes every socket', async t => {
   const { on, vendor, caller, model } = await talk(t)
   model.send({ type: 'response.created', response: { id: 'resp_9' } })
   await caller.next('response.created')
@@ -235,7 +235,7 @@ t.test('a caller who leaves while a turn runs pays what the upstream reports, an
   t.equal(vendor.open, 0)
 })
 
-t.test('a caller who leaves before the 101 leaves nothing behind', async t => {
+t.test('releases everything when a client disconnects before the 101', async t => {
   const { on, vendor } = await open(t)
   const held: { socket?: import('node:stream').Duplex } = {}
   const asked = new Promise<void>(resolve => {
@@ -256,7 +256,7 @@ t.test('a caller who leaves before the 101 leaves nothing behind', async t => {
   t.equal(vendor.open, 0)
 })
 
-t.test('reports in parts, in large messages and in binary frames are charged', async t => {
+t.test('charges usage reports in fragments, large messages and binary frames', async t => {
   const { on, caller, model } = await talk(t)
   const done = (id: string, more: object = {}) =>
     JSON.stringify({ type: 'response.done', response: { id, status: 'completed', usage: usage(10, 5), ...more } })
@@ -284,35 +284,32 @@ t.test('reports in parts, in large messages and in binary frames are charged', a
   )
 })
 
-t.test(
-  'frames that the caller may not send, and those of the upstream that cannot be read, end the session',
-  async t => {
-    const { on, vendor } = await open(t, [['idle: 15m', 'message_max: 64KiB, idle: 15m']])
-    for (const [bytes, closes] of [
-      [writeFrame(1, Buffer.from('{}'), false), 1002],
-      [Buffer.from([0xc1, 0x80, 0, 0, 0, 0]), 1002],
-      [Buffer.from([0x83, 0x80, 0, 0, 0, 0]), 1002],
-    ] as const) {
-      const caller = await openTalk(t, on.url + path, on.key)
-      ;(caller.socket as unknown as { readonly _socket: Socket })._socket.write(bytes)
-      t.match(await caller.next('error'), { error: { code: 'session_message' } }, bytes.toString('hex'))
-      t.equal((await caller.closed)[0], closes, bytes.toString('hex'))
-      t.equal((await (await vendor.session()).closed)[0], 1000, bytes.toString('hex'))
-    }
-    const long = await openTalk(t, on.url + path, on.key)
-    long.socket.send('x'.repeat(70_000))
-    t.equal((await long.closed)[0], 1009)
-    await vendor.session()
+t.test('ends the session after an invalid client frame or an unreadable upstream frame', async t => {
+  const { on, vendor } = await open(t, [['idle: 15m', 'message_max: 64KiB, idle: 15m']])
+  for (const [bytes, closes] of [
+    [writeFrame(1, Buffer.from('{}'), false), 1002],
+    [Buffer.from([0xc1, 0x80, 0, 0, 0, 0]), 1002],
+    [Buffer.from([0x83, 0x80, 0, 0, 0, 0]), 1002],
+  ] as const) {
     const caller = await openTalk(t, on.url + path, on.key)
-    const model = await vendor.session()
-    ;(model.socket as unknown as { readonly _socket: Socket })._socket.write(Buffer.from([0xc1, 1, 0]))
-    t.match(await caller.next('error'), { error: { code: 'session_unmetered' } })
-    t.equal((await caller.closed)[0], 1011)
-    t.same(await turnsOf(on), [])
-  },
-)
+    ;(caller.socket as unknown as { readonly _socket: Socket })._socket.write(bytes)
+    t.match(await caller.next('error'), { error: { code: 'session_message' } }, bytes.toString('hex'))
+    t.equal((await caller.closed)[0], closes, bytes.toString('hex'))
+    t.equal((await (await vendor.session()).closed)[0], 1000, bytes.toString('hex'))
+  }
+  const long = await openTalk(t, on.url + path, on.key)
+  long.socket.send('x'.repeat(70_000))
+  t.equal((await long.closed)[0], 1009)
+  await vendor.session()
+  const caller = await openTalk(t, on.url + path, on.key)
+  const model = await vendor.session()
+  ;(model.socket as unknown as { readonly _socket: Socket })._socket.write(Buffer.from([0xc1, 1, 0]))
+  t.match(await caller.next('error'), { error: { code: 'session_unmetered' } })
+  t.equal((await caller.closed)[0], 1011)
+  t.same(await turnsOf(on), [])
+})
 
-t.test('sessions at once are limited for each key, and a place is free when a session has ended', async t => {
+t.test('limits concurrent sessions of each key, and frees the slot when a session ends', async t => {
   const { on } = await open(t, [['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { concurrency: 1 }']])
   const caller = await openTalk(t, on.url + path, on.key)
   const second = await refusal(openTalk(t, on.url + path, on.key))
@@ -325,7 +322,7 @@ t.test('sessions at once are limited for each key, and a place is free when a se
   await third.closed
 })
 
-t.test('a session ends when nothing is said on it, and when it has lasted as long as it may', async t => {
+t.test('ends a session that is idle or has reached its maximum duration', async t => {
   const idle = await talk(t, [['idle: 15m', 'idle: 200ms']])
   t.match(await idle.caller.next('error'), { error: { code: 'session_idle' } })
   t.equal((await idle.caller.closed)[0], 1000)
@@ -335,7 +332,7 @@ t.test('a session ends when nothing is said on it, and when it has lasted as lon
   t.match(await old.on.logs(), [{ status: 101, outcome: 'deadline', error_code: undefined }])
 })
 
-t.test('an upstream that vanishes is reported, and its turn costs nothing', async t => {
+t.test('reports an upstream that disconnects, and charges nothing for its turn', async t => {
   const { on, caller, model } = await talk(t)
   model.send({ type: 'response.created', response: { id: 'r' } })
   await caller.next('response.created')
@@ -348,7 +345,7 @@ t.test('an upstream that vanishes is reported, and its turn costs nothing', asyn
   )
 })
 
-t.test('a gateway that stops lets a turn end, and then ends the session', async t => {
+t.test('lets a running turn end before it ends the session when the gateway stops', async t => {
   const { on, caller, model } = await talk(t)
   model.send({ type: 'response.created', response: { id: 'r' } })
   await caller.next('response.created')
@@ -359,7 +356,7 @@ t.test('a gateway that stops lets a turn end, and then ends the session', async 
   await closing
 })
 
-t.test('what one side does not read, the other may not send without end', async t => {
+t.test('applies backpressure in both directions', async t => {
   const { on, caller, model } = await talk(t)
   const before = process.memoryUsage().rss
   caller.socket.pause()
@@ -376,7 +373,7 @@ t.test('what one side does not read, the other may not send without end', async 
   await on.settled()
 })
 
-t.test('every WebSocket reaches an upstream through proxy.ws of http-proxy-3, and no other request does', async t => {
+t.test('sends every WebSocket through proxy.ws of http-proxy-3, and no other request', async t => {
   const frame = httpProxy as { createProxyServer: typeof httpProxy.createProxyServer }
   const make = frame.createProxyServer
   const shut = (): never => {

@@ -17,30 +17,27 @@ async function close({ socket, closed }: Talk): Promise<void> {
   await closed
 }
 
-t.test(
-  'each message is a request of its own: answered by the events of its stream, charged and logged as one',
-  async t => {
-    const { on, caller } = await talk(t)
-    t.equal(caller.socket.extensions, '')
-    for (const input of ['one', 'two']) {
-      caller.send(create({ input, store: false }))
-      t.match(await caller.next('response.created'), { response: { status: 'in_progress' } }, input)
-      await caller.next('response.output_text.delta')
-      t.match(await caller.next('response.completed'), { response: { usage: { output_tokens: Number } } }, input)
-    }
-    await close(caller)
-    const rows = await on.logs()
-    const of = rows.find(row => row.status === 101)
-    t.match(of, { operation: 'responses', outcome: 'answered', billing: null, model: null })
-    const own = rows.filter(row => row.status === 200)
-    t.equal(own.length, 2)
-    for (const row of own)
-      t.match(row, { model: 'sim-chat', client_request_id: of?.id, billing: { state: 'settled' } }, row.id)
-    t.ok(caller.events.every(({ type }) => type !== 'error'))
-  },
-)
+t.test('handles each message as a separate request with its own stream events, charge and log row', async t => {
+  const { on, caller } = await talk(t)
+  t.equal(caller.socket.extensions, '')
+  for (const input of ['one', 'two']) {
+    caller.send(create({ input, store: false }))
+    t.match(await caller.next('response.created'), { response: { status: 'in_progress' } }, input)
+    await caller.next('response.output_text.delta')
+    t.match(await caller.next('response.completed'), { response: { usage: { output_tokens: Number } } }, input)
+  }
+  await close(caller)
+  const rows = await on.logs()
+  const of = rows.find(row => row.status === 101)
+  t.match(of, { operation: 'responses', outcome: 'answered', billing: null, model: null })
+  const own = rows.filter(row => row.status === 200)
+  t.equal(own.length, 2)
+  for (const row of own)
+    t.match(row, { model: 'sim-chat', client_request_id: of?.id, billing: { state: 'settled' } }, row.id)
+  t.ok(caller.events.every(({ type }) => type !== 'error'))
+})
 
-t.test('a message is refused as its request would be, and the connection goes on', async t => {
+t.test('refuses a message as it refuses an HTTP request, and keeps the connection open', async t => {
   const { on, caller } = await talk(t)
   caller.send(create({ model: 'other', input: 'hi' }))
   t.match(await caller.next('error'), { status: 404, error: { code: 'model_not_found' } })
@@ -60,7 +57,7 @@ t.test('a message is refused as its request would be, and the connection goes on
   t.equal((await on.logs()).filter(row => row.status === 200).length, 1)
 })
 
-t.test('a conversation that is stored nowhere goes on, and a warm-up costs nothing', async t => {
+t.test('continues a conversation that is not stored, and charges nothing for a warm-up', async t => {
   const { on, caller } = await talk(t)
   caller.send(create({ input: 'instructions', store: false, generate: false }))
   const warm = (await caller.next('response.completed')) as unknown as { response: { id: string } }
@@ -78,7 +75,7 @@ t.test('a conversation that is stored nowhere goes on, and a warm-up costs nothi
   t.equal((await on.logs()).filter(row => row.billing).length, 2)
 })
 
-t.test('requests of one lane are answered in order, and lanes do not wait for one another', async t => {
+t.test('answers requests of one lane in order, and different lanes independently', async t => {
   const { on, caller } = await talk(t)
   caller.send(create({ input: '[[slow 300]] a', stream_id: 'slow' }))
   caller.send(create({ input: 'b', stream_id: 'slow' }))
@@ -90,7 +87,7 @@ t.test('requests of one lane are answered in order, and lanes do not wait for on
   await on.settled()
 })
 
-t.test('what may not be opened is refused in HTTP', async t => {
+t.test('refuses an invalid handshake with an HTTP response', async t => {
   const on = await start(t, {
     simulated: true,
     edit: [['{ each: POST /v1/responses }', '{ each: POST /v1/responses, per_key: 1 }']],
@@ -109,7 +106,7 @@ t.test('what may not be opened is refused in HTTP', async t => {
   t.equal((await on.get(path)).status, 426)
 })
 
-t.test('a caller who leaves ends what runs, and a gateway that stops answers what runs first', async t => {
+t.test('aborts running requests when the client disconnects, and completes them when the gateway stops', async t => {
   const { on, caller } = await talk(t)
   caller.send(create({ input: '[[pause 200]] a long answer' }))
   await caller.next('response.output_text.delta')
@@ -128,7 +125,7 @@ t.test('a caller who leaves ends what runs, and a gateway that stops answers wha
   await closing
 })
 
-t.test('sessions end when they are idle, and a message that is too long ends them', async t => {
+t.test('ends a session that is idle or sends a message over the size limit', async t => {
   const idle = await talk(t, [
     ['{ each: POST /v1/responses }', '{ each: POST /v1/responses, idle: 200ms, message_max: 64KiB }'],
   ])

@@ -22,7 +22,7 @@ async function open(t: Test, edit: Parameters<typeof start>[1] = {}): Promise<St
 const upload = async (client: OpenAI, text = 'hello', name = 'a.txt') =>
   client.files.create({ file: await toFile(Buffer.from(text), name), purpose: 'user_data' })
 
-t.test('a file is uploaded, looked up, downloaded, used, listed and deleted, by its key alone', async t => {
+t.test('lets only its key look up, download, use, list and delete an uploaded file', async t => {
   const { openai, other, charges } = await open(t)
   const [one, two] = [await upload(openai), await upload(openai, 'second', 'b.txt')]
   t.match(one, { object: 'file', bytes: 5, filename: 'a.txt' })
@@ -49,7 +49,7 @@ t.test('a file is uploaded, looked up, downloaded, used, listed and deleted, by 
   t.equal((await charges()).length, 1, 'only the answer is charged')
 })
 
-t.test('a conversation is made, continued, changed, listed and deleted, by its key alone', async t => {
+t.test('lets only its key continue, update, list and delete a conversation', async t => {
   const { openai, other, post } = await open(t)
   const made = await openai.conversations.create({ items: [{ role: 'user', content: 'hi' }], metadata: { a: 'b' } })
   t.match(made, { object: 'conversation', metadata: { a: 'b' } })
@@ -70,7 +70,7 @@ t.test('a conversation is made, continued, changed, listed and deleted, by its k
   t.match(await refusalOf(openai.conversations.retrieve(made.id)), { status: 404 })
 })
 
-t.test('40 attempts to reach the file and the conversation of another key: none succeeds', async t => {
+t.test('refuses 40 attempts to reach the file and the conversation of another key', async t => {
   const { openai, url, newKey } = await open(t)
   const [file, conversation] = [await upload(openai), await openai.conversations.create({})]
   const { key } = await newKey({ name: 'third' })
@@ -116,7 +116,7 @@ t.test('40 attempts to reach the file and the conversation of another key: none 
   t.match(await openai.conversations.retrieve(conversation.id), { id: conversation.id })
 })
 
-t.test('an upload goes upstream as it comes: the gateway does not wait for its end', async t => {
+t.test('streams an upload to the upstream without waiting for its end', async t => {
   const { url, key, upstreams, gateway } = await start(t)
   const text = upstreams['text'] as Upstream
   let seen = 0
@@ -150,7 +150,7 @@ t.test('an upload goes upstream as it comes: the gateway does not wait for its e
 })
 
 t.test(
-  'a group bounds how many objects a key keeps, and their bytes; a larger body than the route takes is refused',
+  'limits the number and bytes of stored objects of each key, and refuses a body over the limit of the route',
   async t => {
     const { openai, other, reload, url, key } = await open(t, {
       edit: [['default: { rpm: 60000 }', 'default: { rpm: 60000, stored_objects: { max: 2 } }']],
@@ -177,7 +177,7 @@ t.test(
   },
 )
 
-t.test('the refusal is in the words of the API format, whatever that is', async t => {
+t.test('refuses in the API format of the client', async t => {
   const { post } = await open(t)
   const source = { type: 'file', file_id: 'file_1' }
   const messages = {
@@ -187,7 +187,10 @@ t.test('the refusal is in the words of the API format, whatever that is', async 
   }
   const anthropic = await post('/v1/messages', messages)
   t.equal(anthropic.status, 404)
-  t.match(await anthropic.json(), { type: 'error', error: { type: 'not_found_error', message: /no file 'file_1'/ } })
+  t.match(await anthropic.json(), {
+    type: 'error',
+    error: { type: 'not_found_error', message: /file 'file_1' does not exist/ },
+  })
   const contents = [{ parts: [{ fileData: { fileUri: 'https://example.com/v1beta/files/abc' } }] }]
   for (const body of [{ contents }, { contents: [{ parts: [{ text: 'hi' }] }], cachedContent: 'cachedContents/1' }]) {
     const google = await post('/v1beta/models/sim-generative:generateContent', body)
@@ -200,7 +203,7 @@ t.test('the refusal is in the words of the API format, whatever that is', async 
   }
 })
 
-t.test('a container that the tools of an answer ran in is of its key alone, streamed or not', async t => {
+t.test('lets only its key use a container from a response, with and without streaming', async t => {
   const { post, newKey, upstreams, gateway } = await start(t, {
     edit: [
       ['"web_fetch_*", "tool_search_tool_*"]', '"web_fetch_*", "tool_search_tool_*", "code_execution_*"]'],

@@ -65,7 +65,7 @@ const refusalOf = (call: Promise<unknown>): Promise<unknown> =>
 
 const ask = { model: 'sim-chat', input: 'hi' } as const
 
-t.test('200 conversations over three upstreams: every follow-up goes where the first answer is', async t => {
+t.test('sends every follow-up of 200 conversations to the upstream that has the first response', async t => {
   const { openai, list } = await open(t)
   const places = new Set<string>()
   for (let i = 0; i < 200; i++) {
@@ -96,7 +96,7 @@ t.test('200 conversations over three upstreams: every follow-up goes where the f
   t.equal(wrong, 0, 'follow-ups at the wrong upstream')
 })
 
-t.test('a response is fetched, its input listed, and it is deleted, where it was made, for nothing', async t => {
+t.test('fetches a response, lists its input and deletes it at its upstream, free of charge', async t => {
   const { openai, post, get, charges, gateway } = await open(t)
   const made = await openai.responses.create(ask)
   t.match(await openai.responses.retrieve(made.id), { id: made.id, usage })
@@ -109,7 +109,7 @@ t.test('a response is fetched, its input listed, and it is deleted, where it was
   t.match(gateway.open, 0)
 })
 
-t.test('40 attempts to reach the response of another key: none succeeds, and no upstream is asked', async t => {
+t.test('refuses 40 attempts to reach the response of another key without calling an upstream', async t => {
   const { openai, other, list, url, newKey } = await open(t)
   const mine = await openai.responses.create(ask)
   const item = mine.output[0]?.id as string
@@ -179,7 +179,7 @@ t.test('40 attempts to reach the response of another key: none succeeds, and no 
   t.match(await openai.responses.retrieve(mine.id), { id: mine.id }, 'its owner still reaches it')
 })
 
-t.test('what a tool of the client takes names no object; shared objects are for every key', async t => {
+t.test('ignores ids in client tools, and lets every key use shared objects', async t => {
   const { post, list, reload } = await open(t)
   const call = { type: 'function_call', call_id: 'c', name: 'open', arguments: '{"file_id":"mine"}' }
   const tool = {
@@ -203,7 +203,7 @@ t.test('what a tool of the client takes names no object; shared objects are for 
   t.ok(list.some(({ received }) => received.length > 0))
 })
 
-t.test('objects are in the storage before their ids leave, and the same after a restart', async t => {
+t.test('stores objects before it sends their ids, and finds them after a restart', async t => {
   const first = await open(t)
   const made = await first.openai.responses.create(ask)
   const again = await first.reopen()
@@ -215,7 +215,7 @@ t.test('objects are in the storage before their ids leave, and the same after a 
   t.equal((await again.gateway.storage.objects.list({ limit: 10 })).length, 1, 'store: false keeps nothing')
 })
 
-t.test('a follow-up uses the vendor key that made the object, and no other when that one is limited', async t => {
+t.test('sends a follow-up with the vendor key that made the object, even while that key is limited', async t => {
   const started = await start(t, {
     env: { K1: 'one', K2: 'two' },
     edit: [
@@ -257,7 +257,7 @@ t.test('a follow-up uses the vendor key that made the object, and no other when 
   t.match(await refusalOf(openai.responses.create(both)), { status: 400, code: 'objects_apart' })
 })
 
-t.test('an id does not leave where its object cannot be recorded', async t => {
+t.test('withholds an id whose object cannot be recorded', async t => {
   const { post, folder } = await open(t)
   const db = new DatabaseSync(join(folder, 'tollgate.db'), { timeout: 5_000 })
   t.teardown(() => db.close())

@@ -5,7 +5,7 @@ import { caseName } from '../harness/case-name.ts'
 const found = (text: string): readonly string[] =>
   scanObject(Buffer.from(text)).declared.objects.map(({ kind, id, place }) => `${kind} ${id} ${place}`)
 
-t.test('the stored objects that a body names are found at any depth, however their names are written', t => {
+t.test('finds references to stored objects at any depth and in any spelling of their names', t => {
   for (const [body, wanted] of [
     [{ previous_response_id: 'r' }, ['response r previous_response_id']],
     [{ conversation: 'c' }, ['conversation c conversation']],
@@ -34,7 +34,7 @@ t.test('the stored objects that a body names are found at any depth, however the
   t.end()
 })
 
-t.test('what clients and their tools have written names none', t => {
+t.test('finds no references in text of clients and their tools', t => {
   for (const body of [
     { metadata: { file_id: 'f', conversation: 'c' } },
     { messages: [{ content: [{ type: 'tool_use', id: 'i', name: 'n', input: { file_id: 'f' } }] }] },

@@ -6,5 +6,5 @@ import { startPostgres } from '../harness/postgres.ts'
 const postgres = await startPostgres(['fsync=off'])
 t.teardown(() => postgres.close())
 
-await t.test('stored objects on a file of SQLite', t => storedObjectsContract(t, sqliteHarness))
-await t.test('stored objects on PostgreSQL', t => storedObjectsContract(t, postgresHarness(postgres)))
+await t.test('keeps stored objects in a SQLite file', t => storedObjectsContract(t, sqliteHarness))
+await t.test('keeps stored objects in PostgreSQL', t => storedObjectsContract(t, postgresHarness(postgres)))

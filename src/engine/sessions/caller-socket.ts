@@ -1,19 +1,19 @@
 import type { Duplex } from 'node:stream'
 
-/** Bytes that a caller may send before its WebSocket is open. */
+/** Bytes to buffer before the WebSocket is open; then the socket is paused. */
 const earlyBytesMax = 65_536
 
 export type SocketReader = {
   data(chunk: Buffer): void
-  /** It sends nothing more. */
+  /** The client sends no more bytes. */
   gone(): void
-  /** There is room again. */
+  /** The socket can be written to again. */
   drain(): void
 }
 
 /**
- * The socket of a client that requested a WebSocket. It is read from the start, or no one would notice that the client has left
- * while its key is looked up; what it sends meanwhile is kept.
+ * Socket of a client that requested a WebSocket. It is read from the start: otherwise a disconnect during the key lookup
+ * would go unnoticed. Early bytes are buffered.
  */
 export class CallerSocket {
   readonly socket: Duplex
@@ -24,7 +24,7 @@ export class CallerSocket {
 
   constructor(socket: Duplex, head: Buffer) {
     this.socket = socket
-    // Without a listener a reset would end the process.
+    // Without a listener, a reset would crash the process.
     socket.on('error', () => undefined)
     socket
       .on('close', this.#onGone)
@@ -38,7 +38,7 @@ export class CallerSocket {
     return this.#isGone
   }
 
-  /** Another reader takes over. @returns what came early */
+  /** Hands the socket to another reader. @returns the bytes that arrived early */
   release(): Buffer {
     this.socket.off('data', this.#onData).off('end', this.#onEnd)
     const early = this.#early
@@ -46,7 +46,7 @@ export class CallerSocket {
     return Buffer.concat(early)
   }
 
-  /** Hands over what came early, and all that comes. */
+  /** Passes the early bytes to the reader, then all that follow. */
   start(reader: SocketReader): void {
     this.#reader = reader
     const early = this.#early
@@ -63,7 +63,7 @@ export class CallerSocket {
     if (this.#earlyBytes > earlyBytesMax) this.socket.pause()
   }
 
-  /** It will send nothing more: before the WebSocket is open that means that its caller has left. */
+  /** End of the client's bytes. Before the WebSocket is open, this means that the client has disconnected. */
   readonly #onEnd = (): void => {
     if (!this.#reader) this.socket.destroy()
     else this.#onGone()

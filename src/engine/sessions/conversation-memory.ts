@@ -1,18 +1,18 @@
 import type { Json } from '../../domain/index.ts'
 
-/** Answers whose conversations are kept, and bytes of them all. */
+/** Highest number of conversations on one connection, and of their bytes together. */
 const keptMax = 16
 const keptBytesMax = 8 * 1024 * 1024
 
 /**
- * Conversations that exist only on one connection: a client that has nothing stored names the answer before by its id, and an upstream
- * that is called by HTTP does not know that. What is kept goes with the next request.
+ * Conversations of one connection. A client that stores no responses still refers to the previous one by id. The upstream is called
+ * by HTTP and does not know that id, so the next request contains the conversation instead.
  */
 export class ConversationMemory {
   readonly #kept = new Map<string, { readonly items: readonly Json[]; readonly bytes: number }>()
   #bytes = 0
 
-  /** The conversation up to an answer; undefined where it is not known here. */
+  /** The conversation up to a response; undefined for an unknown id. */
   find(id: string): readonly Json[] | undefined {
     return this.#kept.get(id)?.items
   }

@@ -1,13 +1,13 @@
-/** Kinds of frames (RFC 6455 5.2). */
+/** Frame opcodes (RFC 6455 5.2). */
 export const opcodes = { more: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
 
-/** Codes with which a connection closes (RFC 6455 7.4.1). */
+/** Close codes (RFC 6455 7.4.1). */
 export const closeCodes = {
   normal: 1000,
   goingAway: 1001,
   protocol: 1002,
   noCode: 1005,
-  /** Never sent: the connection ended without a closing frame. */
+  /** Never sent: the connection ended without a close frame. */
   noConnection: 1006,
   policy: 1008,
   tooLarge: 1009,
@@ -16,7 +16,7 @@ export const closeCodes = {
   tryLater: 1013,
 } as const
 
-/** What a peer sends is no frame, or one that may not be sent. */
+/** A peer sent bytes that are not a valid frame. */
 export class FrameFault extends Error {
   readonly closeCode: number
 
@@ -27,20 +27,20 @@ export class FrameFault extends Error {
 }
 
 export type FrameReader = {
-  /** A whole message; `payload` is undefined when it is longer than what is kept. It is not masked. */
+  /** A whole message, as sent on the wire. `payload` is undefined for a message longer than `keptBytesMax`. */
   onMessage?(payload: Buffer | undefined, bytes: number): void
-  /** A piece of a message as it came; masked by `mask`, of which byte `phase` is the first one's. */
+  /** A piece of a message, still masked. Byte `phase` of `mask` masks its first byte. */
   onPiece?(piece: Buffer, mask: Buffer, phase: number): void
-  /** The peer closes. `at`: where its frame begins in the chunk; -1 when it began in an earlier one. */
+  /** A close frame. `at`: its offset in the chunk; -1 if it started in an earlier chunk. */
   onClose(code: number, at: number): void
 }
 
 export type WalkerOptions = {
-  /** Frames of clients are masked, those of servers are not (RFC 6455 5.1). */
+  /** Clients mask their frames, servers do not (RFC 6455 5.1). */
   readonly isMasked: boolean
-  /** A longer message is refused. */
+  /** Longer messages are refused. */
   readonly messageBytesMax: number
-  /** Messages up to this length are put together for `onMessage`. */
+  /** Messages up to this length are assembled for `onMessage`. */
   readonly keptBytesMax: number
 }
 
@@ -48,13 +48,13 @@ const headBytesMax = 14
 const controlBytesMax = 125
 const nothing = Buffer.alloc(0)
 
-/** Follows the frames of one direction while their bytes are forwarded as they are. It changes no byte. */
+/** Parses the frames of one direction while their bytes are forwarded. It changes no byte. */
 export class FrameWalker {
   readonly #reader: FrameReader
   readonly #options: WalkerOptions
   readonly #head = Buffer.alloc(headBytesMax)
   #headBytes = 0
-  /** Bytes of the frame's payload that are still to come. */
+  /** Remaining bytes of the frame's payload. */
   #left = 0
   #isInFrame = false
   #isLast = true
@@ -63,11 +63,11 @@ export class FrameWalker {
   #messageBytes = 0
   #frameAt = -1
   #phase = 0
-  /** Payload of a message that came in several pieces. */
+  /** Pieces of the current message's payload. */
   #kept: Buffer[] = []
   #control: Buffer[] = []
   readonly #mask = Buffer.alloc(4)
-  /** In the chunk that was read last: after the first message that ends in it, or 0 when none was open; -1 for none. */
+  /** First offset between two messages in the last chunk: 0 if no message was open at its start; -1 for none. */
   boundary = -1
 
   constructor(reader: FrameReader, options: WalkerOptions) {
@@ -75,7 +75,7 @@ export class FrameWalker {
     this.#options = options
   }
 
-  /** A message of ours may be written after all that was read. */
+  /** Whether the bytes read so far end between two messages, so that the gateway may insert one. */
   get isBetween(): boolean {
     return !this.#isInFrame && this.#headBytes === 0 && !this.#isInMessage
   }
@@ -161,7 +161,7 @@ export class FrameWalker {
       if (this.#opcode === opcodes.close) this.#control.push(this.#plain(piece))
     } else if (this.#reader.onPiece) this.#reader.onPiece(piece, this.#mask, this.#phase)
     else if (this.#messageBytes <= this.#options.keptBytesMax) {
-      // The chunk's memory is forwarded and may be used again: what outlives it is copied.
+      // The chunk's memory is forwarded and may be reused: copy what is needed later.
       const isWhole = piece.length === this.#left && this.#isLast && this.#kept.length === 0
       this.#kept.push(isWhole ? piece : Buffer.from(piece))
     } else this.#kept = []
@@ -195,14 +195,14 @@ export class FrameWalker {
   }
 }
 
-/** A copy without its mask; byte `phase` of the mask is the first one's. */
+/** An unmasked copy. Byte `phase` of `mask` masks the first byte. */
 export function unmask(piece: Buffer, mask: Buffer, phase: number): Buffer {
   const plain = Buffer.allocUnsafe(piece.length)
   for (let i = 0; i < piece.length; i++) plain[i] = (piece[i] as number) ^ (mask[(i + phase) & 3] as number)
   return plain
 }
 
-/** A frame of ours; with a mask of zeros for servers, which want one and do not look at it. */
+/** Builds a frame. `isMasked` adds a mask of zeros: servers require a mask, but any value will do. */
 export function writeFrame(opcode: number, payload: Buffer, isMasked: boolean): Buffer {
   const { length } = payload
   const extra = length < 126 ? 0 : length < 65_536 ? 2 : 8
@@ -215,19 +215,19 @@ export function writeFrame(opcode: number, payload: Buffer, isMasked: boolean): 
   return frame
 }
 
-/** A text may hold 123 bytes next to the code. */
+/** Builds a close frame. A control frame holds 123 bytes of text next to the code. */
 export function writeClose(code: number, text: string, isMasked: boolean): Buffer {
   const reason = Buffer.from(text).subarray(0, 120)
   const payload = Buffer.alloc(2 + reason.length)
   payload.writeUInt16BE(code)
-  // A character that is cut in two is no text any more.
+  // Drop a character that was cut in two.
   let whole = reason.toString()
   while (whole.endsWith('\ufffd')) whole = whole.slice(0, -1)
   const bytes = payload.write(whole, 2)
   return writeFrame(opcodes.close, payload.subarray(0, 2 + bytes), isMasked)
 }
 
-/** Finds words in what comes masked, without taking the mask away: a word has four looks, one for each phase. */
+/** Finds words in masked bytes without unmasking them: each word has four masked forms, one for each phase. */
 export class MaskedSearch {
   readonly #words: readonly Buffer[]
   #mask: number | undefined
@@ -237,7 +237,7 @@ export class MaskedSearch {
     this.#words = words.map(word => Buffer.from(word))
   }
 
-  /** How often one of the words is in the piece. */
+  /** Occurrences of the words in the piece. */
   count(piece: Buffer, mask: Buffer): number {
     const key = mask.readUInt32BE(0)
     if (key !== this.#mask) {

@@ -4,7 +4,7 @@ import type { Head } from '../../plugin-api/index.ts'
 import type { AnswerHead } from '../call-request.ts'
 import { fail } from '../errors.ts'
 
-/** RFC 6455 1.3. */
+/** GUID for `sec-websocket-accept` (RFC 6455 1.3). */
 const suffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const keyPattern = /^[A-Za-z0-9+/]{22}==$/
 const protocolPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
@@ -14,7 +14,7 @@ export function opensWebSocket({ method, headers }: Pick<IncomingMessage, 'metho
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
-/** What a caller wants of a WebSocket. */
+/** Client's WebSocket key and subprotocols. */
 export type Opening = { readonly key: string; readonly protocols: readonly string[] }
 
 /** @throws Failure websocket_invalid, websocket_version */
@@ -31,7 +31,7 @@ export function readOpening({ headers }: Head, secretProtocol: RegExp | undefine
   return { key, protocols: all.filter(one => !secretProtocol?.test(one)) }
 }
 
-/** The headers that request a WebSocket of an upstream; no extension, so that its frames can be read. */
+/** Headers that request a WebSocket from an upstream. They offer no extension: frames must stay readable. */
 export function openingHeaders({ key, protocols }: Opening): { readonly [name: string]: string } {
   return {
     'sec-websocket-key': key,
@@ -40,7 +40,7 @@ export function openingHeaders({ key, protocols }: Opening): { readonly [name: s
   }
 }
 
-/** @returns why the upstream's 101 is none; undefined when it is good */
+/** @returns why the upstream's 101 is invalid; undefined if it is valid */
 export function findOpeningFault(
   { key, protocols }: Opening,
   { headers }: Pick<AnswerHead, 'headers'>,
@@ -52,7 +52,7 @@ export function findOpeningFault(
   return chosen === undefined || protocols.includes(String(chosen)) ? undefined : 'it chose a subprotocol unasked'
 }
 
-/** The head that answers the caller. `more` holds the id of the session. */
+/** Head of the 101 for the client. `more`: further headers, such as the session id. */
 export function openingAnswer(
   { key }: Opening,
   chosen: string | undefined,

@@ -3,21 +3,21 @@ import { duplexPair, type Duplex } from 'node:stream'
 import type { Head } from '../../plugin-api/index.ts'
 import { RecordReader } from '../../wire/index.ts'
 
-/** Headers that belong to the opening of a WebSocket, or frame a message. */
+/** Headers of the WebSocket handshake and of message framing. */
 const ofOpening =
   /^(?:host|connection|upgrade|sec-.+|content-.+|transfer-encoding|accept.*|origin|expect|te|keep-alive)$/
 
-/** A request that a message of a caller became. */
+/** HTTP request made from a WebSocket message. */
 export type Inner = {
-  /** The head of its answer. @throws Error when there is none */
+  /** Resolves with the head of the response; rejects if there is none. */
   readonly answer: Promise<IncomingMessage>
-  /** Its caller has left. */
+  /** Aborts the request: the client has disconnected. */
   abort(): void
 }
 
 /**
- * Sends a request to this gateway, on a connection in memory: a message of a WebSocket takes the path of every other request.
- * @param accept serves a connection
+ * Sends a request to this gateway on an in-memory connection, so a WebSocket message takes the path of every other request.
+ * @param accept serves the connection
  */
 export function sendInner(
   accept: (connection: Duplex) => void,
@@ -31,7 +31,7 @@ export function sendInner(
     headers: { ...headers, 'content-type': 'application/json', 'content-length': body.length },
     createConnection: () => {
       const [near, far] = duplexPair()
-      // Neither side of a pair hears that the other one was destroyed.
+      // Destroying one side of a pair does not close the other.
       near.once('close', () => far.destroy())
       far.once('close', () => near.destroy())
       accept(Object.assign(far, { remoteAddress: remote }))
@@ -45,7 +45,7 @@ export function sendInner(
   return { answer, abort: () => void sent.destroy() }
 }
 
-/** What of the opening goes with each message: the key, the name of the client, and what it says of its conversation. */
+/** Headers for each message's request: those of the handshake request, such as the key and the user agent. */
 export function headersOfMessages(head: Head, keys: readonly string[], session: string): { [name: string]: string } {
   const kept: { [name: string]: string } = { host: String(head.headers['host'] ?? 'gateway') }
   for (const [name, value] of Object.entries(head.headers))
@@ -57,7 +57,7 @@ export function headersOfMessages(head: Head, keys: readonly string[], session: 
   return kept
 }
 
-/** The data of each event of an answer, as it comes. */
+/** Yields the data of each server-sent event as it arrives. */
 export async function* readEvents(answer: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let pieces: Buffer[] = []
   const records: string[] = []

@@ -9,9 +9,9 @@ import { closeCodes } from './frames.ts'
 import { type Inner, readEvents } from './inner-request.ts'
 import type { WebSocket } from './message-socket.ts'
 
-/** Requests under way and waiting at once, on one connection. */
+/** Running and waiting requests on one connection. */
 const openMax = 16
-/** Of an error that is no event. */
+/** Longest error response that is read. */
 const errorBytesMax = 1024 * 1024
 const shownHeaders = /^(?:retry-after|retry-after-ms|x-should-retry|x-request-id|x-ratelimit-.+)$/
 const closeMs = 2_000
@@ -22,11 +22,11 @@ export type MessageHost = {
   readonly clock: Clock
   readonly ids: Ids
   readonly deadlines: Deadlines
-  /** Sends a request in the caller's name. */
+  /** Sends a request with the client's key. */
   send(body: Buffer): Inner
 }
 
-/** A WebSocket each of whose messages is a request of its own: with its own model, limits, hold, charge and row of the log. */
+/** WebSocket whose messages are separate requests, each with its own model, limits, hold, charge and log row. */
 export class MessageSession implements Timed {
   place = -1
   deadlineAt: number
@@ -37,7 +37,7 @@ export class MessageSession implements Timed {
   readonly #socket: WebSocket
   readonly #bounds: NonNullable<RequestContext['route']['session']>
   readonly #memory = new ConversationMemory()
-  /** The last request of each lane: those of one lane are answered in order. */
+  /** Last request of each lane. Requests of one lane are answered in order. */
   readonly #lanes = new Map<string, Promise<void>>()
   readonly #running = new Set<Inner>()
   #open = 0
@@ -63,7 +63,7 @@ export class MessageSession implements Timed {
     this.deadlineAt = now + Math.min(route.session.totalMs, route.session.idleMs, route.session.pingMs)
     socket.on('message', (data, isBinary) => this.#read(data as Buffer, isBinary))
     socket.on('pong', () => void (this.#isAlive = true))
-    // The library has closed the connection with the right code.
+    // The library closes the connection with the right code.
     socket.on('error', () => undefined)
     socket.on('close', code => this.#onClose(code))
     host.deadlines.watch(this)
@@ -119,7 +119,7 @@ export class MessageSession implements Timed {
     const { before, lane } = asked
     if (this.#socket.readyState !== this.#socket.OPEN) return
     const known = before === undefined ? [] : this.#memory.find(before)
-    // What only this connection knows is not known to an upstream; what is stored there may be.
+    // The upstream may know a stored response. It cannot know one that existed only on this connection.
     if (!known && !asked.isStored) return this.#say(this.#format.error(unknownBefore(before)), lane)
     const body = before !== undefined && known ? asked.completed(known) : asked.body
     const items = known && [...known, ...asked.items]
@@ -147,14 +147,14 @@ export class MessageSession implements Timed {
     }
   }
 
-  /** Nothing is answered: the next request names this one, and its conversation goes with that. */
+  /** Stores the input without sending a request. The next request refers to this id and includes the input. */
   async #warmUp(body: JsonObject, items: readonly Json[] | undefined, lane: string | undefined): Promise<void> {
     const id = this.#host.ids.next('resp_', this.#host.clock.now())
     if (items) this.#memory.keep(id, items)
     for (const event of this.#format.warmUp(id, body)) await this.#say(event, lane)
   }
 
-  /** An answer in one piece: an error of ours, or of the upstream. */
+  /** Reads a response that is not a stream: an error from the gateway or the upstream. */
   async #readRefusal(answer: IncomingMessage): Promise<JsonObject> {
     const chunks: Buffer[] = []
     let bytes = 0
@@ -173,7 +173,7 @@ export class MessageSession implements Timed {
     void this.#say(this.#format.error(fail('session_request', { why })), undefined)
   }
 
-  /** Waits until the caller takes more. */
+  /** Sends an event. Resolves once it is written, which applies backpressure. */
   #say(event: JsonObject, lane: string | undefined): Promise<void> {
     const text = JSON.stringify(lane === undefined ? event : this.#format.onLane(event, lane))
     return new Promise(resolve => this.#socket.send(text, () => resolve()))

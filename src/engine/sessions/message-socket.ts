@@ -5,7 +5,7 @@ import type { Opening } from './handshake.ts'
 
 export type { WebSocket } from 'ws'
 
-/** Opens the WebSocket of a caller whose messages are read and written one by one. The caller has to be there still. */
+/** Opens a client's WebSocket for reading and writing whole messages. The client must still be connected. */
 export function openMessages(
   req: IncomingMessage,
   caller: CallerSocket,
@@ -18,7 +18,7 @@ export function openMessages(
     clientTracking: false,
     perMessageDeflate: false,
     maxPayload: options.messageBytesMax,
-    // The keys among those that were offered are not answered.
+    // `opening.protocols` excludes subprotocols that hold keys.
     handleProtocols: () => protocol ?? false,
   })
   server.on('headers', lines => {

@@ -15,7 +15,7 @@ import { MessageSession } from './message-session.ts'
 import { openMessages } from './message-socket.ts'
 import { Session } from './session.ts'
 
-/** When a place may be free again. */
+/** `retry-after` for a key with too many open sessions. */
 const limitMs = 1_000
 
 type RunnerParts = {
@@ -27,12 +27,12 @@ type RunnerParts = {
   record(row: LogRow, context: RequestContext): void
 }
 
-/** The model that a request names in its path; a session names it in the query. */
+/** Model name in the path; for a session, in the query. */
 export function modelNamed({ params, head, part }: RequestContext): string | undefined {
   return part ? (new URLSearchParams(head.query).get('model') ?? undefined) : params['model']
 }
 
-/** Runs WebSockets, from the upstream's 101 to their end. */
+/** Runs WebSocket sessions and counts those of each key. */
 export class SessionRunner {
   open = 0
   readonly #parts: RunnerParts
@@ -41,11 +41,11 @@ export class SessionRunner {
     this.#parts = parts
   }
 
-  /** Serves connections of ours in memory. */
+  /** Serves in-memory connections. */
   accept: ((connection: Duplex) => void) | undefined
   readonly #byKey = new Map<string, number>()
 
-  /** Each message is a request. @throws Failure, CallerGone as long as the caller's WebSocket is not open */
+  /** Runs a session whose messages are requests. @throws Failure, CallerGone before the client's WebSocket is open */
   async runMessages(request: ActiveRequest, context: RequestContext): Promise<Outcome> {
     const { req, socket, opening, stopwatch } = request
     const { accept } = this
@@ -91,7 +91,7 @@ export class SessionRunner {
     }
   }
 
-  /** @throws Failure as long as the caller's WebSocket is not open */
+  /** Runs a session after the upstream's 101. @throws Failure, CallerGone before the client's WebSocket is open */
   async run(request: ActiveRequest, context: RequestContext, head: AnswerHead): Promise<Outcome> {
     const { call, socket, opening, running, target, marks, stopwatch } = request
     const format = context.dialect.session

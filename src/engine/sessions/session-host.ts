@@ -5,7 +5,7 @@ import type { Deadlines } from '../deadlines.ts'
 import type { HookFault, Pipeline } from '../pipeline.ts'
 import type { UpstreamCall } from '../upstream-call.ts'
 
-/** What a session and its turns use of the engine. */
+/** Engine services for a session and its turns. */
 export type SessionHost = {
   readonly clock: Clock
   readonly ids: Ids

@@ -8,24 +8,24 @@ import { closeCodes, FrameFault, FrameWalker, MaskedSearch, opcodes, writeClose,
 import type { SessionHost } from './session-host.ts'
 import { Turns } from './turns.ts'
 
-/** Messages of an upstream that mean something are no longer than this. */
+/** Longest upstream message that is read. */
 const keptBytesMax = 1024 * 1024
-/** What both sides have to close in, once a closing frame is sent. */
+/** Time for both sides to close after a close frame. */
 const closeMs = 2_000
-/** What an upstream has to report the turns in that run when a session ends. */
+/** Time for the upstream to report running turns when a session ends. */
 const reportMs = 10_000
-/** A peer is gone that says nothing after so many pings. */
+/** Unanswered pings before a peer counts as gone. */
 const pingsMax = 2
 const nothing = Buffer.alloc(0)
 
 /**
- * One WebSocket between a caller and an upstream. Bytes go both ways as they come. Frames are followed at the same time, so that
- * each turn is charged, messages of ours are written between theirs, and nothing runs that cannot be charged.
+ * One WebSocket between a client and an upstream. Bytes are forwarded unchanged in both directions. Frames are parsed at the same
+ * time: to charge each turn, to insert the gateway's messages between two messages, and to stop what cannot be charged.
  */
 export class Session implements Timed {
   place = -1
   deadlineAt: number
-  /** Settles when both sides are closed and every turn is settled. */
+  /** Resolves once the upstream is closed and every turn is settled. */
   readonly done: Promise<Outcome>
   readonly #resolve: (outcome: Outcome) => void
   readonly #host: SessionHost
@@ -38,19 +38,19 @@ export class Session implements Timed {
   readonly #up: FrameWalker
   readonly #down: FrameWalker
   readonly #bounds: NonNullable<RequestContext['route']['session']>
-  /** Chunks of the caller that wait until a turn is admitted. */
+  /** Client chunks that wait for a turn to be admitted. */
   #held: Buffer[] = []
   #heldAsks = 0
   #isCovering = false
-  /** Messages in the present chunk that begin a turn. */
+  /** Messages in the current chunk that start a turn. */
   #asks = 0
-  /** Where in the present chunk the caller's closing frame begins. */
+  /** Offset of the client's close frame in the current chunk. */
   #closeAt: number | undefined
-  /** What has gone to the upstream ends with a whole message. */
+  /** The bytes sent to the upstream end between two messages. */
   #isUpBetween = true
-  /** Messages of ours for the caller, for the next moment between two messages. */
+  /** Gateway frames for the client, waiting for a gap between two messages. */
   #toSay: Buffer[] = []
-  /** Nothing more goes to the caller. */
+  /** No more bytes are sent to the client. */
   #isMuted = false
   #hasUpstreamClosed = false
   #isUpstreamOver = false
@@ -99,7 +99,7 @@ export class Session implements Timed {
     )
   }
 
-  /** The first turn is admitted before the WebSocket is open. @throws Failure */
+  /** Admits the first turn before the WebSocket opens. @throws Failure */
   async admit(): Promise<void> {
     try {
       await this.#turns.cover(0, failure => {
@@ -111,12 +111,12 @@ export class Session implements Timed {
     }
   }
 
-  /** It was not opened: what was taken for it is given back. */
+  /** Releases the admitted turns of a session that did not open. */
   async abandon(): Promise<void> {
     await this.#turns.end({ kind: 'cut', by: 'gateway', status: undefined, reach: 'untouched' })
   }
 
-  /** @param head the answer that opens the caller's WebSocket */
+  /** @param head the 101 for the client */
   start(head: string): void {
     this.#caller.socket.write(head, 'latin1')
     this.#host.deadlines.watch(this)
@@ -132,13 +132,13 @@ export class Session implements Timed {
     })
   }
 
-  /** No new turn begins, and the session ends when none runs. */
+  /** Accepts no new turns and ends the session once none is running. */
   drain(): void {
     this.#isDraining = true
     this.#goOnEnding()
   }
 
-  /** It ends now. */
+  /** Ends the session now. */
   stop(failure: Failure): void {
     this.#end(closeCodes.restart, failure, 'gateway')
     this.#closeUpstream()
@@ -156,7 +156,7 @@ export class Session implements Timed {
     return Math.min(this.#totalAt, this.#messageAt + idleMs, now + pingMs)
   }
 
-  /** Sends a ping to the silent side. */
+  /** Pings both sides; ends the session if one no longer answers. */
   #ping(now: number): void {
     const goneMs = this.#bounds.pingMs * (pingsMax + 1)
     if (now >= this.#upstreamAt + goneMs) return this.#end(closeCodes.fault, gone('it is silent'), 'upstream')
@@ -165,7 +165,7 @@ export class Session implements Timed {
     if (this.#isUpBetween) this.#toUpstream(writeFrame(opcodes.ping, nothing, true))
   }
 
-  // From the caller.
+  // Client to upstream.
 
   #fromCaller(chunk: Buffer): void {
     if (this.#outcome) return
@@ -200,7 +200,7 @@ export class Session implements Timed {
     })
   }
 
-  /** Admits what is missing; the caller's messages go on then. */
+  /** Admits the missing turns, then forwards the held messages. */
   async #cover(): Promise<void> {
     if (this.#isCovering || this.#outcome || this.#isDraining) return
     this.#isCovering = true
@@ -237,7 +237,7 @@ export class Session implements Timed {
     if (!this.#outcome) this.#leave(false)
   }
 
-  /** The caller has left; what runs is ended, and its report is waited for. */
+  /** The client closed or disconnected. Cancels running turns and waits for their usage. */
   #leave(isPolite: boolean): void {
     this.#outcome = isPolite
       ? { kind: 'answered', status: 101, reach: 'complete' }
@@ -247,7 +247,7 @@ export class Session implements Timed {
     this.#leaveBoth()
   }
 
-  // From the upstream.
+  // Upstream to client.
 
   #fromUpstream(chunk: Buffer): void {
     this.#upstreamAt = this.#host.clock.tick()
@@ -258,7 +258,7 @@ export class Session implements Timed {
     } catch (error) {
       if (!(error instanceof FrameFault)) throw error
       this.#end(closeCodes.fault, fail('session_unmetered', { why: error.message }), 'upstream')
-      // Where its messages end is not known any more.
+      // Message boundaries are unknown from here on.
       if (wasBetween) this.#sayNow()
       else this.#caller.socket.destroy()
       return this.#closeUpstream()
@@ -269,7 +269,7 @@ export class Session implements Timed {
     if (!this.#outcome && this.#turns.isIdle && !this.#turns.covers(0)) void this.#cover()
   }
 
-  /** Messages of ours go in between. */
+  /** Forwards a chunk and inserts waiting gateway frames between two messages. */
   #toCaller(chunk: Buffer): void {
     if (this.#isMuted) return
     const { boundary } = this.#down
@@ -322,9 +322,9 @@ export class Session implements Timed {
     void this.#finish()
   }
 
-  // The end.
+  // Closing.
 
-  /** A step of a turn was refused. */
+  /** Ends the session with the failure of a turn. */
   readonly #refuse = (error: unknown): void => {
     const { log } = this.#host
     const failure = error instanceof Failure ? error : fail('internal_error', {}, { cause: error })
@@ -336,7 +336,7 @@ export class Session implements Timed {
     this.#end(closeCodeOf(failure), failure, 'gateway')
   }
 
-  /** Says why to the caller, and closes both sides. */
+  /** Sends the failure to the client and closes both sides. */
   #end(code: number, failure: Failure, by: 'upstream' | 'deadline' | 'gateway'): void {
     if (this.#outcome) return
     const { log } = this.#host
@@ -354,7 +354,7 @@ export class Session implements Timed {
     return writeFrame(opcodes.text, Buffer.from(this.#format.error(failure, this.#context.id)), false)
   }
 
-  /** The outcome is known: what runs is ended and reported, and both sides close in time. */
+  /** Cancels running turns, waits for their usage, and closes both sides within a time limit. */
   #leaveBoth(): void {
     this.#host.deadlines.forget(this)
     this.#held = []
@@ -408,7 +408,7 @@ function gone(why: string): Failure {
   return fail('session_upstream_gone', { why })
 }
 
-/** SDKs reconnect after some codes, and not after others: a key that may not go on is not tried again. */
+/** SDKs reconnect depending on the close code. Use `policy` when the key cannot continue, so that they do not retry. */
 function closeCodeOf({ code, status, retryAfterMs }: Failure): number {
   if (code === 'session_unmetered' || code === 'internal_error') return closeCodes.fault
   return status >= 500 || (status === 429 && retryAfterMs !== undefined) ? closeCodes.tryLater : closeCodes.policy

@@ -6,15 +6,15 @@ import { scanObject } from '../fields.ts'
 import { toLogRow } from '../log-row.ts'
 import type { SessionHost } from './session-host.ts'
 
-/** What is known of the conversation when a turn is admitted. */
+/** Estimate of a turn's usage at admission. */
 export type Foreseen = {
   readonly inputTokens: number
   readonly outputMax: number | undefined
-  /** Bytes that the caller has sent by now. */
+  /** Bytes the client has sent so far. */
   sentBytes(): number
 }
 
-/** One answer on a WebSocket: a request to the plugins, with an id, limits, a hold and a charge of its own. */
+/** One response on a WebSocket. Plugins see it as a request with its own id, limits, hold and charge. */
 export class Turn {
   readonly context: RequestContext
   readonly target: Target
@@ -31,7 +31,7 @@ export class Turn {
     this.#stages = stages
   }
 
-  /** Checks the key again, takes limits and money. @throws Failure; nothing is taken then */
+  /** Checks the key again and reserves limits and money. @throws Failure, with nothing reserved */
   static async admit(host: SessionHost, session: RequestContext, on: Target, foreseen: Foreseen): Promise<Turn> {
     const { clock, ids, pipeline } = host
     const now = clock.now()
@@ -39,7 +39,7 @@ export class Turn {
       ...session,
       id: ids.next('req_', now),
       startedAt: now,
-      // A row of the log names the session as what the client calls the request.
+      // The turn's log row has the session id as its client request id.
       head: { ...session.head, headers: { ...session.head.headers, 'x-request-id': session.id } },
       slots: new Slots(),
       notes: createNotes(),
@@ -60,17 +60,17 @@ export class Turn {
     }
   }
 
-  /** The upstream has begun it. */
+  /** The upstream started the turn. */
   began(): void {
     this.#beganTick = this.#host.clock.tick()
   }
 
-  /** Nothing was done with it: what it took is given back, and no row is written. */
+  /** Releases an unused turn: its reservations are returned and no log row is written. */
   async giveBack(): Promise<void> {
     await settle(this.#host, this.context, this.target, unused)
   }
 
-  /** It is over. `message`: what the upstream reports, if it does. */
+  /** Settles the turn and writes its log row. `message`: the upstream's report, if any. */
   async end(message: Json | undefined, outcome: Outcome): Promise<void> {
     const host = this.#host
     if (message !== undefined) await this.#read(message)
@@ -80,7 +80,7 @@ export class Turn {
     host.record(toLogRow(view, this.context, outcome, tookMs), this.context)
   }
 
-  /** The report passes the stages of the plugins as an event of a stream does. */
+  /** Sends the report through the plugins' stages, like an event of a stream. */
   async #read(message: Json): Promise<void> {
     const event = Buffer.from(`data: ${JSON.stringify(message)}\n\n`)
     for (const stage of this.#stages) {
@@ -95,7 +95,7 @@ const opened: Reply = { status: 200, headers: { 'content-type': 'text/event-stre
 const unused: Outcome = { kind: 'refused', status: 409, failure: fail('session_unused'), reach: 'untouched' }
 
 function bodyOf(model: string, outputMax: number | undefined): Target['body'] {
-  // What is said and heard may be sound: the hold is taken by its prices, if the model has any.
+  // Input and output may be audio: the hold uses audio prices if the model has any.
   const body = {
     model,
     modalities: ['text', 'audio'],

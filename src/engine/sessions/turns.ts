@@ -4,41 +4,41 @@ import { fail, modelNotFound } from '../errors.ts'
 import type { SessionHost } from './session-host.ts'
 import { Turn } from './turn.ts'
 
-/** A turn that was admitted longer ago is admitted again before it begins: limits are of a minute. */
+/** Age at which an unused turn is admitted again: limits cover one minute. */
 const renewMs = 30_000
-/** Shorter waits for a limit cost as much as they save. */
+/** Shortest wait for a limit. */
 const waitMinMs = 100
-/** Turns at once on one session; more of them end it. */
+/** Concurrent turns on one session; more of them end it. */
 const openMax = 64
 
 /**
- * The turns of one session. One is always admitted ahead, since a voice may begin one without a message of the caller; each message
- * that begins a turn needs one more. Nothing is read from the caller while one is missing.
+ * Turns of one session. While none is running, one spare turn is admitted in advance: voice detection may start a turn without a client
+ * message. Each client message that starts a turn needs one more. The client is not read while a turn is missing.
  */
 export class Turns {
-  /** By the caller. */
+  /** Bytes the client has sent. */
   sentBytes = 0
   readonly #host: SessionHost
   readonly #session: RequestContext
   readonly #target: Target
   readonly #onRefused: (error: unknown) => void
   readonly #spares: Turn[] = []
-  /** Those that run, by the upstream's ids. One may still be waiting to be admitted. */
+  /** Running turns by upstream id. A turn may still be waiting for admission. */
   readonly #open = new Map<string, Promise<Turn>>()
-  /** The model next to the session's own, and the turns that were admitted for it. */
+  /** The session's second model, such as one for transcription, and the spare turns for it. */
   #beside: Target | undefined
   readonly #besideSpares: Turn[] = []
-  /** Messages that went on and whose turns have not begun. */
+  /** Forwarded messages whose turns have not started. */
   #awaited = 0
   #outputMax: number | undefined
-  /** Tokens that the conversation came to last. */
+  /** Tokens of the conversation after its last turn. */
   #inputTokens = 0
   readonly #ending = new Set<Promise<void>>()
   #isOver = false
-  /** Ends what waits for a limit. */
+  /** Cancels waits for a limit. */
   readonly #stopped = new AbortController()
 
-  /** @param onRefused called when a turn runs that may not */
+  /** @param onRefused called if a turn that is already running is not admitted */
   constructor(host: SessionHost, session: RequestContext, target: Target, onRefused: (error: unknown) => void) {
     this.#host = host
     this.#session = session
@@ -46,7 +46,7 @@ export class Turns {
     this.#onRefused = onRefused
   }
 
-  /** The upstream's ids of those that run. */
+  /** Upstream ids of the running turns. */
   get open(): readonly string[] {
     return [...this.#open.keys()]
   }
@@ -55,13 +55,13 @@ export class Turns {
     return this.#open.size === 0
   }
 
-  /** Whether a caller's messages that begin `more` turns may go on now. */
+  /** Whether client messages that start `more` turns may be forwarded now. */
   covers(more: number): boolean {
     if (this.#spares.length < this.#wanted(more) || this.#isStale) return false
     return !this.#beside || this.#besideSpares.length > 0
   }
 
-  /** While one runs, only a message of the caller begins another. */
+  /** Spare turns that are needed. While a turn is running, only a client message starts another. */
   #wanted(asked: number): number {
     return Math.max(this.#open.size === 0 ? 1 : 0, this.#awaited + asked)
   }
@@ -72,12 +72,12 @@ export class Turns {
   }
 
   /**
-   * Admits what is missing. A limit of a minute is waited for.
-   * @param onWait called once for each wait, with the refusal
+   * Admits the missing turns. Waits where a limit allows a retry.
+   * @param onWait called before each wait, with the refusal
    * @throws Failure
    */
   async cover(asked: number, onWait: (failure: Failure) => void): Promise<void> {
-    // What has ended gives its money back first.
+    // Let ended turns release their holds first.
     await Promise.all(this.#ending)
     await this.#dropStale(this.#spares)
     await this.#dropStale(this.#besideSpares)
@@ -121,12 +121,12 @@ export class Turns {
     await Promise.all(stale.map(one => one.giveBack()))
   }
 
-  /** A caller's messages went on that begin turns. */
+  /** Counts forwarded messages that start turns. */
   asked(count: number): void {
     this.#awaited += count
   }
 
-  /** @throws Failure where a turn runs that nothing was taken for */
+  /** @throws Failure for a turn that cannot be charged */
   read(sign: SessionSign, message: Json): void {
     if (sign.kind === 'began') this.#began(sign.id)
     else if (sign.kind === 'ended') this.#ended(sign, message)
@@ -144,7 +144,7 @@ export class Turns {
     turn.then(one => one.began()).catch(() => undefined)
   }
 
-  /** One that was admitted ahead; else one is admitted now, and the session ends when it may not be. */
+  /** Takes a spare turn. Without one, admits a turn now; if that is refused, the session ends. */
   #take(spares: Turn[], target: Target): Promise<Turn> {
     const spare = spares.shift()
     if (spare) return Promise.resolve(spare)
@@ -154,7 +154,7 @@ export class Turns {
   }
 
   #ended({ id, failed }: { readonly id: string; readonly failed: boolean }, message: Json): void {
-    // One whose beginning was not reported has ended all the same.
+    // The upstream may not have reported the start of the turn.
     const turn = this.#open.get(id) ?? this.#take(this.#spares, this.#target)
     this.#open.delete(id)
     this.#close(turn, message, failed)
@@ -188,7 +188,7 @@ export class Turns {
     this.#beside = model && { ...this.#target, model, family: model.family }
   }
 
-  /** By the upstream's name for it, or by ours. @throws Failure model_not_found */
+  /** Finds a model by the gateway's name or the upstream's. @throws Failure model_not_found */
   #findModel(name: string): Model {
     const { models } = this.#session.plan
     const { upstream } = this.#target
@@ -205,7 +205,7 @@ export class Turns {
     const tracked: Promise<void> = ending.then(
       () => undefined,
       (error: unknown) => {
-        // A refusal has ended the session, which reports it.
+        // A refusal has already ended the session, and the session reports it.
         if (error instanceof Failure) return
         const stack = error instanceof Error ? error.stack : String(error)
         log.error({ request: this.#session.id, stack }, 'a turn could not be settled')
@@ -215,7 +215,7 @@ export class Turns {
     void tracked.then(() => this.#ending.delete(tracked))
   }
 
-  /** The session is over: what was not used is given back, and what runs ends as `outcome` says. */
+  /** Ends the session: releases spare turns and settles running ones with `outcome`. */
   async end(outcome: Outcome): Promise<void> {
     this.#isOver = true
     this.#stopped.abort()

@@ -1,17 +1,17 @@
 import type { ObjectKind, ObjectTraits } from '../../domain/index.ts'
 import { type JsonVisitor, JsonWalk, RecordReader } from '../../wire/index.ts'
 
-/** An id that an answer has named, and what it is of. */
+/** Object kind and id from a response. */
 export type FoundId = { readonly kind: ObjectKind; readonly id: string }
 
 type Creates = NonNullable<ObjectTraits['creates']>
 
-/** No vendor's id is longer; one that is makes no object that a later request could name. */
+/** Longer ids are not recorded. Vendors' ids are shorter. */
 const idBytesMax = 256
-/** Streams are mostly pieces of text: their events name no ids that others do not. */
+/** Events to skip: text deltas contain no new ids. */
 const pieces = /(?:\.|block_)delta$/
 
-/** Reads from an answer, as it passes in pieces of any size, the ids of what the upstream keeps of it. */
+/** Extracts the ids of stored objects from a response while its chunks pass through. */
 export class IdReader implements JsonVisitor {
   readonly #creates: Creates
   readonly #inEvents: boolean
@@ -48,7 +48,7 @@ export class IdReader implements JsonVisitor {
     this.#walk = new JsonWalk(this)
   }
 
-  /** How deep the members of the object are. */
+  /** Depth of the object's members. */
   #topOf({ names }: JsonWalk): number {
     return this.#inEvents && names[1] === this.#creates.inside ? 2 : 1
   }

@@ -16,17 +16,17 @@ import { fail } from '../errors.ts'
 import type { FoundId } from './id-reader.ts'
 import { ListedObjectStage, ObjectStage } from './object-stage.ts'
 
-/** Where an object is: no other upstream knows it, and no vendor key of another account. */
+/** Location of an object: only this upstream and this vendor account have it. */
 export type Pin = { readonly upstream: string; readonly vendorKey: string | null }
 
-/** Objects that one request may name: each is looked up. */
+/** Highest number of objects in one request. Each costs a lookup. */
 const referencesMax = 256
 const dayMs = 86_400_000
 const retryMs = 1_000
 
 type Creates = NonNullable<ObjectTraits['creates']>
 
-/** What upstreams keep for clients: who made it and where it is. */
+/** Records of stored objects: which key made each one and where it is. */
 export class ObjectRecords {
   readonly #store: ObjectStore
   readonly #clock: Clock
@@ -36,7 +36,7 @@ export class ObjectRecords {
     this.#clock = clock
   }
 
-  /** The object that the path names. @throws Failure object_not_found for one of another key, too; storage_unavailable */
+  /** The object in the path. @throws Failure object_not_found, also for another key's object; object_store_unavailable */
   named({ route, params, payer }: RequestContext): Awaitable<StoredObject | undefined> {
     const of = route.object?.of
     if (!of) return undefined
@@ -48,7 +48,7 @@ export class ObjectRecords {
   }
 
   /**
-   * Where the objects are that a body names; undefined where it names none, or only some that every key may use.
+   * Location of the objects in a body; undefined if it names none, or only shared ones.
    * @throws Failure object_not_found, objects_apart, objects_too_many, object_store_unavailable
    */
   pinOf(
@@ -72,7 +72,7 @@ export class ObjectRecords {
     return orUnavailable(() => this.#store.find(payer, wanted))
   }
 
-  /** @throws Failure objects_full for one more object of a key that has as many as it may, or as many bytes */
+  /** Checks the key's object and byte limits before a new object. @throws Failure objects_full, object_store_unavailable */
   admits({ route, slots, payer }: RequestContext, body: Body): Awaitable<void> {
     const { max, bytesMax } = slots.get(callerSlot)?.group.storedObjects ?? {}
     const isCounted = route.object?.creates && route.object.namesNoModel
@@ -89,7 +89,7 @@ export class ObjectRecords {
     )
   }
 
-  /** The stage that records what an answer makes; undefined where it makes nothing that is kept. */
+  /** Stage that records the objects a response creates; undefined if it creates none. */
   stageOf(context: RequestContext, target: Target, { status, headers }: Pick<Reply, 'status' | 'headers'>) {
     const creates = context.route.object?.creates
     if (!creates || status < 200 || status > 299) return undefined
@@ -115,21 +115,21 @@ export class ObjectRecords {
   #base({ payer: keyId, id: requestId, plan }: RequestContext, { upstream, model }: Target, { days }: Creates) {
     const now = this.#clock.now()
     const expiresAt = days === undefined ? null : now + days * dayMs
-    // An only key is the credential of its upstream, whatever its secret.
+    // An upstream with a single key needs no key name: a new secret is the same account.
     const isOnly = plan.upstreams.get(upstream.name)?.keys?.[0]?.isOnly === true
     const vendorKey = isOnly ? null : (upstream.key ?? null)
     const place = { upstream: upstream.name, vendorKey, model: model.name }
     return { keyId, requestId, ...place, bytes: 0, shown: null, createdAt: now, expiresAt, deletedAt: null }
   }
 
-  /** @throws Failure object_not_recorded: nothing of it may leave */
+  /** @throws Failure object_not_recorded; the client must then not receive the id */
   #put(objects: readonly StoredObject[]): Promise<void> {
     return this.#store.put(objects).catch((cause: unknown) => {
       throw fail('object_not_recorded', {}, { cause })
     })
   }
 
-  /** An upstream has answered: what it has deleted is gone for its client before the answer leaves. */
+  /** Marks a deleted object as ended before the client receives the upstream's response. */
   async answered({ route, params, payer }: RequestContext, status: number): Promise<void> {
     const of = route.object?.of
     if (!of?.ends || status < 200 || status > 299) return
@@ -139,7 +139,7 @@ export class ObjectRecords {
   }
 }
 
-/** Reads the storage. @throws Failure object_store_unavailable */
+/** Reads from storage. @throws Failure object_store_unavailable */
 function orUnavailable<T>(read: () => Awaitable<T>): Awaitable<T> {
   const refuse = (cause: unknown): never => {
     throw fail('object_store_unavailable', {}, { cause, retryAfterMs: retryMs })
@@ -189,7 +189,7 @@ function notFound({ kind, id, place }: ObjectReference): Error {
   return fail('object_not_found', { kind, id: id.slice(0, 120) }, { param: place })
 }
 
-/** Where an object of the path and those of the body are. @throws Failure objects_apart */
+/** Combines the locations of the path's object and the body's. @throws Failure objects_apart */
 export function joinPins(named: StoredObject | undefined, pin: Pin | undefined): Pin | undefined {
   if (!named) return pin
   if (pin && (pin.upstream !== named.upstream || pin.vendorKey !== named.vendorKey))
@@ -197,7 +197,7 @@ export function joinPins(named: StoredObject | undefined, pin: Pin | undefined):
   return { upstream: named.upstream, vendorKey: named.vendorKey }
 }
 
-/** Nothing is recorded, so nothing is found. */
+/** Store that records nothing. */
 export const noObjects: ObjectStore = {
   put: () => Promise.resolve(),
   find: () => [],

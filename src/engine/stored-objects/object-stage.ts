@@ -3,7 +3,7 @@ import { type FoundId, IdReader } from './id-reader.ts'
 
 type Creates = NonNullable<ObjectTraits['creates']>
 
-/** Holds what names a new object back until that is recorded: a client can use an id as soon as it has it. */
+/** Delays chunks with a new object id until the object is recorded: clients may use an id immediately. */
 export class ObjectStage implements Stage {
   readonly letsGo = true
   readonly #reader: IdReader
@@ -11,7 +11,7 @@ export class ObjectStage implements Stage {
   readonly #known = new Set<string>()
   #fresh: FoundId[] = []
 
-  /** @param record resolves when they are durable */
+  /** @param record resolves once the objects are durable */
   constructor(creates: Creates, inEvents: boolean, record: (found: readonly FoundId[]) => Promise<void>) {
     this.#record = record
     this.#reader = new IdReader(creates, inEvents, found => {
@@ -35,10 +35,10 @@ export class ObjectStage implements Stage {
   }
 }
 
-/** So much of an object is kept for lists. */
+/** Longest object JSON that is stored for lists. */
 const shownBytesMax = 65_536
 
-/** Keeps a small answer back until the object that it is has been recorded, with what lists show of it. */
+/** Holds a small response until its object is recorded together with its JSON for lists. */
 export class ListedObjectStage implements Stage {
   readonly #record: (id: string, shown: { readonly [name: string]: unknown }) => Promise<void>
   readonly #held: Buffer[] = []
@@ -54,7 +54,7 @@ export class ListedObjectStage implements Stage {
     this.#held.push(chunk)
     this.#bytes += chunk.length
     if (this.#bytes <= shownBytesMax) return []
-    // No object of this kind is as long: it is not recorded, and not reached again.
+    // Real objects of this kind are shorter. A longer response passes without a record.
     this.#isHeld = false
     return this.#held
   }

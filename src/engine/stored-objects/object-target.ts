@@ -4,12 +4,12 @@ import { fail } from '../errors.ts'
 import { targetOn } from '../target.ts'
 import type { Pin } from './object-records.ts'
 
-/** What a client that requests a stream of an object writes in the query. */
+/** Query parameter that requests a stream. */
 const streams = /(?:^|&)stream=true(?:&|$)/
 
 /**
- * The target of a request that names no model: the model that made the object of its path; where it has none, or that one is
- * gone, the first whose family offers the operation and that runs where the object is.
+ * Target of a request that names no model: the model that made the object in the path. Without an object, or if that model is
+ * gone, it is the first model that runs where the object is and whose family offers the operation.
  * @throws Failure object_unplanned, operation_unoffered, streaming_unsupported
  */
 export function findObjectTarget(
@@ -28,7 +28,7 @@ export function findObjectTarget(
   return targetOn(model, route, body, stream)
 }
 
-/** Whether a model's family offers the operation to the client, and the model runs where the objects are. */
+/** Whether the family offers the operation, the model runs where the objects are, and the client may use it. */
 function carries(model: Model, { route, slots }: RequestContext, pin: Pin | undefined): boolean {
   if (!model.enabled || !model.family.forward.has(route.operation)) return false
   if (pin && !model.upstreams.some(({ upstream }) => upstream.name === pin.upstream)) return false

@@ -6,7 +6,7 @@ import { SimulatedSession } from './session.ts'
 /** `/text/v1/realtime?model=…` */
 const path = /^\/text\/v1\/realtime$/
 
-/** Answers WebSockets of the simulated text upstream. @returns what closes those that are open */
+/** Serves WebSockets of the simulated text upstream. @returns a function that closes the open ones */
 export function serveRealtime(server: Server): () => void {
   const sockets = new WebSocketServer({ noServer: true })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {

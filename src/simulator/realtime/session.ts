@@ -4,30 +4,30 @@ import { writeProse } from '../text/prose.ts'
 import { soundOf } from '../text/sound.ts'
 import { type Heard, readItem, type Settings, updateSettings } from './settings.ts'
 
-/** PCM of 24 kHz and 16 bits, of which a token of sound is a tenth of a second heard, and a twentieth spoken. */
+/** 24 kHz 16-bit PCM. An audio token is 1/10 s of input or 1/20 s of output. */
 const bytesPerSecond = 48_000
 const heardTokensPerSecond = 10
 const spokenTokensPerSecond = 20
-/** So much sound is what a person says before the simulated voice detection finds that it is over. */
+/** Audio bytes after which the simulated voice detection ends an utterance. */
 const utteranceBytes = bytesPerSecond
 const charsPerToken = 4
 
 type Event = { readonly type: string; readonly [name: string]: unknown }
 type Wire = { send(event: Event): void; cut(): void }
 
-/** What one answer has said so far. */
+/** Progress of one response. */
 type Speaking = { readonly id: string; text: number; audio: number; isOver: boolean }
 
-/** One simulated conversation by speech and text. Its sound is made up: a word a tone. */
+/** Simulated conversation in speech and text. Each word of its audio is a tone. */
 export class SimulatedSession {
   readonly #id = `sess_${short()}`
   readonly #model: string
   readonly #wire: Wire
   #settings: Settings
   #sound = 0
-  /** What was said last; what is answered next. */
+  /** Latest client input, which the next response answers. */
   #prompt = ''
-  /** Tokens of the conversation: each answer counts all of them again. */
+  /** Tokens of the conversation; each response counts all of them again. */
   #context = { text: 0, audio: 0, cached: 0 }
   #speaking: Speaking | undefined
   #isClosed = false

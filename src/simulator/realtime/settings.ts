@@ -1,17 +1,17 @@
-/** What a session or an answer of it is to be like. */
+/** Settings of a session or a response. */
 export type Settings = {
   readonly modalities: readonly string[]
-  /** The model that writes down what is heard; undefined for none. */
+  /** Transcription model; undefined for none. */
   readonly transcription: string | undefined
   readonly detectsVoice: boolean
-  /** Tokens of an answer at most. */
+  /** Most tokens of a response. */
   readonly longest: number | undefined
 }
 
-/** What an item of a conversation holds. */
+/** Content of a conversation item. */
 export type Heard = { readonly text: string; readonly audioBytes: number }
 
-/** The settings with what a message says of them; what it does not say stays. */
+/** Applies the settings in a message; others stay unchanged. */
 export function updateSettings(before: Settings, said: unknown): Settings {
   const modalities = member(said, 'output_modalities') ?? member(said, 'modalities')
   const input = member(member(said, 'audio'), 'input')

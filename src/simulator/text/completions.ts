@@ -8,7 +8,7 @@ import { writeProse } from './prose.ts'
 import { countWords, shapeOf } from './read.ts'
 import { openaiStyle } from './styles.ts'
 
-/** `POST /v1/completions`: goes on where the prompt ends. */
+/** `POST /v1/completions`: continues the prompt. */
 export const completions = perform(openaiStyle, rehearse)
 
 function rehearse(call: Call): Rehearsed {

@@ -49,7 +49,7 @@ const remove: Handler = call => {
   return answerJson(200, { id, object: 'conversation.deleted', deleted: true })
 }
 
-/** Conversations that the upstream keeps. */
+/** Stored conversations. */
 export const conversations: SimulatedUpstream = {
   'POST /v1/conversations': create,
   'GET /v1/conversations/{id}/items': call =>

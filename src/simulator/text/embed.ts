@@ -7,7 +7,7 @@ import { countWords, listOf, readList } from './read.ts'
 import { cohereStyle } from './styles.ts'
 import { vectorOf } from './vectors.ts'
 
-/** `POST /v2/embed`: vectors of texts; words are tokens. */
+/** `POST /v2/embed`: vectors of texts. Each word counts as one token. */
 export const embed = perform(cohereStyle, rehearse)
 
 function rehearse(call: Call): Rehearsed {

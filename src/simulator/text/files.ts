@@ -33,7 +33,7 @@ const remove: Handler = call => {
   return answerJson(200, { id, object: 'file', deleted: true })
 }
 
-/** Files that the upstream keeps. */
+/** Stored files. */
 export const files: SimulatedUpstream = {
   'POST /v1/files': create,
   'GET /v1/files/{id}/content': call => {

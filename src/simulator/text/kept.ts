@@ -1,14 +1,14 @@
 import type { Call, Site } from '../upstream.ts'
 import type { Shape } from './read.ts'
 
-/** Objects of one simulated account, at most: the oldest goes first. */
+/** Highest number of stored objects; the oldest is dropped first. */
 const keptMax = 10_000
 
 export type Kept = { readonly kind: string; readonly value: Shape; readonly input: readonly unknown[] }
 
 const bySite = new WeakMap<Site, Map<string, Kept>>()
 
-/** An account is known by the credential of its requests: another one knows nothing of its objects. */
+/** Object name with its account, which is the request's credential. Accounts do not share objects. */
 function nameOf({ headers }: Call, id: string): string {
   return `${headers['authorization'] ?? headers['x-api-key'] ?? headers['x-goog-api-key'] ?? ''} ${id}`
 }

@@ -13,7 +13,7 @@ const find = (call: Call): Kept => {
   return found
 }
 
-/** The stored response, or its events once more. */
+/** Returns the stored response, or its events again for a stream. */
 const get: Handler = call => {
   const { value } = find(call)
   if (call.query.get('stream') !== 'true') return answerJson(200, value)
@@ -59,7 +59,7 @@ const compact: Handler = call => {
   return answerJson(200, { id: 'cmpct_1', object: 'response.compaction', created_at: 1, output: [item], usage })
 }
 
-/** What the upstream keeps of responses. */
+/** Stored responses. */
 export const storedResponses: SimulatedUpstream = {
   'POST /v1/responses/input_tokens': tokens,
   'POST /v1/responses/compact': compact,
