@@ -73,7 +73,7 @@ function stepIn(step: StepSettings, key: 'poll' | 'result', job: JobSettings): r
   if (path !== undefined && url !== undefined)
     found.push(problem('job_step_twice', [...at, 'url'], 'found path and url', 'keep one of the two'))
   if (hosts !== undefined && url === undefined)
-    found.push(problem('key_unfit', [...at, 'hosts'], "'hosts' only has an effect with url", 'remove it'))
+    found.push(problem('key_unfit', [...at, 'hosts'], "'hosts' only has an effect with url", 'remove hosts'))
   const known = new Set(['id', 'model', ...Object.keys(job.keep ?? {})])
   const texts = { ...(path !== undefined && { path }), ...(url !== undefined && { url }), ...(body && { body }) }
   for (const [name, value] of Object.entries(texts)) {

@@ -32,7 +32,7 @@ const mint: Omit<Upstream, 'url'> = {
 
 const nothing = Buffer.alloc(0)
 
-type Options = { readonly call?: UpstreamCall }
+type Options = { readonly call?: UpstreamCall; readonly destination?: Destination }
 
 /**
  * The only way out. Our HTTP client sends every request (`docs/decisions/0018-our-http-client.md`); http-proxy-3 opens
@@ -63,15 +63,18 @@ export class Transport {
 
   /** Opens a WebSocket for the client of `socket`; the head of its answer is a 101, or a refusal. */
   open(req: IncomingMessage, socket: Duplex, request: CallRequest): UpstreamCall {
+    const destination = this.#destinationOf(request)
     const call = new UpstreamCall(request, this.#deadlines)
-    this.#proxy.ws(req, socket, nothing, { target: this.#destinationOf(request).origin, call } as Options as object)
+    const options: Options = { call, destination }
+    this.#proxy.ws(req, socket, nothing, { target: destination.origin, ...options } as object)
     return call
   }
 
   /** Sends a request; its `head` settles when the head of the answer has arrived, or never will. */
   send(request: CallRequest): UpstreamCall {
+    const destination = this.#destinationOf(request)
     const call = new UpstreamCall(request, this.#deadlines)
-    this.#dispatch(call)
+    dispatch(call, destination)
     return call
   }
 
@@ -99,9 +102,9 @@ export class Transport {
   }
 
   readonly #pass = (_req: IncomingMessage, _to: unknown, options: object): true => {
-    const { call } = options as Options
-    if (!call) throw new Error('a request reached the proxy by another way than the transport')
-    this.#dispatch(call)
+    const { call, destination } = options as Options
+    if (!call || !destination) throw new Error('a request reached the proxy by another way than the transport')
+    dispatch(call, destination)
     return true
   }
 
@@ -121,14 +124,6 @@ export class Transport {
   #poolOf(upstream: Upstream): Pool | undefined {
     const asked = [upstream, ...(upstream.keys ?? []).map(key => key.upstream)]
     return asked.map(one => this.#destinations.get(one)).find(destination => destination !== undefined)?.pool
-  }
-
-  #dispatch(call: UpstreamCall): void {
-    try {
-      call.dispatch(this.#destinationOf(call.request))
-    } catch (error) {
-      call.fail(error as Error)
-    }
   }
 
   #destinationOf({ foreign, upstream }: CallRequest): Destination {
@@ -188,6 +183,15 @@ export class Transport {
       this.#pools.set(name, pool)
     }
     return pool
+  }
+}
+
+/** What cannot be written is a failure of the call, not of the transport. */
+function dispatch(call: UpstreamCall, destination: Destination): void {
+  try {
+    call.dispatch(destination)
+  } catch (error) {
+    call.fail(error as Error)
   }
 }
 

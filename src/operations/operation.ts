@@ -3,6 +3,8 @@ import type { OperationTraits } from '../domain/index.ts'
 /** All that is said of one operation: data and small pure functions. The name is what routes and families call it. */
 export type Operation = {
   readonly name: string
+  /** The operation whose models its samples use, if no model offers this one: the gateway answers it. */
+  readonly modelsOf?: string
   /** The wire style that it belongs to. */
   readonly style: 'openai' | 'anthropic' | 'google' | 'cohere'
   /** The path for clients of its API format; `{model}` and `{id}` are placeholders for names. */

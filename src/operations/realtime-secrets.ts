@@ -5,6 +5,7 @@ import { object } from './schemas.ts'
 /** Creates a client secret for a browser. The key that creates it pays. The gateway answers. */
 export const realtimeSecrets: Operation = {
   name: 'realtime.secrets',
+  modelsOf: 'realtime',
   style: 'openai',
   path: '/v1/realtime/client_secrets',
   body: 'json',

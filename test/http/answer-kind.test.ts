@@ -206,7 +206,7 @@ t.test('a wrong kind that shows after the head is an error of the stream', async
     (async () => {
       for await (const _ of reading) t.fail('no event comes of it')
     })(),
-    /was asked for/,
+    /instead of an event stream/,
   )
   t.match(await charges(1), [{ state: 'needs_review' }])
 })

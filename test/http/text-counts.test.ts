@@ -191,7 +191,7 @@ t.test(
     const long = await quoteOf('--body', body)
     t.ok(Number(long.at_most) > 10 * Number(short.at_most), `${long.at_most}, ${short.at_most}`)
     writeFileSync(body, '[]')
-    t.match(await cli('--body', body), { code: 2, stderr: /--body .*: a JSON object is needed/ })
+    t.match(await cli('--body', body), { code: 2, stderr: /--body .*: expected a JSON/ })
     t.match(await cli('--body', `${body}.gone`), { code: 2, stderr: /ENOENT/ })
   },
 )

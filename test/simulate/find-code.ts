@@ -14,7 +14,8 @@ export function findCode(source: string, code: string): { readonly start: number
     .filter((one, at) => one !== ',' || !closing.has(tokens[at + 1] ?? ''))
     .map((one, at) => (at > 0 && closing.has(one) ? `(?:,${gap})?` : '') + RegExp.escape(one))
     .join(gap)
-  const found = new RegExp(pattern).exec(source)
+  // A comment alone is no code.
+  const found = pattern === '' ? null : new RegExp(pattern).exec(source)
   return found ? { start: found.index, end: found.index + found[0].length } : undefined
 }
 

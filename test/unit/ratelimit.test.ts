@@ -588,19 +588,19 @@ t.test('slots and tokens of a user and of a group are shared too, and released a
     refused(() => enter('anna', 'key_3')),
     {
       message:
-        'Rate limit all_keys_concurrency reached: 2 requests at once by all keys of user anna together. Try again in 1 s.',
+        'Rate limit all_keys_concurrency reached: 2 concurrent requests shared by all keys of user anna. Try again in 1 s.',
       headers: { 'x-ratelimit-scope': 'all_keys_concurrency' },
     },
   )
   enter('ben', 'key_4')
   t.match(
     refused(() => enter('cleo', 'key_5')),
-    { message: /group_concurrency reached: 3 requests at once by all keys of group default together/ },
+    { message: /group_concurrency reached: 3 concurrent requests shared by all keys of group default/ },
   )
   void hooks.onSettle?.(first, answered, undefined)
   t.match(
     refused(() => enter('anna', 'key_3', 98)),
-    { message: /group_tpm reached: 100 tokens in any 60 seconds by all keys of group default together/ },
+    { message: /group_tpm reached: 100 tokens in any 60 seconds shared by all keys of group default/ },
   )
   t.equal(
     refused(() => enter('anna', 'key_3', 97)),

@@ -156,7 +156,7 @@ t.test(`statements of random charges with refunds equal the charges and the ledg
       command('2026-11', '--zone', 'Mars'),
       command('2026-11'),
     ])
-    t.match(wrong, { code: 2, stderr: /--month 2026-13: a month such as 2026-11/ })
+    t.match(wrong, { code: 2, stderr: /--month 2026-13: expected a month such as 2026-11/ })
     t.match(left, { code: 2, stderr: /--zone Mars/ })
     t.match(differs, {
       code: 1,

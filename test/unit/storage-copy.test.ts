@@ -311,7 +311,7 @@ t.test('a killed copy is never taken for a whole one, and is made again', async 
     await t.rejects(open(shared), { code: 'copy_unfinished' }, caseName({ steps }))
     const served = await runCli({ folder: t.testdirName, storage: shared }, 'serve')
     t.equal(served.code, 1, caseName({ steps }))
-    t.match(served.stderr, /a copy into .* is under way, or was broken off/, caseName({ steps }))
+    t.match(served.stderr, /a copy to .* is running, or was interrupted/, caseName({ steps }))
     await die(`sqlite:${file}`, steps)
     t.notOk(existsSync(file), caseName({ steps }))
     await t.rejects(open(`sqlite:${file}.copying`), { code: 'copy_unfinished' }, caseName({ steps }))

@@ -22,9 +22,10 @@ function describeRoute(facts: GatewayFacts, route: Route): OperationObject {
   const words = apiWords[language]
   const models = route.serve === undefined ? modelsOf(plan, route.operation) : []
   const aliases = plan.routes.filter(one => one.path !== route.path && isSpelling(one, route)).map(one => one.path)
-  const sample = models[0]?.name ?? 'MODEL'
   const samplePath = route.stream === 'always' ? `${route.path}?alt=sse` : route.path
   const known = findOperation(route.operation)
+  const [sampleModel] = models.length > 0 ? models : modelsOf(plan, known?.modelsOf ?? route.operation)
+  const sample = sampleModel?.name ?? 'MODEL'
   const samples = known?.samples?.({ baseUrl: facts.baseUrl, path: samplePath, model: sample }) ?? []
   return {
     operationId: `${route.method.toLowerCase()}${route.path.replaceAll(/[^A-Za-z0-9]+/g, '_')}`,

@@ -20,8 +20,8 @@ const sameMax = 100
 export async function listObjects({ config, format, limit, key: keyId, kind }: Listing): Promise<void> {
   await withStorage(config, async storage => {
     const found = await storage.objects.list({ limit, ...(keyId && { keyId }), ...(kind && { kind }) })
-    if (format === 'json') for (const one of found) print(JSON.stringify(shownOf(one)))
-    else if (found.length === 0) say('No stored object is recorded.')
+    if (found.length === 0) say('No stored objects are recorded.')
+    else if (format === 'json') for (const one of found) print(JSON.stringify(shownOf(one)))
     else print(formatObjects(found))
   })
 }

@@ -120,8 +120,9 @@ export const exposureRules: readonly Rule[] = [
       const large = (bytes: number): boolean => bytes * share > server.spoolBytesMax
       if (large(server.bodyBytesMax))
         yield { path: ['server', 'body_max'], message: `one body may use more than a tenth of server.spool_max` }
-      for (const { bodyBytesMax, method, path } of routes)
-        if (bodyBytesMax !== server.bodyBytesMax && large(bodyBytesMax))
+      // A body that is streamed to the upstream takes no room here.
+      for (const { bodyBytesMax, method, path, object } of routes)
+        if (object?.unread !== true && bodyBytesMax !== server.bodyBytesMax && large(bodyBytesMax))
           yield {
             path: ['routes'],
             message: `a body of ${method} ${path} may use more than a tenth of server.spool_max`,

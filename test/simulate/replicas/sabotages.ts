@@ -109,8 +109,8 @@ export const fleetSabotages: readonly FleetSabotage[] = [
       ],
       [
         'src/storage/ledger/resolve.ts',
-        '  // Its entry first: of two who give back at once',
-        "  yield* giveBack(keyId, amount, yield* bookedOn(identity.zone, whole(charge, 'ended_at')))\n  // Its entry first: of two who give back at once",
+        "yield* postAll(identity, [{ ...entry, kind: 'refund' }], table)",
+        "yield* giveBack(keyId, amount, yield* bookedOn(identity.zone, whole(charge, 'ended_at')))\n  yield* postAll(identity, [{ ...entry, kind: 'refund' }], table)",
       ],
     ],
   },
