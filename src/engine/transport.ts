@@ -66,7 +66,7 @@ export class Transport {
     const destination = this.#destinationOf(request)
     const call = new UpstreamCall(request, this.#deadlines)
     const options: Options = { call, destination }
-    this.#proxy.ws(req, socket, nothing, { target: destination.origin, ...options } as object)
+    this.#proxy.ws(req, socket, nothing, { target: destination.origin, ...options })
     return call
   }
 
