@@ -7,6 +7,7 @@ import { consoleErrors } from '../../src/admin/errors.ts'
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { eventKinds } from '../../src/domain/index.ts'
 import { runCommand } from '../harness/commands.ts'
+import { commandsOf, findCommandFault } from './documented-commands.ts'
 import { anchorsOf } from './references.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -65,6 +66,20 @@ t.test('a line number of gateway.yaml on a page is that of its model', async t =
     for (const [place, line] of shown)
       t.match(lines[Number(line) - 1], /^  (?:alpha|beta)-\S+: \{ family/, `${page}: ${place}`)
   }
+})
+
+t.test('every command line of a page has known options, allowed values and no argument too many', async t => {
+  t.match(findCommandFault(['keys', 'create', '--nmae', 'x']), 'unknown option --nmae')
+  t.match(findCommandFault(['usage', '--by', 'colour']), 'Allowed choices are')
+  t.match(findCommandFault(['keys', 'show', 'a', 'b']), 'too many arguments')
+  t.match(findCommandFault(['keys', 'creat']), 'unknown command creat')
+  let count = 0
+  for (const page of pages.filter(page => page !== 'CHANGELOG.md'))
+    for (const words of commandsOf(await read(page))) {
+      t.equal(findCommandFault(words), undefined, `${page}: tollgate ${words.join(' ')}`)
+      count++
+    }
+  t.ok(count > 300, `${count} command lines`)
 })
 
 t.test('every command that a page mentions exists', async t => {
