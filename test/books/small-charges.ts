@@ -5,8 +5,9 @@ import { callerSlot, type Key, type Reply, type Stage, type Storage } from '../.
 import { Ids, systemClock } from '../../src/util/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { newKey, silentLog } from '../contract/storage.ts'
-import { seeded, someExchange, someGroup, someHost, someKey, someTarget } from '../harness/exchange.ts'
+import { someExchange, someGroup, someHost, someKey, someTarget } from '../harness/exchange.ts'
 import { usageFacet as facet } from '../harness/usage-facet.ts'
+import { seeded } from '../harness/seed.ts'
 
 /** Charges for a few tokens each, most of which cost a fraction of a micro-unit. */
 export type SmallCharges = {

@@ -2,9 +2,8 @@ import type { Test } from 'tap'
 import type { ChargeFacts, Key, Level, Storage } from '../../src/domain/index.ts'
 import type { Clock } from '../../src/util/index.ts'
 import { caseName } from '../harness/case-name.ts'
-import { mulberry } from './levels.ts'
 import { clockAt, type Harness, holdOf, line, newKey, type StorageHarness } from './storage.ts'
-import { seed } from '../harness/seed.ts'
+import { seed, seeded } from '../harness/seed.ts'
 
 const zone = 'Europe/Berlin'
 const thresholds = [50, 80, 100]
@@ -86,7 +85,7 @@ async function openSeveral(harness: StorageHarness, clock: Clock, count: number)
 export async function toldContract(t: Test, make: Harness, replicas: number): Promise<void> {
   await t.test('each threshold of a budget is reported once per period and amount, by whichever process', async t => {
     t.comment(`SEED=${seed}`)
-    const random = mulberry(seed)
+    const random = seeded(seed)
     const upTo = (most: number): number => Math.floor(random() * most)
     const clock = clockAt(begins)
     const harness = await make()

@@ -3,7 +3,7 @@ import type { ChargeFacts, HoldRequest, Key, Level, Storage } from '../../src/do
 import { differencesOf, isBounded, levelsAbove, levelsOf, budgetStatuses, tightestOf } from '../../src/domain/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { clockAt, type Harness, holdOf, line, newKey, openHarness, type StorageHarness } from './storage.ts'
-import { seed } from '../harness/seed.ts'
+import { seed, seeded } from '../harness/seed.ts'
 
 const day = 24 * 3_600_000
 const noon = Date.UTC(2027, 4, 16, 12)
@@ -316,7 +316,7 @@ type Player = { readonly key: Key; readonly user: string; readonly group: string
 export async function mixedContract(t: Test, make: Harness): Promise<void> {
   await t.test('random mixed requests never overdraw a level, and all levels agree', async t => {
     t.comment(`SEED=${seed}`)
-    const random = mulberry(seed)
+    const random = seeded(seed)
     const upTo = (most: number): number => Math.floor(random() * most)
     const { harness, storage } = await openHarness(t, make)
     const { ledger, books } = storage
@@ -382,17 +382,6 @@ export async function mixedContract(t: Test, make: Harness): Promise<void> {
       t.ok(spent >= 0 && spent <= most, `${kind} ${name} has spent ${spent} of ${most}`)
     }
   })
-}
-
-/** Random numbers of a seed. */
-export function mulberry(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }
 
 /** Days and months of budgets, by a clock that is put where the test wants it. */

@@ -4,8 +4,8 @@ import type { Key, Level } from '../../src/domain/index.ts'
 import { Ids, systemClock } from '../../src/util/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { facts, line, silentLog } from '../contract/storage.ts'
-import { seeded } from '../harness/exchange.ts'
 import { type Given, levelsOf, zone } from './budget-crash-players.ts'
+import { seeded } from '../harness/seed.ts'
 
 // A process that sells beside others until it is killed: `node budget-crash-child.ts JSON`. It says what it is about to sell,
 // and what was sold, a line each; it is told by how much its clock is ahead, and when it is over.

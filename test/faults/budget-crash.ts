@@ -9,11 +9,10 @@ import { systemClock } from '../../src/util/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { postgresHarness, sqliteHarness } from '../contract/harnesses.ts'
 import { newKey, silentLog, type StorageHarness } from '../contract/storage.ts'
-import { seeded } from '../harness/exchange.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { begins, ends, type Given, levelsOf, paidIn, zone } from './budget-crash-players.ts'
 import { runScript } from './run-script.ts'
-import { newSeed } from '../harness/seed.ts'
+import { newSeed, seeded } from '../harness/seed.ts'
 
 const childFile = fileURLToPath(new URL('./budget-crash-child.ts', import.meta.url))
 /** Clocks of one fleet may differ by an hour at most: each step is waited for until whatever began before it is over. */

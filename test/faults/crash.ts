@@ -5,11 +5,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openStorage } from '../../src/index.ts'
 import { type ChildGateway, prepareSite, type Site } from '../harness/child.ts'
-import { seeded } from '../harness/exchange.ts'
 import { newLife, type Order, runLoad, whileLoaded } from './load.ts'
 import { compare, type Look, readBooks, readOpen, type Sums } from './oracle.ts'
 import { openStudio } from './studio.ts'
-import { newSeed } from '../harness/seed.ts'
+import { newSeed, seeded } from '../harness/seed.ts'
 
 /** What a run of kills came to. */
 export type CrashSummary = Sums & {

@@ -6,10 +6,10 @@ import type { Test } from 'tap'
 import { Webhook } from 'standardwebhooks'
 import { openStorage, type Storage } from '../../src/index.ts'
 import { type ChildGateway, prepareSite } from '../harness/child.ts'
-import { seeded } from '../harness/exchange.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { openReceiver, type Receiver, type Received } from '../harness/receiver.ts'
 import { runScript } from './run-script.ts'
+import { seeded } from '../harness/seed.ts'
 
 /** What a run of kills came to. */
 export type EventCrashSummary = {

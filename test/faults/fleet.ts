@@ -6,11 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { openStorage } from '../../src/index.ts'
 import { type ChildGateway, prepareSite } from '../harness/child.ts'
-import { seeded } from '../harness/exchange.ts'
 import { type Postgres, startPostgres } from '../harness/postgres.ts'
 import { type Life, type Load, newLife, type Order, runLoad, whileLoaded } from './load.ts'
 import { compare, type Look, readBooks, type Sums } from './oracle.ts'
 import { openStudio } from './studio.ts'
+import { seeded } from '../harness/seed.ts'
 
 export const replicas = 3
 

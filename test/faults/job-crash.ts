@@ -5,7 +5,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openStorage } from '../../src/index.ts'
 import { type ChildGateway, prepareSite, type Site } from '../harness/child.ts'
-import { seeded } from '../harness/exchange.ts'
 import { readImages } from '../harness/read-images.ts'
 import { jobEdits, readJob, runJobLoad } from './job-load.ts'
 import type { JobOrder } from './job-order.ts'
@@ -13,7 +12,7 @@ import { compareJobs, type JobSums, readAnswered, readLeft, readRunning } from '
 import { type JobVendor, moments, openJobVendor } from './job-vendor.ts'
 import { newLife, whileLoaded } from './load.ts'
 import type { Look } from './oracle.ts'
-import { newSeed } from '../harness/seed.ts'
+import { newSeed, seeded } from '../harness/seed.ts'
 
 /** What a run of kills came to. */
 export type JobCrashSummary = JobSums & {

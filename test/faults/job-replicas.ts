@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { openStorage } from '../../src/index.ts'
 import { type ChildGateway, prepareSite } from '../harness/child.ts'
-import { seeded } from '../harness/exchange.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { readImages } from '../harness/read-images.ts'
 import { chooseMoment } from './job-crash.ts'
@@ -15,7 +14,7 @@ import type { JobOrder } from './job-order.ts'
 import { openJobVendor } from './job-vendor.ts'
 import { type Life, type Load, newLife, whileLoaded } from './load.ts'
 import { runScript } from './run-script.ts'
-import { newSeed } from '../harness/seed.ts'
+import { newSeed, seeded } from '../harness/seed.ts'
 
 export type JobReplicasSummary = JobSums & {
   readonly seed: number

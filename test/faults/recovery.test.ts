@@ -7,11 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openStorage } from '../../src/index.ts'
 import { prepareSite, type Site } from '../harness/child.ts'
-import { seeded } from '../harness/exchange.ts'
 import { picture } from '../harness/pictures.ts'
 import { askOnce } from '../harness/ask.ts'
 import { startUpstream } from '../harness/upstream.ts'
-import { seed } from '../harness/seed.ts'
+import { seed, seeded } from '../harness/seed.ts'
 
 const plugin = fileURLToPath(new URL('failpoints.ts', import.meta.url))
 const alpha = { model: 'alpha-image-2', prompt: 'a boat' }

@@ -1,11 +1,11 @@
 import { Session } from 'node:inspector/promises'
 import { join } from 'node:path'
 import { sample } from 'fast-check'
-import { seeded } from '../harness/exchange.ts'
 import { readList, writeList } from './fixtures.ts'
 import { type Fault, type Fuzzer, messageOf, type Report } from './fuzzer.ts'
 import { Meter } from './meter.ts'
 import { mutate } from './mutate.ts'
+import { seeded } from '../harness/seed.ts'
 
 export type GuideEffort = {
   readonly cases: number

@@ -253,15 +253,3 @@ export async function refusalOf(run: () => unknown): Promise<Failure> {
   }
   throw new Error('the request was let pass')
 }
-
-/** Random numbers that can be had again: prints nothing, says its seed. */
-export function seeded(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let z = state
-    z = Math.imul(z ^ (z >>> 15), z | 1)
-    z ^= z + Math.imul(z ^ (z >>> 7), z | 61)
-    return ((z ^ (z >>> 14)) >>> 0) / 4294967296
-  }
-}

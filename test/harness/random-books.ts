@@ -1,6 +1,7 @@
 import type { Key, ChargeItem, Storage } from '../../src/domain/index.ts'
 import { firstIdAt } from '../../src/util/index.ts'
 import { facts, holdOf, line, logRow, newKey } from '../contract/storage.ts'
+import { diceOf } from './seed.ts'
 
 /** What one request came to. */
 export type Made = {
@@ -17,15 +18,6 @@ export type Made = {
   /** When it was settled, and given back; undefined where it was not. */
   readonly at: number
   refundedAt?: number
-}
-
-/** Whole numbers from 0 on, the same for the same seed. */
-export function diceOf(seed: number): (sides: number) => number {
-  let state = seed >>> 0
-  return sides => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * sides)
-  }
 }
 
 /**

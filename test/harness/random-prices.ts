@@ -1,9 +1,9 @@
 import type { Test } from 'tap'
 import type { Charge } from '../../src/domain/index.ts'
 import { picture } from './pictures.ts'
-import type { diceOf } from './random-books.ts'
 import { start } from './start.ts'
 import { createTelling } from './telling.ts'
+import type { diceOf } from './seed.ts'
 
 type Dice = ReturnType<typeof diceOf>
 

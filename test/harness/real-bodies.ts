@@ -1,4 +1,4 @@
-import { seeded } from './exchange.ts'
+import { seeded } from './seed.ts'
 
 /** How a client writes text that is not ASCII: as it is (JSON.stringify), or as escapes (Python's json.dumps). */
 export type Writing = 'raw' | 'escaped'

@@ -7,9 +7,9 @@ import { caseName } from '../harness/case-name.ts'
 import { runCli } from '../harness/cli.ts'
 import { picture } from '../harness/pictures.ts'
 import { askAll, randomRequests, randomYaml } from '../harness/random-prices.ts'
-import { diceOf } from '../harness/random-books.ts'
 import { start } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser } from '../harness/visitor.ts'
+import { diceOf } from '../harness/seed.ts'
 
 /** The end of a whole quarter of an hour, after all charges. */
 const costsUntil = Math.ceil(Date.now() / 900_000 + 96) * 900_000

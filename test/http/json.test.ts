@@ -6,12 +6,11 @@ import { Failure } from '../../src/index.ts'
 import { depthMax, structuralTokensMax } from '../../src/wire/index.ts'
 import { counts, formCounts, unreadableSizes } from '../cases/bad-fields.ts'
 import { jsonTexts } from '../cases/json-texts.ts'
-import { seeded } from '../harness/exchange.ts'
 import { picture, png } from '../harness/pictures.ts'
 import { type Started, start, type StartOptions } from '../harness/start.ts'
 import { exchangeRaw, openWire, requestHead } from '../harness/wire.ts'
 import { caseName } from '../harness/case-name.ts'
-import { seed } from '../harness/seed.ts'
+import { seed, seeded } from '../harness/seed.ts'
 
 const generations = '/v1/images/generations'
 const good = { model: 'alpha-image-2', prompt: 'a boat' }

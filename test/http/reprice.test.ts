@@ -6,9 +6,8 @@ import { caseName } from '../harness/case-name.ts'
 import { runCli } from '../harness/cli.ts'
 import { picture } from '../harness/pictures.ts'
 import { startPostgres } from '../harness/postgres.ts'
-import { diceOf } from '../harness/random-books.ts'
 import { askAll, randomRequests, randomYaml } from '../harness/random-prices.ts'
-import { seed as suiteSeed } from '../harness/seed.ts'
+import { seed as suiteSeed, diceOf } from '../harness/seed.ts'
 import { start } from '../harness/start.ts'
 
 const hour = 3_600_000

@@ -5,6 +5,7 @@ import type { Counts, TableRow, UsageFacts } from '../../src/domain/index.ts'
 import { rateUsage, usesOf } from '../../src/pricing/index.ts'
 import { readLitellmTable } from '../../src/tools/prices/index.ts'
 import { ruleOf } from '../harness/walk-price-fields.ts'
+import { seeded } from '../harness/seed.ts'
 
 /**
  * Holds what random use costs by an imported table against LiteLLM's own calculator:
@@ -32,14 +33,8 @@ const rows = (readLitellmTable(readFileSync(file, 'utf8'))?.rows ?? []).filter(
   row => wanted.has(row.id) && modes.has(row.mode ?? ''),
 )
 
-/** The same numbers in every run (mulberry32). */
-let state = 20_261_126
-function unit(): number {
-  state = (state + 0x6d2b79f5) | 0
-  let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-}
+/** The same numbers in every run. */
+const unit = seeded(20_261_126)
 const upTo = (most: number): number => Math.floor(unit() * (most + 1))
 const maybe = (chance: number, most: number): number => (unit() < chance ? upTo(most) : 0)
 

@@ -4,7 +4,7 @@ import { formatText } from '../../src/config/format-text.ts'
 import { readYaml } from '../../src/config/load.ts'
 import { toValue } from '../../src/config/tree.ts'
 import { caseName } from '../harness/case-name.ts'
-import { seed } from '../harness/seed.ts'
+import { seed, seeded } from '../harness/seed.ts'
 
 const shipped = readFileSync(new URL('../../gateway.yaml', import.meta.url), 'utf8')
 const broken = new URL('../cases/config-errors/', import.meta.url)
@@ -66,7 +66,7 @@ t.test('an unreadable file is unchanged, and its errors are reported', async t =
 
 t.test('formatting keeps the meaning of any file and is stable', async t => {
   t.comment(`SEED=${seed}`)
-  const random = createRandom(seed)
+  const random = seeded(seed)
   const texts = [shipped, ...readdirSync(broken).map(name => readFileSync(new URL(name, broken), 'utf8'))]
   let compared = 0
   for (const text of texts) {
@@ -95,15 +95,4 @@ function disturb(text: string, random: () => number): string {
       return changed + ' '.repeat(Math.floor(random() * 3)) + (random() < 0.1 ? '\n\n' : '')
     })
     .join('\n')
-}
-
-/** Mulberry32: small, and the same everywhere. */
-function createRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

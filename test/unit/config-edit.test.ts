@@ -7,7 +7,7 @@ import { applyEdits, type ConfigEdit } from '../../src/config/edit/apply-edits.t
 import { SpliceBudget, Splicer } from '../../src/config/edit/splice.ts'
 import { readComments } from '../../src/config/load.ts'
 import { caseName } from '../harness/case-name.ts'
-import { seed } from '../harness/seed.ts'
+import { seed, diceOf } from '../harness/seed.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const env = { ALPHA_API_KEY: 'sk-of-nobody-1234', PRICE: '0.5' }
@@ -26,15 +26,6 @@ async function realTexts(): Promise<readonly string[]> {
       if (/^models:/m.test(block)) texts.push(block.replace(/^include:.*\n/m, ''))
   }
   return texts
-}
-
-/** A number from 0 on, below `below`, that follows from a seed. */
-function randomFrom(seed: number): (below: number) => number {
-  let state = seed >>> 0
-  return below => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
 }
 
 const hostile = [
@@ -139,7 +130,7 @@ t.test('random edits of real configurations change only their target, and no com
   const texts = await realTexts()
   t.ok(texts.length > 8, `${texts.length} configurations`)
   t.comment(`SEED=${seed}`)
-  const random = randomFrom(seed)
+  const random = diceOf(seed)
   // Another dozen of them each time.
   const shuffled = texts.toSorted(() => random(3) - 1).slice(0, 12)
   let made = 0

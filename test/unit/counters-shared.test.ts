@@ -5,9 +5,10 @@ import { systemClock } from '../../src/util/index.ts'
 import { RedisCounters } from '../../src/storage/counters/redis/counters.ts'
 import { fresh } from '../contract/counters.ts'
 import { caseName } from '../harness/case-name.ts'
-import { KeptLog, seeded, someGroup, someKey } from '../harness/exchange.ts'
+import { KeptLog, someGroup, someKey } from '../harness/exchange.ts'
 import { redisMissing, startRedis } from '../harness/redis.ts'
 import { startRedisCluster } from '../harness/redis-cluster.ts'
+import { seeded } from '../harness/seed.ts'
 
 // Limits of users and groups as the plugin asks for them, at three gateways at once: what they admit together is what one may.
 

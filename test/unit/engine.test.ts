@@ -3,7 +3,7 @@ import { CircuitBreaker } from '../../src/engine/circuit-breaker.ts'
 import { orderCandidates } from '../../src/engine/order-candidates.ts'
 import type { Candidate, Upstream } from '../../src/domain/index.ts'
 import { caseName } from '../harness/case-name.ts'
-import { seed } from '../harness/seed.ts'
+import { seed, seeded } from '../harness/seed.ts'
 
 function candidate(name: string, weight = 1, priority = 1, cooldown = { failures: 3, forMs: 1_000 }): Candidate {
   const upstream: Upstream = {
@@ -23,26 +23,15 @@ function candidate(name: string, weight = 1, priority = 1, cooldown = { failures
 const names = (order: readonly Candidate[]): string[] => order.map(({ upstream }) => upstream.name)
 const open = (): boolean => true
 
-/** Numbers from 0 to below 1 that follow from a seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-
 t.test('the upstreams of the lowest priority number come first, whatever their weights', async t => {
   const candidates = [candidate('late', 1_000, 2), candidate('early', 0.001, 1), candidate('last', 9, 3)]
-  const random = randomFrom(1)
+  const random = seeded(1)
   for (let i = 0; i < 100; i++)
     t.strictSame(names(orderCandidates(candidates, open, random)), ['early', 'late', 'last'], caseName({ i }))
 })
 
 t.test('among equals the first is drawn by weight, and the rest follow by theirs', async t => {
-  const random = randomFrom(seed)
+  const random = seeded(seed)
   const candidates = [candidate('a', 1), candidate('b', 2), candidate('c', 7)]
   const firsts = { a: 0, b: 0, c: 0 }
   const seconds = { a: 0, b: 0 }
@@ -64,7 +53,7 @@ t.test('among equals the first is drawn by weight, and the rest follow by theirs
 
 t.test('a paused upstream comes last, even before one of a better priority', async t => {
   const candidates = [candidate('best', 1, 1), candidate('spare', 1, 2), candidate('closed too', 1, 1)]
-  const order = orderCandidates(candidates, ({ upstream }) => upstream.name === 'spare', randomFrom(1))
+  const order = orderCandidates(candidates, ({ upstream }) => upstream.name === 'spare', seeded(1))
   t.equal(names(order)[0], 'spare')
   t.equal(order.length, 3, 'but it is still there: a slim chance is better than none')
 })

@@ -4,7 +4,7 @@ import t from 'tap'
 import { checkForeign, guardedLookup, lookupOf, type Resolve } from '../../src/engine/foreign-url.ts'
 import { type HostPattern, isHostOf, isPublicAddress, parseHostPattern } from '../../src/util/index.ts'
 import { caseName } from '../harness/case-name.ts'
-import { seed } from '../harness/seed.ts'
+import { seed, diceOf } from '../harness/seed.ts'
 
 const patterns = (...texts: readonly string[]): readonly HostPattern[] =>
   texts.map(text => {
@@ -130,11 +130,7 @@ function slowMatch(pattern: string, url: string): boolean {
 }
 
 t.test('patterns mean what they seem to mean', async t => {
-  let state = seed
-  const random = (below: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
+  const random = diceOf(seed)
   const pick = <T>(of: readonly T[]): T => of[random(of.length)] as T
   const labels = ['a', 'b', 'A', 'ab', 'x-y', 'vendor', 'example']
   const name = (): string => Array.from({ length: 1 + random(4) }, () => pick(labels)).join('.')

@@ -25,9 +25,9 @@ import { type AskedSize, createResponseMetadata, type ResponseMetadata } from '.
 import { readCost } from '../../src/util/index.ts'
 import { operationTraits } from '../../src/operations/index.ts'
 import { caseName } from '../harness/case-name.ts'
-import { seeded, someTarget } from '../harness/exchange.ts'
+import { someTarget } from '../harness/exchange.ts'
 import { jpegHead, pngHead } from '../harness/image-heads.ts'
-import { seed } from '../harness/seed.ts'
+import { seed, seeded } from '../harness/seed.ts'
 
 const all: ForwardRule = { kind: 'all', except: new Set() }
 const none: AskedSize = { text: null, size: { kind: 'none' }, expected: null, resolution: null }

@@ -4,11 +4,10 @@ import { ImageScanner } from '../../plugins/image-tier-billing/scan-images.ts'
 import { type FoundImage, type Scanned, tailBytes } from '../../plugins/image-tier-billing/scanned.ts'
 import { readEvents } from '../fuzz/readers/read-events.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
-import { seeded } from '../harness/exchange.ts'
 import { avifHead, gifHead, jpegHead, pngHead, webpHead } from '../harness/image-heads.ts'
 import { inPieces, leaveOut } from '../harness/left-out.ts'
 import { caseName } from '../harness/case-name.ts'
-import { seed } from '../harness/seed.ts'
+import { seed, seeded } from '../harness/seed.ts'
 
 const documents = Number(process.env['FUZZ'] ?? 800)
 

@@ -25,7 +25,7 @@ import {
 } from '../../src/domain/index.ts'
 import type { AskedSize } from '../../src/plugin-api/index.ts'
 import { operationTraits } from '../../src/operations/index.ts'
-import { seeded, someTarget } from '../harness/exchange.ts'
+import { someTarget } from '../harness/exchange.ts'
 import {
   avifHead,
   bmpHead,
@@ -38,7 +38,7 @@ import {
   webpHead,
 } from '../harness/image-heads.ts'
 import { caseName } from '../harness/case-name.ts'
-import { seed } from '../harness/seed.ts'
+import { seed, seeded } from '../harness/seed.ts'
 
 const mutations = Number(process.env['MUTATIONS'] ?? 10_000)
 

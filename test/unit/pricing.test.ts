@@ -23,8 +23,7 @@ import {
   type UsageAsk,
   usesOf,
 } from '../../src/pricing/index.ts'
-import { seeded } from '../harness/exchange.ts'
-import { seed } from '../harness/seed.ts'
+import { seed, seeded } from '../harness/seed.ts'
 
 const at = Date.UTC(2026, 10, 25, 12)
 

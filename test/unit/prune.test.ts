@@ -2,9 +2,8 @@ import t, { type Test } from 'tap'
 import { scanObject } from '../../src/engine/fields.ts'
 import { findCuts } from '../../src/wire/index.ts'
 import type { Json, JsonObjectView } from '../../src/domain/index.ts'
-import { seeded } from '../harness/exchange.ts'
 import { caseName } from '../harness/case-name.ts'
-import { seed } from '../harness/seed.ts'
+import { seed, seeded } from '../harness/seed.ts'
 
 /** What a plain reader makes of the text once members with these names are gone. */
 function without(value: Json, names: ReadonlySet<string>): Json {

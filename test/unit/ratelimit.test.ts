@@ -9,17 +9,8 @@ import {
   type Target,
   tokenUseSlot,
 } from '../../src/plugin-api/index.ts'
-import {
-  HandClock,
-  refusalOf,
-  seeded,
-  someExchange,
-  someGroup,
-  someHost,
-  someKey,
-  someTarget,
-} from '../harness/exchange.ts'
-import { seed } from '../harness/seed.ts'
+import { HandClock, refusalOf, someExchange, someGroup, someHost, someKey, someTarget } from '../harness/exchange.ts'
+import { seed, seeded } from '../harness/seed.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const minute = 60_000

@@ -17,9 +17,8 @@ import { systemClock } from '../../src/util/index.ts'
 import { ObjectScan, parseJson } from '../../src/wire/index.ts'
 import { jsonTexts } from '../cases/json-texts.ts'
 import { around, fill, jsonBodies } from '../growth/bodies.ts'
-import { seeded } from '../harness/exchange.ts'
 import { caseName } from '../harness/case-name.ts'
-import { seed } from '../harness/seed.ts'
+import { seed, seeded } from '../harness/seed.ts'
 
 const random = seeded(seed)
 t.comment(`seed ${seed}`)

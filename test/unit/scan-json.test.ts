@@ -4,7 +4,7 @@ import { Failure } from '../../src/domain/index.ts'
 import { depthMax, ObjectScan, structuralTokensMax } from '../../src/wire/index.ts'
 import { jsonTexts } from '../cases/json-texts.ts'
 import { caseName } from '../harness/case-name.ts'
-import { seeded } from '../harness/exchange.ts'
+import { seeded } from '../harness/seed.ts'
 
 /** What a scan says of a text that is read in slices: its members with all that is known of them, or why it is refused. */
 function read(text: Buffer | string, sliceBytes = Number.POSITIVE_INFINITY): readonly string[] | string {

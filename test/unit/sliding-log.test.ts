@@ -1,7 +1,6 @@
 import t from 'tap'
 import { SlidingLog } from '../../src/storage/counters/sliding-log.ts'
-import { seeded } from '../harness/exchange.ts'
-import { seed } from '../harness/seed.ts'
+import { seed, seeded } from '../harness/seed.ts'
 
 const minute = 60_000
 

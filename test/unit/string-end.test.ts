@@ -1,7 +1,6 @@
 import t from 'tap'
 import { StringEnd, unended } from '../../src/wire/index.ts'
-import { seeded } from '../harness/exchange.ts'
-import { seed } from '../harness/seed.ts'
+import { seed, seeded } from '../harness/seed.ts'
 
 /** As it is read byte by byte: a backslash hides what follows it. */
 function plainEnd(text: string): number {

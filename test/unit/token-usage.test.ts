@@ -35,9 +35,9 @@ import {
   type UsageRule,
 } from '../../src/domain/index.ts'
 import type { Outcome } from '../../src/plugin-api/index.ts'
-import { KeptLog, seeded, someTarget } from '../harness/exchange.ts'
+import { KeptLog, someTarget } from '../harness/exchange.ts'
 import { caseName } from '../harness/case-name.ts'
-import { seed } from '../harness/seed.ts'
+import { seed, seeded } from '../harness/seed.ts'
 import { usageFacet } from '../harness/usage-facet.ts'
 
 const facet: UsageFacet = { ...usageFacet, include_usage: true }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { gifHead, jpegHead } from '../../harness/image-heads.ts'
-import { seeded } from '../../harness/exchange.ts'
+import { seeded } from '../../harness/seed.ts'
 
 export const kinds = ['png', 'jpeg', 'webp', 'gif'] as const
 export type Kind = (typeof kinds)[number]

@@ -1,22 +1,16 @@
+import { seeded } from '../../harness/seed.ts'
+
 /** Random numbers that a seed and a name decide: streams of different names have nothing to do with one another. */
 export class Random {
-  #state: number
+  /** At least 0, less than 1. */
+  readonly unit: () => number
 
   constructor(seed: number, stream: string) {
-    this.#state = seed >>> 0
-    for (let i = 0; i < stream.length; i++)
-      this.#state = Math.imul(this.#state ^ stream.charCodeAt(i), 0x01000193) >>> 0
+    let mixed = seed >>> 0
+    for (let i = 0; i < stream.length; i++) mixed = Math.imul(mixed ^ stream.charCodeAt(i), 0x01000193) >>> 0
+    this.unit = seeded(mixed)
     this.unit()
     this.unit()
-  }
-
-  /** At least 0, less than 1 (mulberry32). */
-  unit(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0
-    let z = this.#state
-    z = Math.imul(z ^ (z >>> 15), z | 1)
-    z ^= z + Math.imul(z ^ (z >>> 7), z | 61)
-    return ((z ^ (z >>> 14)) >>> 0) / 4_294_967_296
   }
 
   /** At least 0, less than `n`. */
