@@ -152,6 +152,8 @@ t.test(
       ],
     )
     t.equal(upstreams['text']?.received.length, 100)
+    // A commit under way would seem to take the wait.
+    await started.settled()
     clock.move(waitMs)
     t.equal((await post(path, body)).status, 200)
   },
