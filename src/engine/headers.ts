@@ -3,7 +3,7 @@ import type { ApiFormat, Head } from '../plugin-api/index.ts'
 import { fixedParameters, readName } from './fixed-query.ts'
 
 /** The client's headers that any upstream may get; an API format adds its own. */
-const requestPass = ['accept'] as const
+const requestPass: readonly string[] = ['accept']
 /** Types of answers without readable usage: some upstreams send protocol buffers to clients that accept them. */
 const unreadable = /protobuf|application\/grpc/i
 /**
@@ -46,25 +46,21 @@ export function requestHeaders(
     const value = head.headers[name] || dialect.requestDefaults?.[name]
     if (typeof value === 'string') list.push(name, value)
   }
-  if (rule) addCarried(list, head, { rule, taken: [...requestPass, ...dialect.requestHeaders], names, more })
+  if (rule)
+    addCarried(list, head, rule, name => {
+      const isPassed = requestPass.includes(name) || dialect.requestHeaders.includes(name)
+      return isPassed || names.has(name) || more[name] !== undefined
+    })
   for (const name in more) list.push(name, more[name] as string)
   return list
 }
 
-type Taken = {
-  readonly rule: HeaderRule
-  readonly taken: readonly string[]
-  readonly names: ReadonlySet<string>
-  readonly more: { readonly [name: string]: string }
-}
-
-/** Headers that the family names. Each goes once: a second line would be read as part of the first. */
-function addCarried(list: string[], { headers }: Head, { rule, taken, names, more }: Taken): void {
+/** Headers that the family names. Each is sent once: a second line would be read as part of the first. */
+function addCarried(list: string[], { headers }: Head, rule: HeaderRule, isTaken: (name: string) => boolean): void {
   for (const name in headers) {
     const value = headers[name]
     if (typeof value !== 'string' || !fitsHeaderRule(rule, name) || !mayForward(name)) continue
-    if (names.has(name) || more[name] !== undefined || taken.includes(name)) continue
-    list.push(name, value)
+    if (!isTaken(name)) list.push(name, value)
   }
 }
 

@@ -47,7 +47,7 @@ export class SessionRunner {
 
   /** Runs a session whose messages are requests. @throws Failure, CallerGone before the client's WebSocket is open */
   async runMessages(request: ActiveRequest, context: RequestContext): Promise<Outcome> {
-    const { req, socket, opening, stopwatch } = request
+    const { req, socket, opening } = request
     const { accept } = this
     const { dialect, head, route } = context
     const each = route.session?.each
@@ -62,14 +62,7 @@ export class SessionRunner {
       const opened = await openMessages(req, socket, opening, { messageBytesMax, headers: own }).catch(() => {
         throw new CallerGone()
       })
-      const session = new MessageSession(host, context, opened)
-      request.session = session
-      stopwatch.stop('answer')
-      try {
-        return await session.done
-      } finally {
-        stopwatch.start()
-      }
+      return untilDone(request, new MessageSession(host, context, opened))
     })
   }
 
@@ -110,18 +103,23 @@ export class SessionRunner {
     const chosen = head.headers['sec-websocket-protocol']
     const protocol = typeof chosen === 'string' ? chosen : undefined
     const run = async (): Promise<Outcome> => {
-      request.session = session
       session.start(openingAnswer(opening, protocol, { ...idHeaders(context.id), ...context.answerHeaders }))
-      stopwatch.stop('answer')
-      try {
-        return await session.done
-      } finally {
-        stopwatch.start()
-      }
+      return untilDone(request, session)
     }
     return this.#count(context, run).catch(async error => {
       await session.abandon()
       throw error
     })
+  }
+}
+
+/** The time of a session is not the gateway's own. */
+async function untilDone(request: ActiveRequest, session: MessageSession | Session): Promise<Outcome> {
+  request.session = session
+  request.stopwatch.stop('answer')
+  try {
+    return await session.done
+  } finally {
+    request.stopwatch.start()
   }
 }

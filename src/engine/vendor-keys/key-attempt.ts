@@ -158,7 +158,7 @@ export class KeyAttempt {
     this.#hasAskedOpen = true
     if (open.length === 1) return open[0]
     const { affinity } = this.#asked
-    if (affinity !== undefined) return firstOf(open, key => drawFor(affinity, key.id) ** (1 / key.weight))
+    if (affinity !== undefined) return highestOf(open, key => drawFor(affinity, key.id) ** (1 / key.weight))
     let at = this.#keys.unit() * open.reduce((sum, key) => sum + key.weight, 0)
     return open.find(key => (at -= key.weight) < 0) ?? open.at(-1)
   }
@@ -317,8 +317,15 @@ export class KeyAttempt {
   }
 }
 
-function firstOf(keys: readonly VendorKey[], drawn: (key: VendorKey) => number): VendorKey | undefined {
-  return keys.toSorted((a, b) => drawn(b) - drawn(a))[0]
+/** The key with the highest number; each is drawn once. */
+function highestOf(keys: readonly VendorKey[], draw: (key: VendorKey) => number): VendorKey | undefined {
+  let best: VendorKey | undefined
+  let highest = -Infinity
+  for (const key of keys) {
+    const drawn = draw(key)
+    if (drawn > highest) [best, highest] = [key, drawn]
+  }
+  return best
 }
 
 function outcomeOf({ class: saleClass, key }: Classification): KeyOutcome {
