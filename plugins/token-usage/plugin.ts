@@ -250,6 +250,10 @@ function settle(
   const { usage, implausible } = judge(context, counting, reading)
   context.notes.inputTokens = usage?.counts.input ?? null
   context.notes.outputTokens = usage?.counts.output ?? null
+  if (context.plan.otlp && reading) {
+    const { model: answeredModel, finishReasons, isStream } = reading
+    context.notes.answer = { model: answeredModel, finishReasons, isStream, counts: usage?.counts ?? {} }
+  }
   const failed = reading?.fault !== undefined
   if (failed) {
     context.notes.failed = 'upstream_failed'

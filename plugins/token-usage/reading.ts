@@ -1,5 +1,6 @@
 import type { ApiFormat, Json, Passed, Stage, Usage } from '../../src/plugin-api/index.ts'
 import { joined } from '../../src/wire/index.ts'
+import { finishReasonsOf } from './finish-reasons.ts'
 import { isObject } from './is-object.ts'
 import { mergeUsage } from './merge-usage.ts'
 import { pruneEvent } from './prune-event.ts'
@@ -23,6 +24,9 @@ export type Reading = Stage & {
   readonly tellsUseNext?: boolean
   /** The upstream's name of the model in the answer; undefined if it has none. */
   readonly model: string | undefined
+  /** Why the answer ended, in the upstream's words, one for each choice. */
+  readonly finishReasons: readonly string[]
+  readonly isStream: boolean
 }
 
 export type ReadingOptions = {
@@ -41,10 +45,30 @@ export type ReadingOptions = {
 
 /** The members by which an answer of any API format reports its use, its errors, and its model. */
 const wanted = {
-  members: new Set(['usage', 'usageMetadata', 'meta', 'duration', 'error', 'model', 'modelVersion', 'service_tier']),
+  members: new Set([
+    'usage',
+    'usageMetadata',
+    'meta',
+    'duration',
+    'error',
+    'model',
+    'modelVersion',
+    'service_tier',
+    'stop_reason',
+    'status',
+    'object',
+  ]),
   // Tool calls are counted by the items of the answer.
   lists: new Set(['output', 'candidates', 'choices']),
-  ofElements: new Set(['type', 'action', 'container_id', 'groundingMetadata', 'finishReason', 'usage']),
+  ofElements: new Set([
+    'type',
+    'action',
+    'container_id',
+    'groundingMetadata',
+    'finishReason',
+    'finish_reason',
+    'usage',
+  ]),
 }
 const usageMembers = [...wanted.members, ...wanted.lists]
 const faultCharsMax = 64
@@ -64,6 +88,7 @@ export class JsonReading implements Reading {
   bytes = 0
   fault: string | undefined
   model: string | undefined
+  readonly isStream = false
 
   constructor(options: ReadingOptions) {
     this.#options = options
@@ -100,6 +125,11 @@ export class JsonReading implements Reading {
       this.#told = dialect.usageOf(operation, this.#members)
     }
     return this.#told
+  }
+
+  get finishReasons(): readonly string[] {
+    this.#readOn()
+    return finishReasonsOf(this.#members)
   }
 
   uncounted(): number {
@@ -152,6 +182,8 @@ export class EventReading implements Reading {
   bytes = 0
   fault: string | undefined
   model: string | undefined
+  finishReasons: readonly string[] = []
+  readonly isStream = true
 
   constructor(options: ReadingOptions) {
     this.#options = options
@@ -192,16 +224,24 @@ export class EventReading implements Reading {
     return tells(data, usageName) || tells(data, errorName)
   }
 
+  /** The first event that says why a choice ended. */
+  #mayEnd(data: Buffer): boolean {
+    const name = this.#lastName
+    return name !== undefined && this.tellsUseNext && this.finishReasons.length === 0 && tells(data, name)
+  }
+
   #record(data: Buffer, event: string): boolean {
     this.#estimate.add(data)
     const isSought = this.#options.wantsModel === true && this.model === undefined
-    if (event !== 'error' && !isSought && !this.#mayTell(data)) return false
+    if (event !== 'error' && !isSought && !this.#mayTell(data) && !this.#mayEnd(data)) return false
     const json = data.length > shortBytesMax * 4 ? pruneEvent(data) : parse(data)
     if (event === 'error') this.fault ??= faultOf(json) ?? 'error'
     if (!isObject(json)) return false
     this.fault ??= faultOf(json)
     const { dialect, operation, removesUsage } = this.#options
     this.model = modelOf(json) ?? this.model
+    const reasons = finishReasonsOf(json)
+    if (reasons.length > 0) this.finishReasons = reasons
     const usage = dialect.usageOfEvent(operation, json)
     if (!usage) return false
     this.#usage = mergeUsage(this.#usage, usage)

@@ -127,6 +127,7 @@ export function buildPlan(
     server,
     storage: settings.storage,
     counters: settings.counters,
+    ...(settings.observability.metrics.by.length > 0 && { metricsBy: new Set(settings.observability.metrics.by) }),
     ...(settings.observability.otlp && { otlp: buildOtlp(settings.observability.otlp) }),
     ...(settings.retention.log !== 'off' && { logRetentionMs: ms(settings.retention.log) }),
     ...(settings.retention.events !== 'off' && { eventRetentionMs: ms(settings.retention.events) }),
@@ -204,7 +205,8 @@ function buildServer(own: ServerSettings): ServerConfig {
 
 function buildOtlp(own: NonNullable<ObservabilitySettings['otlp']>): OtlpConfig {
   const { endpoint, headers, traces, metrics, every, forward_traceparent: forwardTraceparent } = own
-  return { endpoint, headers, traces, metrics, everyMs: ms(every), forwardTraceparent }
+  const attributes = new Set(own.attributes)
+  return { endpoint, headers, traces, metrics, everyMs: ms(every), forwardTraceparent, attributes }
 }
 
 function buildWebhooks({ webhooks }: EventSettings): ReadonlyMap<string, WebhookConfig> {

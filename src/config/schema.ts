@@ -1,4 +1,12 @@
-import { keyEffects, kindWords, roles, saleClasses, wherePattern } from '../domain/index.ts'
+import {
+  keyEffects,
+  kindWords,
+  metricDimensions,
+  otlpAttributes,
+  roles,
+  saleClasses,
+  wherePattern,
+} from '../domain/index.ts'
 import type { Admits, Schema } from '../util/index.ts'
 import { priceOverrides, priceTimes } from './price-conditions.ts'
 
@@ -388,6 +396,22 @@ const observability = {
   description: 'Telemetry in addition to /metrics and the log.',
   default: {},
   properties: {
+    metrics: {
+      type: 'object',
+      additionalProperties: false,
+      default: {},
+      description: 'More series of /metrics. Each metric has at most 2,000 series; further ones are counted as other.',
+      properties: {
+        by: {
+          type: 'array',
+          items: { type: 'string', enum: metricDimensions, description: 'A dimension.' },
+          uniqueItems: true,
+          default: [],
+          description:
+            'Dimensions with their own metrics. model: tollgate_model_request_duration_seconds and tollgate_model_first_byte_seconds. group: tollgate_group_requests_total, tollgate_group_tokens_total and tollgate_group_charged_micros_total.',
+        },
+      },
+    },
     otlp: {
       type: 'object',
       additionalProperties: false,
@@ -416,13 +440,22 @@ const observability = {
         metrics: {
           type: 'boolean',
           default: true,
-          description: 'Export gen_ai.client.token.usage and gen_ai.server.request.duration.',
+          description:
+            'Export gen_ai.client.token.usage, gen_ai.server.request.duration and gen_ai.server.time_to_first_token.',
         },
         every: { type: 'string', format: 'duration', default: '10s', description: 'Export interval.' },
         forward_traceparent: {
           type: 'boolean',
           default: false,
           description: 'Whether to send the header traceparent to upstreams.',
+        },
+        attributes: {
+          type: 'array',
+          items: { type: 'string', enum: otlpAttributes, description: 'What to add.' },
+          uniqueItems: true,
+          default: [],
+          description:
+            'Attributes of spans that name the client or the bill: user (user.id), key (tollgate.key.id), group (tollgate.group), cost (gen_ai.usage.cost and tollgate.cost.currency). Absent: none.',
         },
       },
     },

@@ -107,7 +107,16 @@ export type OtlpConfig = {
   readonly everyMs: number
   /** Upstreams receive the trace context. */
   readonly forwardTraceparent: boolean
+  /** What a span says of the client and the bill, in addition. */
+  readonly attributes: ReadonlySet<OtlpAttribute>
 }
+
+/** Dimensions of which metrics may have more series. */
+export const metricDimensions = ['model', 'group'] as const
+export type MetricDimension = (typeof metricDimensions)[number]
+
+export const otlpAttributes = ['user', 'key', 'group', 'cost'] as const
+export type OtlpAttribute = (typeof otlpAttributes)[number]
 
 /** A receiver of events. */
 export type WebhookConfig = {
@@ -166,6 +175,8 @@ export type CompiledConfig = {
   readonly signIn?: SignInPlan
   /** Absent for no telemetry but the metrics. */
   readonly otlp?: OtlpConfig
+  /** Absent: none. */
+  readonly metricsBy?: ReadonlySet<MetricDimension>
   /** The time zone by whose days and months budgets are renewed. */
   readonly timeZone: string
   /** Percents of a budget at which an event reports how much of it is spent, smallest first. */

@@ -222,8 +222,10 @@ async function startEngine(
 ): Promise<Started> {
   const { clock, random, ids, log, metrics, observers, storage, counters, telemetry, simulated, modules } = opened
   const tellFigures = observers.quiet('metrics', (charge: EndedCharge) => metrics.charged(charge))
+  const traceCost = telemetry && observers.quiet('telemetry', (charge: EndedCharge) => telemetry.charged(charge))
   const charges = watchCharges(storage.ledger, charge => {
     tellFigures(charge)
+    traceCost?.(charge)
     const key = engine.vendorKeys.budgets.charged(charge.id, charge.amount)
     if (key) vendorKeyService.spent(key, charge.amount)
     notifyPlugins(builder.subscribers(engine.running.pipeline), charge, log)
@@ -254,6 +256,7 @@ async function startEngine(
       operations: plan.routes.map(route => route.operation),
       models: plan.models.keys(),
       upstreams: plan.upstreams.keys(),
+      ...(plan.metricsBy && { by: plan.metricsBy }),
     })
     return { plan, pipeline, router: new modules.Router(plan.routes) }
   }

@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
-import type { EndedCharge, LogRow } from '../domain/index.ts'
+import type { EndedCharge, LogRow, MetricDimension } from '../domain/index.ts'
 import type { LimitDecision } from '../plugin-api/index.ts'
 import type { Awaitable } from '../util/index.ts'
 import {
@@ -12,6 +12,7 @@ import {
   type Snapshot,
   type Histogram,
 } from './tally.ts'
+import { seriesByGroup, seriesByModel, type SeriesBy } from './series-by.ts'
 
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const commitBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -23,6 +24,8 @@ export type KnownNames = {
   readonly operations: Iterable<string>
   readonly models: Iterable<string>
   readonly upstreams: Iterable<string>
+  /** Dimensions of which there are more series; absent: none. */
+  readonly by?: ReadonlySet<MetricDimension>
 }
 
 /** Read on demand, and only then: what is in flight, held, spooled. */
@@ -136,6 +139,10 @@ export function createMetrics(): Metrics {
   const durations = createDurations()
   const known: Known = { operations: new Set(), models: new Set(), upstreams: new Set() }
   const bound = new Map<string, RequestCells>()
+  // Those of a configuration that is gone keep their counts.
+  const more = new Map<MetricDimension, SeriesBy>()
+  let counting: readonly SeriesBy[] = []
+  const modelLabel = (name: string | null): string => label(name, known.models)
   const gauges: (() => Snapshot)[] = []
   const readers: (() => Awaitable<readonly Snapshot[]>)[] = []
   const delay = monitorEventLoopDelay({ resolution: delayResolutionMs })
@@ -165,6 +172,7 @@ export function createMetrics(): Metrics {
     return [
       ...Object.values(families).map(countersSnapshot),
       ...Object.values(durations).map(histogramsSnapshot),
+      ...[...more.values()].flatMap(series => series.snapshots()),
       gaugeSnapshot('tollgate_requests_in_flight', 'Requests in flight.', inFlight),
       gaugeSnapshot(
         'tollgate_event_loop_busy_ratio',
@@ -196,8 +204,12 @@ export function createMetrics(): Metrics {
       cells.requests.value++
       cells.seconds.add(row.durationMs / 1000)
       countRow(families, known, row)
+      for (const series of counting) series.settled(row, modelLabel)
     },
-    charged: charge => countCharge(families, known, charge),
+    charged(charge) {
+      countCharge(families, known, charge)
+      for (const series of counting) series.charged(charge, modelLabel)
+    },
     limited: decisions => countLimits(families, decisions),
     unrecognised(model, upstream) {
       families.unrecognised.at(label(model, known.models), label(upstream, known.upstreams)).value++
@@ -212,7 +224,14 @@ export function createMetrics(): Metrics {
     turnWasLong(step) {
       families.longTurns.at(step).value++
     },
-    know: names => learn(known, names),
+    know(names) {
+      learn(known, names)
+      counting = [...(names.by ?? [])].map(dimension => {
+        const series = more.get(dimension) ?? openSeries[dimension]()
+        more.set(dimension, series)
+        return series
+      })
+    },
     gauge(name, help, read, aggregator) {
       gauges.push(() => gaugeSnapshot(`tollgate_${name}`, help, read(), aggregator))
     },
@@ -226,6 +245,11 @@ export function createMetrics(): Metrics {
       delay.disable()
     },
   }
+}
+
+const openSeries: { readonly [dimension in MetricDimension]: () => SeriesBy } = {
+  model: seriesByModel,
+  group: seriesByGroup,
 }
 
 function learn(known: Known, names: KnownNames): void {
@@ -305,7 +329,7 @@ function delaySnapshot(delay: ReturnType<typeof monitorEventLoopDelay>): Snapsho
   return {
     name: 'tollgate_event_loop_delay_seconds',
     help: 'Event loop delay since the last scrape.',
-    type: 'gauge',
+    type: 'summary',
     aggregator: 'max',
     values: [
       ...quantiles.map(quantile => ({

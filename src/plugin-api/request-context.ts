@@ -1,4 +1,5 @@
 import type { Body } from '../domain/body.ts'
+import type { Counts } from '../domain/usage.ts'
 import type { DeclaredModel } from '../domain/declared.ts'
 import type { ApiFormat, LimitState } from './api-format.ts'
 import type { Head } from './head.ts'
@@ -8,6 +9,16 @@ import type { Slots } from '../domain/slots.ts'
 
 /** `shadow`: it would have refused, and does not. */
 export type LimitDecision = { readonly limit: string; readonly decision: 'admitted' | 'refused' | 'shadow' }
+
+/** What the upstream's answer says of itself, for traces. */
+export type AnswerFacts = {
+  /** The upstream's name of the model that answered; undefined where the answer has none. */
+  readonly model: string | undefined
+  /** In the upstream's words, one for each choice. */
+  readonly finishReasons: readonly string[]
+  readonly counts: Counts
+  readonly isStream: boolean
+}
 
 /** What the log will say of the request's fields and usage; hooks add to it. */
 export type Notes = {
@@ -23,6 +34,7 @@ export type Notes = {
   limits?: readonly LimitDecision[]
   inputTokens: number | null
   outputTokens: number | null
+  answer?: AnswerFacts
 }
 
 /** One request from its head to its settlement. */

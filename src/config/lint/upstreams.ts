@@ -132,7 +132,7 @@ function isSecretHere(path: Path): boolean {
   return isSecretPlace(path)
 }
 
-/** A URL that nobody has to keep secret: without user, password, query and any part of a path that is long enough for a token. */
+/** A URL that is no secret: without user, password, query and any part of a path that is long enough for a token. */
 function isPlainUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { username, password, search, hash, pathname } = new URL(text)
