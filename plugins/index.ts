@@ -1,5 +1,7 @@
 import type { AnyPlugin, AnySigner } from '../src/plugin-api/index.ts'
 import { auth } from './auth/plugin.ts'
+import { guardPatterns } from './guard-patterns/plugin.ts'
+import { guardService } from './guard-service/plugin.ts'
 import { imageTierBilling } from './image-tier-billing/plugin.ts'
 import { multipartRewrite } from './multipart-rewrite/plugin.ts'
 import { ratelimit } from './ratelimit/plugin.ts'
@@ -11,6 +13,8 @@ import { translate } from './translate/plugin.ts'
 export const builtins: readonly AnyPlugin[] = [
   auth,
   ratelimit,
+  guardPatterns,
+  guardService,
   multipartRewrite,
   sizeNormalize,
   imageTierBilling,

@@ -99,6 +99,8 @@ export { readVersion } from './gateway/version.ts'
 export type { RepriceOptions, RepriceReport } from './gateway/reprice-charges.ts'
 export type { WhatIfOptions } from './gateway/what-if.ts'
 export type { Copied } from './storage/index.ts'
+export { guardFailure, guardHooks } from './guardrails/index.ts'
+export type { Edit, Guard, Guarded, PartVerdict, Side, Verdict } from './guardrails/index.ts'
 export { ByteBudget, ByteClaim, Holdback, JsonWalk, RecordReader } from './wire/index.ts'
 export type { JsonVisitor, RecordVisitor } from './wire/index.ts'
 

@@ -272,7 +272,8 @@ function settle(
   const asked = region === undefined ? askedFacts(body) : { region, ...askedFacts(body) }
   const at = requestTime(context)
   const unread = unreadShape(context, outcome, counting)
-  const ended = { facet, outcome, body, usage, implausible, failed, unread, asked, at, carried, ...lengths }
+  const blocked = context.notes.blocked !== undefined
+  const ended = { facet, outcome, body, usage, implausible, failed, blocked, unread, asked, at, carried, ...lengths }
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateExchange({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)
   const first = rate(answered)

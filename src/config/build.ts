@@ -304,6 +304,7 @@ function buildUpstream(name: string, own: UpstreamSettings, sketch: Sketch): Ups
       afterLeaveMs: ms(timeouts.after_leave),
     },
     ...(own.region !== undefined && { region: own.region }),
+    ...(own.provider !== undefined && { provider: own.provider }),
     answerBytesMax: bytes(own.answer_max),
     reuse: own.reuse,
     cooldown: { failures: own.cooldown.failures, forMs: ms(own.cooldown.for) },

@@ -824,6 +824,13 @@ const upstream = {
         },
       },
     },
+    provider: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 64,
+      description:
+        "Vendor in traces and GenAI metrics (gen_ai.provider.name), by OpenTelemetry's list, such as openai, anthropic or cohere. Absent: the upstream's name.",
+    },
     region: {
       type: 'string',
       minLength: 1,

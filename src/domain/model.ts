@@ -103,6 +103,8 @@ export type Upstream = {
   readonly timeouts: Timeouts
   /** Where it runs: prices may depend on that, and few answers report it. */
   readonly region?: string
+  /** What traces call the vendor (`gen_ai.provider.name`); absent for the upstream's name. */
+  readonly provider?: string
   /** An answer of more bytes is cut, as they come and as they are once unpacked. */
   readonly answerBytesMax: number
   /** Whether sockets are used again; undefined leaves it to the route. */

@@ -1,5 +1,5 @@
 import { callerSlot, type FailureValues, type LogRow } from '../domain/index.ts'
-import type { RequestContext, Outcome } from '../plugin-api/index.ts'
+import type { Notes, Outcome, RequestContext } from '../plugin-api/index.ts'
 import { clipSnippet } from './error-snippet.ts'
 import type { ActiveRequest } from './active-request.ts'
 
@@ -24,6 +24,7 @@ export function toLogRow(
   const { target } = request
   const caller = context.slots.get(callerSlot)
   const failure = 'failure' in outcome ? outcome.failure : undefined
+  const { blocked } = context.notes
   const client = context.head.headers['x-request-id']
   return {
     id: context.id,
@@ -34,8 +35,8 @@ export function toLogRow(
     model: target?.model.name ?? null,
     operation: context.route.operation,
     status: outcome.status ?? null,
-    outcome: outcome.kind === 'answered' && context.notes.failed !== undefined ? 'upstream_cut' : outcomeName(outcome),
-    errorCode: failure?.code ?? context.notes.failed ?? null,
+    outcome: outcomeOf(outcome, context.notes),
+    errorCode: failure?.code ?? context.notes.failed ?? (blocked ? 'response_blocked' : null),
     durationMs: Math.round(durationMs),
     upstream: request.call?.upstream.name ?? null,
     configRevision: context.plan.revision,
@@ -45,7 +46,7 @@ export function toLogRow(
     inputTokens: context.notes.inputTokens,
     outputTokens: context.notes.outputTokens,
     marks: request.marks,
-    errorValues: failure ? clipValues(failure.values) : null,
+    errorValues: clipValues(failure?.values ?? blocked ?? {}),
     upstreamSaid: request.errorSnippet?.words ?? null,
   }
 }
@@ -66,6 +67,13 @@ function clipValues(values: FailureValues): FailureValues | null {
   return Object.fromEntries(
     all.map(([name, value]) => [name, typeof value === 'string' ? clipSnippet(value) : value] as const),
   )
+}
+
+/** An answer of status 200 may have failed, or been blocked, after it had begun. */
+function outcomeOf(outcome: Outcome, { failed, blocked }: Notes): LogRow['outcome'] {
+  if (outcome.kind !== 'answered') return outcomeName(outcome)
+  if (failed !== undefined) return 'upstream_cut'
+  return blocked ? 'refused' : 'answered'
 }
 
 function outcomeName(outcome: Outcome): LogRow['outcome'] {

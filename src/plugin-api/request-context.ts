@@ -30,6 +30,8 @@ export type Notes = {
   failed?: string
   /** The shape of an answer that was not recognised and not delivered whole. `isEmpty`: it had no byte but blanks. */
   unrecognised?: { readonly shape: string; readonly isEmpty?: boolean }
+  /** The guard and the rule that blocked the answer. What was used is charged. */
+  blocked?: { readonly guard: string; readonly rule: string }
   /** What limits said of the request, by their names. */
   limits?: readonly LimitDecision[]
   inputTokens: number | null

@@ -3,7 +3,6 @@ import type { RequestContext } from '../../plugin-api/index.ts'
 import type { Random } from '../../util/index.ts'
 import { findOperation } from '../../operations/index.ts'
 import { attributes, type Attributes, nanos, type Span } from './encode.ts'
-import { serverOf } from './providers.ts'
 
 const internal = 1
 const server = 2
@@ -140,13 +139,21 @@ export class Tracer {
 
 /** The upstream by its place; its own name is ours. */
 export function upstreamAttributes({ plan }: RequestContext, upstream: string | null): Attributes {
-  const url = upstream === null ? undefined : plan.upstreams.get(upstream)?.url
-  const server = url === undefined ? undefined : serverOf(url)
+  const known = upstream === null ? undefined : plan.upstreams.get(upstream)
   return {
-    'gen_ai.provider.name': server?.provider ?? upstream,
-    'server.address': server?.address,
-    'server.port': server?.port,
+    'gen_ai.provider.name': known?.provider ?? upstream,
+    ...(known && serverOf(known.url)),
     'tollgate.upstream': upstream,
+  }
+}
+
+/** Nothing for a simulated upstream. */
+function serverOf(url: string): Attributes {
+  const { hostname, port, protocol } = new URL(url)
+  if (hostname === '') return {}
+  return {
+    'server.address': hostname.replace(/^\[|\]$/g, ''),
+    'server.port': port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port),
   }
 }
 
