@@ -25,6 +25,7 @@ if (counted === '0') {
   // Processes that are forked take these words over.
   process.execArgv = process.execArgv.filter(word => !ofHooks.test(word) && !ofCounting.test(word))
   process.setSourceMapsEnabled(false)
+  require('./fast-imports.cjs')
   const strayErrors = pathToFileURL(path.join(__dirname, 'stray-errors.mjs')).href
   registerHooks({
     resolve: (name, context, next) => {

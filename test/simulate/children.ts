@@ -8,6 +8,7 @@ import { recordPlan } from './play/record.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const script = resolve(import.meta.dirname, 'seed.ts')
+const fastImports = resolve(import.meta.dirname, '../harness/fast-imports.cjs')
 /** A seed takes about a second; one that takes so long will not end. */
 const longestMs = 240_000
 /** So many seeds are played in one process. */
@@ -81,7 +82,7 @@ function startScript(
   { seed, sabotage, story, events = false, sluggish = false, coverage, input = '', mostMs = longestMs }: ScriptOptions,
   take: (outcome: Outcome) => void,
 ): Promise<string> {
-  const args = [path, ...more]
+  const args = ['--require', fastImports, path, ...more]
   if (story) args.push('--story')
   if (events) args.push('--events')
   if (sluggish) args.push('--sluggish')
