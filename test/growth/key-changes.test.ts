@@ -5,7 +5,7 @@ import { KeyCache } from '../../plugins/auth/key-cache.ts'
 import { hashSecret } from '../../src/index.ts'
 import type { KeyStore } from '../../src/domain/index.ts'
 import { systemClock } from '../../src/util/index.ts'
-import { openStorage } from '../../src/storage/index.ts'
+import { openDatabase } from '../harness/database.ts'
 
 // What a change of one key costs those of all others: a count, not a time.
 
@@ -15,7 +15,7 @@ for (const count of [100, 10_000]) {
     const url = `sqlite:${path}`
     await prepareDatabase(url)
     const hashes = fillKeys(path, count).map(hashSecret)
-    const open = (role: 'gateway' | 'tool') => openStorage({ url, clock: systemClock, log: onlyErrors, role })
+    const open = (role: 'gateway' | 'tool') => openDatabase({ url, log: onlyErrors, role })
     const [storage, elsewhere] = [await open('gateway'), await open('tool')]
     let lookups = 0
     const keys: KeyStore = {

@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { createKey, openStorage } from '../../src/index.ts'
+import { createKey } from '../../src/index.ts'
+import { openDatabase } from './database.ts'
 import type { Edits } from './start.ts'
 
 const bin = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
@@ -70,7 +71,7 @@ export async function prepareSite(
   const database = join(folder, 'tollgate.db')
   await writeFile(config, text)
   const url = options.storage ?? `sqlite:${database}`
-  const storage = await openStorage({ url, role: 'tool' })
+  const storage = await openDatabase({ url, role: 'tool' })
   const { secret } = await createKey(storage, { name: 'crash', user: 'local' })
   await storage.close()
   const env: NodeJS.ProcessEnv = {

@@ -15,6 +15,7 @@ import {
   type CompiledConfig,
   type ReloadResult,
 } from '../../src/index.ts'
+import { layDatabase } from './database.ts'
 import { startThread } from './threads.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
@@ -89,6 +90,7 @@ export async function start(t: Pick<Test, 'teardown'>, options: StartOptions = {
     TOLLGATE_OPS: '127.0.0.1:0',
     TOLLGATE_STORAGE: `sqlite:${join(folder, 'tollgate.db')}`,
   }
+  layDatabase(join(folder, 'tollgate.db'))
   if (!options.simulated)
     for (const name of options.upstreams ?? ['alpha', 'beta', 'text']) {
       const upstream = await startUpstream()

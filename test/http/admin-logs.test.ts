@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
-import { Ids, openStorage, unknownOfLogRow } from '../../src/index.ts'
+import { Ids, unknownOfLogRow } from '../../src/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import { listen, type Row } from '../harness/listen.ts'
 import { png } from '../harness/pictures.ts'
 import { runCli } from '../harness/cli.ts'
@@ -198,7 +199,7 @@ t.test('a tail sends rows that another process wrote', async t => {
   const { started, admin } = await openDesk(t)
   const tail = await listen(started.url, admin)
 
-  const other = await openStorage({ url: `sqlite:${started.folder}/tollgate.db`, role: 'tool' })
+  const other = await openDatabase({ url: `sqlite:${started.folder}/tollgate.db`, role: 'tool' })
   const [row] = await started.gateway.storage.journal.list({ limit: 1 })
   t.equal(row, undefined)
 

@@ -21,7 +21,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { rollUpCosts } from '../../src/storage/costs/roll-up.ts'
 import { auditCosts } from '../../src/storage/costs/audit-costs.ts'
 import { readCosts } from '../../src/storage/costs/read.ts'
-import { openStorage } from '../../src/storage/index.ts'
 import { costs } from '../../src/storage/migrations/0014-costs.ts'
 import { costSpans } from '../../src/storage/migrations/0020-cost-spans.ts'
 import { costCounts } from '../../src/storage/migrations/0026-cost-counts.ts'
@@ -31,7 +30,8 @@ import { createPool, Session } from '../../src/storage/postgres/connect.ts'
 import { migrateFrom } from '../../src/storage/postgres/migrate.ts'
 import { translateSchema } from '../../src/storage/postgres/translate.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
-import { clockAt, facts, line, newKey, silentLog } from '../contract/storage.ts'
+import { clockAt, facts, line, newKey } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { copyAsOf } from '../harness/old-database.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -351,7 +351,7 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-costs-'))
   const clock = quietClock()
   const path = join(folder, 'tollgate.db')
-  const storage = await openStorage({ url: `sqlite:${path}`, clock, log: silentLog, role: 'gateway' })
+  const storage = await openDatabase({ url: `sqlite:${path}`, clock })
   const connection = new Connection(path)
   t.teardown(async () => {
     connection.close()
@@ -371,7 +371,7 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
   await compare(t, sold, asked.slice(0, inTail), ask, 'half of it, some given back')
   const old = join(folder, 'old.db')
   copyOld(path, old)
-  const migrated = await openStorage({ url: `sqlite:${old}`, clock, log: silentLog, role: 'gateway' })
+  const migrated = await openDatabase({ url: `sqlite:${old}`, clock })
   await compare(
     t,
     sold,
@@ -463,7 +463,7 @@ t.test('a gateway sums again what an earlier version summed without quantities',
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'tollgate.db')
   const clock = quietClock()
-  const storage = await openStorage({ url: `sqlite:${path}`, clock, log: silentLog, role: 'gateway' })
+  const storage = await openDatabase({ url: `sqlite:${path}`, clock })
   const { sold } = await sell(storage, clock, 60, 7)
   const connection = new Connection(path)
   while (connection.transact(() => connection.run(rollUpCosts())) > 0);
@@ -480,7 +480,7 @@ t.test('a gateway sums again what an earlier version summed without quantities',
       return { cancel() {} }
     },
   }
-  const migrated = await openStorage({ url: `sqlite:${old}`, clock: paced, log: silentLog, role: 'gateway' })
+  const migrated = await openDatabase({ url: `sqlite:${old}`, clock: paced })
   t.teardown(() => migrated.close())
   const asked = fc.sample(questions, { numRuns: 40, seed: 3 })
   const everything = {
@@ -510,7 +510,7 @@ t.test('the same on PostgreSQL, summed by three at once', async t => {
   t.teardown(() => postgres.close())
   const url = await postgres.createDatabase()
   const clock = quietClock()
-  const storage = await openStorage({ url, clock, log: silentLog, role: 'gateway' })
+  const storage = await openDatabase({ url, clock })
   t.teardown(() => storage.close())
   const { sold, refund } = await sell(storage, clock, wished === undefined ? 240 : charges, 3)
   await refund(10)
