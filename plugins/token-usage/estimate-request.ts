@@ -1,6 +1,5 @@
-import { type Body, type Json, type OperationTraits, readField } from '../../src/plugin-api/index.ts'
+import { type Body, type Json, type OperationTraits, readField, isObject } from '../../src/plugin-api/index.ts'
 import { countCharacters } from './count-characters.ts'
-import { isObject } from './is-object.ts'
 import { measureText } from './measure-text.ts'
 import type { Use } from '../../src/pricing/index.ts'
 import type { UsageFacet } from './schema.ts'

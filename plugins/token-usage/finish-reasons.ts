@@ -1,5 +1,4 @@
-import type { Json } from '../../src/plugin-api/index.ts'
-import { isObject } from './is-object.ts'
+import { isObject, type Json } from '../../src/plugin-api/index.ts'
 
 const reasonsMax = 16
 const reasonCharsMax = 64

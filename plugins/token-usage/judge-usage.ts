@@ -1,5 +1,4 @@
-import { type Body, readField, rootOf, type UnitName, units, type Usage } from '../../src/plugin-api/index.ts'
-import { isObject } from './is-object.ts'
+import { type Body, readField, rootOf, type UnitName, units, type Usage, isObject } from '../../src/plugin-api/index.ts'
 import type { UsageFacet } from './schema.ts'
 
 /** The plausible part of a report, and the units with implausible counts. */

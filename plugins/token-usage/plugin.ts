@@ -28,6 +28,7 @@ import {
   useChargeId,
   withField,
   withoutLength,
+  isObject,
 } from '../../src/plugin-api/index.ts'
 import { LRUCache } from 'lru-cache'
 import { fail } from './errors.ts'
@@ -35,7 +36,6 @@ import { askedFacts, ordinaryFacts } from './asked-facts.ts'
 import { inspect } from './inspect.ts'
 import { policyOf, refuseUnpriced } from './refuse-unpriced.ts'
 import { isFree } from './is-free.ts'
-import { isObject } from './is-object.ts'
 import { judgeUsage, withoutPretence, type Judged } from './judge-usage.ts'
 import { measureInTurns } from './measure-text.ts'
 import { PlainReading } from './plain-reading.ts'

@@ -1,7 +1,6 @@
-import type { ApiFormat, Json, Passed, Stage, Usage } from '../../src/plugin-api/index.ts'
+import { type ApiFormat, type Json, type Passed, type Stage, type Usage, isObject } from '../../src/plugin-api/index.ts'
 import { joined } from '../../src/wire/index.ts'
 import { finishReasonsOf } from './finish-reasons.ts'
-import { isObject } from './is-object.ts'
 import { mergeUsage } from './merge-usage.ts'
 import { pruneEvent } from './prune-event.ts'
 import { EventReader } from './read-events.ts'

@@ -125,7 +125,16 @@ function createAsking(asking: Asking): CallUpstream {
     course,
     asks,
     atOnce,
-    polling: { reading, job, model, told: terms.told, deadlineAt, now: () => clock.now(), random, claim: terms.claim },
+    polling: {
+      reading,
+      job,
+      model,
+      metadata: terms.metadata,
+      deadlineAt,
+      now: () => clock.now(),
+      random,
+      claim: terms.claim,
+    },
     accepted,
     open: (told, isDetached) => openJob(asking, told, { deadlineAt, isDetached }),
     onNotWritten: error => asking.host.log.error({ request: context.id, err: error }, 'a job could not be stored'),
@@ -160,13 +169,13 @@ function shapeBody(section: Section, { context, out, target, host }: Asking, n: 
 function accounting({
   context,
   budget,
-}: Asking): Pick<Terms, 'told' | 'hasBegun' | 'claim' | 'onUsage' | 'onUnrecognised' | 'onEnd'> {
+}: Asking): Pick<Terms, 'metadata' | 'hasBegun' | 'claim' | 'onUsage' | 'onUnrecognised' | 'onEnd'> {
   let held = 0
   // What an earlier upstream has reported says nothing of this one.
-  const told = createResponseMetadata()
-  context.slots.put(responseMetadataSlot, told)
+  const metadata = createResponseMetadata()
+  context.slots.put(responseMetadataSlot, metadata)
   return {
-    told,
+    metadata,
     hasBegun: () => context.slots.get(jobSlot)?.hasBegun === true,
     claim: {
       take(bytes) {

@@ -27,7 +27,7 @@ export function budgetStatuses(
       const paidIn = balance === null ? [] : [stand({ kind: 'balance', name, amount: balance, per: 'total' })]
       return budget ? [stand({ kind: 'user', name, ...budget }), ...paidIn] : paidIn
     }),
-    ...keys.flatMap(key => (key.status === 'revoked' ? [] : standKey(from, key))),
+    ...keys.flatMap(key => (key.status === 'revoked' ? [] : keyStatuses(from, key))),
   ]
 }
 
@@ -45,7 +45,7 @@ export function levelsAbove(plan: Books['plan'], keys: readonly Key[]): readonly
 export function tightestOf(from: Books, key: Key): BudgetStatus | undefined {
   const group = from.plan.groups.get(key.group ?? key.userGroup)
   const above = group ? levelsOf({ key, group }).map(standFrom(from)) : []
-  return [...standKey(from, key), ...above].toSorted((a, b) => a.left - b.left)[0]
+  return [...keyStatuses(from, key), ...above].toSorted((a, b) => a.left - b.left)[0]
 }
 
 function standFrom({ plan, sums, now }: Books): (level: Level) => BudgetStatus {
@@ -54,18 +54,18 @@ function standFrom({ plan, sums, now }: Books): (level: Level) => BudgetStatus {
     const found = known.get(`${kind} ${name}`)
     const [spent, held] = [found?.spent[per] ?? 0, found?.held ?? 0]
     const renews = renewalAt(per, now, plan.timeZone)
-    return standing({ level: kind, name, user: kind === 'group' ? null : name, amount, per, spent, held, renews })
+    return status({ level: kind, name, user: kind === 'group' ? null : name, amount, per, spent, held, renews })
   }
 }
 
-function standKey({ plan, now }: Books, key: Key): readonly BudgetStatus[] {
+function keyStatuses({ plan, now }: Books, key: Key): readonly BudgetStatus[] {
   const { id, user, budget, budgetPeriod: per, held } = key
   if (budget === null) return []
   const spent = budgetUsed(key, now, plan.timeZone)
   const renews = renewalAt(per, now, plan.timeZone)
-  return [standing({ level: 'key', name: id, user, amount: budget, per, spent, held, renews })]
+  return [status({ level: 'key', name: id, user, amount: budget, per, spent, held, renews })]
 }
 
-function standing(known: Omit<BudgetStatus, 'left'>): BudgetStatus {
+function status(known: Omit<BudgetStatus, 'left'>): BudgetStatus {
   return { ...known, left: Math.max(0, known.amount - known.spent - known.held) }
 }

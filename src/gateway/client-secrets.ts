@@ -11,7 +11,7 @@ import {
 } from '../domain/index.ts'
 import { modelNotFound } from '../engine/errors.ts'
 import type { RequestContext } from '../plugin-api/index.ts'
-import { type Clock, createSecret, hashSecret, hintOfSecret, type Random } from '../util/index.ts'
+import { type Clock, createSecret, hashSecret, hintOfSecret, type Random, membersOf } from '../util/index.ts'
 import { fail } from './errors.ts'
 
 const unavailableMs = 1_000
@@ -33,7 +33,7 @@ export async function createClientSecret(
   body: Body,
 ): Promise<Answer> {
   const caller = context.slots.need(callerSlot)
-  const session = memberOf(readField(body, 'session')) ?? {}
+  const session = membersOf(readField(body, 'session'))
   const model = session['model']
   if (typeof model !== 'string')
     throw fail('client_secret_invalid', { why: '`session.model` is missing' }, { param: 'session.model' })
@@ -69,15 +69,10 @@ export async function createClientSecret(
 
 /** @throws Failure client_secret_invalid */
 function readSeconds(after: Json | undefined): number {
-  const seconds = memberOf(after)?.['seconds']
+  const seconds = membersOf(after)['seconds']
   if (seconds === undefined) return secondsUsual
   if (typeof seconds === 'number' && Number.isInteger(seconds) && seconds >= secondsMin && seconds <= secondsMax)
     return seconds
   const why = `\`expires_after.seconds\` is no whole number from ${secondsMin} to ${secondsMax}`
   throw fail('client_secret_invalid', { why }, { param: 'expires_after.seconds' })
-}
-
-function memberOf(value: Json | undefined): { readonly [name: string]: Json } | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  return value as { readonly [name: string]: Json }
 }

@@ -137,6 +137,7 @@ export {
   formatMoney,
   hashSecret,
   isKnown,
+  isObject,
   isPromise,
   isTimeZone,
   networkOf,
@@ -148,4 +149,5 @@ export {
   readSecret,
   sniff,
   timeOfId,
+  valueAtNames,
 } from '../util/index.ts'

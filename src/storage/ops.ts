@@ -187,7 +187,7 @@ export type Changes = {
   countRefused: { given: RefusedTry & { readonly at: number }; gives: null }
   dealWith: { given: Signed & { readonly alert: string; readonly isDealt: boolean }; gives: null }
   introduce: { given: { readonly version: string; readonly revision: string }; gives: null }
-  putVendorKey: { given: { readonly standing: KeyStatus; readonly others: OtherKeys | undefined }; gives: null }
+  putVendorKey: { given: { readonly status: KeyStatus; readonly others: OtherKeys | undefined }; gives: null }
   decideVendorKey: { given: Signed & { readonly decision: KeyDecision }; gives: boolean }
   spendOfKey: { given: KeySpent; gives: null }
   writeEvent: { given: { readonly event: NewEvent; readonly at: number }; gives: null }

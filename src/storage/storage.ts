@@ -369,8 +369,8 @@ function createJobs({ clock, reads, writer }: StorageParts): Storage['jobs'] {
 function createVendorKeys({ clock, reads, writer }: StorageParts): Storage['vendorKeys'] {
   return {
     list: () => reads.run(listVendorKeys()),
-    async put(standing, others) {
-      await writer.submit('putVendorKey', { standing, others })
+    async put(status, others) {
+      await writer.submit('putVendorKey', { status, others })
     },
     decide: (decision, by) => writer.submit('decideVendorKey', { decision, by, at: clock.now() }),
     spent: () => reads.run(readKeySpending()),

@@ -44,10 +44,7 @@ export async function runCrashes(options: {
   try {
     const site = await prepareSite(folder, {
       upstreams: { alpha: studio.url, beta: studio.url },
-      edit: [
-        ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 100000000 }'],
-        [', limits: { rpm: 300 } }', ' }'],
-      ],
+      edit: [{ 'groups/default': { rpm: 100000000 } }, [', limits: { rpm: 300 } }', ' }']],
     })
     const recovered = async (): Promise<void> => {
       const open = await look(site, readOpen)

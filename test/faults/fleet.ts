@@ -76,10 +76,7 @@ export async function openFleet(
     upstreams: { alpha: studio.url, beta: studio.url },
     storage,
     compiled: await compile(),
-    edit: [
-      ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: {}'],
-      [', limits: { rpm: 300 } }', ' }'],
-    ],
+    edit: [{ 'groups/default': {} }, [', limits: { rpm: 300 } }', ' }']],
   })
   const look: Look = async sql => {
     const client = await postgres.connect(storage)

@@ -13,9 +13,7 @@ import { caseName } from '../harness/case-name.ts'
 type Page = { readonly records: readonly Row[]; readonly next: string | null }
 
 const ids = new Ids()
-const noLimits: Edits = [
-  ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 1000000, tpm: 500000 }'],
-]
+const noLimits: Edits = [{ 'groups/default': { rpm: 1000000, tpm: 500000 } }]
 
 type Desk = {
   readonly started: Started
@@ -345,11 +343,8 @@ t.test('C13 an error shows only its request id; an unavailable storage is report
 t.test('the system page shows used limit slots, and the connections to upstreams', async t => {
   const started = await start(t, {
     edit: [
-      [
-        'default: { rpm: 60, tpm: 500000, concurrency: 32 }',
-        'default: { rpm: 60, tpm: 500000, limits_in_all: { concurrency: 5 } }',
-      ],
-      ['url: "${TEXT_URL:-simulator:text}"', 'url: "${TEXT_URL:-simulator:text}"\n    concurrency: 3'],
+      { 'groups/default': { rpm: 60, tpm: 500000, limits_in_all: { concurrency: 5 } } },
+      { 'upstreams/text/concurrency': 3 },
     ],
   })
   const admin = await enterAsAdmin(started)

@@ -115,9 +115,7 @@ t.test('answers a request that offers another protocol as an ordinary request', 
 })
 
 t.test("maps an upstream's refusal to a gateway error, and ends a handshake without a response in time", async t => {
-  const { on, vendor } = await open(t, [
-    ['text:                                                 #', 'text:\n    timeouts: { first_byte: 300ms }\n    #'],
-  ])
+  const { on, vendor } = await open(t, [{ 'upstreams/text/timeouts': { first_byte: '300ms' } }])
   const refuseWith = (status: string, more = ''): void => {
     vendor.answer = socket =>
       void socket.end(
@@ -285,7 +283,7 @@ t.test('charges usage reports in fragments, large messages and binary frames', a
 })
 
 t.test('ends the session after an invalid client frame or an unreadable upstream frame', async t => {
-  const { on, vendor } = await open(t, [['idle: 15m', 'message_max: 64KiB, idle: 15m']])
+  const { on, vendor } = await open(t, [{ 'routes/9/session/message_max': '64KiB' }])
   for (const [bytes, closes] of [
     [writeFrame(1, Buffer.from('{}'), false), 1002],
     [Buffer.from([0xc1, 0x80, 0, 0, 0, 0]), 1002],
@@ -310,7 +308,7 @@ t.test('ends the session after an invalid client frame or an unreadable upstream
 })
 
 t.test('limits concurrent sessions of each key, and frees the slot when a session ends', async t => {
-  const { on } = await open(t, [['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { concurrency: 1 }']])
+  const { on } = await open(t, [{ 'groups/default': { concurrency: 1 } }])
   const caller = await openTalk(t, on.url + path, on.key)
   const second = await refusal(openTalk(t, on.url + path, on.key))
   t.strictSame([second.status, code(second)], [429, 'rate_limit_exceeded'])

@@ -1,4 +1,5 @@
 import { isChosenName, isUserName, type Issuer, type Role, roles } from '../../domain/index.ts'
+import { valueAtNames } from '../../util/index.ts'
 
 /** What an issuer says of a person, verified. */
 export type Claims = { readonly [claim: string]: unknown }
@@ -8,14 +9,9 @@ const order: readonly Role[] = [...roles].toReversed()
 
 /** The groups of a person: the value of a claim of that name, or else at the end of a path of dots. */
 export function groupsOf(claims: Claims, claim: string): readonly string[] {
-  const found = Object.hasOwn(claims, claim) ? claims[claim] : claim.split('.').reduce<unknown>(stepInto, claims)
+  const found = Object.hasOwn(claims, claim) ? claims[claim] : valueAtNames(claims, claim.split('.'))
   const all: readonly unknown[] = Array.isArray(found) ? found : [found]
   return all.filter(one => typeof one === 'string')
-}
-
-function stepInto(value: unknown, step: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
-  return (value as Claims)[step]
 }
 
 /** The role that the claims give by `roles`; undefined where they give none, or the issuer does not say roles. */

@@ -8,6 +8,7 @@ import { ConversationMemory } from './conversation-memory.ts'
 import { closeCodes } from './frames.ts'
 import { type Inner, readEvents } from './inner-request.ts'
 import type { WebSocket } from './message-socket.ts'
+import { parseObject } from '../../util/index.ts'
 
 /** Running and waiting requests on one connection. */
 const openMax = 16
@@ -96,7 +97,7 @@ export class MessageSession implements Timed {
   #read(data: Buffer, isBinary: boolean): void {
     this.#messageAt = this.#host.clock.tick()
     this.#isAlive = true
-    const message = isBinary ? undefined : parseObject(data)
+    const message = isBinary ? undefined : (parseObject(data) as JsonObject | undefined)
     if (!message) return this.#refuse('a message is no JSON object in text')
     const asked = this.#format.readRequest(message)
     if (asked.kind === 'unknown') return this.#refuse(`'${asked.name.slice(0, 64)}' is not known here`)
@@ -139,7 +140,7 @@ export class MessageSession implements Timed {
     const isStream = answer.headers['content-type']?.startsWith('text/event-stream') === true
     if (!isStream) return this.#say(await this.#readRefusal(answer), lane)
     for await (const text of readEvents(answer as AsyncIterable<Buffer>)) {
-      const event = parseObject(Buffer.from(text))
+      const event = parseObject(text) as JsonObject | undefined
       if (!event) continue
       const end = items && this.#format.readEnd(event)
       if (end) this.#memory.keep(end.id, [...items, ...end.items])
@@ -164,7 +165,7 @@ export class MessageSession implements Timed {
     }
     const shown = Object.entries(answer.headers).filter(([name]) => shownHeaders.test(name))
     const headers = Object.fromEntries(shown.map(([name, value]) => [name, String(value)]))
-    const error = parseObject(Buffer.concat(chunks))?.['error']
+    const error = (parseObject(Buffer.concat(chunks)) as JsonObject | undefined)?.['error']
     const own = this.#format.error(fail('upstream_invalid', { reason: 'it is no stream' }))
     return { ...own, status: answer.statusCode ?? 502, ...(error !== undefined && { error }), headers }
   }
@@ -201,14 +202,4 @@ export class MessageSession implements Timed {
 
 function unknownBefore(id = ''): Failure {
   return fail('previous_response_not_found', { id: id.slice(0, 128) }, { param: 'previous_response_id' })
-}
-
-function parseObject(data: Buffer): JsonObject | undefined {
-  try {
-    const value = JSON.parse(data.toString()) as Json
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
 }

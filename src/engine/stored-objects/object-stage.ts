@@ -1,5 +1,6 @@
 import type { ObjectTraits, Passed, Stage } from '../../domain/index.ts'
 import { type FoundId, IdReader } from './id-reader.ts'
+import { parseObject } from '../../util/index.ts'
 
 type Creates = NonNullable<ObjectTraits['creates']>
 
@@ -65,15 +66,5 @@ export class ListedObjectStage implements Stage {
     const id = object?.['id'] ?? object?.['name']
     if (object && typeof id === 'string' && id !== '') await this.#record(id, object)
     return this.#held
-  }
-}
-
-function parseObject(bytes: Buffer): { readonly [name: string]: unknown } | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes.toString())
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as { readonly [name: string]: unknown }) : undefined
-  } catch {
-    return undefined
   }
 }

@@ -213,8 +213,8 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     edits: [
       [
         'src/gateway/vendor-key-service.ts',
-        'this.#tell(standing, states.learn(standing))',
-        "if (standing.state === 'active') this.#tell(standing, states.learn(standing))",
+        'this.#tell(status, states.learn(status))',
+        "if (status.state === 'active') this.#tell(status, states.learn(status))",
       ],
     ],
   },
@@ -227,8 +227,8 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     edits: [
       [
         'src/gateway/vendor-key-service.ts',
-        'this.#tell(standing, states.learn(standing))',
-        "if (standing.state !== 'active') this.#tell(standing, states.learn(standing))",
+        'this.#tell(status, states.learn(status))',
+        "if (status.state !== 'active') this.#tell(status, states.learn(status))",
       ],
     ],
   },
