@@ -8,6 +8,7 @@ import { pageAfter, readPageLength } from './page.ts'
 import { queryKeys } from './query-key.ts'
 import { countingUsage, readCount, readMember } from './read-members.ts'
 import { xRateLimitHeaders } from './x-ratelimit.ts'
+import { listByToken } from './object-lists.ts'
 
 /** Status words by HTTP status; what is not here takes the word of its hundred. */
 const words: ReadonlyMap<number, string> = new Map([
@@ -30,8 +31,20 @@ const rpc = 'type.googleapis.com/google.rpc'
 /** The generative-language style. What its SDKs send and expect: `docs/wire.md#generative-language-paths`. */
 export const google: ApiFormat = {
   name: 'google',
-  requestHeaders: [],
-  replyHeaders: new Set(),
+  requestHeaders: [
+    'x-goog-upload-protocol',
+    'x-goog-upload-command',
+    'x-goog-upload-offset',
+    'x-goog-upload-file-name',
+    'x-goog-upload-header-content-length',
+    'x-goog-upload-header-content-type',
+  ],
+  replyHeaders: new Set([
+    'x-goog-upload-status',
+    'x-goog-upload-url',
+    'x-goog-upload-size-received',
+    'x-goog-upload-chunk-granularity',
+  ]),
 
   keyPlaces: '"x-goog-api-key: <API_KEY>" or "?key=<API_KEY>"',
 
@@ -93,6 +106,7 @@ export const google: ApiFormat = {
   },
 
   modelOne: modelObject,
+  objectList: listByToken,
   limitHeaders: xRateLimitHeaders,
 }
 

@@ -1146,8 +1146,9 @@ const route = {
     },
     body: {
       type: 'string',
-      enum: ['json', 'form', 'form-or-json', 'none'],
-      description: 'Required body type. Absent: none for GET and DELETE, else json.',
+      enum: ['json', 'form', 'form-or-json', 'any', 'none'],
+      description:
+        'Required body type; any: bytes of any type, which pass unread. Absent: none for GET and DELETE, else json.',
     },
     body_max: { type: 'string', format: 'bytes', description: 'Maximum request body; absent: server.body_max.' },
     jobs: {

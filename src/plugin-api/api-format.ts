@@ -3,6 +3,7 @@ import type { Json } from '../domain/json.ts'
 import type { Head } from './head.ts'
 import type { Answer } from '../domain/reply.ts'
 import type { MessageFormat, SessionFormat } from './session-format.ts'
+import type { ObjectListPage, ObjectListQuery } from '../domain/stored-objects.ts'
 import type { Usage } from '../domain/usage.ts'
 
 /** The API format of one vendor: where the key is, what errors look like. */
@@ -45,6 +46,11 @@ export type ApiFormat = {
   /** The models on offer, and one of them, as this style lists them; the query holds the style's own paging. */
   modelList(models: readonly ListedModel[], query: string): object
   modelOne(model: ListedModel): object
+  /** Lists of stored objects: the page that a query requests, and its JSON. */
+  readonly objectList: {
+    query(query: string): ObjectListQuery
+    page(page: ObjectListPage): object
+  }
   /** The limit headers of this style. */
   limitHeaders(limits: readonly LimitState[], nowMs: number): { readonly [name: string]: string }
 }

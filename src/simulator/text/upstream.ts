@@ -5,6 +5,7 @@ import { conversations } from './conversations.ts'
 import { embed } from './embed.ts'
 import { embeddings } from './embeddings.ts'
 import { files } from './files.ts'
+import { generateFiles } from './generate-files.ts'
 import { generateMethods } from './generate.ts'
 import { countTokens, messages } from './messages.ts'
 import { rerankV1, rerankV2 } from './rerank.ts'
@@ -25,6 +26,7 @@ export const text: SimulatedUpstream = {
   ...storedResponses,
   ...conversations,
   ...files,
+  ...generateFiles,
   'POST /v1/messages': messages,
   'POST /v1/messages/count_tokens': countTokens,
   'POST /v1/embeddings': embeddings,
