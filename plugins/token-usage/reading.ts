@@ -28,6 +28,8 @@ export type Reading = Stage & {
 export type ReadingOptions = {
   readonly dialect: ApiFormat
   readonly operation: string
+  /** The stored object that the request changes, as it was; absent or null for none. */
+  readonly before?: Json
   readonly bytesPerToken: number
   /** Removes the event that carries only the usage. */
   readonly removesUsage: boolean
@@ -41,7 +43,18 @@ export type ReadingOptions = {
 
 /** The members by which an answer of any API format reports its use, its errors, and its model. */
 const wanted = {
-  members: new Set(['usage', 'usageMetadata', 'meta', 'duration', 'error', 'model', 'modelVersion', 'service_tier']),
+  members: new Set([
+    'usage',
+    'usageMetadata',
+    'meta',
+    'duration',
+    'error',
+    'model',
+    'modelVersion',
+    'service_tier',
+    'createTime',
+    'expireTime',
+  ]),
   // Tool calls are counted by the items of the answer.
   lists: new Set(['output', 'candidates', 'choices']),
   ofElements: new Set(['type', 'action', 'container_id', 'groundingMetadata', 'finishReason', 'usage']),
@@ -96,8 +109,8 @@ export class JsonReading implements Reading {
     this.#readOn()
     if (this.#reader.isList) return this.#listed
     if (this.#told === undefined) {
-      const { dialect, operation } = this.#options
-      this.#told = dialect.usageOf(operation, this.#members)
+      const { dialect, operation, before } = this.#options
+      this.#told = dialect.usageOf(operation, this.#members, before)
     }
     return this.#told
   }

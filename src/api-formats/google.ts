@@ -7,6 +7,7 @@ import { listOperations } from './list-operations.ts'
 import { pageAfter, readPageLength } from './page.ts'
 import { queryKeys } from './query-key.ts'
 import { countingUsage, readCount, readMember } from './read-members.ts'
+import { storageUsage } from './storage-usage.ts'
 import { xRateLimitHeaders } from './x-ratelimit.ts'
 import { listByToken } from './object-lists.ts'
 
@@ -81,8 +82,9 @@ export const google: ApiFormat = {
   // A comment would do for the JavaScript SDK; what other readers of this style do with one is not known.
   heartbeat: undefined,
 
-  usageOf(operation: string, body: Json): Usage | null {
-    const counted = findOperation(operation)?.usage?.counted
+  usageOf(operation: string, body: Json, before?: Json): Usage | null {
+    const { counted, stored } = findOperation(operation)?.usage ?? {}
+    if (stored) return storageUsage(stored, body, before)
     if (counted !== undefined) return countingUsage(readCount(body, counted))
     // A stream that was not requested as events is one list of what would have been events.
     const whole = Array.isArray(body) ? (body.at(-1) ?? null) : body

@@ -7,11 +7,11 @@ type ObjectList = ApiFormat['objectList']
 /** Lists of the chat-completions style: newest first, `after` an id. */
 export const listAfter: ObjectList = {
   query(text: string): ObjectListQuery {
-    const asked = new URLSearchParams(text)
-    const after = asked.get('after')
+    const wanted = new URLSearchParams(text)
+    const after = wanted.get('after')
     return {
-      limit: readPageLength(asked.get('limit'), 20, 10_000),
-      order: asked.get('order') === 'asc' ? 'asc' : 'desc',
+      limit: readPageLength(wanted.get('limit'), 20, 10_000),
+      order: wanted.get('order') === 'asc' ? 'asc' : 'desc',
       ...(after && { after }),
     }
   },
@@ -21,9 +21,9 @@ export const listAfter: ObjectList = {
 /** Lists of the messages style: newest first; newer SDKs follow `next_page`, older ones use `after_id` or `before_id`. */
 export const listAround: ObjectList = {
   query(text: string): ObjectListQuery {
-    const asked = new URLSearchParams(text)
-    const limit = readPageLength(asked.get('limit'), 20, 1_000)
-    const [after, before] = [asked.get('page') || asked.get('after_id'), asked.get('before_id')]
+    const wanted = new URLSearchParams(text)
+    const limit = readPageLength(wanted.get('limit'), 20, 1_000)
+    const [after, before] = [wanted.get('page') || wanted.get('after_id'), wanted.get('before_id')]
     if (before && !after) return { limit, order: 'asc', after: before, isReversed: true }
     return { limit, order: 'desc', ...(after && { after }) }
   },
@@ -33,10 +33,10 @@ export const listAround: ObjectList = {
 /** Lists of the generative-language style: a token leads to the next page. */
 export const listByToken: ObjectList = {
   query(text: string): ObjectListQuery {
-    const asked = new URLSearchParams(text)
-    const token = asked.get('pageToken')
+    const wanted = new URLSearchParams(text)
+    const token = wanted.get('pageToken')
     return {
-      limit: readPageLength(asked.get('pageSize'), 10, 1_000),
+      limit: readPageLength(wanted.get('pageSize'), 10, 1_000),
       order: 'desc',
       ...(token && { after: Buffer.from(token, 'base64url').toString() }),
     }

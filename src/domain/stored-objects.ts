@@ -1,3 +1,4 @@
+import { defineSlot } from './slots.ts'
 import type { Awaitable } from '../util/awaitable.ts'
 
 /** Kinds of objects that upstreams store for clients. */
@@ -70,6 +71,9 @@ export type ObjectStore = {
   list(filter: ObjectFilter): Awaitable<readonly StoredObject[]>
 }
 
+/** The object in the path of a request, as it was before. */
+export const storedObjectSlot = defineSlot<StoredObject>('stored-object')
+
 /** Members of the JSON of an object. */
 export type ListedMembers = {
   readonly id: string
@@ -131,6 +135,8 @@ export type ObjectTraits = {
      * upstream runs create such objects.
      */
     readonly member?: { readonly name: string; readonly inside: readonly string[] }
+    /** What the request's model has before its name: `models/`. */
+    readonly modelPrefix?: string
     /** Request field; with `false` the upstream stores no object. */
     readonly unlessFalse?: string
     /** Days until the upstream deletes it. */

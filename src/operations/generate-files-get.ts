@@ -2,7 +2,7 @@ import type { Operation } from './operation.ts'
 
 /** Returns the metadata of a file. */
 export const generateFilesGet: Operation = {
-  name: 'generate.files.get',
+  name: 'generate-files.get',
   style: 'google',
   path: '/v1beta/files/{id}',
   body: 'none',

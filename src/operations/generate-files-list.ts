@@ -2,7 +2,7 @@ import type { Operation } from './operation.ts'
 
 /** Lists the files of a key. The gateway answers from its records. */
 export const generateFilesList: Operation = {
-  name: 'generate.files.list',
+  name: 'generate-files.list',
   style: 'google',
   path: '/v1beta/files',
   body: 'none',

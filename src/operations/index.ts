@@ -48,6 +48,11 @@ import { generateFilesCreate } from './generate-files-create.ts'
 import { generateFilesList } from './generate-files-list.ts'
 import { generateFilesGet } from './generate-files-get.ts'
 import { generateFilesDelete } from './generate-files-delete.ts'
+import { cachesCreate } from './caches-create.ts'
+import { cachesList } from './caches-list.ts'
+import { cachesGet } from './caches-get.ts'
+import { cachesUpdate } from './caches-update.ts'
+import { cachesDelete } from './caches-delete.ts'
 import { responses } from './responses.ts'
 
 export type * from './operation.ts'
@@ -99,6 +104,11 @@ export const operations: readonly Operation[] = [
   generateFilesList,
   generateFilesGet,
   generateFilesDelete,
+  cachesCreate,
+  cachesList,
+  cachesGet,
+  cachesUpdate,
+  cachesDelete,
   responsesCompact,
   completions,
   audioTranslate,

@@ -2,7 +2,7 @@ import type { Operation } from './operation.ts'
 
 /** Returns the content of a file that a tool of the upstream made. */
 export const messagesFilesContent: Operation = {
-  name: 'messages.files.content',
+  name: 'messages-files.content',
   style: 'anthropic',
   path: '/v1/files/{id}/content',
   body: 'none',

@@ -3,7 +3,7 @@ import { file } from './schemas.ts'
 
 /** Uploads a file for later messages. The body is streamed to the upstream. */
 export const messagesFilesCreate: Operation = {
-  name: 'messages.files.create',
+  name: 'messages-files.create',
   style: 'anthropic',
   path: '/v1/files',
   body: 'form',

@@ -2,7 +2,7 @@ import type { Operation } from './operation.ts'
 
 /** Deletes a file. */
 export const messagesFilesDelete: Operation = {
-  name: 'messages.files.delete',
+  name: 'messages-files.delete',
   style: 'anthropic',
   path: '/v1/files/{id}',
   method: 'DELETE',

@@ -2,7 +2,7 @@ import type { Operation } from './operation.ts'
 
 /** Returns the metadata of a file. */
 export const messagesFilesGet: Operation = {
-  name: 'messages.files.get',
+  name: 'messages-files.get',
   style: 'anthropic',
   path: '/v1/files/{id}',
   body: 'none',

@@ -2,7 +2,7 @@ import type { Operation } from './operation.ts'
 
 /** Lists the files of a key. The gateway answers from its records. */
 export const messagesFilesList: Operation = {
-  name: 'messages.files.list',
+  name: 'messages-files.list',
   style: 'anthropic',
   path: '/v1/files',
   body: 'none',

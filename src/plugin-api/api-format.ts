@@ -34,9 +34,9 @@ export type ApiFormat = {
   readonly lastEvents?: readonly string[]
   /**
    * What a whole answer reports as used; null where it reports nothing. `operation` is the route's, `body` the answer as
-   * JSON (only the members that matter need be there).
+   * JSON (only the members that matter need be there), `before` the stored object that the request changed.
    */
-  usageOf(operation: string, body: Json): Usage | null
+  usageOf(operation: string, body: Json, before?: Json): Usage | null
   /** What one event of a stream reports: later reports replace earlier ones, member by member. */
   usageOfEvent(operation: string, data: Json): Usage | null
   /** How sessions on a WebSocket read; absent where the style has none. */

@@ -87,7 +87,7 @@ export class ObjectRecords {
   /** Checks the key's object and byte limits before a new object. @throws Failure objects_full, object_store_unavailable */
   admits({ route, slots, payer, head }: RequestContext, body: Body): Awaitable<void> {
     const { max, bytesMax } = slots.get(callerSlot)?.group.storedObjects ?? {}
-    const isCounted = route.object?.creates && route.object.namesNoModel
+    const isCounted = route.object?.creates && (route.object.namesNoModel || route.object.creates.modelPrefix)
     if (!isCounted || (max === undefined && bytesMax === undefined)) return undefined
     const named = Number(head.headers[route.object?.uploads?.bytes ?? ''] ?? 0)
     const coming = Math.max(body.kind === 'stream' ? (body.bytes ?? 0) : 0, Number.isSafeInteger(named) ? named : 0)

@@ -17,9 +17,9 @@ const find = (call: Call): Kept => {
   return found
 }
 
-/** Keeps a file and answers with it. `asked` is what the client says of it. */
-function store(call: Call, asked: Shape, type: string, content: Buffer, headers: Played['headers']): Played {
-  const { name: wanted, displayName, display_name } = asked
+/** Keeps a file and answers with it. `given` is what the client says of it. */
+function store(call: Call, given: Shape, type: string, content: Buffer, headers: Played['headers']): Played {
+  const { name: wanted, displayName, display_name } = given
   const name = typeof wanted === 'string' && wanted !== '' ? wanted : `files/${randomUUID().slice(0, 12)}`
   if (findKept(call, 'file', name)) throw fail('object_exists', { what: `File ${name}` })
   const now = call.site.now()
@@ -57,15 +57,15 @@ function storeParts(call: Call): Played {
   })
   if (!metadata || !content) throw fail('invalid_form', { reason: 'it is not metadata and content' })
   const type = /content-type:\s*([^\r\n]+)/i.exec(content.head)?.[1] ?? 'application/octet-stream'
-  const asked = parse(Buffer.from(metadata.body, 'latin1').toString())
-  return store(call, shapeOf(asked['file']), type, Buffer.from(content.body, 'latin1'), {})
+  const given = parse(Buffer.from(metadata.body, 'latin1').toString())
+  return store(call, shapeOf(given['file']), type, Buffer.from(content.body, 'latin1'), {})
 }
 
 function begin(call: Call): Played {
   const id = randomUUID()
-  const asked = shapeOf(parse(call.body.toString())['file'])
+  const given = shapeOf(parse(call.body.toString())['file'])
   const type = call.headers['x-goog-upload-header-content-type'] ?? 'application/octet-stream'
-  keep(call, id, { kind: 'upload', value: { asked, type }, input: [] })
+  keep(call, id, { kind: 'upload', value: { given, type }, input: [] })
   const query = new URLSearchParams({ upload_id: id, upload_protocol: 'resumable' }).toString()
   const link = `${call.site.origin()}/upload/${version}/files?${query}`
   const headers = { 'x-goog-upload-status': 'active', 'x-goog-upload-url': link, 'x-goog-upload-control-url': link }
@@ -96,8 +96,8 @@ function goOn(call: Call, id: string): Played {
     return { status: 200, headers: status('active', call.body.length), body: '' }
   }
   forget(call, id)
-  const { asked, type } = found.value
-  return store(call, shapeOf(asked), String(type), Buffer.concat(input), status('final', call.body.length))
+  const { given, type } = found.value
+  return store(call, shapeOf(given), String(type), Buffer.concat(input), status('final', call.body.length))
 }
 
 const upload: Handler = call => {

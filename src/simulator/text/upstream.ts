@@ -1,4 +1,5 @@
 import type { SimulatedUpstream } from '../upstream.ts'
+import { caches } from './caches.ts'
 import { chat } from './chat.ts'
 import { completions } from './completions.ts'
 import { conversations } from './conversations.ts'
@@ -27,6 +28,7 @@ export const text: SimulatedUpstream = {
   ...conversations,
   ...files,
   ...generateFiles,
+  ...caches,
   'POST /v1/messages': messages,
   'POST /v1/messages/count_tokens': countTokens,
   'POST /v1/embeddings': embeddings,
