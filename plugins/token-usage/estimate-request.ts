@@ -40,7 +40,7 @@ export function estimateRequest(body: Body, facet: UsageFacet, traits?: Operatio
     { unit: 'request', quantity: 1 },
   ]
   if (traits?.storesTokens) {
-    const tokenHours = estimateInput(body, facet) * hoursAsked(body, traits, Date.now())
+    const tokenHours = estimateInput(body, facet) * hoursAsked(body, traits)
     uses.push({ unit: 'cache_storage', quantity: Math.ceil(tokenHours) })
   }
   return uses.map(use => ({ ...use, source: 'default' }))

@@ -36,6 +36,7 @@ import { fail } from './errors.ts'
 import { askedFacts, ordinaryFacts } from './asked-facts.ts'
 import { inspect } from './inspect.ts'
 import { policyOf, refuseUnpriced } from './refuse-unpriced.ts'
+import { estimateInput } from './estimate-request.ts'
 import { isFree } from './is-free.ts'
 import { isObject } from './is-object.ts'
 import { judgeUsage, withoutPretence, type Judged } from './judge-usage.ts'
@@ -216,7 +217,10 @@ async function hold(
 ): Promise<undefined> {
   const { facet, target, dearest } = counting
   const facts = chargeFacts(context, { ...target, model: dearest.model }, { id: counting.chargeId, rule })
-  const counts = { input: inputOfTurn(context), cache_storage: storageAsked(target.body, context, beforeOf(context)) }
+  const storage = context.route.traits?.storesTokens && {
+    cache_storage: storageAsked(target.body, context, beforeOf(context), estimateInput(target.body, facet)),
+  }
+  const counts = { input: inputOfTurn(context), ...storage }
   const { amount: most } = rateMost(rule, target.body, facet, context.route.traits, counts)
   // Known before the hold is: if its commit is in doubt, the end of the request still releases it.
   counting.held = true

@@ -9,8 +9,8 @@ import { isObject } from './is-object.ts'
 
 const hourSeconds = 3_600
 
-/** Hours for which a request keeps its tokens, by its fields; 0 if it keeps none. */
-export function hoursAsked(body: Body, traits: OperationTraits | undefined, now: number): number {
+/** Hours for which a request keeps its tokens, by its fields; 0 if it keeps none. Without `now` a date counts as the usual time. */
+export function hoursAsked(body: Body, traits: OperationTraits | undefined, now = Number.NaN): number {
   const { storesTokens } = traits ?? {}
   if (!storesTokens) return 0
   const { seconds, until, usualSeconds } = storesTokens
@@ -22,9 +22,9 @@ export function hoursAsked(body: Body, traits: OperationTraits | undefined, now:
   return Math.max(0, span ?? (Number.isFinite(rest) ? rest : usualSeconds)) / hourSeconds
 }
 
-/** The most token-hours of a request that changes a stored object: its tokens are known from the object. */
-export function storageAsked(body: Body, { route, startedAt }: RequestContext, before: Json): number {
+/** The most token-hours of a request; if it changes a stored object, the object says how many tokens it has. */
+export function storageAsked(body: Body, { route, startedAt }: RequestContext, before: Json, input: number): number {
   const usage = isObject(before) ? before['usageMetadata'] : undefined
   const tokens = isObject(usage) ? usage['totalTokenCount'] : undefined
-  return typeof tokens === 'number' ? Math.ceil(tokens * hoursAsked(body, route.traits, startedAt)) : 0
+  return Math.ceil((typeof tokens === 'number' ? tokens : input) * hoursAsked(body, route.traits, startedAt))
 }

@@ -64,7 +64,10 @@ t.test('lets only its key use, extend, list and delete cached content, and charg
     ['delete', () => other.caches.delete({ name })],
     ['use', () => other.models.generateContent(ask)],
     ['stream', () => other.models.generateContentStream(ask)],
-    ['count', () => other.models.generateContent({ ...ask, config: { cachedContent: `${name}` } })],
+    [
+      'use in small letters',
+      () => other.models.generateContent({ ...ask, config: { cachedContent: name.toLowerCase() } }),
+    ],
   ] as const)
     t.match(await refusalOf(call()), { status: 404 }, caseName({ what }))
   await google.caches.delete({ name })

@@ -261,3 +261,59 @@ t.test('lets a key use objects from before the records while the family shares t
   await reload([['    shared_objects: ["file_*"]\n', '']])
   t.equal((await ask()).status, 404)
 })
+
+t.test('refuses 40 attempts to reach the files, uploads and cached content of another key', async t => {
+  const { url, mine, other } = await open(t)
+  const message = await uploadMessage(mine)
+  const file = await uploadGenerate(mine)
+  const cache = await mine.google.caches.create({
+    model: 'sim-generative',
+    config: { contents: [{ role: 'user', parts: [{ text: 'hello' }] }] },
+  })
+  const { link } = await startUpload(url, mine.key, 5)
+  const upload = new URLSearchParams(new URL(link).search).get('upload_id') ?? ''
+  const [name, uri, cached] = [file.name as string, file.uri as string, cache.name as string]
+  const anthropic = { 'anthropic-version': '2023-06-01', 'x-api-key': other.key }
+  const google = { 'x-goog-api-key': other.key }
+  const openai = { authorization: `Bearer ${other.key}` }
+  const use = (part: object) => ({ contents: [{ role: 'user', parts: [part] }] })
+  const asked: (readonly [Record<string, string>, string, string, object?])[] = []
+  for (const headers of [anthropic, openai])
+    for (const prefix of ['/v1', '/v1/v1'])
+      for (const [method, path] of [
+        ['GET', ''],
+        ['GET', '/content'],
+        ['DELETE', ''],
+      ] as const)
+        asked.push([headers, method, `${prefix}/files/${message.id}${path}`])
+  for (const prefix of ['/v1beta', '/v1', '/v1/v1beta', '/v1/v1'])
+    for (const id of [name, cached])
+      for (const method of ['GET', 'DELETE']) asked.push([google, method, `${prefix}/${id}`])
+  for (const prefix of ['/v1beta', '/v1']) {
+    asked.push([google, 'PATCH', `${prefix}/${cached}`, { ttl: '9000s' }])
+    const model = `${prefix}/models/sim-generative`
+    for (const method of ['generateContent', 'streamGenerateContent', 'countTokens']) {
+      asked.push([google, 'POST', `${model}:${method}`, { ...use({ text: 'x' }), cachedContent: cached }])
+      asked.push([google, 'POST', `${model}:${method}`, use({ fileData: { fileUri: uri } })])
+      asked.push([google, 'POST', `${model}:${method}`, use({ file_data: { file_uri: name } })])
+    }
+  }
+  for (const path of ['/upload/v1beta/files', '/upload/v1/files'])
+    asked.push([google, 'POST', `${path}?upload_id=${upload}&upload_protocol=resumable`])
+  const source = { type: 'file', file_id: message.id }
+  for (const type of ['document', 'image', 'container_upload']) {
+    const content = [{ type, source, ...(type === 'container_upload' && { file_id: message.id }) }]
+    const body = { model: 'sim-messages', max_tokens: 8, messages: [{ role: 'user', content }] }
+    for (const path of ['/v1/messages', '/v1/messages/count_tokens']) asked.push([anthropic, 'POST', path, body])
+  }
+  for (const [headers, method, path, body] of asked) {
+    const sent = { ...headers, ...(body && { 'content-type': 'application/json' }) }
+    const response = await fetch(url + path, { method, headers: sent, ...(body && { body: JSON.stringify(body) }) })
+    const text = await response.text()
+    t.equal(response.status, 404, caseName({ method, path, text: text.slice(0, 200) }))
+  }
+  t.ok(asked.length >= 40, `${asked.length} attempts`)
+  t.match(await mine.google.files.get({ name }), { name }, 'their owner still reaches them')
+  t.match(await mine.google.caches.get({ name: cached }), { name: cached })
+  t.equal((await send(link, 'upload, finalize', 0, 'hello')).status, 200)
+})

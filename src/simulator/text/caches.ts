@@ -20,7 +20,8 @@ const find = (call: Call): Kept => {
 function endOf(fields: Fields, now: number): string {
   const until = fields.get('expireTime')
   if (typeof until === 'string') return new Date(Date.parse(until)).toISOString()
-  const seconds = Number(/^(\d+(?:\.\d+)?)s$/.exec(String(fields.get('ttl') ?? ''))?.[1] ?? usualSeconds)
+  const ttl = fields.get('ttl')
+  const seconds = typeof ttl === 'string' ? Number.parseFloat(ttl) : usualSeconds
   return new Date(now + seconds * 1_000).toISOString()
 }
 
