@@ -1,4 +1,5 @@
 import './cli/refuse-old-node.ts'
+import type { VendorDeletion } from './tools/delete-at-vendor.ts'
 import type { LintFinding, FoundKey, KeyFacts, Loaded } from './config/index.ts'
 import type { FirstAnswers, FirstDraft } from './tools/first-config.ts'
 import type { GatewayConfig } from './gateway/config-source.ts'
@@ -14,6 +15,7 @@ import type {
   Key,
   KeySettings,
   KeyTrial,
+  StoredObject,
   CompiledConfig,
   PriceList,
   RequestExplanation,
@@ -53,6 +55,7 @@ import type { Workers } from './gateway/workers.ts'
 // The library's door. What it opens is loaded when it is opened: a check of a file does not load a proxy. An old Node
 // is refused first, and can be: nothing that is loaded with the door names what it has not.
 
+export type { VendorDeletion } from './tools/delete-at-vendor.ts'
 export type { LintFinding, Finding, FoundKey, KeyFacts, Loaded, TracedValue } from './config/index.ts'
 export { refusedByCheck } from './config/finding.ts'
 export type { FirstAnswers, FirstDraft } from './tools/first-config.ts'
@@ -551,6 +554,11 @@ export async function listUpstreams(
   store: Storage['vendorKeys'],
 ): Promise<readonly UpstreamShown[]> {
   return (await import('./tools/read-upstreams.ts')).readUpstreams(plan, store)
+}
+
+/** Deletes a stored object at its vendor; no gateway has to run. */
+export async function deleteAtVendor(plan: CompiledConfig, object: StoredObject): Promise<VendorDeletion> {
+  return (await import('./tools/delete-at-vendor.ts')).deleteAtVendor(plan, object)
 }
 
 /** Tries keys of vendors at what costs nothing, one after the other; no gateway has to run. */

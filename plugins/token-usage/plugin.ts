@@ -14,10 +14,12 @@ import {
   type Outcome,
   readCost,
   readField,
+  storedObjectSlot,
   type Reply,
   type Stores,
   type Target,
   isBounded,
+  type Json,
   overdrawnValues,
   tellOverdrawn,
   timeOfId,
@@ -35,6 +37,7 @@ import { fail } from './errors.ts'
 import { askedFacts, ordinaryFacts } from './asked-facts.ts'
 import { inspect } from './inspect.ts'
 import { policyOf, refuseUnpriced } from './refuse-unpriced.ts'
+import { estimateInput } from './estimate-request.ts'
 import { isFree } from './is-free.ts'
 import { judgeUsage, withoutPretence, type Judged } from './judge-usage.ts'
 import { measureInTurns } from './measure-text.ts'
@@ -48,6 +51,7 @@ import { Reports } from './reports.ts'
 import { reviewCharge } from './review-charge.ts'
 import { EventReading, JsonReading, type Reading, type ReadingOptions } from './reading.ts'
 import { facetSchema, optionsSchema, type UsageFacet } from './schema.ts'
+import { storageAsked } from './stored-tokens.ts'
 import { TokenCount } from './token-count.ts'
 import { usageRule } from './usage-rule.ts'
 import { answeredBy, dearestOf, type Payable, payablesOf } from './who-answered.ts'
@@ -133,7 +137,8 @@ export const tokenUsage = definePlugin({
       onTarget(context, target, facet) {
         if (facet.image_tools === 'refuse' && context.route.traits?.imageTools) refuseImageTools(target)
         if (policyOf(target.model, facet) === 'refuse')
-          for (const { model, rule } of payablesFor(context, target, facet)) refuseUnpriced(model, rule, target.body)
+          for (const { model, rule } of payablesFor(context, target, facet))
+            refuseUnpriced(model, rule, target.body, context.route.traits)
         if (!ledger.healthy() && payablesFor(context, target, facet).some(({ rule }) => rule))
           throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
         // A connection uses nothing: its turns do.
@@ -178,6 +183,7 @@ export const tokenUsage = definePlugin({
         const reading = openReading(reply, {
           dialect,
           operation: route.operation,
+          before: beforeOf(context),
           bytesPerToken: facet.estimate.bytes_per_token,
           fileTokens: facet.estimate.file_tokens,
           removesUsage,
@@ -211,7 +217,10 @@ async function hold(
 ): Promise<undefined> {
   const { facet, target, dearest } = counting
   const facts = chargeFacts(context, { ...target, model: dearest.model }, { id: counting.chargeId, rule })
-  const counts = { input: inputOfTurn(context) }
+  const storage = context.route.traits?.storesTokens && {
+    cache_storage: storageAsked(target.body, context, beforeOf(context), estimateInput(target.body, facet)),
+  }
+  const counts = { input: inputOfTurn(context), ...storage }
   const { amount: most } = rateMost(rule, target.body, facet, context.route.traits, counts)
   // Known before the hold is: if its commit is in doubt, the end of the request still releases it.
   counting.held = true
@@ -226,6 +235,12 @@ async function hold(
   }
   context.notes.charge = true
   return undefined
+}
+
+/** The stored object that the request changes, as its upstream showed it before. */
+function beforeOf({ slots }: RequestContext): Json {
+  const shown = slots.get(storedObjectSlot)?.shown
+  return shown === undefined || shown === null ? null : (JSON.parse(shown) as Json)
 }
 
 /** Of a turn on a WebSocket: the tokens of the conversation so far, all of which count again. */

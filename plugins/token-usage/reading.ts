@@ -31,6 +31,8 @@ export type Reading = Stage & {
 export type ReadingOptions = {
   readonly dialect: ApiFormat
   readonly operation: string
+  /** The stored object that the request changes, as it was; absent or null for none. */
+  readonly before?: Json
   readonly bytesPerToken: number
   /** Removes the event that carries only the usage. */
   readonly removesUsage: boolean
@@ -56,6 +58,8 @@ const wanted = {
     'stop_reason',
     'status',
     'object',
+    'createTime',
+    'expireTime',
   ]),
   // Tool calls are counted by the items of the answer.
   lists: new Set(['output', 'candidates', 'choices']),
@@ -120,8 +124,8 @@ export class JsonReading implements Reading {
     this.#readOn()
     if (this.#reader.isList) return this.#listed
     if (this.#told === undefined) {
-      const { dialect, operation } = this.#options
-      this.#told = dialect.usageOf(operation, this.#members)
+      const { dialect, operation, before } = this.#options
+      this.#told = dialect.usageOf(operation, this.#members, before)
     }
     return this.#told
   }

@@ -34,6 +34,7 @@ const unitLabels: { readonly [unit: string]: string } = {
   maps: '地图',
   code_execution: '代码执行',
   file_search: '文件搜索',
+  cache_storage: '缓存存储（词元·小时）',
 }
 
 /** Explains a charge of use: the quantity of each unit, at its price. */
@@ -110,6 +111,7 @@ const perText: ReadonlyMap<number, string> = new Map([
 /** `cached input tokens` for `cached_input`; calls and other units have their own names. */
 function unitName(unit: string): string {
   const name = unit.replaceAll('_', ' ')
+  if (unit === 'cache_storage') return 'token-hours of cache storage'
   if (units.get(unit)?.call) return name.endsWith('h') ? `${name}es` : name
   if (unit === 'search_unit') return 'search units'
   return isTokens(unit) ? `${name} tokens` : name

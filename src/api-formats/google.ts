@@ -7,7 +7,9 @@ import { listOperations } from './list-operations.ts'
 import { pageAfter, readPageLength } from './page.ts'
 import { queryKeys } from './query-key.ts'
 import { countingUsage, readCount, readMember } from './read-members.ts'
+import { storageUsage } from './storage-usage.ts'
 import { xRateLimitHeaders } from './x-ratelimit.ts'
+import { listByToken } from './object-lists.ts'
 
 /** Status words by HTTP status; what is not here takes the word of its hundred. */
 const words: ReadonlyMap<number, string> = new Map([
@@ -30,8 +32,20 @@ const rpc = 'type.googleapis.com/google.rpc'
 /** The generative-language style. What its SDKs send and expect: `docs/wire.md#generative-language-paths`. */
 export const google: ApiFormat = {
   name: 'google',
-  requestHeaders: [],
-  replyHeaders: new Set(),
+  requestHeaders: [
+    'x-goog-upload-protocol',
+    'x-goog-upload-command',
+    'x-goog-upload-offset',
+    'x-goog-upload-file-name',
+    'x-goog-upload-header-content-length',
+    'x-goog-upload-header-content-type',
+  ],
+  replyHeaders: new Set([
+    'x-goog-upload-status',
+    'x-goog-upload-url',
+    'x-goog-upload-size-received',
+    'x-goog-upload-chunk-granularity',
+  ]),
 
   keyPlaces: '"x-goog-api-key: <API_KEY>" or "?key=<API_KEY>"',
 
@@ -68,8 +82,9 @@ export const google: ApiFormat = {
   // A comment would do for the JavaScript SDK; what other readers of this style do with one is not known.
   heartbeat: undefined,
 
-  usageOf(operation: string, body: Json): Usage | null {
-    const counted = findOperation(operation)?.usage?.counted
+  usageOf(operation: string, body: Json, before?: Json): Usage | null {
+    const { counted, stored } = findOperation(operation)?.usage ?? {}
+    if (stored) return storageUsage(stored, body, before)
     if (counted !== undefined) return countingUsage(readCount(body, counted))
     // A stream that was not requested as events is one list of what would have been events.
     const whole = Array.isArray(body) ? (body.at(-1) ?? null) : body
@@ -93,6 +108,7 @@ export const google: ApiFormat = {
   },
 
   modelOne: modelObject,
+  objectList: listByToken,
   limitHeaders: xRateLimitHeaders,
 }
 

@@ -360,9 +360,10 @@ function addObjects(program: Command): void {
   objects
     .command('end')
     .argument('<id>', 'ID of the object at the vendor')
-    .description('block further requests for an object; the vendor keeps it until it expires there')
+    .description('block further requests for an object and delete it at the vendor')
     .option('--key <id>', 'key of the object, if several keys have one with this ID')
     .option('--reason <text>', 'reason, recorded in the audit log')
+    .option('--keep', 'end the record only; do not call the vendor')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/objects.ts')).endObject(id, options))
 }

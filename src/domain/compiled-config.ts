@@ -23,8 +23,8 @@ export type Route = {
   readonly dialect: string
   /** Whether the answer is a stream: as the body's `stream` says, always, or never. */
   readonly stream: 'field' | 'always' | 'never'
-  /** `form-or-json`: what the content type says. */
-  readonly body: 'none' | 'json' | 'form' | 'form-or-json'
+  /** `form-or-json`: what the content type says; `any`: bytes that pass unread. */
+  readonly body: 'none' | 'json' | 'form' | 'form-or-json' | 'any'
   readonly bodyBytesMax: number
   /** Whether sockets may carry one request after another; undefined leaves it to the upstream. */
   readonly reuse: boolean | undefined

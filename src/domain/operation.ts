@@ -20,6 +20,8 @@ export type OperationTraits = {
   readonly answersObject?: true
   /** The field whose value requests a stream of events, if it is not `stream`. */
   readonly streamsWhen?: { readonly field: string; readonly is: string }
+  /** Upstreams keep the input's tokens for a while, at a price: the request fields that say how long, and the usual time. */
+  readonly storesTokens?: { readonly seconds: string; readonly until: string; readonly usualSeconds: number }
   /** What it has to do with objects that upstreams keep. */
   readonly object?: ObjectTraits
   /** It costs nothing: its models need no price, and no tokens are counted. */

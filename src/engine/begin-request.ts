@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { Slots } from '../domain/index.ts'
+import { type Route, Slots } from '../domain/index.ts'
 import type { ApiFormat, Head, Notes, RequestContext } from '../plugin-api/index.ts'
 import type { ActiveRequest } from './active-request.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
@@ -31,15 +31,16 @@ export function beginRequest(
   if (head.path === '*') throw new Preflight({ allow: router.methods.join(', ') })
   const match = router.find(head.method, head.path)
   if (match.kind !== 'route') throw refuseRoute(req, head, match, corsOrigins)
-  if (match.route.session && !socket) throw fail('websocket_wanted', { path: head.path }, { headers: toWebSocket })
+  const route = routeOf(match, head, formatOf)
+  if (route.session && !socket) throw fail('websocket_wanted', { path: head.path }, { headers: toWebSocket })
   if (isDraining) throw fail('draining', {}, { retryAfterMs: 1_000, headers: { connection: 'close' } })
-  const format = formatOf(match.route.dialect, head)
-  if (!format) throw new Error(`no API format '${match.route.dialect}'`)
+  const format = formatOf(route.dialect, head)
+  if (!format) throw new Error(`no API format '${route.dialect}'`)
   return {
     id,
     startedAt,
     head,
-    route: match.route,
+    route,
     params: match.params,
     dialect: format,
     plan,
@@ -47,9 +48,20 @@ export function beginRequest(
     notes: createNotes(),
     payer: '',
     limits: [],
-    ...(match.route.session && { part: { kind: 'session' as const } }),
+    ...(route.session && { part: { kind: 'session' as const } }),
     answerHeaders: corsOrigins.length > 0 ? { ...corsHeaders(req, corsOrigins) } : {},
   }
+}
+
+/** The route of the client's API format, where several formats share a path; the first route for any other format. */
+function routeOf(
+  { route, others }: Extract<Match, { readonly kind: 'route' }>,
+  head: Head,
+  formatOf: (name: string, head: Head) => ApiFormat | undefined,
+): Route {
+  if (others.length === 0) return route
+  const name = formatOf('by-caller', head)?.name
+  return [route, ...others].find(one => one.dialect === name) ?? route
 }
 
 const toWebSocket = { upgrade: 'websocket', connection: 'upgrade, close' }

@@ -46,6 +46,7 @@ import { type PumpResult, writeIdleMs } from './response-pump.ts'
 import { RunningConfigs } from './running-configs.ts'
 import { RequestSender, type SenderParts } from './send-request.ts'
 import { noObjects, ObjectRecords } from './stored-objects/object-records.ts'
+import type { CreateLinkSecret } from './stored-objects/upload-link.ts'
 import { type SignerOf, Transport } from './transport.ts'
 import type { PoolStatus } from './upstream/index.ts'
 import type { CallerSocket } from './sessions/caller-socket.ts'
@@ -91,6 +92,8 @@ export type EngineParts = {
   readonly log: Log
   /** Records of stored objects; without it nothing is recorded, and no request may name an object. */
   readonly objects?: ObjectStore
+  /** Creates the secrets of links to uploads. */
+  readonly createLinkSecret?: CreateLinkSecret
   /** Counts the limits of upstream keys; absent if they are not counted. */
   readonly counters?: Pick<Counters, 'take' | 'settle'>
   /** Called for each upstream key whose state has changed. */
@@ -149,7 +152,7 @@ export class Engine {
       stopped,
     })
     this.#sessions = new SessionRunner({ ...parts, deadlines, onFault: this.#onSettleFault })
-    this.#objects = new ObjectRecords(parts.objects ?? noObjects, clock)
+    this.#objects = new ObjectRecords(parts.objects ?? noObjects, clock, parts.createLinkSecret)
     this.#responses = new ResponseOpener(deadlines, callers?.writeIdleMs ?? writeIdleMs, this.#objects)
     this.#jobs = new JobResumer({
       ...parts,

@@ -254,6 +254,12 @@ export const errors = {
     retry: false,
     operator: 'Writing to the storage failed: see the error in the log.',
   },
+  upload_link_invalid: {
+    status: 502,
+    type: server,
+    text: "The upstream's response has no valid link for the upload ({name}). Start the upload again.",
+    operator: "Check that the url of the upstream leads to the vendor's API.",
+  },
   over_capacity: {
     status: 503,
     type: server,

@@ -1,3 +1,4 @@
+import { type Body, type ObjectTraits, readField, storedObjectSlot } from '../domain/index.ts'
 import type { RequestContext, Target } from '../plugin-api/index.ts'
 import { type Awaitable, andThen } from '../util/index.ts'
 import type { ActiveRequest } from './active-request.ts'
@@ -19,17 +20,27 @@ export function findRequestTarget(
   if (!body) throw new Error('a target was requested before the body was read')
   const { object } = context.route
   if (!object?.of && !object?.namesNoModel) {
-    const target = findTarget(running.plan, context.route, body, modelNamed(context))
+    const target = findTarget(running.plan, context.route, body, modelNamed(context) ?? modelWithPrefix(body, object))
     return andThen(objects.pinOf(context, target), pin => {
       request.pin = pin
-      return target
+      return andThen(objects.admits(context, body), () => target)
     })
   }
   return andThen(objects.named(context), named =>
     andThen(objects.pinOf(context, { body }), pin => {
+      if (named) context.slots.put(storedObjectSlot, named)
       request.pin = joinPins(named, pin)
       const target = findObjectTarget(context, body, named, request.pin)
       return andThen(objects.admits(context, body), () => target)
     }),
   )
+}
+
+/** The model of a body whose names have a prefix; undefined if this one has none. */
+function modelWithPrefix(body: Body, object: ObjectTraits | undefined): string | undefined {
+  const prefix = object?.creates?.modelPrefix
+  const name = readField(body, 'model')
+  return prefix !== undefined && typeof name === 'string' && name.startsWith(prefix)
+    ? name.slice(prefix.length)
+    : undefined
 }

@@ -73,7 +73,7 @@ export function outgoingHeaders(context: RequestContext, target: Target, out: Ou
   const { upstream, family } = target
   const headers = requestHeaders(context.head, context.dialect, upstream, out.headers, family.forwardHeaders)
   if (out.body.kind === 'json') headers.push('content-type', 'application/json')
-  else if (out.body.kind === 'stream' || out.body.kind === 'composed')
+  else if ((out.body.kind === 'stream' && out.body.contentType !== '') || out.body.kind === 'composed')
     headers.push('content-type', out.body.contentType)
   return headers
 }

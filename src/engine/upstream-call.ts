@@ -200,7 +200,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
     this.reach = 'unknown'
     if (this.request.upgrade !== undefined) connection.sendUpgrade(method, this.#lines)
     else if (this.#form) connection.sendStream(method, this.#lines, this.#form.open(true), this.#form.bytes, reuse)
-    else if (body.kind === 'stream') connection.sendStream(method, this.#lines, body.source, undefined, reuse)
+    else if (body.kind === 'stream') connection.sendStream(method, this.#lines, body.source, body.bytes, reuse)
     else if (body.kind !== 'composed')
       connection.send(method, this.#lines, body.kind === 'json' ? body.json.bytes : undefined, reuse)
     else if (body.whole) connection.send(method, this.#lines, body.whole, reuse)

@@ -40,31 +40,43 @@ export async function createClientSecret(
   const known = context.plan.models.get(model)
   if (!known?.enabled || !mayAsk(caller, model)) throw modelNotFound(model, 'session.model')
   const seconds = readSeconds(readField(body, 'expires_after'))
-  const secret = createSecret(random)
   const expiresAt = Math.floor(clock.now() / 1_000) + seconds
-  try {
-    await storage.keys.create(
-      {
-        name: nameOfClientSecret(caller.key.id),
-        user: caller.key.user,
-        group: caller.key.group,
-        kind: 'session',
-        models: [model],
-        expiresAt: expiresAt * 1_000,
-        hash: hashSecret(secret),
-        hint: hintOfSecret(secret),
-      },
-      caller.key.user,
-    )
-  } catch (cause) {
-    throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
-  }
-  const answer = { value: showClientSecret(secret), expires_at: expiresAt, session }
+  const value = await createLinkSecret({ storage, random }, context, model, expiresAt * 1_000)
+  const answer = { value, expires_at: expiresAt, session }
   return {
     status: 200,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
     body: JSON.stringify(answer),
   }
+}
+
+/** A secret for one model until then, as clients get it. @throws Failure storage_unavailable */
+export async function createLinkSecret(
+  { storage, random }: Pick<Parts, 'storage' | 'random'>,
+  { slots }: RequestContext,
+  model: string,
+  expiresAt: number,
+): Promise<string> {
+  const { key } = slots.need(callerSlot)
+  const secret = createSecret(random)
+  try {
+    await storage.keys.create(
+      {
+        name: nameOfClientSecret(key.id),
+        user: key.user,
+        group: key.group,
+        kind: 'session',
+        models: [model],
+        expiresAt,
+        hash: hashSecret(secret),
+        hint: hintOfSecret(secret),
+      },
+      key.user,
+    )
+  } catch (cause) {
+    throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
+  }
+  return showClientSecret(secret)
 }
 
 /** @throws Failure client_secret_invalid */

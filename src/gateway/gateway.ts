@@ -56,6 +56,7 @@ import { addGauges } from './gauges.ts'
 import { JobRunner } from './job-runner.ts'
 import { VendorKeyService } from './vendor-key-service.ts'
 import { bind, type Listener, unbind } from './listeners.ts'
+import { createLinkSecret } from './client-secrets.ts'
 import { createLocalAnswers } from './local-answers.ts'
 import { logWarnings } from './log-warnings.ts'
 import { needRestart } from './need-restart.ts'
@@ -267,6 +268,7 @@ async function startEngine(
     guessDialect,
     local: createLocalAnswers(storage, clock.now(), { clock, random }),
     objects: storage.objects,
+    createLinkSecret: (context, model, expiresAt) => createLinkSecret({ storage, random }, context, model, expiresAt),
     resolveUrl: url => simulated.resolve(url),
     began: observers.quiet('metrics', () => metrics.began()),
     upstreamAnswered: observers.quiet('metrics', (...told) => metrics.upstreamAnswered(...told)),

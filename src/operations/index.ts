@@ -39,6 +39,20 @@ import { filesList } from './files-list.ts'
 import { filesGet } from './files-get.ts'
 import { filesContent } from './files-content.ts'
 import { filesDelete } from './files-delete.ts'
+import { messagesFilesCreate } from './messages-files-create.ts'
+import { messagesFilesList } from './messages-files-list.ts'
+import { messagesFilesGet } from './messages-files-get.ts'
+import { messagesFilesContent } from './messages-files-content.ts'
+import { messagesFilesDelete } from './messages-files-delete.ts'
+import { generateFilesCreate } from './generate-files-create.ts'
+import { generateFilesList } from './generate-files-list.ts'
+import { generateFilesGet } from './generate-files-get.ts'
+import { generateFilesDelete } from './generate-files-delete.ts'
+import { cachesCreate } from './caches-create.ts'
+import { cachesList } from './caches-list.ts'
+import { cachesGet } from './caches-get.ts'
+import { cachesUpdate } from './caches-update.ts'
+import { cachesDelete } from './caches-delete.ts'
 import { responses } from './responses.ts'
 
 export type * from './operation.ts'
@@ -81,6 +95,20 @@ export const operations: readonly Operation[] = [
   filesGet,
   filesContent,
   filesDelete,
+  messagesFilesCreate,
+  messagesFilesList,
+  messagesFilesGet,
+  messagesFilesContent,
+  messagesFilesDelete,
+  generateFilesCreate,
+  generateFilesList,
+  generateFilesGet,
+  generateFilesDelete,
+  cachesCreate,
+  cachesList,
+  cachesGet,
+  cachesUpdate,
+  cachesDelete,
   responsesCompact,
   completions,
   audioTranslate,

@@ -93,6 +93,7 @@ export {
   aheadMs,
   amountOfItems,
   callerSlot,
+  storedObjectSlot,
   decidedTier,
   defineSlot,
   detachedJobSlot,

@@ -9,7 +9,7 @@ const together = 1_000
 /** Neither deleted nor expired. */
 const isThere = 'deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?)'
 /** Objects that count toward a key's limits. */
-const isCounted = `kind NOT IN ('response', 'item')`
+const isCounted = `kind NOT IN ('response', 'item', 'upload')`
 
 export type ObjectEnd = {
   readonly keyId: string
@@ -18,9 +18,26 @@ export type ObjectEnd = {
   readonly at: number
 }
 
-/** Inserts objects. A later record of the same object replaces the earlier one. */
+/** Kinds whose ids clients may choose at some vendors. */
+const chosen: ReadonlySet<ObjectKind> = new Set(['file'])
+
+/**
+ * Inserts objects. A later record of the same object replaces the earlier one. A new object with a chosen id proves that the one
+ * of another key does not exist any more.
+ */
 export function* putObjects(objects: readonly StoredObject[]): QueryProgram<null> {
-  for (const one of objects)
+  for (const one of objects) {
+    if (chosen.has(one.kind))
+      yield ask(
+        `UPDATE stored_object SET deleted_at = ?, shown = NULL WHERE kind = ? AND id = ? AND key_id <> ? AND upstream = ?
+           AND coalesce(vendor_key, '') = ? AND deleted_at IS NULL`,
+        one.createdAt,
+        one.kind,
+        one.id,
+        one.keyId,
+        one.upstream,
+        one.vendorKey ?? '',
+      )
     yield ask(
       `INSERT INTO stored_object (key_id, kind, id, upstream, vendor_key, model, parent, request_id, bytes, shown, created_at,
          expires_at, deleted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -41,6 +58,7 @@ export function* putObjects(objects: readonly StoredObject[]): QueryProgram<null
       one.expiresAt,
       one.deletedAt,
     )
+  }
   return null
 }
 

@@ -92,7 +92,7 @@ t.test('the shipped routes and the operations match', async t => {
       `${name} is asked for at ${path}`,
     )
     t.ok(
-      own.every(route => (route.body ?? (method === 'POST' ? 'json' : 'none')) === body),
+      own.every(route => (route.body ?? (method === 'POST' || method === 'PATCH' ? 'json' : 'none')) === body),
       `${name} has a body of ${body}`,
     )
   }

@@ -1,6 +1,8 @@
+import type { IncomingMessage } from 'node:http'
 import {
   type Body,
   callerSlot,
+  type ListedMembers,
   type ObjectReference,
   type ObjectStore,
   type ObjectTraits,
@@ -15,6 +17,7 @@ import { type Awaitable, andThen, type Clock, isPromise } from '../../util/index
 import { fail } from '../errors.ts'
 import type { FoundId } from './id-reader.ts'
 import { ListedObjectStage, ObjectStage } from './object-stage.ts'
+import { type CreateLinkSecret, linkHere, readLink, uploadIn } from './upload-link.ts'
 
 /** Location of an object: only this upstream and this vendor account have it. */
 export type Pin = { readonly upstream: string; readonly vendorKey: string | null }
@@ -30,19 +33,28 @@ type Creates = NonNullable<ObjectTraits['creates']>
 export class ObjectRecords {
   readonly #store: ObjectStore
   readonly #clock: Clock
+  readonly #createSecret: CreateLinkSecret | undefined
 
-  constructor(store: ObjectStore, clock: Clock) {
+  constructor(store: ObjectStore, clock: Clock, createSecret?: CreateLinkSecret) {
     this.#store = store
     this.#clock = clock
+    this.#createSecret = createSecret
   }
 
-  /** The object in the path. @throws Failure object_not_found, also for another key's object; object_store_unavailable */
-  named({ route, params, payer }: RequestContext): Awaitable<StoredObject | undefined> {
-    const of = route.object?.of
-    if (!of) return undefined
-    const { id = '' } = params
-    return andThen(this.#find(payer, [{ kind: of.kind, id }]), ([found]) => {
-      if (!found) throw notFound({ kind: of.kind, id, place: 'id' })
+  /**
+   * The object in the path, or the upload in the query.
+   * @throws Failure object_not_found, also for another key's object; object_store_unavailable
+   */
+  named({ route, params, payer, head }: RequestContext): Awaitable<StoredObject | undefined> {
+    const { of, uploads } = route.object ?? {}
+    if (of) return this.#need(payer, { kind: of.kind, id: idIn(of, params), place: 'id' })
+    const id = uploads && uploadIn(head, uploads)
+    return id === undefined ? undefined : this.#need(payer, { kind: 'upload', id, place: uploads?.id ?? '' })
+  }
+
+  #need(payer: string, wanted: ObjectReference): Awaitable<StoredObject> {
+    return andThen(this.#find(payer, [wanted]), ([found]) => {
+      if (!found) throw notFound(wanted)
       return found
     })
   }
@@ -73,11 +85,12 @@ export class ObjectRecords {
   }
 
   /** Checks the key's object and byte limits before a new object. @throws Failure objects_full, object_store_unavailable */
-  admits({ route, slots, payer }: RequestContext, body: Body): Awaitable<void> {
+  admits({ route, slots, payer, head }: RequestContext, body: Body): Awaitable<void> {
     const { max, bytesMax } = slots.get(callerSlot)?.group.storedObjects ?? {}
-    const isCounted = route.object?.creates && route.object.namesNoModel
+    const isCounted = route.object?.creates && (route.object.namesNoModel || route.object.creates.modelPrefix)
     if (!isCounted || (max === undefined && bytesMax === undefined)) return undefined
-    const coming = body.kind === 'stream' ? (body.bytes ?? 0) : 0
+    const named = Number(head.headers[route.object?.uploads?.bytes ?? ''] ?? 0)
+    const coming = Math.max(body.kind === 'stream' ? (body.bytes ?? 0) : 0, Number.isSafeInteger(named) ? named : 0)
     return andThen(
       orUnavailable(() => this.#store.sizeOf(payer)),
       ({ count, bytes }) => {
@@ -100,9 +113,10 @@ export class ObjectRecords {
   }
 
   #stage(context: RequestContext, target: Target, creates: Creates, type: string): Stage {
-    if (creates.listed)
-      return new ListedObjectStage((id, shown) =>
-        this.#put([toListed(creates.kind, this.#base(context, target, creates), id, shown)]),
+    const { listed } = creates
+    if (listed)
+      return new ListedObjectStage(listed, (id, shown) =>
+        this.#put([toListed(listed, { ...this.#base(context, target, creates), kind: creates.kind, id }, shown)]),
       )
     let parent: string | null = null
     return new ObjectStage(creates, type.startsWith('text/event-stream'), found => {
@@ -112,7 +126,11 @@ export class ObjectRecords {
     })
   }
 
-  #base({ payer: keyId, id: requestId, plan }: RequestContext, { upstream, model }: Target, { days }: Creates) {
+  #base(
+    { payer: keyId, id: requestId, plan }: RequestContext,
+    { upstream, model }: Target,
+    { days }: { readonly days?: number },
+  ) {
     const now = this.#clock.now()
     const expiresAt = days === undefined ? null : now + days * dayMs
     // An upstream with a single key needs no key name: a new secret is the same account.
@@ -120,6 +138,34 @@ export class ObjectRecords {
     const vendorKey = isOnly ? null : (upstream.key ?? null)
     const place = { upstream: upstream.name, vendorKey, model: model.name }
     return { keyId, requestId, ...place, bytes: 0, shown: null, createdAt: now, expiresAt, deletedAt: null }
+  }
+
+  /**
+   * The response's headers with the gateway's link in place of the upstream's, once the upload is recorded.
+   * @throws Failure object_not_recorded, upload_link_invalid
+   */
+  linked(
+    context: RequestContext,
+    target: Target,
+    req: IncomingMessage,
+    headers: { readonly [name: string]: string },
+  ): Awaitable<{ readonly [name: string]: string }> {
+    const { uploads } = context.route.object ?? {}
+    if (!uploads) return headers
+    const link = headers[uploads.link]
+    const hidden = new Set([uploads.link, ...uploads.others])
+    const rest = Object.fromEntries(Object.entries(headers).filter(([name]) => !hidden.has(name)))
+    if (link === undefined) return rest
+    const found = readLink(link, uploads)
+    if (!found) throw fail('upload_link_invalid', { name: uploads.link })
+    const base = this.#base(context, target, uploads)
+    const { expiresAt } = base
+    return this.#put([{ ...base, kind: 'upload', id: found.id, parent: null }])
+      .then(() => this.#createSecret?.(context, target.model.name, expiresAt ?? 0))
+      .then(secret => {
+        const query = secret === undefined ? found.query : `${found.query}&${uploads.key}=${secret}`
+        return { ...rest, [uploads.link]: linkHere(req, context, query) }
+      })
   }
 
   /** @throws Failure object_not_recorded; the client must then not receive the id */
@@ -133,7 +179,7 @@ export class ObjectRecords {
   async answered({ route, params, payer }: RequestContext, status: number): Promise<void> {
     const of = route.object?.of
     if (!of?.ends || status < 200 || status > 299) return
-    await this.#store.end(payer, of.kind, params['id'] ?? '').catch((cause: unknown) => {
+    await this.#store.end(payer, of.kind, idIn(of, params)).catch((cause: unknown) => {
       throw fail('object_not_recorded', {}, { cause })
     })
   }
@@ -158,19 +204,25 @@ function toObject(base: Base, { kind, id }: FoundId, parent: string | null): Sto
   return { ...base, kind, id, parent }
 }
 
-function toListed(
-  kind: StoredObject['kind'],
-  base: Base,
-  id: string,
-  shown: { readonly [name: string]: unknown },
-): StoredObject {
-  const { bytes, expires_at: expires } = shown
-  const expiresAt = isWhole(expires) && expires > 0 ? expires * 1_000 : base.expiresAt
-  return { ...base, kind, id, parent: null, bytes: isWhole(bytes) ? bytes : 0, shown: JSON.stringify(shown), expiresAt }
+function idIn({ prefix = '' }: { readonly prefix?: string }, params: { readonly [name: string]: string }): string {
+  return prefix + (params['id'] ?? '')
 }
 
-function isWhole(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value * 1_000) && value >= 0
+function toListed(
+  members: ListedMembers,
+  base: Omit<StoredObject, 'parent'>,
+  shown: { readonly [name: string]: unknown },
+): StoredObject {
+  const bytes = Number(members.bytes === undefined ? 0 : shown[members.bytes])
+  const expiresAt = momentOf(members.expires === undefined ? undefined : shown[members.expires]) ?? base.expiresAt
+  const size = Number.isSafeInteger(bytes) && bytes > 0 ? bytes : 0
+  return { ...base, parent: null, bytes: size, shown: JSON.stringify(shown), expiresAt }
+}
+
+/** Seconds since the epoch or an RFC 3339 time, in milliseconds. */
+function momentOf(value: unknown): number | undefined {
+  const at = typeof value === 'number' ? value * 1_000 : typeof value === 'string' ? Date.parse(value) : Number.NaN
+  return Number.isSafeInteger(at) && at > 0 ? at : undefined
 }
 
 function distinct(references: readonly ObjectReference[]): readonly ObjectReference[] {

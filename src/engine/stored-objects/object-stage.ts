@@ -1,4 +1,4 @@
-import type { ObjectTraits, Passed, Stage } from '../../domain/index.ts'
+import type { ListedMembers, ObjectTraits, Passed, Stage } from '../../domain/index.ts'
 import { type FoundId, IdReader } from './id-reader.ts'
 import { parseObject } from '../../util/index.ts'
 
@@ -41,12 +41,17 @@ const shownBytesMax = 65_536
 
 /** Holds a small response until its object is recorded together with its JSON for lists. */
 export class ListedObjectStage implements Stage {
+  readonly #members: ListedMembers
   readonly #record: (id: string, shown: { readonly [name: string]: unknown }) => Promise<void>
   readonly #held: Buffer[] = []
   #bytes = 0
   #isHeld = true
 
-  constructor(record: (id: string, shown: { readonly [name: string]: unknown }) => Promise<void>) {
+  constructor(
+    members: ListedMembers,
+    record: (id: string, shown: { readonly [name: string]: unknown }) => Promise<void>,
+  ) {
+    this.#members = members
     this.#record = record
   }
 
@@ -62,8 +67,10 @@ export class ListedObjectStage implements Stage {
 
   async end(): Promise<Passed> {
     if (!this.#isHeld) return []
-    const object = parseObject(Buffer.concat(this.#held))
-    const id = object?.['id'] ?? object?.['name']
+    const { inside, id: name } = this.#members
+    const whole = parseObject(Buffer.concat(this.#held).toString())
+    const object = inside === undefined ? whole : asObject(whole?.[inside])
+    const id = object?.[name]
     if (object && typeof id === 'string' && id !== '') await this.#record(id, object)
     return this.#held
   }

@@ -1,10 +1,12 @@
 import type { SimulatedUpstream } from '../upstream.ts'
+import { caches } from './caches.ts'
 import { chat } from './chat.ts'
 import { completions } from './completions.ts'
 import { conversations } from './conversations.ts'
 import { embed } from './embed.ts'
 import { embeddings } from './embeddings.ts'
 import { files } from './files.ts'
+import { generateFiles } from './generate-files.ts'
 import { generateMethods } from './generate.ts'
 import { countTokens, messages } from './messages.ts'
 import { rerankV1, rerankV2 } from './rerank.ts'
@@ -25,6 +27,8 @@ export const text: SimulatedUpstream = {
   ...storedResponses,
   ...conversations,
   ...files,
+  ...generateFiles,
+  ...caches,
   'POST /v1/messages': messages,
   'POST /v1/messages/count_tokens': countTokens,
   'POST /v1/embeddings': embeddings,
