@@ -25,6 +25,43 @@ export const errors = {
     retry: false,
     operator: 'Add a price for it to the model, or set `unpriced: parent` to charge it at the price of its parent.',
   },
+  background_images: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: "The model '{model}' makes images that are charged as they pass, so its requests cannot run in the background. Send the request without `{field}`.",
+    retry: false,
+  },
+  background_unroutable: {
+    status: 501,
+    type: 'server_error',
+    text: 'This gateway cannot charge work that ends after its response: it has no route for `{operation}`.',
+    retry: false,
+    operator: 'Add the route from the shipped gateway.yaml to `routes`.',
+  },
+  background_not_recorded: {
+    status: 503,
+    type: 'server_error',
+    text: 'The work could not be recorded, so its response was not delivered. The charge needs manual review.',
+    retry: false,
+    operator: 'Writing to the storage failed: see the error in the log.',
+  },
+  background_timeout: {
+    status: 504,
+    type: 'server_error',
+    text: "The upstream did not finish '{id}' in time. The charge needs manual review.",
+    retry: false,
+  },
+  upstream_answer_gone: {
+    status: 502,
+    type: 'server_error',
+    text: "The upstream no longer has '{id}', so its usage is unknown. The charge needs manual review.",
+    retry: false,
+  },
+  use_not_recorded: {
+    status: 503,
+    type: 'server_error',
+    text: 'The usage of the charge {charge} could not be recorded yet. The gateway tries again.',
+  },
   insufficient_quota: sharedRows.insufficient_quota,
   storage_unavailable: sharedRows.storage_unavailable,
 } as const

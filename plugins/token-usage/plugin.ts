@@ -3,13 +3,13 @@ import {
   callerSlot,
   defineSlot,
   definePlugin,
+  detachedJobSlot,
   type RequestContext,
   formatMoney,
   imageToolOf,
   imageChargeSlot,
   imagesMadeSlot,
   type Log,
-  type Model,
   type Outbound,
   type Outcome,
   readCost,
@@ -32,12 +32,21 @@ import {
 import { LRUCache } from 'lru-cache'
 import { fail } from './errors.ts'
 import { askedFacts, ordinaryFacts } from './asked-facts.ts'
+import {
+  checkDeferred,
+  createTakenStage,
+  type DeferredWork,
+  followWork,
+  resumeWork,
+  type WorkTools,
+} from './deferred/deferred-work.ts'
 import { inspect } from './inspect.ts'
 import { policyOf, refuseUnpriced } from './refuse-unpriced.ts'
 import { isFree } from './is-free.ts'
 import { isObject } from './is-object.ts'
 import { judgeUsage, withoutPretence, type Judged } from './judge-usage.ts'
 import { measureInTurns } from './measure-text.ts'
+import { needsPerson } from './needs-person.ts'
 import { PlainReading } from './plain-reading.ts'
 import { missingUnits, rateExchange } from './rate-exchange.ts'
 import { quoteRequest, rateMost } from './quote-request.ts'
@@ -74,6 +83,8 @@ type Counting = {
   /** The gateway requested the usage, not the caller. */
   removesUsage: boolean
   reading: Reading | undefined
+  /** The work goes on after the response; undefined if the response ends it. */
+  readonly deferred: DeferredWork | undefined
 }
 
 /** The plugin's dependencies. */
@@ -123,6 +134,7 @@ export const tokenUsage = definePlugin({
     )
     const carried = host.keep('carried', () => newCarried())
     const tools: Tools = { ledger, log, reports, carried }
+    const workTools: WorkTools = { stores, clock: host.clock, log }
 
     return {
       onBody(_context, body) {
@@ -136,6 +148,9 @@ export const tokenUsage = definePlugin({
           for (const { model, rule } of payablesFor(context, target, facet)) refuseUnpriced(model, rule, target.body)
         if (!ledger.healthy() && payablesFor(context, target, facet).some(({ rule }) => rule))
           throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
+        const isPaid = payablesFor(context, target, facet).some(({ rule }) => rule)
+        if (isPaid && checkDeferred(context, target, paysImages(context, target)))
+          context.slots.put(detachedJobSlot, true)
         // A connection uses nothing: its turns do.
         if (!isFree(context.route, facet) && context.part?.kind !== 'session')
           context.slots.put(
@@ -156,9 +171,12 @@ export const tokenUsage = definePlugin({
         const { rule } = dearest
         const chargeId = hasImages ? useChargeId(context.id) : context.id
         const fresh = { held: false, removesUsage: false, reading: undefined }
-        const counting: Counting = { payables, dearest, facet, target, hasImages, chargeId, ...fresh }
+        const traits = rule && checkDeferred(context, target, hasImages)
+        const deferred: DeferredWork | undefined = traits && { traits, course: 'asked' }
+        const counting: Counting = { payables, dearest, facet, target, hasImages, chargeId, deferred, ...fresh }
         context.slots.put(countingSlot, counting)
-        if (!rule || !isBounded(context.slots.need(callerSlot))) return undefined
+        // The charge of deferred work exists before the work does: a job ends it.
+        if (!rule || !(deferred || isBounded(context.slots.need(callerSlot)))) return undefined
         return hold(tools, context, counting, rule)
       },
 
@@ -169,6 +187,10 @@ export const tokenUsage = definePlugin({
         const asked = facet.include_usage ? askForUsage(context, out, counting) : out
         return counting.dearest.rule ? { ...asked, detach: out.detach === true || (() => readsOn(counting)) } : asked
       },
+
+      onResume: context => resumeWork(workTools, context),
+
+      onAsk: (context, _out, facet, target) => followWork(workTools, context, { target, facet }),
 
       onReply(context, reply, facet) {
         const counting = context.slots.get(countingSlot)
@@ -191,7 +213,9 @@ export const tokenUsage = definePlugin({
           : reading
         counting.reading = stage
         const headers = removesUsage ? withoutLength(reply.headers) : reply.headers
-        return { ...reply, headers, stages: [...reply.stages, stage] }
+        const { deferred: work, target } = counting
+        const taken = work ? [createTakenStage(workTools, { context, target, work }, reply)] : []
+        return { ...reply, headers, stages: [...reply.stages, ...taken, stage] }
       },
 
       onSettle(context, outcome) {
@@ -258,6 +282,7 @@ function settle(
       'an upstream failed during its response',
     )
   }
+  if (counting.deferred && counting.deferred.course !== 'asked') return leaveDeferred(tools, counting)
   const { body } = target
   const lengths = lengthsOf(counting, implausible)
   const isPaid = facet.beside_images === 'free' && (context.slots.get(imagesMadeSlot)?.() ?? 0) > 0
@@ -300,6 +325,15 @@ function settle(
   )
 }
 
+/** The charge of work that goes on is ended by its job; without one, by a person. */
+function leaveDeferred({ ledger, log }: Tools, { chargeId, deferred }: Counting): Promise<void> | undefined {
+  if (deferred?.course === 'taken') return undefined
+  return ledger.review(chargeId, 'background_not_recorded', { hold: 'kept' }).then(
+    () => undefined,
+    (cause: unknown) => log.error({ charge: chargeId, err: cause }, 'a charge could not be left for review yet'),
+  )
+}
+
 /** What an answer looked like that was not handed out for its shape. Where images are charged, their charge waits. */
 function unreadShape(context: RequestContext, outcome: Outcome, { hasImages }: Counting): string | undefined {
   const isRefused = outcome.kind !== 'answered' && outcome.reach !== 'untouched' && !hasImages
@@ -324,21 +358,6 @@ function lengthsOf(
   // By its length an image would be text of many thousand tokens.
   if (hasImages) return { uncounted: 0, byLength: Math.min(byLength, facet.estimate.output_tokens) }
   return { uncounted: implausible.includes('output') ? byLength : (reading?.uncounted() ?? 0), byLength }
-}
-
-/** Whether a charge waits for a person. A client's omission is no fault of the upstream's report. */
-function needsPerson(
-  facet: UsageFacet,
-  model: Model,
-  found: {
-    readonly implausible: readonly string[]
-    readonly missing: readonly string[]
-    readonly unpriced: readonly string[]
-  },
-): boolean {
-  const { implausible, missing, unpriced } = found
-  if (implausible.length > 0 || (unpriced.length > 0 && policyOf(model, facet) !== 'parent')) return true
-  return facet.missing_usage !== 'estimate' && missing.some(unit => unit !== 'character')
 }
 
 /** When the request began, from its id: a stored charge is rated again by the same time. */

@@ -6,6 +6,7 @@ import type {
   Counters,
   Failure,
   Job,
+  JobStore,
   KeyStatus,
   KeyTrial,
   LogRow,
@@ -91,6 +92,8 @@ export type EngineParts = {
   readonly log: Log
   /** Records of stored objects; without it nothing is recorded, and no request may name an object. */
   readonly objects?: ObjectStore
+  /** Jobs that poll stored objects. */
+  readonly openJobs?: Pick<JobStore, 'find'>
   /** Counts the limits of upstream keys; absent if they are not counted. */
   readonly counters?: Pick<Counters, 'take' | 'settle'>
   /** Called for each upstream key whose state has changed. */
@@ -149,7 +152,7 @@ export class Engine {
       stopped,
     })
     this.#sessions = new SessionRunner({ ...parts, deadlines, onFault: this.#onSettleFault })
-    this.#objects = new ObjectRecords(parts.objects ?? noObjects, clock)
+    this.#objects = new ObjectRecords(parts.objects ?? noObjects, clock, parts.openJobs)
     this.#responses = new ResponseOpener(deadlines, callers?.writeIdleMs ?? writeIdleMs, this.#objects)
     this.#jobs = new JobResumer({
       ...parts,

@@ -264,6 +264,7 @@ async function startEngine(
     guessDialect,
     local: createLocalAnswers(storage, clock.now(), { clock, random }),
     objects: storage.objects,
+    openJobs: storage.jobs,
     resolveUrl: url => simulated.resolve(url),
     began: observers.quiet('metrics', () => metrics.began()),
     upstreamAnswered: observers.quiet('metrics', (...told) => metrics.upstreamAnswered(...told)),

@@ -1,6 +1,7 @@
 import {
   type Body,
   callerSlot,
+  type JobStore,
   type ObjectReference,
   type ObjectStore,
   type ObjectTraits,
@@ -30,10 +31,13 @@ type Creates = NonNullable<ObjectTraits['creates']>
 export class ObjectRecords {
   readonly #store: ObjectStore
   readonly #clock: Clock
+  readonly #jobs: Pick<JobStore, 'find'> | undefined
 
-  constructor(store: ObjectStore, clock: Clock) {
+  /** @param jobs those that poll objects and charge them */
+  constructor(store: ObjectStore, clock: Clock, jobs?: Pick<JobStore, 'find'>) {
     this.#store = store
     this.#clock = clock
+    this.#jobs = jobs
   }
 
   /** The object in the path. @throws Failure object_not_found, also for another key's object; object_store_unavailable */
@@ -43,7 +47,7 @@ export class ObjectRecords {
     const { id = '' } = params
     return andThen(this.#find(payer, [{ kind: of.kind, id }]), ([found]) => {
       if (!found) throw notFound({ kind: of.kind, id, place: 'id' })
-      return found
+      return of.ends ? andThen(this.#refuseUnsettled(found), () => found) : found
     })
   }
 
@@ -66,6 +70,18 @@ export class ObjectRecords {
       if (missing) throw notFound(missing)
       return onePlace(found)
     })
+  }
+
+  /** What has not been charged must not be deleted: its usage would be lost. @throws Failure object_unsettled */
+  #refuseUnsettled({ id, requestId }: StoredObject): Awaitable<void> {
+    const jobs = this.#jobs
+    if (!jobs) return undefined
+    return andThen(
+      orUnavailable(() => jobs.find(requestId)),
+      job => {
+        if (job?.state === 'running') throw fail('object_unsettled', { id }, { retryAfterMs: retryMs })
+      },
+    )
   }
 
   #find(payer: string, wanted: readonly Pick<ObjectReference, 'kind' | 'id'>[]): Awaitable<readonly StoredObject[]> {
@@ -93,7 +109,10 @@ export class ObjectRecords {
   stageOf(context: RequestContext, target: Target, { status, headers }: Pick<Reply, 'status' | 'headers'>) {
     const creates = context.route.object?.creates
     if (!creates || status < 200 || status > 299) return undefined
-    if (creates.unlessFalse !== undefined && readField(target.body, creates.unlessFalse) === false) return undefined
+    const isUnstored = creates.unlessFalse !== undefined && readField(target.body, creates.unlessFalse) === false
+    const { when } = context.route.traits?.deferred ?? {}
+    // Clients poll work that goes on, stored or not.
+    if (isUnstored && !(when !== undefined && readField(target.body, when) === true)) return undefined
     const { body } = target
     if (creates.member && !(body.kind === 'json' && body.json.declared.tools.length > 0)) return undefined
     return this.#stage(context, target, creates, headers['content-type'] ?? '')
