@@ -5,8 +5,10 @@ import {
   definePlugin,
   detachedJobSlot,
   type RequestContext,
+  Failure,
   formatMoney,
   imageToolOf,
+  type Hooks,
   imageChargeSlot,
   imagesMadeSlot,
   type Log,
@@ -15,11 +17,10 @@ import {
   readCost,
   readField,
   type Reply,
+  type Stage,
   type Stores,
   type Target,
   isBounded,
-  overdrawnValues,
-  tellOverdrawn,
   timeOfId,
   tokenUseSlot,
   type UnitPrice,
@@ -32,16 +33,12 @@ import {
 import { LRUCache } from 'lru-cache'
 import { fail } from './errors.ts'
 import { askedFacts, ordinaryFacts } from './asked-facts.ts'
-import {
-  checkDeferred,
-  createTakenStage,
-  type DeferredWork,
-  followWork,
-  resumeWork,
-  type WorkTools,
-} from './deferred/deferred-work.ts'
+import { checkDeferred, createTakenStage, type DeferredWork } from './deferred/deferred-work.ts'
+import { withDeferred } from './deferred/deferred-hooks.ts'
+import type { BatchTools } from './deferred/batch/batch-work.ts'
 import { inspect } from './inspect.ts'
 import { policyOf, refuseUnpriced } from './refuse-unpriced.ts'
+import { holdMost, unavailableMs } from './hold-most.ts'
 import { isFree } from './is-free.ts'
 import { isObject } from './is-object.ts'
 import { judgeUsage, withoutPretence, type Judged } from './judge-usage.ts'
@@ -62,7 +59,6 @@ import { usageRule } from './usage-rule.ts'
 import { answeredBy, dearestOf, type Payable, payablesOf } from './who-answered.ts'
 import { WithheldReading } from './withheld-reading.ts'
 
-const unavailableMs = 5_000
 /** The last event of a stream reports its use, and repeats its images. */
 const longEventBytesMax = 16 * 1024 * 1024
 
@@ -126,7 +122,7 @@ export const tokenUsage = definePlugin({
   replay,
   reprice,
   create(_options, host) {
-    const { log, stores } = host
+    const { clock, log, stores } = host
     const { ledger } = stores
     const reports = new Reports(
       log,
@@ -134,9 +130,9 @@ export const tokenUsage = definePlugin({
     )
     const carried = host.keep('carried', () => newCarried())
     const tools: Tools = { ledger, log, reports, carried }
-    const workTools: WorkTools = { stores, clock: host.clock, log }
+    const workTools: BatchTools = { stores, clock, log, parseObject: bytes => host.parseObject(bytes) }
 
-    return {
+    const hooks: Hooks<UsageFacet> = {
       onBody(_context, body) {
         const measuring = body.kind === 'json' ? measureInTurns(body.json.bytes) : undefined
         return measuring ? measuring.then(() => body) : body
@@ -188,10 +184,6 @@ export const tokenUsage = definePlugin({
         return counting.dearest.rule ? { ...asked, detach: out.detach === true || (() => readsOn(counting)) } : asked
       },
 
-      onResume: context => resumeWork(workTools, context),
-
-      onAsk: (context, _out, facet, target) => followWork(workTools, context, { target, facet }),
-
       onReply(context, reply, facet) {
         const counting = context.slots.get(countingSlot)
         if (!counting || reply.status < 200 || reply.status > 299) return reply
@@ -213,9 +205,11 @@ export const tokenUsage = definePlugin({
           : reading
         counting.reading = stage
         const headers = removesUsage ? withoutLength(reply.headers) : reply.headers
-        const { deferred: work, target } = counting
-        const taken = work ? [createTakenStage(workTools, { context, target, work }, reply)] : []
-        return { ...reply, headers, stages: [...reply.stages, ...taken, stage] }
+        return {
+          ...reply,
+          headers,
+          stages: [...reply.stages, ...takenStages(workTools, context, counting, reply), stage],
+        }
       },
 
       onSettle(context, outcome) {
@@ -223,8 +217,15 @@ export const tokenUsage = definePlugin({
         return counting && settle(tools, context, outcome, counting)
       },
     }
+    return withDeferred(hooks, workTools)
   },
 })
+
+/** Reads whether the upstream has accepted work that goes on after the response. */
+function takenStages(tools: BatchTools, context: RequestContext, counting: Counting, reply: Reply): readonly Stage[] {
+  const { deferred: work, target } = counting
+  return work ? [createTakenStage(tools, { context, target, work }, reply)] : []
+}
 
 /** Reserves the most that the request may cost from its budgets, before an upstream is called. */
 async function hold(
@@ -239,14 +240,11 @@ async function hold(
   const { amount: most } = rateMost(rule, target.body, facet, context.route.traits, counts)
   // Known before the hold is: if its commit is in doubt, the end of the request still releases it.
   counting.held = true
-  const held = await ledger.hold({ facts, hold: most, idempotency: null }).catch((cause: unknown) => {
-    throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
-  })
-  if (held.kind === 'overdrawn') {
-    counting.held = false
-    throw fail('insufficient_quota', tellOverdrawn(held, most, facts.currency), {
-      values: overdrawnValues(held, most, facts.currency),
-    })
+  try {
+    await holdMost(ledger, facts, most)
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'insufficient_quota') counting.held = false
+    throw error
   }
   context.notes.charge = true
   return undefined

@@ -238,7 +238,7 @@ async function startEngine(
   })
   const vendorKeyService = new VendorKeyService({ store: storage.vendorKeys, engine: () => engine, clock, log })
   const stores = { ...storage, ledger: charges.ledger, counters, jobs: jobs.store }
-  const host = { stores, clock, random, ids, log }
+  const host = { stores, clock, random, ids, log, parseObject: modules.scanObject }
   const builder = new PipelineBuilder({ finder: () => source.finder(), host, Pipeline: modules.Pipeline })
   const signers = new Signers({
     finder: () => source.finder(),

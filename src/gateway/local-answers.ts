@@ -73,7 +73,7 @@ async function listObjects({ objects }: Storage, context: RequestContext): Promi
   const asked = new URLSearchParams(context.head.query)
   const wanted = Number(asked.get('limit') ?? pageRows.usual)
   const limit = Number.isInteger(wanted) && wanted > 0 ? Math.min(wanted, pageRows.most) : pageRows.usual
-  const after = asked.get('after') ?? undefined
+  const after = asked.get('after') ?? asked.get('after_id') ?? undefined
   const order = asked.get('order') === 'asc' ? 'asc' : 'desc'
   const keyId = context.slots.need(callerSlot).key.id
   const page = { keyId, kind, limit: limit + 1, order, ...(after !== undefined && { after }) } as const

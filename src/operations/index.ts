@@ -39,6 +39,16 @@ import { filesList } from './files-list.ts'
 import { filesGet } from './files-get.ts'
 import { filesContent } from './files-content.ts'
 import { filesDelete } from './files-delete.ts'
+import { batchesCreate } from './batches-create.ts'
+import { batchesList } from './batches-list.ts'
+import { batchesGet } from './batches-get.ts'
+import { batchesCancel } from './batches-cancel.ts'
+import { messagesBatchesCreate } from './messages-batches-create.ts'
+import { messagesBatchesList } from './messages-batches-list.ts'
+import { messagesBatchesGet } from './messages-batches-get.ts'
+import { messagesBatchesCancel } from './messages-batches-cancel.ts'
+import { messagesBatchesDelete } from './messages-batches-delete.ts'
+import { messagesBatchesResults } from './messages-batches-results.ts'
 import { responses } from './responses.ts'
 
 export type * from './operation.ts'
@@ -81,6 +91,16 @@ export const operations: readonly Operation[] = [
   filesGet,
   filesContent,
   filesDelete,
+  batchesCreate,
+  batchesList,
+  batchesGet,
+  batchesCancel,
+  messagesBatchesCreate,
+  messagesBatchesList,
+  messagesBatchesGet,
+  messagesBatchesCancel,
+  messagesBatchesDelete,
+  messagesBatchesResults,
   responsesCompact,
   completions,
   audioTranslate,

@@ -113,6 +113,7 @@ export {
   ownerOfKey,
   readClientSecret,
   readField,
+  resultFiles,
   rootOf,
   serves,
   sharedRows,
@@ -125,6 +126,7 @@ export {
   units,
   withField,
   withFields,
+  withLinks,
   withoutLength,
 } from '../domain/index.ts'
 export {

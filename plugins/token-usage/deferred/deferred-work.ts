@@ -18,6 +18,8 @@ import type { UsageFacet } from '../schema.ts'
 import { deferredOf } from './deferred-of.ts'
 import { endCharge } from './end-charge.ts'
 import { answered, follow } from './follow.ts'
+import { rateBatch } from './batch/rate-batch.ts'
+import { recordResults } from './batch/record-results.ts'
 import { rateResponse } from './rate-response.ts'
 import { TakenStage } from './taken-stage.ts'
 import { takeWork } from './take-work.ts'
@@ -57,21 +59,28 @@ export function checkDeferred(context: RequestContext, target: Target, hasImages
 /** Reads the response to a request whose work goes on, and stores its job before the client has the id. */
 export function createTakenStage(
   { stores: { jobs }, clock }: WorkTools,
-  { context, target, work }: { readonly context: RequestContext; readonly target: Target; readonly work: DeferredWork },
+  asked: {
+    readonly context: RequestContext
+    readonly target: Target
+    readonly work: DeferredWork
+    /** What else its end has to know. */
+    readonly note?: { readonly [name: string]: string }
+  },
   { headers }: Pick<Reply, 'headers'>,
 ): Stage {
+  const { context, target, work, note } = asked
   const { traits } = work
   const isStream = headers['content-type']?.startsWith('text/event-stream') === true
   return new TakenStage(traits, isStream, async id => {
     work.course = 'unrecorded'
-    await takeWork({ jobs, clock }, { context, target, traits }, { id })
+    await takeWork({ jobs, clock }, { context, target, traits }, { ...note, id })
     work.course = 'taken'
   })
 }
 
 /** Finds the charge of the work of a job that this process resumes. */
 export async function resumeWork({ stores: { ledger } }: WorkTools, context: RequestContext): Promise<void> {
-  const traits = context.route.traits?.deferred
+  const traits = context.route.deferred
   const job = context.slots.get(jobSlot)?.resumed
   if (!traits || !job || job.told[0]?.['id'] === undefined) return
   const charge = await ledger.find(job.id)
@@ -98,6 +107,12 @@ export function followWork(
     id,
     deadlineAt: job.deadlineAt,
     now: () => clock.now(),
-    end: (_client, ended) => endCharge({ ledger: stores.ledger, log }, charge, rateResponse(terms, ended)),
+    async end(client, ended) {
+      const books = { ledger: stores.ledger, log }
+      if (!traits.batch) return endCharge(books, charge, rateResponse(terms, ended))
+      const rated = await rateBatch(client, terms, ended)
+      await recordResults(stores.objects, { context, id, ended, files: rated.files, now: clock.now() })
+      await endCharge(books, charge, rated)
+    },
   })
 }

@@ -7,9 +7,11 @@ import {
   type ObjectTraits,
   type Reply,
   readField,
+  resultFiles,
   serves,
   type Stage,
   type StoredObject,
+  withLinks,
 } from '../../domain/index.ts'
 import type { RequestContext, Target } from '../../plugin-api/index.ts'
 import { type Awaitable, andThen, type Clock, isPromise } from '../../util/index.ts'
@@ -59,7 +61,8 @@ export class ObjectRecords {
     { payer, route }: RequestContext,
     { family, body }: Pick<Target, 'body'> & Partial<Target>,
   ): Awaitable<Pin | undefined> {
-    if (body.kind !== 'json' || body.json.declared.objects.length === 0 || route.runsNoTools) return undefined
+    if (body.kind !== 'json' || body.json.declared.objects.length === 0) return undefined
+    if (route.runsNoTools && !route.deferred) return undefined
     const { sharedObjects = [] } = family ?? {}
     const wanted = distinct(body.json.declared.objects).filter(({ id }) => !serves(sharedObjects, id))
     if (wanted.length === 0) return undefined
@@ -91,7 +94,8 @@ export class ObjectRecords {
   /** Checks the key's object and byte limits before a new object. @throws Failure objects_full, object_store_unavailable */
   admits({ route, slots, payer }: RequestContext, body: Body): Awaitable<void> {
     const { max, bytesMax } = slots.get(callerSlot)?.group.storedObjects ?? {}
-    const isCounted = route.object?.creates && route.object.namesNoModel
+    const { creates, of, namesNoModel } = route.object ?? {}
+    const isCounted = creates && !of && (namesNoModel || creates.listed)
     if (!isCounted || (max === undefined && bytesMax === undefined)) return undefined
     const coming = body.kind === 'stream' ? (body.bytes ?? 0) : 0
     return andThen(
@@ -110,7 +114,7 @@ export class ObjectRecords {
     const creates = context.route.object?.creates
     if (!creates || status < 200 || status > 299) return undefined
     const isUnstored = creates.unlessFalse !== undefined && readField(target.body, creates.unlessFalse) === false
-    const { when } = context.route.traits?.deferred ?? {}
+    const { when } = context.route.deferred ?? {}
     // Clients poll work that goes on, stored or not.
     if (isUnstored && !(when !== undefined && readField(target.body, when) === true)) return undefined
     const { body } = target
@@ -119,16 +123,28 @@ export class ObjectRecords {
   }
 
   #stage(context: RequestContext, target: Target, creates: Creates, type: string): Stage {
-    if (creates.listed)
-      return new ListedObjectStage((id, shown) =>
-        this.#put([toListed(creates.kind, this.#base(context, target, creates), id, shown)]),
-      )
+    if (creates.listed) return new ListedObjectStage((id, object) => this.#list(context, target, { id, object }))
     let parent: string | null = null
     return new ObjectStage(creates, type.startsWith('text/event-stream'), found => {
       parent ??= found.find(({ kind }) => kind === creates.kind)?.id ?? null
       const base = this.#base(context, target, creates)
       return this.#put(found.map(one => toObject(base, one, one.kind === creates.kind ? null : parent)))
     })
+  }
+
+  /** Records an object, or its new state, with the files that it has produced. @returns the object for the client */
+  async #list(context: RequestContext, target: Target, { id, object }: Listed): Promise<Listed['object']> {
+    const { creates, of } = context.route.object ?? {}
+    if (!creates) return object
+    const shown = withLinks(creates, id, object)
+    // Its first request owns it, whichever request shows it.
+    const [known] = of ? await this.#find(context.payer, [{ kind: creates.kind, id }]) : []
+    if (of && !known) return shown
+    const own = known
+      ? { ...known, shown: JSON.stringify(shown) }
+      : toListed(creates.kind, this.#base(context, target, creates), id, shown)
+    await this.#put([own, ...resultFiles(creates, own, object, this.#clock.now())])
+    return shown
   }
 
   #base({ payer: keyId, id: requestId, plan }: RequestContext, { upstream, model }: Target, { days }: Creates) {
@@ -172,6 +188,7 @@ function orUnavailable<T>(read: () => Awaitable<T>): Awaitable<T> {
 }
 
 type Base = Omit<StoredObject, 'id' | 'kind' | 'parent'>
+type Listed = { readonly id: string; readonly object: { readonly [name: string]: unknown } }
 
 function toObject(base: Base, { kind, id }: FoundId, parent: string | null): StoredObject {
   return { ...base, kind, id, parent }
@@ -184,7 +201,8 @@ function toListed(
   shown: { readonly [name: string]: unknown },
 ): StoredObject {
   const { bytes, expires_at: expires } = shown
-  const expiresAt = isWhole(expires) && expires > 0 ? expires * 1_000 : base.expiresAt
+  // That of a batch is the end of its work.
+  const expiresAt = kind === 'file' && isWhole(expires) && expires > 0 ? expires * 1_000 : base.expiresAt
   return { ...base, kind, id, parent: null, bytes: isWhole(bytes) ? bytes : 0, shown: JSON.stringify(shown), expiresAt }
 }
 

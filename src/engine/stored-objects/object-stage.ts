@@ -35,17 +35,20 @@ export class ObjectStage implements Stage {
   }
 }
 
+type Shown = { readonly [name: string]: unknown }
+
 /** Longest object JSON that is stored for lists. */
 const shownBytesMax = 65_536
 
 /** Holds a small response until its object is recorded together with its JSON for lists. */
 export class ListedObjectStage implements Stage {
-  readonly #record: (id: string, shown: { readonly [name: string]: unknown }) => Promise<void>
+  readonly #record: (id: string, shown: Shown) => Promise<Shown>
   readonly #held: Buffer[] = []
   #bytes = 0
   #isHeld = true
 
-  constructor(record: (id: string, shown: { readonly [name: string]: unknown }) => Promise<void>) {
+  /** @param record resolves once the object is durable, to the object for the client */
+  constructor(record: (id: string, shown: Shown) => Promise<Shown>) {
     this.#record = record
   }
 
@@ -63,16 +66,17 @@ export class ListedObjectStage implements Stage {
     if (!this.#isHeld) return []
     const object = parseObject(Buffer.concat(this.#held))
     const id = object?.['id'] ?? object?.['name']
-    if (object && typeof id === 'string' && id !== '') await this.#record(id, object)
-    return this.#held
+    if (!object || typeof id !== 'string' || id === '') return this.#held
+    const shown = await this.#record(id, object)
+    return shown === object ? this.#held : [Buffer.from(JSON.stringify(shown))]
   }
 }
 
-function parseObject(bytes: Buffer): { readonly [name: string]: unknown } | undefined {
+function parseObject(bytes: Buffer): Shown | undefined {
   try {
     const value: unknown = JSON.parse(bytes.toString())
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as { readonly [name: string]: unknown }) : undefined
+    return isObject ? (value as Shown) : undefined
   } catch {
     return undefined
   }

@@ -1,4 +1,5 @@
 import type { SimulatedUpstream } from '../upstream.ts'
+import { batches } from './batches.ts'
 import { chat } from './chat.ts'
 import { completions } from './completions.ts'
 import { conversations } from './conversations.ts'
@@ -14,6 +15,15 @@ import { speech } from './speech.ts'
 import { storedResponses } from './stored-responses.ts'
 import { transcribe } from './transcribe.ts'
 
+/** What the requests of a batch may be. */
+const inBatches = {
+  '/v1/chat/completions': chat,
+  '/v1/completions': completions,
+  '/v1/responses': responses,
+  '/v1/embeddings': embeddings,
+  '/v1/moderations': moderations,
+}
+
 /**
  * Text, sound and ranks in every style: the answer is made of the request, the same each time; tokens are words.
  * A prompt may demand faults (`marks.ts`). Shapes are those of `docs/wire.md`.
@@ -25,6 +35,7 @@ export const text: SimulatedUpstream = {
   ...storedResponses,
   ...conversations,
   ...files,
+  ...batches(inBatches, messages),
   'POST /v1/messages': messages,
   'POST /v1/messages/count_tokens': countTokens,
   'POST /v1/embeddings': embeddings,
