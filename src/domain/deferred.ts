@@ -1,6 +1,6 @@
 /** Work that goes on after the response to its request. The gateway polls it and charges it when it ends. */
 export type DeferredTraits = {
-  /** Request field that asks for it with `true`; absent for operations whose requests all ask for it. */
+  /** Request field that starts it with `true`; absent for operations whose requests all start it. */
   readonly when?: string
   /** Member of stream events that holds the object. */
   readonly inside?: string

@@ -53,7 +53,7 @@ export function answered(id: string) {
   }
 }
 
-/** The object if its work has ended. What an upstream refuses for the moment is asked again. */
+/** The object if its work has ended. A poll that fails is repeated. */
 async function poll(client: UpstreamClient, { traits, id }: Work): Promise<EndedWork | 'missing' | undefined> {
   const { poll: operation, headers = {}, state, ended, batch } = traits
   try {

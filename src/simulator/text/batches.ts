@@ -156,7 +156,10 @@ function listBatches(messages: Handler): SimulatedUpstream {
     const { value, input } = find(call, 'message batch')
     if (value['processing_status'] === 'ended') return answerJson(200, value)
     const canceling = { ...value, processing_status: 'canceling' }
-    const results = input.map(text => String(text).replaceAll(/"result":\{.*\}\}$/gm, '"result":{"type":"canceled"}}'))
+    const lines = String(input[0]).trim().split('\n')
+    const ids = lines.map(line => shapeOf(JSON.parse(line))['custom_id'])
+    const canceled = ids.map(customId => JSON.stringify({ custom_id: customId, result: { type: 'canceled' } }))
+    const results = [`${canceled.join('\n')}\n`]
     const ended = { ...value, processing_status: 'ended', results_url: `${call.site.origin()}/results` }
     const later = { atMs: call.site.now(), value: ended }
     keep(call, String(value['id']), { kind: 'message batch', value: canceling, input: results, later })
