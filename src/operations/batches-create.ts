@@ -1,6 +1,5 @@
 import { batchObject } from './batch-objects.ts'
 import type { Operation } from './operation.ts'
-import { curl } from './samples.ts'
 import { text } from './schemas.ts'
 
 /** Runs the requests of an uploaded file within a day, at batch prices. */
@@ -28,9 +27,6 @@ export const batchesCreate: Operation = {
     },
     completion_window: { schema: text, required: true, en: '`24h`.', zh: '24h。' },
   },
-  samples: call => [
-    curl(call, { input_file_id: 'file-…', endpoint: '/v1/chat/completions', completion_window: '24h' }),
-  ],
   traits: {
     answersObject: true,
     object: { creates: batchObject, namesNoModel: true },
