@@ -3,25 +3,26 @@ import {
   callerSlot,
   defineSlot,
   definePlugin,
+  detachedJobSlot,
   type RequestContext,
+  Failure,
   formatMoney,
   imageToolOf,
+  type Hooks,
   imageChargeSlot,
   imagesMadeSlot,
   type Log,
-  type Model,
   type Outbound,
   type Outcome,
   readCost,
   readField,
   storedObjectSlot,
   type Reply,
+  type Stage,
   type Stores,
   type Target,
   isBounded,
   type Json,
-  overdrawnValues,
-  tellOverdrawn,
   timeOfId,
   tokenUseSlot,
   type UnitPrice,
@@ -35,12 +36,17 @@ import {
 import { LRUCache } from 'lru-cache'
 import { fail } from './errors.ts'
 import { askedFacts, ordinaryFacts } from './asked-facts.ts'
+import { checkDeferred, createTakenStage, type DeferredWork } from './deferred/deferred-work.ts'
+import { withDeferred } from './deferred/deferred-hooks.ts'
+import type { BatchTools } from './deferred/batch/batch-work.ts'
 import { inspect } from './inspect.ts'
 import { policyOf, refuseUnpriced } from './refuse-unpriced.ts'
 import { estimateInput } from './estimate-request.ts'
+import { holdMost, unavailableMs } from './hold-most.ts'
 import { isFree } from './is-free.ts'
 import { judgeUsage, withoutPretence, type Judged } from './judge-usage.ts'
 import { measureInTurns } from './measure-text.ts'
+import { needsPerson } from './needs-person.ts'
 import { PlainReading } from './plain-reading.ts'
 import { missingUnits, rateExchange } from './rate-exchange.ts'
 import { quoteRequest, rateMost } from './quote-request.ts'
@@ -57,7 +63,6 @@ import { usageRule } from './usage-rule.ts'
 import { answeredBy, dearestOf, type Payable, payablesOf } from './who-answered.ts'
 import { WithheldReading } from './withheld-reading.ts'
 
-const unavailableMs = 5_000
 /** The last event of a stream reports its use, and repeats its images. */
 const longEventBytesMax = 16 * 1024 * 1024
 
@@ -78,6 +83,8 @@ type Counting = {
   /** The gateway requested the usage, not the caller. */
   removesUsage: boolean
   reading: Reading | undefined
+  /** The work goes on after the response; undefined if the response ends it. */
+  readonly deferred: DeferredWork | undefined
 }
 
 /** The plugin's dependencies. */
@@ -119,7 +126,7 @@ export const tokenUsage = definePlugin({
   replay,
   reprice,
   create(_options, host) {
-    const { log, stores } = host
+    const { clock, log, stores } = host
     const { ledger } = stores
     const reports = new Reports(
       log,
@@ -127,8 +134,9 @@ export const tokenUsage = definePlugin({
     )
     const carried = host.keep('carried', () => newCarried())
     const tools: Tools = { ledger, log, reports, carried }
+    const workTools: BatchTools = { stores, clock, log, parseObject: bytes => host.parseObject(bytes) }
 
-    return {
+    const hooks: Hooks<UsageFacet> = {
       onBody(_context, body) {
         const measuring = body.kind === 'json' ? measureInTurns(body.json.bytes) : undefined
         return measuring ? measuring.then(() => body) : body
@@ -141,6 +149,9 @@ export const tokenUsage = definePlugin({
             refuseUnpriced(model, rule, target.body, context.route.traits)
         if (!ledger.healthy() && payablesFor(context, target, facet).some(({ rule }) => rule))
           throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
+        const isPaid = payablesFor(context, target, facet).some(({ rule }) => rule)
+        if (isPaid && checkDeferred(context, target, paysImages(context, target)))
+          context.slots.put(detachedJobSlot, true)
         // A connection uses nothing: its turns do.
         if (!isFree(context.route, facet) && context.part?.kind !== 'session')
           context.slots.put(
@@ -161,9 +172,12 @@ export const tokenUsage = definePlugin({
         const { rule } = dearest
         const chargeId = hasImages ? useChargeId(context.id) : context.id
         const fresh = { held: false, removesUsage: false, reading: undefined }
-        const counting: Counting = { payables, dearest, facet, target, hasImages, chargeId, ...fresh }
+        const traits = rule && checkDeferred(context, target, hasImages)
+        const deferred: DeferredWork | undefined = traits && { traits, course: 'asked' }
+        const counting: Counting = { payables, dearest, facet, target, hasImages, chargeId, deferred, ...fresh }
         context.slots.put(countingSlot, counting)
-        if (!rule || !isBounded(context.slots.need(callerSlot))) return undefined
+        // The charge of deferred work exists before the work does: a job ends it.
+        if (!rule || !(deferred || isBounded(context.slots.need(callerSlot)))) return undefined
         return hold(tools, context, counting, rule)
       },
 
@@ -197,7 +211,11 @@ export const tokenUsage = definePlugin({
           : reading
         counting.reading = stage
         const headers = removesUsage ? withoutLength(reply.headers) : reply.headers
-        return { ...reply, headers, stages: [...reply.stages, stage] }
+        return {
+          ...reply,
+          headers,
+          stages: [...reply.stages, ...takenStages(workTools, context, counting, reply), stage],
+        }
       },
 
       onSettle(context, outcome) {
@@ -205,8 +223,15 @@ export const tokenUsage = definePlugin({
         return counting && settle(tools, context, outcome, counting)
       },
     }
+    return withDeferred(hooks, workTools)
   },
 })
+
+/** Reads whether the upstream has accepted work that goes on after the response. */
+function takenStages(tools: BatchTools, context: RequestContext, counting: Counting, reply: Reply): readonly Stage[] {
+  const { deferred: work, target } = counting
+  return work ? [createTakenStage(tools, { context, target, work }, reply)] : []
+}
 
 /** Reserves the most that the request may cost from its budgets, before an upstream is called. */
 async function hold(
@@ -224,14 +249,11 @@ async function hold(
   const { amount: most } = rateMost(rule, target.body, facet, context.route.traits, counts)
   // Known before the hold is: if its commit is in doubt, the end of the request still releases it.
   counting.held = true
-  const held = await ledger.hold({ facts, hold: most, idempotency: null }).catch((cause: unknown) => {
-    throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
-  })
-  if (held.kind === 'overdrawn') {
-    counting.held = false
-    throw fail('insufficient_quota', tellOverdrawn(held, most, facts.currency), {
-      values: overdrawnValues(held, most, facts.currency),
-    })
+  try {
+    await holdMost(ledger, facts, most)
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'insufficient_quota') counting.held = false
+    throw error
   }
   context.notes.charge = true
   return undefined
@@ -277,6 +299,7 @@ function settle(
       'an upstream failed during its response',
     )
   }
+  if (counting.deferred && counting.deferred.course !== 'asked') return leaveDeferred(tools, counting)
   const { body } = target
   const lengths = lengthsOf(counting, implausible)
   const isPaid = facet.beside_images === 'free' && (context.slots.get(imagesMadeSlot)?.() ?? 0) > 0
@@ -320,6 +343,15 @@ function settle(
   )
 }
 
+/** The charge of work that goes on is ended by its job; without one, by a person. */
+function leaveDeferred({ ledger, log }: Tools, { chargeId, deferred }: Counting): Promise<void> | undefined {
+  if (deferred?.course === 'taken') return undefined
+  return ledger.review(chargeId, 'background_not_recorded', { hold: 'kept' }).then(
+    () => undefined,
+    (cause: unknown) => log.error({ charge: chargeId, err: cause }, 'a charge could not be left for review yet'),
+  )
+}
+
 /** What an answer looked like that was not handed out for its shape. Where images are charged, their charge waits. */
 function unreadShape(context: RequestContext, outcome: Outcome, { hasImages }: Counting): string | undefined {
   const isRefused = outcome.kind !== 'answered' && outcome.reach !== 'untouched' && !hasImages
@@ -344,21 +376,6 @@ function lengthsOf(
   // By its length an image would be text of many thousand tokens.
   if (hasImages) return { uncounted: 0, byLength: Math.min(byLength, facet.estimate.output_tokens) }
   return { uncounted: implausible.includes('output') ? byLength : (reading?.uncounted() ?? 0), byLength }
-}
-
-/** Whether a charge waits for a person. A client's omission is no fault of the upstream's report. */
-function needsPerson(
-  facet: UsageFacet,
-  model: Model,
-  found: {
-    readonly implausible: readonly string[]
-    readonly missing: readonly string[]
-    readonly unpriced: readonly string[]
-  },
-): boolean {
-  const { implausible, missing, unpriced } = found
-  if (implausible.length > 0 || (unpriced.length > 0 && policyOf(model, facet) !== 'parent')) return true
-  return facet.missing_usage !== 'estimate' && missing.some(unit => unit !== 'character')
 }
 
 /** When the request began, from its id: a stored charge is rated again by the same time. */

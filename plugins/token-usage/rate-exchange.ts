@@ -78,11 +78,21 @@ export function rateExchange(ended: Ended): RatedExchange {
   return charged(ended, [...estimatedUses(ended), ...requestUses(ended)], 'caller_gone')
 }
 
-function rateWhole(ended: Ended): RatedExchange {
+/** What a whole answer has used: as reported, and by an estimate where it is not. */
+export function usesOfWhole(ended: Ended): {
+  readonly uses: readonly Use[]
+  readonly missing: readonly string[]
+  /** `nothing_used` if nothing is missing. */
+  readonly reason: string
+} {
   const known = [...reportedUses(ended.usage), ...requestUses(ended)]
   const missing = missingOf(ended.rule, known, none)
-  const reason = reasonOf(ended, missing)
   const uses = missing.length > 0 ? [...known, ...missingUses(ended, missing)] : known
+  return { uses, missing, reason: reasonOf(ended, missing) }
+}
+
+function rateWhole(ended: Ended): RatedExchange {
+  const { uses, missing, reason } = usesOfWhole(ended)
   const rated = charged(ended, uses, reason, reason === 'nothing_used' ? [] : [reason])
   return { ...rated, missing, reason: reason === 'nothing_used' ? unpricedReason(rated.unpriced) : reason }
 }

@@ -8,7 +8,14 @@ import {
   units,
   type UsageRule,
 } from '../../src/plugin-api/index.ts'
-import { conditionText, holds, priceListOf, type Situation, situationOf } from '../../src/pricing/index.ts'
+import {
+  conditionText,
+  holds,
+  priceListOf,
+  type Situation,
+  situationOf,
+  situationOfLine,
+} from '../../src/pricing/index.ts'
 
 /** The units of use, as the console prints them. */
 const unitLabels: { readonly [unit: string]: string } = {
@@ -58,7 +65,8 @@ export function record(charge: Charge): Account {
       ),
     },
     line: line => {
-      const { row } = prices.find(line.tier)
+      const isOfGroup = line.told?.facts?.['input'] !== undefined
+      const { row } = (isOfGroup ? priceListOf(rule, situationOfLine(charge, line)) : prices).find(line.tier)
       return { why: whyPrice(rule, line, row, factors), at: row?.at ?? null }
     },
   }

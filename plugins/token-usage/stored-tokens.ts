@@ -1,11 +1,11 @@
 import {
   type Body,
+  isObject,
   type Json,
   type OperationTraits,
   readField,
   type RequestContext,
 } from '../../src/plugin-api/index.ts'
-import { isObject } from './is-object.ts'
 
 const hourSeconds = 3_600
 

@@ -16,6 +16,7 @@ import {
   type Limits,
   type Model,
   type ModelEnd,
+  type OperationTraits,
   type OperationsByName,
   type Origin,
   type OtlpConfig,
@@ -485,6 +486,12 @@ function buildStep(step: ByName<unknown>, origin: Origin): PipelineStep {
   return { plugin, options, origin }
 }
 
+/** Its body is a list of requests. */
+function isList(traits: OperationTraits | undefined): boolean {
+  const requests = traits?.deferred?.batch?.requests
+  return requests !== undefined && 'list' in requests
+}
+
 /** One route for each spelling; all call upstreams at the path of the first. */
 function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch: Sketch): readonly Route[] {
   const [first = '', ...more] = ([] as string[]).concat(own.match)
@@ -497,7 +504,9 @@ function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch:
     operation: own.operation,
     ...(traits && { traits }),
     ...(traits?.object && { object: traits.object }),
-    ...(traits?.images && { runsNoTools: true as const }),
+    ...(traits?.deferred && { deferred: traits.deferred }),
+    // The requests of a batch are judged one by one.
+    ...((traits?.images || isList(traits)) && { runsNoTools: true as const }),
     dialect: own.dialect,
     body: own.body ?? (method === 'GET' || method === 'DELETE' ? 'none' : 'json'),
     bodyBytesMax: own.body_max === undefined ? server.bodyBytesMax : bytes(own.body_max),

@@ -1,5 +1,6 @@
 import type { EventKind } from './events.ts'
 import type { Family, Group, Model, Origin, Upstream } from './model.ts'
+import type { DeferredTraits } from './deferred.ts'
 import type { KnownPlugin } from './plugin-facts.ts'
 import type { OperationTraits } from './operation.ts'
 import type { SignInPlan } from './sign-in.ts'
@@ -17,6 +18,8 @@ export type Route = {
   readonly traits?: OperationTraits
   /** What it has to do with objects that upstreams keep; absent for nothing. */
   readonly object?: ObjectTraits
+  /** Its work may go on after the response. */
+  readonly deferred?: DeferredTraits
   /** Its requests declare no tools and name no models but their own: fields of such names mean something else. */
   readonly runsNoTools?: true
   /** A dialect's name, or `by-caller`: the API format of the caller. */

@@ -1,3 +1,4 @@
+import type { DeferredTraits } from './deferred.ts'
 import type { ObjectTraits } from './stored-objects.ts'
 
 /** What those who handle a request need to know of its operation, as `src/operations` says it; what is absent is not so. */
@@ -24,6 +25,8 @@ export type OperationTraits = {
   readonly storesTokens?: { readonly seconds: string; readonly until: string; readonly usualSeconds: number }
   /** What it has to do with objects that upstreams keep. */
   readonly object?: ObjectTraits
+  /** Its work may go on after the response. */
+  readonly deferred?: DeferredTraits
   /** It costs nothing: its models need no price, and no tokens are counted. */
   readonly free?: true
 }

@@ -143,6 +143,10 @@ export type ObjectTraits = {
     readonly days?: number
     /** The kind has a list, made of the responses that created its objects. */
     readonly listed?: ListedMembers
+    /** Members with ids of files that it has produced, and what lists show of such a file in addition to its id and time. */
+    readonly files?: { readonly members: readonly string[]; readonly shown: { readonly [name: string]: string } }
+    /** Members with links to the vendor. Clients get this path instead; `{id}` is the object's. */
+    readonly links?: { readonly [member: string]: string }
   }
   /** Kind of the object `{id}` in the path; the request goes to its upstream. `ends`: success deletes the object. */
   readonly of?: {
@@ -161,6 +165,32 @@ export type ObjectTraits = {
   readonly unread?: true
   /** Requests name no model: any model whose family offers the operation may serve them. */
   readonly namesNoModel?: true
+}
+
+type Creates = NonNullable<ObjectTraits['creates']>
+type Shown = { readonly [name: string]: unknown }
+
+/** The files that an object has produced. They belong to its key and to its request. */
+export function resultFiles(
+  { files }: Pick<Creates, 'files'>,
+  own: StoredObject,
+  object: Shown,
+  now: number,
+): readonly StoredObject[] {
+  if (!files) return []
+  return files.members.flatMap(member => {
+    const id = object[member]
+    if (typeof id !== 'string' || id === '') return []
+    const shown = JSON.stringify({ id, ...files.shown, created_at: Math.floor(now / 1000) })
+    return [{ ...own, kind: 'file', id, parent: own.id, shown, bytes: 0, createdAt: now } as const]
+  })
+}
+
+/** The object with the gateway's own links. */
+export function withLinks({ links }: Pick<Creates, 'links'>, id: string, object: Shown): Shown {
+  if (!links) return object
+  const changed = Object.entries(links).filter(([member]) => typeof object[member] === 'string')
+  return { ...object, ...Object.fromEntries(changed.map(([member, path]) => [member, path.replace('{id}', id)])) }
 }
 
 /** Member names at any depth of a body, and the kind of object that their text, or each text of their list, refers to. */

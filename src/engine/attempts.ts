@@ -312,7 +312,9 @@ export class Attempts {
     this.#parts.trace?.answered(context, null)
     // It is no failure of the upstream that all its connections are in use.
     const isQueue = error instanceof Failure && error.code === 'upstream_queue_full'
-    if (error instanceof CallerGone || isQueue) this.#parts.breaker.undecided(upstream)
+    // Nor is a request that a plugin refuses after it has called the upstream.
+    const isClients = error instanceof Failure && error.status < 500 && !error.code.startsWith('upstream_')
+    if (error instanceof CallerGone || isQueue || isClients) this.#parts.breaker.undecided(upstream)
     else this.#parts.breaker.failed(upstream, now)
   }
 

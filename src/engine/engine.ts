@@ -6,6 +6,7 @@ import type {
   Counters,
   Failure,
   Job,
+  JobStore,
   KeyStatus,
   KeyTrial,
   LogRow,
@@ -94,6 +95,8 @@ export type EngineParts = {
   readonly objects?: ObjectStore
   /** Creates the secrets of links to uploads. */
   readonly createLinkSecret?: CreateLinkSecret
+  /** Jobs that poll stored objects. */
+  readonly openJobs?: Pick<JobStore, 'find'>
   /** Counts the limits of upstream keys; absent if they are not counted. */
   readonly counters?: Pick<Counters, 'take' | 'settle'>
   /** Called for each upstream key whose state has changed. */
@@ -152,7 +155,8 @@ export class Engine {
       stopped,
     })
     this.#sessions = new SessionRunner({ ...parts, deadlines, onFault: this.#onSettleFault })
-    this.#objects = new ObjectRecords(parts.objects ?? noObjects, clock, parts.createLinkSecret)
+    const { createLinkSecret, openJobs } = parts
+    this.#objects = new ObjectRecords(parts.objects ?? noObjects, clock, { createLinkSecret, jobs: openJobs })
     this.#responses = new ResponseOpener(deadlines, callers?.writeIdleMs ?? writeIdleMs, this.#objects)
     this.#jobs = new JobResumer({
       ...parts,

@@ -214,6 +214,12 @@ export const errors = {
     text: "'{one}' and '{other}' belong to different vendor accounts, so no request can use both. Create one of them again in the same conversation as the other.",
   },
   objects_too_many: { status: 400, type: bad, text: 'The request names more than {max} stored objects.' },
+  object_unsettled: {
+    status: 409,
+    type: bad,
+    text: "'{id}' has not ended, or its charge has not. Cancel it, or try again shortly.",
+    retry: true,
+  },
   object_elsewhere: {
     status: 400,
     type: bad,

@@ -1,11 +1,27 @@
 import { type Body, type ObjectTraits, readField, storedObjectSlot } from '../domain/index.ts'
 import type { RequestContext, Target } from '../plugin-api/index.ts'
 import { type Awaitable, andThen } from '../util/index.ts'
+import { listElements, skipBlanks } from '../wire/index.ts'
+import { scanObject } from './fields.ts'
 import type { ActiveRequest } from './active-request.ts'
 import { modelNamed } from './sessions/run-session.ts'
 import { joinPins, type ObjectRecords } from './stored-objects/object-records.ts'
 import { findObjectTarget } from './stored-objects/object-target.ts'
 import { findTarget } from './target.ts'
+
+/** The model of the first request of a batch whose body has them all. */
+function modelInList({ route }: RequestContext, body: Body): string | undefined {
+  const requests = route.deferred?.batch?.requests
+  if (!requests || !('list' in requests) || body.kind !== 'json' || !body.json.elements(requests.list)) return undefined
+  const [first] = listElements(body.json.raw(requests.list) as Buffer)
+  if (first?.[skipBlanks(first)] !== openObject) return undefined
+  const inner = scanObject(first).raw(requests.body)
+  if (inner?.[0] !== openObject) return undefined
+  const name = scanObject(inner).get('model')
+  return typeof name === 'string' ? name : undefined
+}
+
+const openObject = 0x7b
 
 /**
  * The model of a request, and the upstream and key that its stored objects pin it to. The request's body has been read.
@@ -20,7 +36,8 @@ export function findRequestTarget(
   if (!body) throw new Error('a target was requested before the body was read')
   const { object } = context.route
   if (!object?.of && !object?.namesNoModel) {
-    const target = findTarget(running.plan, context.route, body, modelNamed(context) ?? modelWithPrefix(body, object))
+    const model = modelNamed(context) ?? modelWithPrefix(body, object) ?? modelInList(context, body)
+    const target = findTarget(running.plan, context.route, body, model)
     return andThen(objects.pinOf(context, target), pin => {
       request.pin = pin
       return andThen(objects.admits(context, body), () => target)

@@ -19,6 +19,11 @@ type Opened = {
   readonly source: Source
 }
 
+/** The object in a response gets other links, so its length changes. */
+function linksOf({ route }: RequestContext): boolean {
+  return route.object?.creates?.links !== undefined
+}
+
 /** Turns the head of an upstream's answer into the client's response. */
 export class ResponseOpener {
   readonly #deadlines: Deadlines
@@ -64,7 +69,7 @@ export class ResponseOpener {
       context,
       {
         status: head.status,
-        headers: source === call ? judge.headers : withoutLength(judge.headers),
+        headers: source === call && !linksOf(context) ? judge.headers : withoutLength(judge.headers),
         stages: [
           ...first,
           ...(stage ? [stage] : []),

@@ -1,5 +1,5 @@
 import type { Call } from '../domain/index.ts'
-import type { RequestContext, Outbound, Target } from '../plugin-api/index.ts'
+import type { Outbound, RequestContext, Target, UpstreamRequest } from '../plugin-api/index.ts'
 import { requestHeaders, upstreamQuery } from './headers.ts'
 import { applyForward } from './target.ts'
 
@@ -33,6 +33,18 @@ export function addressOf(context: RequestContext, target: Target): Address {
     path: upstreamPath(context, target, call),
     headers: call?.headers ?? noHeaders,
   }
+}
+
+/** Address of another operation of the target's family. @throws Error if the configuration has no route for it */
+export function addressOfOther(
+  context: RequestContext,
+  target: Target,
+  { operation = '', params = {} }: Pick<UpstreamRequest, 'operation' | 'params'>,
+): Address {
+  const route = context.plan.routes.find(one => one.operation === operation && one.serve === undefined)
+  if (!route) throw new Error(`no route for ${operation}`)
+  const head = { ...context.head, query: '' }
+  return addressOf({ ...context, head, route, params }, { ...target, stream: false })
 }
 
 /** Path and query as the upstream gets them. */

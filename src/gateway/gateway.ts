@@ -241,7 +241,7 @@ async function startEngine(
   })
   const vendorKeyService = new VendorKeyService({ store: storage.vendorKeys, engine: () => engine, clock, log })
   const stores = { ...storage, ledger: charges.ledger, counters, jobs: jobs.store }
-  const host = { stores, clock, random, ids, log }
+  const host = { stores, clock, random, ids, log, parseObject: modules.scanObject }
   const builder = new PipelineBuilder({ finder: () => source.finder(), host, Pipeline: modules.Pipeline })
   const signers = new Signers({
     finder: () => source.finder(),
@@ -269,6 +269,7 @@ async function startEngine(
     local: createLocalAnswers(storage, clock.now(), { clock, random }),
     objects: storage.objects,
     createLinkSecret: (context, model, expiresAt) => createLinkSecret({ storage, random }, context, model, expiresAt),
+    openJobs: storage.jobs,
     resolveUrl: url => simulated.resolve(url),
     began: observers.quiet('metrics', () => metrics.began()),
     upstreamAnswered: observers.quiet('metrics', (...told) => metrics.upstreamAnswered(...told)),

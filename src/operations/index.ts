@@ -53,6 +53,16 @@ import { cachesList } from './caches-list.ts'
 import { cachesGet } from './caches-get.ts'
 import { cachesUpdate } from './caches-update.ts'
 import { cachesDelete } from './caches-delete.ts'
+import { batchesCreate } from './batches-create.ts'
+import { batchesList } from './batches-list.ts'
+import { batchesGet } from './batches-get.ts'
+import { batchesCancel } from './batches-cancel.ts'
+import { messagesBatchesCreate } from './messages-batches-create.ts'
+import { messagesBatchesList } from './messages-batches-list.ts'
+import { messagesBatchesGet } from './messages-batches-get.ts'
+import { messagesBatchesCancel } from './messages-batches-cancel.ts'
+import { messagesBatchesDelete } from './messages-batches-delete.ts'
+import { messagesBatchesResults } from './messages-batches-results.ts'
 import { responses } from './responses.ts'
 
 export type * from './operation.ts'
@@ -109,6 +119,16 @@ export const operations: readonly Operation[] = [
   cachesGet,
   cachesUpdate,
   cachesDelete,
+  batchesCreate,
+  batchesList,
+  batchesGet,
+  batchesCancel,
+  messagesBatchesCreate,
+  messagesBatchesList,
+  messagesBatchesGet,
+  messagesBatchesCancel,
+  messagesBatchesDelete,
+  messagesBatchesResults,
   responsesCompact,
   completions,
   audioTranslate,

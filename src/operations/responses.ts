@@ -40,6 +40,17 @@ export const responses: Operation = {
     longLastEvent: true,
     answersTokens: 'only',
     answerLimits: ['max_output_tokens'],
+    deferred: {
+      when: 'background',
+      inside: 'response',
+      state: 'status',
+      ended: ['completed', 'incomplete', 'failed', 'cancelled', 'expired'],
+      whole: ['completed', 'incomplete'],
+      poll: 'responses.get',
+      everyMs: 500,
+      mostMs: 15_000,
+      hours: 24,
+    },
     object: {
       creates: {
         kind: 'response',

@@ -27,7 +27,9 @@ export {
   type Composed,
   type Counters,
   CountersDown,
+  type BatchTraits,
   type Counts,
+  type DeferredTraits,
   type Diagnostic,
   type EncodedForm,
   type ErrorTable,
@@ -40,6 +42,7 @@ export {
   type HoldResult,
   type Idempotency,
   type Imagined,
+  type Job,
   type JobCourse,
   type JobStore,
   type Json,
@@ -111,6 +114,7 @@ export {
   ownerOfKey,
   readClientSecret,
   readField,
+  resultFiles,
   rootOf,
   serves,
   sharedRows,
@@ -123,6 +127,7 @@ export {
   units,
   withField,
   withFields,
+  withLinks,
   withoutLength,
 } from '../domain/index.ts'
 export {

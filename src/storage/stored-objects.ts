@@ -22,8 +22,8 @@ export type ObjectEnd = {
 const chosen: ReadonlySet<ObjectKind> = new Set(['file'])
 
 /**
- * Inserts objects. A later record of the same object replaces the earlier one. A new object with a chosen id proves that the one
- * of another key does not exist any more.
+ * Inserts objects. A later record of the same object replaces the earlier one; a deleted object stays deleted, unless another
+ * request has made one of its name. A new object with a chosen id proves that the one of another key does not exist any more.
  */
 export function* putObjects(objects: readonly StoredObject[]): QueryProgram<null> {
   for (const one of objects) {
@@ -43,7 +43,8 @@ export function* putObjects(objects: readonly StoredObject[]): QueryProgram<null
          expires_at, deleted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (key_id, kind, id) DO UPDATE SET upstream = excluded.upstream, vendor_key = excluded.vendor_key,
          model = excluded.model, parent = excluded.parent, request_id = excluded.request_id, bytes = excluded.bytes,
-         shown = excluded.shown, expires_at = excluded.expires_at, deleted_at = excluded.deleted_at`,
+         shown = excluded.shown, expires_at = excluded.expires_at, deleted_at = excluded.deleted_at
+       WHERE stored_object.deleted_at IS NULL OR stored_object.request_id <> excluded.request_id`,
       one.keyId,
       one.kind,
       one.id,

@@ -1,3 +1,4 @@
+import { scanObject } from '../../src/engine/fields.ts'
 import { openai } from '../../src/api-formats/openai.ts'
 import {
   type Body,
@@ -136,6 +137,7 @@ export function someHost(more: Partial<Host> = {}): Host {
     ids: new Ids(),
     plan: somePlan(),
     log: new KeptLog(),
+    parseObject: scanObject,
     keep<T>(name: string, create: () => T): T {
       if (!kept.has(name)) kept.set(name, create())
       return kept.get(name) as T

@@ -71,7 +71,7 @@ t.test('the engine does not know the traits of an operation', async t => {
 
 t.test('each operation has a file of its own that names it', async t => {
   for (const { name } of operations) {
-    const file = `src/operations/${name.replace('.', '-')}.ts`
+    const file = `src/operations/${name.replaceAll('.', '-')}.ts`
     t.match(await read(file), `name: '${name}',`, file)
   }
   t.equal(new Set(operations.map(({ name }) => name)).size, operations.length)

@@ -90,8 +90,10 @@ t.test('a body that names another model than the path is sent with the paid one'
   t.equal(plain.upstreams['text']?.received.at(-1)?.json()['model'], 'sim-generative')
 })
 
-t.test('a response requested in the background runs at once: its answer reports the use', async t => {
-  const { post, upstreams } = await start(t)
+t.test('a family that does not forward `background` runs such responses at once', async t => {
+  const { post, upstreams } = await start(t, {
+    edit: [['responses: { all: true },', 'responses: { all: true, except: [background] },']],
+  })
   await post('/v1/responses', { model: 'sim-chat', input: 'hi', background: true })
   t.same(upstreams['text']?.received.at(-1)?.json(), { model: 'sim-chat', input: 'hi' })
 })

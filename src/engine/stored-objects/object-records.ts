@@ -2,15 +2,18 @@ import type { IncomingMessage } from 'node:http'
 import {
   type Body,
   callerSlot,
+  type JobStore,
   type ListedMembers,
   type ObjectReference,
   type ObjectStore,
   type ObjectTraits,
   type Reply,
   readField,
+  resultFiles,
   serves,
   type Stage,
   type StoredObject,
+  withLinks,
 } from '../../domain/index.ts'
 import type { RequestContext, Target } from '../../plugin-api/index.ts'
 import { type Awaitable, andThen, type Clock, isPromise } from '../../util/index.ts'
@@ -34,20 +37,33 @@ export class ObjectRecords {
   readonly #store: ObjectStore
   readonly #clock: Clock
   readonly #createSecret: CreateLinkSecret | undefined
+  readonly #jobs: Pick<JobStore, 'find'> | undefined
 
-  constructor(store: ObjectStore, clock: Clock, createSecret?: CreateLinkSecret) {
+  /** @param parts `jobs`: those that poll objects and charge them; `createLinkSecret`: for links to uploads */
+  constructor(
+    store: ObjectStore,
+    clock: Clock,
+    parts: {
+      readonly createLinkSecret?: CreateLinkSecret | undefined
+      readonly jobs?: Pick<JobStore, 'find'> | undefined
+    } = {},
+  ) {
     this.#store = store
     this.#clock = clock
-    this.#createSecret = createSecret
+    this.#createSecret = parts.createLinkSecret
+    this.#jobs = parts.jobs
   }
 
   /**
    * The object in the path, or the upload in the query.
-   * @throws Failure object_not_found, also for another key's object; object_store_unavailable
+   * @throws Failure object_not_found, also for another key's object; object_unsettled, object_store_unavailable
    */
   named({ route, params, payer, head }: RequestContext): Awaitable<StoredObject | undefined> {
     const { of, uploads } = route.object ?? {}
-    if (of) return this.#need(payer, { kind: of.kind, id: idIn(of, params), place: 'id' })
+    if (of)
+      return andThen(this.#need(payer, { kind: of.kind, id: idIn(of, params), place: 'id' }), found =>
+        of.ends ? andThen(this.#refuseUnsettled(found), () => found) : found,
+      )
     const id = uploads && uploadIn(head, uploads)
     return id === undefined ? undefined : this.#need(payer, { kind: 'upload', id, place: uploads?.id ?? '' })
   }
@@ -67,7 +83,8 @@ export class ObjectRecords {
     { payer, route }: RequestContext,
     { family, body }: Pick<Target, 'body'> & Partial<Target>,
   ): Awaitable<Pin | undefined> {
-    if (body.kind !== 'json' || body.json.declared.objects.length === 0 || route.runsNoTools) return undefined
+    if (body.kind !== 'json' || body.json.declared.objects.length === 0) return undefined
+    if (route.runsNoTools && !route.deferred) return undefined
     const { sharedObjects = [] } = family ?? {}
     const wanted = distinct(body.json.declared.objects).filter(({ id }) => !serves(sharedObjects, id))
     if (wanted.length === 0) return undefined
@@ -80,6 +97,18 @@ export class ObjectRecords {
     })
   }
 
+  /** What has not been charged must not be deleted: its usage would be lost. @throws Failure object_unsettled */
+  #refuseUnsettled({ id, requestId }: StoredObject): Awaitable<void> {
+    const jobs = this.#jobs
+    if (!jobs) return undefined
+    return andThen(
+      orUnavailable(() => jobs.find(requestId)),
+      job => {
+        if (job?.state === 'running') throw fail('object_unsettled', { id }, { retryAfterMs: retryMs })
+      },
+    )
+  }
+
   #find(payer: string, wanted: readonly Pick<ObjectReference, 'kind' | 'id'>[]): Awaitable<readonly StoredObject[]> {
     return orUnavailable(() => this.#store.find(payer, wanted))
   }
@@ -87,7 +116,8 @@ export class ObjectRecords {
   /** Checks the key's object and byte limits before a new object. @throws Failure objects_full, object_store_unavailable */
   admits({ route, slots, payer, head }: RequestContext, body: Body): Awaitable<void> {
     const { max, bytesMax } = slots.get(callerSlot)?.group.storedObjects ?? {}
-    const isCounted = route.object?.creates && (route.object.namesNoModel || route.object.creates.modelPrefix)
+    const { creates, of, namesNoModel } = route.object ?? {}
+    const isCounted = creates && !of && (namesNoModel || creates.modelPrefix || creates.listed)
     if (!isCounted || (max === undefined && bytesMax === undefined)) return undefined
     const named = Number(head.headers[route.object?.uploads?.bytes ?? ''] ?? 0)
     const coming = Math.max(body.kind === 'stream' ? (body.bytes ?? 0) : 0, Number.isSafeInteger(named) ? named : 0)
@@ -106,7 +136,10 @@ export class ObjectRecords {
   stageOf(context: RequestContext, target: Target, { status, headers }: Pick<Reply, 'status' | 'headers'>) {
     const creates = context.route.object?.creates
     if (!creates || status < 200 || status > 299) return undefined
-    if (creates.unlessFalse !== undefined && readField(target.body, creates.unlessFalse) === false) return undefined
+    const isUnstored = creates.unlessFalse !== undefined && readField(target.body, creates.unlessFalse) === false
+    const { when } = context.route.deferred ?? {}
+    // Clients poll work that goes on, stored or not.
+    if (isUnstored && !(when !== undefined && readField(target.body, when) === true)) return undefined
     const { body } = target
     if (creates.member && !(body.kind === 'json' && body.json.declared.tools.length > 0)) return undefined
     return this.#stage(context, target, creates, headers['content-type'] ?? '')
@@ -115,15 +148,32 @@ export class ObjectRecords {
   #stage(context: RequestContext, target: Target, creates: Creates, type: string): Stage {
     const { listed } = creates
     if (listed)
-      return new ListedObjectStage(listed, (id, shown) =>
-        this.#put([toListed(listed, { ...this.#base(context, target, creates), kind: creates.kind, id }, shown)]),
-      )
+      return new ListedObjectStage(listed, (id, object) => this.#list(context, target, listed, { id, object }))
     let parent: string | null = null
     return new ObjectStage(creates, type.startsWith('text/event-stream'), found => {
       parent ??= found.find(({ kind }) => kind === creates.kind)?.id ?? null
       const base = this.#base(context, target, creates)
       return this.#put(found.map(one => toObject(base, one, one.kind === creates.kind ? null : parent)))
     })
+  }
+
+  /** Records an object, or its new state, with the files that it has produced. @returns the object for the client */
+  async #list(
+    context: RequestContext,
+    target: Target,
+    listed: ListedMembers,
+    { id, object }: Listed,
+  ): Promise<Listed['object']> {
+    const { creates, of } = context.route.object ?? {}
+    if (!creates) return object
+    const shown = withLinks(creates, id, object)
+    // Its first request owns it, whichever request shows it.
+    const [known] = of ? await this.#find(context.payer, [{ kind: creates.kind, id }]) : []
+    if (of && !known) return shown
+    const base = known ?? { ...this.#base(context, target, creates), kind: creates.kind, id, parent: null }
+    const own = toListed(listed, base, shown)
+    await this.#put([own, ...resultFiles(creates, own, object, this.#clock.now())])
+    return shown
   }
 
   #base(
@@ -199,6 +249,7 @@ function orUnavailable<T>(read: () => Awaitable<T>): Awaitable<T> {
 }
 
 type Base = Omit<StoredObject, 'id' | 'kind' | 'parent'>
+type Listed = { readonly id: string; readonly object: { readonly [name: string]: unknown } }
 
 function toObject(base: Base, { kind, id }: FoundId, parent: string | null): StoredObject {
   return { ...base, kind, id, parent }
@@ -210,13 +261,13 @@ function idIn({ prefix = '' }: { readonly prefix?: string }, params: { readonly 
 
 function toListed(
   members: ListedMembers,
-  base: Omit<StoredObject, 'parent'>,
+  base: StoredObject,
   shown: { readonly [name: string]: unknown },
 ): StoredObject {
-  const bytes = Number(members.bytes === undefined ? 0 : shown[members.bytes])
+  const bytes = Number(members.bytes === undefined ? base.bytes : shown[members.bytes])
   const expiresAt = momentOf(members.expires === undefined ? undefined : shown[members.expires]) ?? base.expiresAt
   const size = Number.isSafeInteger(bytes) && bytes > 0 ? bytes : 0
-  return { ...base, parent: null, bytes: size, shown: JSON.stringify(shown), expiresAt }
+  return { ...base, bytes: size, shown: JSON.stringify(shown), expiresAt }
 }
 
 /** Seconds since the epoch or an RFC 3339 time, in milliseconds. */

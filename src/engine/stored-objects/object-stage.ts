@@ -1,6 +1,6 @@
 import type { ListedMembers, ObjectTraits, Passed, Stage } from '../../domain/index.ts'
 import { type FoundId, IdReader } from './id-reader.ts'
-import { parseObject } from '../../util/index.ts'
+import { membersOf, parseObject } from '../../util/index.ts'
 
 type Creates = NonNullable<ObjectTraits['creates']>
 
@@ -36,21 +36,21 @@ export class ObjectStage implements Stage {
   }
 }
 
+type Shown = { readonly [name: string]: unknown }
+
 /** Longest object JSON that is stored for lists. */
 const shownBytesMax = 65_536
 
 /** Holds a small response until its object is recorded together with its JSON for lists. */
 export class ListedObjectStage implements Stage {
   readonly #members: ListedMembers
-  readonly #record: (id: string, shown: { readonly [name: string]: unknown }) => Promise<void>
+  readonly #record: (id: string, shown: Shown) => Promise<Shown>
   readonly #held: Buffer[] = []
   #bytes = 0
   #isHeld = true
 
-  constructor(
-    members: ListedMembers,
-    record: (id: string, shown: { readonly [name: string]: unknown }) => Promise<void>,
-  ) {
+  /** @param record resolves once the object is durable, to the object for the client */
+  constructor(members: ListedMembers, record: (id: string, shown: Shown) => Promise<Shown>) {
     this.#members = members
     this.#record = record
   }
@@ -68,10 +68,12 @@ export class ListedObjectStage implements Stage {
   async end(): Promise<Passed> {
     if (!this.#isHeld) return []
     const { inside, id: name } = this.#members
-    const whole = parseObject(Buffer.concat(this.#held).toString())
-    const object = inside === undefined ? whole : asObject(whole?.[inside])
+    const whole = parseObject(Buffer.concat(this.#held))
+    const object = inside === undefined ? whole : membersOf(whole?.[inside])
     const id = object?.[name]
-    if (object && typeof id === 'string' && id !== '') await this.#record(id, object)
-    return this.#held
+    if (!object || typeof id !== 'string' || id === '') return this.#held
+    const shown = await this.#record(id, object)
+    if (shown === object) return this.#held
+    return [Buffer.from(JSON.stringify(inside === undefined ? shown : { ...whole, [inside]: shown }))]
   }
 }

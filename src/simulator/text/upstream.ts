@@ -1,5 +1,6 @@
 import type { SimulatedUpstream } from '../upstream.ts'
 import { caches } from './caches.ts'
+import { batches } from './batches.ts'
 import { chat } from './chat.ts'
 import { completions } from './completions.ts'
 import { conversations } from './conversations.ts'
@@ -16,6 +17,15 @@ import { speech } from './speech.ts'
 import { storedResponses } from './stored-responses.ts'
 import { transcribe } from './transcribe.ts'
 
+/** What the requests of a batch may be. */
+const inBatches = {
+  '/v1/chat/completions': chat,
+  '/v1/completions': completions,
+  '/v1/responses': responses,
+  '/v1/embeddings': embeddings,
+  '/v1/moderations': moderations,
+}
+
 /**
  * Text, sound and ranks in every style: the answer is made of the request, the same each time; tokens are words.
  * A prompt may demand faults (`marks.ts`). Shapes are those of `docs/wire.md`.
@@ -29,6 +39,7 @@ export const text: SimulatedUpstream = {
   ...files,
   ...generateFiles,
   ...caches,
+  ...batches(inBatches, messages),
   'POST /v1/messages': messages,
   'POST /v1/messages/count_tokens': countTokens,
   'POST /v1/embeddings': embeddings,
