@@ -19,22 +19,29 @@ export const openaiSession: SessionFormat = {
   secretProtocol: /^openai-(?:insecure-api-key|organization|project)\./,
   cancel: id => JSON.stringify({ type: 'response.cancel', ...(id !== '' && { response_id: id }) }),
 
-  read(message: Json): SessionSign | undefined {
-    const type = readMember(message, 'type')
-    if (type === 'response.created') return { kind: 'began', id: responseId(message) }
-    if (type === 'response.done') {
-      const failed = readMember(readMember(message, 'response'), 'status') === 'failed'
-      return { kind: 'ended', id: responseId(message), failed }
-    }
-    if (type === `${heard}.completed`) return { kind: 'beside', failed: false }
-    if (type === `${heard}.failed`) return { kind: 'beside', failed: true }
-    if (type === 'session.created' || type === 'session.updated') return settingsOf(readMember(message, 'session'))
-    return type === 'error' ? { kind: 'refused' } : undefined
-  },
+  createReader: () => ({
+    read(message: Json) {
+      const sign = signOf(message)
+      return sign ? [sign] : []
+    },
+  }),
 
   error({ code, message, param, type }, requestId) {
     return JSON.stringify({ type: 'error', event_id: requestId, error: { type, code, message, param, event_id: null } })
   },
+}
+
+function signOf(message: Json): SessionSign | undefined {
+  const type = readMember(message, 'type')
+  if (type === 'response.created') return { kind: 'began', id: responseId(message) }
+  if (type === 'response.done') {
+    const failed = readMember(readMember(message, 'response'), 'status') === 'failed'
+    return { kind: 'ended', id: responseId(message), failed }
+  }
+  if (type === `${heard}.completed`) return { kind: 'beside', failed: false }
+  if (type === `${heard}.failed`) return { kind: 'beside', failed: true }
+  if (type === 'session.created' || type === 'session.updated') return settingsOf(readMember(message, 'session'))
+  return type === 'error' ? { kind: 'refused' } : undefined
 }
 
 function responseId(message: Json): string {

@@ -135,6 +135,20 @@ export const errors = {
     text: 'The session was closed: {why}. Send valid WebSocket messages within the size limit of the route.',
     retry: false,
   },
+  session_setup: {
+    status: 400,
+    type: bad,
+    text: 'The first message of the session is invalid: {why}. Send a setup message that names the model.',
+    retry: false,
+  },
+  session_setup_refused: {
+    status: 400,
+    type: bad,
+    text: 'The upstream refused the setup of the session: {why}. Correct the setup message.',
+    retry: false,
+    operator:
+      "If other clients get the same error, check the model's name at the upstream (`send_as`) and the vendor key.",
+  },
   session_request: {
     status: 400,
     type: bad,

@@ -1,3 +1,4 @@
+import type { ObjectReference } from '../domain/index.ts'
 import type { RequestContext, Target } from '../plugin-api/index.ts'
 import { type Awaitable, andThen } from '../util/index.ts'
 import type { ActiveRequest } from './active-request.ts'
@@ -19,8 +20,9 @@ export function findRequestTarget(
   if (!body) throw new Error('a target was requested before the body was read')
   const { object } = context.route
   if (!object?.of && !object?.namesNoModel) {
-    const target = findTarget(running.plan, context.route, body, modelNamed(context))
-    return andThen(objects.pinOf(context, target), pin => {
+    const named = request.setup ? context.dialect.session?.setup?.modelOf(request.setup) : modelNamed(context)
+    const target = findTarget(running.plan, context.route, body, named)
+    return andThen(objects.pinOf(context, target, handleOf(request, context)), pin => {
       request.pin = pin
       return target
     })
@@ -32,4 +34,10 @@ export function findRequestTarget(
       return andThen(objects.admits(context, body), () => target)
     }),
   )
+}
+
+/** The session that a setup message continues. */
+function handleOf({ setup }: ActiveRequest, { dialect }: RequestContext): readonly ObjectReference[] {
+  const id = setup && dialect.session?.setup?.handleOf(setup)
+  return id === undefined ? [] : [{ kind: 'session handle', id, place: 'setup.sessionResumption.handle' }]
 }

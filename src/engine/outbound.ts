@@ -41,7 +41,7 @@ export function upstreamPath(context: RequestContext, target: Target, call: Call
   const { upstreamPath: template } = context.route
   const path = template.includes('{') ? fillPath(template, { ...context.params, model: target.sendAs }) : template
   // What else the query of a session may hold names other people's sessions, or is for us.
-  const query = context.part ? `model=${encodeURIComponent(target.sendAs)}` : context.head.query
+  const query = context.part ? sessionQuery(context, target) : context.head.query
   return withQuery(path, upstreamQuery(query, target.upstream))
 }
 
@@ -49,6 +49,11 @@ function callPath({ path, query, stream }: Call, context: RequestContext, target
   const template = (target.stream ? stream.path : undefined) ?? path
   const given = new URLSearchParams((target.stream ? stream.query : undefined) ?? query)
   return withQuery(fillPath(template, { ...context.params, model: target.sendAs }), given.toString())
+}
+
+/** A session names its model in the query, or in its first message. */
+function sessionQuery({ dialect }: RequestContext, { sendAs }: Target): string {
+  return dialect.session?.setup ? '' : `model=${encodeURIComponent(sendAs)}`
 }
 
 const noHeaders = {}

@@ -9,6 +9,7 @@ import { embed } from './embed.ts'
 import { embeddings } from './embeddings.ts'
 import { generateCount } from './generate-count.ts'
 import { generateEmbed } from './generate-embed.ts'
+import { generateLive } from './generate-live.ts'
 import { generate } from './generate.ts'
 import { imageEdit } from './image-edit.ts'
 import { imageGenerate } from './image-generate.ts'
@@ -54,6 +55,7 @@ export const operations: readonly Operation[] = [
   generate,
   generateCount,
   generateEmbed,
+  generateLive,
   embeddings,
   rerank,
   audioSpeech,

@@ -14,6 +14,11 @@ export function opensWebSocket({ method, headers }: Pick<IncomingMessage, 'metho
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
+/** Target of a handshake with one slash at its start: some SDKs join a base URL and a path with two. */
+export function openingUrl(url: string): string {
+  return url.startsWith('//') ? url.slice(1) : url
+}
+
 /** Client's WebSocket key and subprotocols. */
 export type Opening = { readonly key: string; readonly protocols: readonly string[] }
 

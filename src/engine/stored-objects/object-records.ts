@@ -54,10 +54,12 @@ export class ObjectRecords {
   pinOf(
     { payer, route }: RequestContext,
     { family, body }: Pick<Target, 'body'> & Partial<Target>,
+    more: readonly ObjectReference[] = [],
   ): Awaitable<Pin | undefined> {
-    if (body.kind !== 'json' || body.json.declared.objects.length === 0 || route.runsNoTools) return undefined
+    const declared = body.kind === 'json' && !route.runsNoTools ? body.json.declared.objects : []
+    if (declared.length === 0 && more.length === 0) return undefined
     const { sharedObjects = [] } = family ?? {}
-    const wanted = distinct(body.json.declared.objects).filter(({ id }) => !serves(sharedObjects, id))
+    const wanted = distinct([...declared, ...more]).filter(({ id }) => !serves(sharedObjects, id))
     if (wanted.length === 0) return undefined
     if (wanted.length > referencesMax) throw fail('objects_too_many', { max: referencesMax })
     return andThen(this.#find(payer, wanted), found => {
@@ -120,6 +122,17 @@ export class ObjectRecords {
     const vendorKey = isOnly ? null : (upstream.key ?? null)
     const place = { upstream: upstream.name, vendorKey, model: model.name }
     return { keyId, requestId, ...place, bytes: 0, shown: null, createdAt: now, expiresAt, deletedAt: null }
+  }
+
+  /** Records an id that the upstream issued in a session. @throws Failure object_not_recorded */
+  record(
+    context: RequestContext,
+    target: Target,
+    { kind, id, days }: Creates & { readonly id: string },
+  ): Promise<void> {
+    return this.#put([
+      { ...this.#base(context, target, { kind, ...(days !== undefined && { days }) }), kind, id, parent: null },
+    ])
   }
 
   /** @throws Failure object_not_recorded; the client must then not receive the id */
