@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
-import { Slots } from '../domain/index.ts'
+import { type Route, Slots } from '../domain/index.ts'
 import type { ApiFormat, Head, Notes, RequestContext } from '../plugin-api/index.ts'
 import type { ActiveRequest } from './active-request.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { fail } from './errors.ts'
 import { readHead } from './read-head.ts'
-import type { Match } from './router.ts'
+import type { Match, Router } from './router.ts'
 
 /** A browser's preflight request: answered before a key is looked up. */
 export class Preflight extends Error {
@@ -35,11 +35,12 @@ export function beginRequest(
   if (isDraining) throw fail('draining', {}, { retryAfterMs: 1_000, headers: { connection: 'close' } })
   const format = formatOf(match.route.dialect, head)
   if (!format) throw new Error(`no API format '${match.route.dialect}'`)
+  const route = match.route.session ? routeOfSession(match.route, { head, format, router }) : match.route
   return {
     id,
     startedAt,
     head,
-    route: match.route,
+    route,
     params: match.params,
     dialect: format,
     plan,
@@ -50,6 +51,30 @@ export function beginRequest(
     ...(match.route.session && { part: { kind: 'session' as const } }),
     answerHeaders: corsOrigins.length > 0 ? { ...corsHeaders(req, corsOrigins) } : {},
   }
+}
+
+/**
+ * A session names its model in the query, or requests a variant: a route with that query in its path.
+ * @throws Failure session_query, session_call
+ */
+function routeOfSession(
+  route: Route,
+  { head, format, router }: { head: Head; format: ApiFormat; router: Router },
+): Route {
+  const names = format.session?.query
+  if (!names || route.session?.each) return route
+  const asked = new URLSearchParams(head.query)
+  // Calls are made without the gateway, so they belong to other clients.
+  const call = asked.get(names.call)
+  if (call !== null) throw fail('session_call', { id: call.slice(0, 120) }, { param: names.call })
+  const variant = asked.get(names.variant)
+  if (variant === null) return route
+  const path = `${head.path}?${names.variant}=${variant}`
+  const found = router.find(route.method, path)
+  if (found.kind !== 'route' || found.route.path !== path || !found.route.session)
+    throw fail('session_query', { why: `'${names.variant}' has an unknown value` }, { param: names.variant })
+  if (!asked.has('model')) return found.route
+  throw fail('session_query', { why: `it has both 'model' and '${names.variant}'` }, { param: 'model' })
 }
 
 const toWebSocket = { upgrade: 'websocket', connection: 'upgrade, close' }

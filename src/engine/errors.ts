@@ -135,6 +135,18 @@ export const errors = {
     text: 'The session was closed: {why}. Send valid WebSocket messages within the size limit of the route.',
     retry: false,
   },
+  session_query: {
+    status: 400,
+    type: bad,
+    text: 'The query of the session is invalid: {why}. Send either `model` or `intent`.',
+    retry: false,
+  },
+  session_call: {
+    status: 404,
+    type: bad,
+    text: "The call '{id}' does not exist for this key: calls are not made through this gateway. Open a session with `model`.",
+    retry: false,
+  },
   session_setup: {
     status: 400,
     type: bad,

@@ -51,9 +51,10 @@ function callPath({ path, query, stream }: Call, context: RequestContext, target
   return withQuery(fillPath(template, { ...context.params, model: target.sendAs }), given.toString())
 }
 
-/** A session names its model in the query, or in its first message. */
-function sessionQuery({ dialect }: RequestContext, { sendAs }: Target): string {
-  return dialect.session?.setup ? '' : `model=${encodeURIComponent(sendAs)}`
+/** A session names its model in the query, in its first message, or in its settings. */
+function sessionQuery({ dialect, route }: RequestContext, { sendAs }: Target): string {
+  const isNamed = dialect.session?.setup !== undefined || route.object?.namesNoModel === true
+  return isNamed ? '' : `model=${encodeURIComponent(sendAs)}`
 }
 
 const noHeaders = {}

@@ -21,6 +21,7 @@ import { modelsGet } from './models-get.ts'
 import { modelsList } from './models-list.ts'
 import type { Operation } from './operation.ts'
 import { realtimeSecrets } from './realtime-secrets.ts'
+import { realtimeTranscribe } from './realtime-transcribe.ts'
 import { realtime } from './realtime.ts'
 import { rerank } from './rerank.ts'
 import { responsesGet } from './responses-get.ts'
@@ -62,6 +63,7 @@ export const operations: readonly Operation[] = [
   audioTranscribe,
   moderations,
   realtime,
+  realtimeTranscribe,
   realtimeSecrets,
   modelsList,
   modelsGet,

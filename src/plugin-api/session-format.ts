@@ -39,6 +39,8 @@ export type SessionFormat = {
   readonly isSerial?: true
   /** Subprotocols with keys or account names; they are not sent to the upstream. */
   readonly secretProtocol?: RegExp
+  /** Parameters of the handshake's query that name no model: a variant of the route, and a call made elsewhere. */
+  readonly query?: { readonly variant: string; readonly call: string }
   /** The first client message names the model. Absent if the query of the handshake names it. */
   readonly setup?: SetupFormat
   createReader(usage: SessionUsage): SessionReader

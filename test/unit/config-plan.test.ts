@@ -456,6 +456,7 @@ t.test('the shipped gateway.yaml', async t => {
       'google',
       'none',
     ],
+    ['GET /v1/realtime?intent=transcription', 'realtime.transcribe', 'openai', 'none'],
     ['POST /v1/realtime/client_secrets', 'realtime.secrets', 'openai', 'client-secret'],
     ['POST /v1/messages', 'messages', 'anthropic', 'json'],
     ['POST /v1/messages/count_tokens', 'messages.count', 'anthropic', 'json'],
@@ -554,7 +555,7 @@ t.test('every model of the shipped gateway.yaml serves exactly what the contract
       ],
       ['sim-embedding', ['embeddings', 'embed'], ['input']],
       ['sim-speech', ['audio.speech'], ['character']],
-      ['sim-transcription', ['audio.transcribe', 'audio.translate'], ['request']],
+      ['sim-transcription', ['audio.transcribe', 'audio.translate', 'realtime.transcribe'], ['request']],
       [
         'sim-realtime',
         ['realtime'],

@@ -114,9 +114,9 @@ export class Session implements Timed {
     this.#caller = caller
     this.#bounds = bounds
     this.#setup = setup
-    const { isSerial = false } = format
     this.#turns = new Turns(host, context, target, {
-      isSerial,
+      isSerial: format.isSerial === true,
+      isSecondOnly: context.route.object?.namesNoModel === true,
       outputMax: outputMaxOf(format, setup),
       onRefused: this.#refuse,
     })

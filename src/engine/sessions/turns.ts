@@ -14,6 +14,8 @@ const openMax = 64
 type Options = {
   /** Turns never overlap: more than one message starts at most one turn. */
   readonly isSerial: boolean
+  /** Only the second model runs; the session's own is its place until the settings name it. */
+  readonly isSecondOnly: boolean
   readonly outputMax: number | undefined
   /** Called if a turn that is already running is not admitted. */
   onRefused(error: unknown): void
@@ -53,6 +55,7 @@ export class Turns {
     this.#session = session
     this.#target = target
     this.#options = options
+    if (options.isSecondOnly) this.#beside = target
     this.#outputMax = options.outputMax
   }
 
@@ -73,6 +76,7 @@ export class Turns {
 
   /** Spare turns that are needed. While a turn is running, only a client message starts another. */
   #wanted(asked: number): number {
+    if (this.#options.isSecondOnly) return 0
     const coming = this.#awaited + asked
     return Math.max(this.#open.size === 0 ? 1 : 0, this.#options.isSerial ? Math.min(1, coming) : coming)
   }

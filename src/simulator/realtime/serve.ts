@@ -17,15 +17,16 @@ export function serveRealtime(server: Server): () => void {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://simulator')
     if (livePath.test(pathname)) return sockets.handleUpgrade(request, socket, head, opened => openLive(opened, memory))
     const model = searchParams.get('model')
-    if (!path.test(pathname) || model === null) return refuse(socket)
-    sockets.handleUpgrade(request, socket, head, opened => open(opened, model))
+    const transcribes = searchParams.get('intent') === 'transcription'
+    if (!path.test(pathname) || (model === null) !== transcribes) return refuse(socket)
+    sockets.handleUpgrade(request, socket, head, opened => open(opened, model ?? undefined))
   })
   return () => {
     for (const one of sockets.clients) one.terminate()
   }
 }
 
-function open(socket: WebSocket, model: string): void {
+function open(socket: WebSocket, model: string | undefined): void {
   const session = new SimulatedSession(model, {
     send: event => socket.send(JSON.stringify(event)),
     cut: () => socket.terminate(),
