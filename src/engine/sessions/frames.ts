@@ -130,7 +130,7 @@ export class FrameWalker {
     this.#opcode = first & 0x0f
     this.#isLast = (first & 0x80) !== 0
     const isMasked = (second & 0x80) !== 0
-    if (first & 0x70) throw new FrameFault(closeCodes.protocol, 'a frame uses an extension that was not agreed')
+    if (first & 0x70) throw new FrameFault(closeCodes.protocol, 'a frame uses an extension that was not negotiated')
     if (isMasked !== this.#options.isMasked)
       throw new FrameFault(closeCodes.protocol, isMasked ? 'a frame is masked' : 'a frame is not masked')
     const short = second & 0x7f
@@ -146,14 +146,14 @@ export class FrameWalker {
   #checkFrame(length: number): void {
     const opcode = this.#opcode
     if (opcode >= opcodes.close) {
-      if (opcode > opcodes.pong) throw new FrameFault(closeCodes.protocol, `a frame has the unknown kind ${opcode}`)
+      if (opcode > opcodes.pong) throw new FrameFault(closeCodes.protocol, `a frame has the unknown opcode ${opcode}`)
       if (!this.#isLast || length > controlBytesMax)
-        throw new FrameFault(closeCodes.protocol, 'a control frame is in parts, or longer than 125 bytes')
+        throw new FrameFault(closeCodes.protocol, 'a control frame is fragmented or longer than 125 bytes')
       return
     }
-    if (opcode > opcodes.binary) throw new FrameFault(closeCodes.protocol, `a frame has the unknown kind ${opcode}`)
+    if (opcode > opcodes.binary) throw new FrameFault(closeCodes.protocol, `a frame has the unknown opcode ${opcode}`)
     if ((opcode === opcodes.more) !== this.#isInMessage)
-      throw new FrameFault(closeCodes.protocol, 'the parts of a message are not in order')
+      throw new FrameFault(closeCodes.protocol, 'the fragments of a message are out of order')
     this.#isInMessage = true
     this.#messageBytes += length
     if (this.#messageBytes > this.#options.messageBytesMax)

@@ -171,7 +171,7 @@ export class Session implements Timed {
     this.#host.deadlines.watch(this)
     this.#host.call.start({
       data: chunk => this.#fromUpstream(chunk),
-      end: () => this.#onUpstreamOver('its connection has ended'),
+      end: () => this.#onUpstreamOver('its connection ended'),
       cut: failure => this.#onUpstreamOver(failure.message),
     })
     const { setup } = this.#format
@@ -222,7 +222,7 @@ export class Session implements Timed {
   /** Pings both sides; ends the session if one no longer answers. */
   #ping(now: number): void {
     const goneMs = this.#bounds.pingMs * (pingsMax + 1)
-    if (now >= this.#upstreamAt + goneMs) return this.#end(closeCodes.fault, gone('it is silent'), 'upstream')
+    if (now >= this.#upstreamAt + goneMs) return this.#end(closeCodes.fault, gone('it does not respond'), 'upstream')
     if (now >= this.#callerAt + goneMs && !this.#caller.socket.isPaused()) return this.#leave(false)
     this.#say(writeFrame(opcodes.ping, nothing, false))
     if (this.#isUpBetween) this.#toUpstream(writeFrame(opcodes.ping, nothing, true))

@@ -55,7 +55,9 @@ export class SetupSocket implements LiveSession {
   async read(head: string): Promise<Setup> {
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
     this.#end = reject
-    const limit = this.#clock.after(setupMs, () => reject(fail('session_setup', { why: `none came in ${setupMs} ms` })))
+    const limit = this.#clock.after(setupMs, () =>
+      reject(fail('session_setup', { why: `it did not arrive within ${setupMs} ms` })),
+    )
     const pieces: Buffer[] = []
     let end = -1
     const walker = new FrameWalker(

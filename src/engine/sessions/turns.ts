@@ -176,7 +176,8 @@ export class Turns {
   }
 
   #besideEnded(failed: boolean, message: Json): void {
-    if (!this.#beside) throw fail('session_unmetered', { why: 'a model was used that the session did not name' })
+    if (!this.#beside)
+      throw fail('session_unmetered', { why: 'it reports a model that the session settings do not name' })
     this.#close(this.#take(this.#besideSpares, this.#beside), message, failed)
   }
 
