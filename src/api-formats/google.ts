@@ -2,6 +2,8 @@ import type { Answer, Failure, Json, Usage } from '../domain/index.ts'
 import type { ApiFormat, Head, ListedModel } from '../plugin-api/index.ts'
 import { findOperation } from '../operations/index.ts'
 import { bearerKey, headerKey } from './bearer.ts'
+import { errorObject } from './google-error.ts'
+import { googleSession } from './google-session.ts'
 import { readGoogleUsage } from './google-usage.ts'
 import { listOperations } from './list-operations.ts'
 import { pageAfter, readPageLength } from './page.ts'
@@ -10,22 +12,6 @@ import { countingUsage, readCount, readMember } from './read-members.ts'
 import { storageUsage } from './storage-usage.ts'
 import { xRateLimitHeaders } from './x-ratelimit.ts'
 import { listByToken } from './object-lists.ts'
-
-/** Status words by HTTP status; what is not here takes the word of its hundred. */
-const words: ReadonlyMap<number, string> = new Map([
-  [401, 'UNAUTHENTICATED'],
-  [402, 'FAILED_PRECONDITION'],
-  [403, 'PERMISSION_DENIED'],
-  [404, 'NOT_FOUND'],
-  [405, 'UNIMPLEMENTED'],
-  [408, 'DEADLINE_EXCEEDED'],
-  [409, 'ABORTED'],
-  [429, 'RESOURCE_EXHAUSTED'],
-  [501, 'UNIMPLEMENTED'],
-  [502, 'UNAVAILABLE'],
-  [503, 'UNAVAILABLE'],
-  [504, 'DEADLINE_EXCEEDED'],
-])
 
 const rpc = 'type.googleapis.com/google.rpc'
 
@@ -46,12 +32,17 @@ export const google: ApiFormat = {
     'x-goog-upload-size-received',
     'x-goog-upload-chunk-granularity',
   ]),
+  session: googleSession,
 
   keyPlaces: '"x-goog-api-key: <API_KEY>" or "?key=<API_KEY>"',
 
   credentials(head: Head): readonly string[] {
     const named = [bearerKey(head), headerKey(head, 'x-api-key'), headerKey(head, 'x-goog-api-key')]
-    return [...named.filter(key => key !== undefined), ...queryKeys(head.query)]
+    return [
+      ...named.filter(key => key !== undefined),
+      ...queryKeys(head.query),
+      ...queryKeys(head.query, 'access_token'),
+    ]
   },
 
   error(failure: Failure, requestId: string): Answer {
@@ -110,10 +101,6 @@ export const google: ApiFormat = {
   modelOne: modelObject,
   objectList: listByToken,
   limitHeaders: xRateLimitHeaders,
-}
-
-function errorObject({ status, message }: Failure): { code: number; message: string; status: string } {
-  return { code: status, message, status: words.get(status) ?? (status < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL') }
 }
 
 /** Why (the code), which field, when to try again, and which request it was. */

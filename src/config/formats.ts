@@ -23,10 +23,11 @@ export type Format = {
 }
 
 const addressText = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/
-const matchText = /^(GET|POST|PUT|PATCH|DELETE) (\/[^\s?#]*)$/
+/** A query is for variants of sessions: `?intent=transcription`. */
+const matchText = /^(GET|POST|PUT|PATCH|DELETE) (\/[^\s?#]*(?:\?[a-z_]+=[\w-]+)?)$/
 /** A last `*` follows at least one character: all headers are never meant. */
 const headerPatternText = /^[A-Za-z0-9][A-Za-z0-9-]*\*?$/
-const spellingText = /^(?:(?:GET|POST|PUT|PATCH|DELETE) )?\/[^\s?#]*$/
+const spellingText = /^(?:(?:GET|POST|PUT|PATCH|DELETE) )?\/[^\s?#]*(?:\?[a-z_]+=[\w-]+)?$/
 
 const isDuration = (text: string): boolean => (parseDuration(text) ?? 0) > 0
 const isAddress = (text: string): boolean => parseAddress(text) !== undefined

@@ -1014,6 +1014,12 @@ const family = {
       description:
         'IDs of stored objects that every key may use, such as vector stores that you made at the vendor: vs_123; a final * matches any ending. Only the key that made an object through the gateway can use any other object.',
     },
+    session_usage: {
+      type: 'string',
+      enum: ['turn', 'running'],
+      description:
+        'How upstreams report the usage of live sessions: turn (the default): each report is that of its turn; running: each report is the total of the session so far.',
+    },
     affinity,
     forward_headers: {
       type: 'array',

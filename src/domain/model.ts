@@ -188,6 +188,8 @@ export type Family = {
   readonly vendorTools?: readonly string[]
   /** Ids of objects that every key may name, though none made them here; `*` matches the rest of one. Absent for none. */
   readonly sharedObjects?: readonly string[]
+  /** How upstreams report the usage of sessions; absent for each turn. */
+  readonly sessionUsage?: 'turn' | 'running'
   /** Where requests name the conversation that they belong to; absent where they are not kept together. */
   readonly affinity?: Affinity
   /** Headers of its requests, and of its answers, that pass in addition to those of the API format; absent for none. */

@@ -13,6 +13,7 @@ export type ObjectKind =
   | 'cached content'
   | 'container'
   | 'vector store'
+  | 'session handle'
 
 /** Reference to an object in a request. `place` is the top-level field of the body, or the path parameter. */
 export type ObjectReference = { readonly kind: ObjectKind; readonly id: string; readonly place: string }

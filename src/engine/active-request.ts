@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Body, Candidate, Failure, Marks, CompiledConfig, Reply } from '../domain/index.ts'
+import type { Body, Candidate, Failure, Json, Marks, CompiledConfig, Reply } from '../domain/index.ts'
 import type { RequestContext, Outbound, Target } from '../plugin-api/index.ts'
 import type { Clock, Member } from '../util/index.ts'
 import type { IncomingBody } from './body-reader.ts'
@@ -70,6 +70,10 @@ export class ActiveRequest implements Member, PumpTarget {
   readonly socket: CallerSocket | undefined
   opening: Opening | undefined
   session: LiveSession | undefined
+  /** The client's WebSocket is open, and its upstream is not known yet. */
+  opened: { refuse(failure: Failure): void } | undefined
+  /** Request in the setup message of a session. */
+  setup: { readonly [name: string]: Json } | undefined
   context: RequestContext | undefined
   body: Body | undefined
   incoming: IncomingBody | undefined
@@ -144,6 +148,11 @@ export class ActiveRequest implements Member, PumpTarget {
   /** From now on the pump sends the answer. */
   pumps(pump: ResponsePump): void {
     this.#pump = pump
+  }
+
+  /** The request as its upstream got it. */
+  get out(): Outbound | undefined {
+    return this.#out
   }
 
   readonly #onClose = (): void => {

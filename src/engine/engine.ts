@@ -51,7 +51,7 @@ import type { CreateLinkSecret } from './stored-objects/upload-link.ts'
 import { type SignerOf, Transport } from './transport.ts'
 import type { PoolStatus } from './upstream/index.ts'
 import type { CallerSocket } from './sessions/caller-socket.ts'
-import { readOpening } from './sessions/handshake.ts'
+import { openingUrl, readOpening } from './sessions/handshake.ts'
 import { SessionRunner } from './sessions/run-session.ts'
 import { probe } from './vendor-keys/probe.ts'
 import { VendorKeys } from './vendor-keys/vendor-keys.ts'
@@ -154,9 +154,10 @@ export class Engine {
       deadlines,
       stopped,
     })
-    this.#sessions = new SessionRunner({ ...parts, deadlines, onFault: this.#onSettleFault })
     const { createLinkSecret, openJobs } = parts
-    this.#objects = new ObjectRecords(parts.objects ?? noObjects, clock, { createLinkSecret, jobs: openJobs })
+    const objects = new ObjectRecords(parts.objects ?? noObjects, clock, { createLinkSecret, jobs: openJobs })
+    this.#objects = objects
+    this.#sessions = new SessionRunner({ ...parts, deadlines, objects, onFault: this.#onSettleFault })
     this.#responses = new ResponseOpener(deadlines, callers?.writeIdleMs ?? writeIdleMs, this.#objects)
     this.#jobs = new JobResumer({
       ...parts,
@@ -178,7 +179,7 @@ export class Engine {
 
   /** Whether the path of a request is that of a WebSocket. */
   isWebSocket({ url = '/' }: IncomingMessage): boolean {
-    const match = this.running.router.find('GET', url.split('?', 1)[0] as string)
+    const match = this.running.router.find('GET', openingUrl(url).split('?', 1)[0] as string)
     return match.kind === 'route' && match.route.session !== undefined
   }
 
@@ -273,6 +274,7 @@ export class Engine {
     const { clock, ids, log } = this.#parts
     const now = clock.now()
     const id = ids.next('req_', now)
+    if (socket) req.url = openingUrl(req.url ?? '/')
     const stopwatch = new Stopwatch(this.#loop, id)
     stopwatch.start()
     const request = new ActiveRequest(req, res, this.running, id, now, stopwatch, this.#shared, socket)
@@ -317,7 +319,8 @@ export class Engine {
     if (context.route.session?.each) return this.#sessions.runMessages(request, context)
     if (context.route.serve !== undefined) return this.#serve(request, context, context.route.serve, incoming.body)
 
-    const body = await stopwatch.wait('request', pipeline.onBody(context, incoming.body))
+    const setup = request.socket && (await this.#sessions.readSetup(request, context))
+    const body = await stopwatch.wait('request', pipeline.onBody(context, setup ?? incoming.body))
     request.body = body
     const found = await stopwatch.wait('request', findRequestTarget(this.#objects, request, context))
     const target = this.#attempts.order(found, request)

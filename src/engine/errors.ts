@@ -135,6 +135,32 @@ export const errors = {
     text: 'The session was closed: {why}. Send valid WebSocket messages within the size limit of the route.',
     retry: false,
   },
+  session_query: {
+    status: 400,
+    type: bad,
+    text: 'The query of the session is invalid: {why}. Send either `model` or `intent`.',
+    retry: false,
+  },
+  session_call: {
+    status: 404,
+    type: bad,
+    text: "The call '{id}' does not exist for this key: calls are not made through this gateway. Open a session with `model`.",
+    retry: false,
+  },
+  session_setup: {
+    status: 400,
+    type: bad,
+    text: 'The first message of the session is invalid: {why}. Send a setup message that names the model.',
+    retry: false,
+  },
+  session_setup_refused: {
+    status: 400,
+    type: bad,
+    text: 'The upstream refused the setup of the session: {why}. Correct the setup message.',
+    retry: false,
+    operator:
+      "If other clients get the same error, check the model's name at the upstream (`send_as`) and the vendor key.",
+  },
   session_request: {
     status: 400,
     type: bad,

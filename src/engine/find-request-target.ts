@@ -1,4 +1,4 @@
-import { type Body, type ObjectTraits, readField, storedObjectSlot } from '../domain/index.ts'
+import { type Body, type ObjectReference, type ObjectTraits, readField, storedObjectSlot } from '../domain/index.ts'
 import type { RequestContext, Target } from '../plugin-api/index.ts'
 import { type Awaitable, andThen } from '../util/index.ts'
 import { listElements, skipBlanks } from '../wire/index.ts'
@@ -36,9 +36,8 @@ export function findRequestTarget(
   if (!body) throw new Error('a target was requested before the body was read')
   const { object } = context.route
   if (!object?.of && !object?.namesNoModel) {
-    const model = modelNamed(context) ?? modelWithPrefix(body, object) ?? modelInList(context, body)
-    const target = findTarget(running.plan, context.route, body, model)
-    return andThen(objects.pinOf(context, target), pin => {
+    const target = findTarget(running.plan, context.route, body, modelOf(request, context, body))
+    return andThen(objects.pinOf(context, target, handleOf(request, context)), pin => {
       request.pin = pin
       return andThen(objects.admits(context, body), () => target)
     })
@@ -60,4 +59,16 @@ function modelWithPrefix(body: Body, object: ObjectTraits | undefined): string |
   return prefix !== undefined && typeof name === 'string' && name.startsWith(prefix)
     ? name.slice(prefix.length)
     : undefined
+}
+
+/** The session that a setup message continues. */
+function handleOf({ setup }: ActiveRequest, { dialect }: RequestContext): readonly ObjectReference[] {
+  const id = setup && dialect.session?.setup?.handleOf(setup)
+  return id === undefined ? [] : [{ kind: 'session handle', id, place: 'setup.sessionResumption.handle' }]
+}
+
+/** The model that something else than the field `model` names; undefined if nothing does. */
+function modelOf({ setup }: ActiveRequest, context: RequestContext, body: Body): string | undefined {
+  if (setup) return context.dialect.session?.setup?.modelOf(setup)
+  return modelNamed(context) ?? modelWithPrefix(body, context.route.object) ?? modelInList(context, body)
 }

@@ -53,7 +53,7 @@ export function upstreamPath(context: RequestContext, target: Target, call: Call
   const { upstreamPath: template } = context.route
   const path = template.includes('{') ? fillPath(template, { ...context.params, model: target.sendAs }) : template
   // What else the query of a session may hold names other people's sessions, or is for us.
-  const query = context.part ? `model=${encodeURIComponent(target.sendAs)}` : context.head.query
+  const query = context.part ? sessionQuery(context, target) : context.head.query
   return withQuery(path, upstreamQuery(query, target.upstream))
 }
 
@@ -61,6 +61,12 @@ function callPath({ path, query, stream }: Call, context: RequestContext, target
   const template = (target.stream ? stream.path : undefined) ?? path
   const given = new URLSearchParams((target.stream ? stream.query : undefined) ?? query)
   return withQuery(fillPath(template, { ...context.params, model: target.sendAs }), given.toString())
+}
+
+/** A session names its model in the query, in its first message, or in its settings. */
+function sessionQuery({ dialect, route }: RequestContext, { sendAs }: Target): string {
+  const isNamed = dialect.session?.setup !== undefined || route.object?.namesNoModel === true
+  return isNamed ? '' : `model=${encodeURIComponent(sendAs)}`
 }
 
 const noHeaders = {}

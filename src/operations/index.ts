@@ -9,6 +9,7 @@ import { embed } from './embed.ts'
 import { embeddings } from './embeddings.ts'
 import { generateCount } from './generate-count.ts'
 import { generateEmbed } from './generate-embed.ts'
+import { generateLive } from './generate-live.ts'
 import { generate } from './generate.ts'
 import { imageEdit } from './image-edit.ts'
 import { imageGenerate } from './image-generate.ts'
@@ -20,6 +21,7 @@ import { modelsGet } from './models-get.ts'
 import { modelsList } from './models-list.ts'
 import type { Operation } from './operation.ts'
 import { realtimeSecrets } from './realtime-secrets.ts'
+import { realtimeTranscribe } from './realtime-transcribe.ts'
 import { realtime } from './realtime.ts'
 import { rerank } from './rerank.ts'
 import { responsesGet } from './responses-get.ts'
@@ -78,12 +80,14 @@ export const operations: readonly Operation[] = [
   generate,
   generateCount,
   generateEmbed,
+  generateLive,
   embeddings,
   rerank,
   audioSpeech,
   audioTranscribe,
   moderations,
   realtime,
+  realtimeTranscribe,
   realtimeSecrets,
   modelsList,
   modelsGet,

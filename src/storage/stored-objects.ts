@@ -9,7 +9,7 @@ const together = 1_000
 /** Neither deleted nor expired. */
 const isThere = 'deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?)'
 /** Objects that count toward a key's limits. */
-const isCounted = `kind NOT IN ('response', 'item', 'upload')`
+const isCounted = `kind NOT IN ('response', 'item', 'upload', 'session handle')`
 
 export type ObjectEnd = {
   readonly keyId: string

@@ -92,7 +92,16 @@ t.test('refuses an invalid handshake with an HTTP response before the 101', asyn
   t.equal((await refusal(openTalk(t, url + path, 'sk-wrong'))).status, 401)
   const unknown = await refusal(openTalk(t, `${url}/v1/realtime?model=other`, key))
   t.strictSame([unknown.status, code(unknown)], [404, 'model_not_found'])
-  t.equal((await refusal(openTalk(t, `${url}/v1/realtime?intent=transcription`, key))).status, 400)
+  for (const [query, status, reason] of [
+    ['intent=other', 400, 'session_query'],
+    ['intent=transcription&model=sim-realtime', 400, 'session_query'],
+    ['call_id=rtc_theirs', 404, 'session_call'],
+    ['call_id=rtc_theirs&model=sim-realtime', 404, 'session_call'],
+    ['', 400, 'missing_required_parameter'],
+  ] as const) {
+    const refused = await refusal(openTalk(t, `${url}/v1/realtime?${query}`, key))
+    t.strictSame([refused.status, code(refused)], [status, reason], query)
+  }
   t.equal((await refusal(openTalk(t, `${url}/v1/realtime?model=sim-chat`, key))).status, 400)
   const plain = await on.get(path)
   t.strictSame([plain.status, plain.headers.get('upgrade')], [426, 'websocket'])
@@ -188,6 +197,43 @@ t.test(
     t.match(turns, [{ model: 'sim-transcription', billing: { amount: '0.006', state: 'settled' } }])
   },
 )
+
+t.test('a session that only transcribes names its model in its settings, and is charged by that model', async t => {
+  const { on, vendor } = await open(t)
+  const url = `${on.url}/v1/realtime?intent=transcription`
+  const caller = await openTalk(t, url, on.key)
+  const model = await vendor.session()
+  t.equal(vendor.requests.at(-1)?.url, '/v1/realtime?intent=transcription')
+  const settings = (name: string | null, type = 'session.updated') => ({
+    type,
+    session: { type: 'transcription', audio: { input: { transcription: name === null ? null : { model: name } } } },
+  })
+  const heard = { type: 'conversation.item.input_audio_transcription.completed', item_id: 'i', transcript: 'words' }
+  model.send(settings(null, 'session.created'))
+  model.send(settings('sim-transcription', 'transcription_session.updated'))
+  await caller.next('transcription_session.updated')
+  for (let i = 0; i < 2; i++) {
+    caller.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
+    await model.next('input_audio_buffer.append')
+    model.send({ ...heard, usage: { type: 'duration', seconds: 3 } })
+    await caller.next(heard.type)
+  }
+  caller.socket.close()
+  await caller.closed
+  const turns = await turnsOf(on)
+  t.strictSame(
+    turns.map(row => [row.model, row.operation, row.billing?.amount]),
+    [1, 2].map(() => ['sim-transcription', 'realtime.transcribe', '0.006']),
+  )
+  const other = await openTalk(t, url, on.key)
+  const next = await vendor.session()
+  next.send(settings(null, 'session.created'))
+  next.send({ ...heard, usage: { type: 'duration', seconds: 3 } })
+  t.match(await other.next('error'), { error: { code: 'session_unmetered' } }, 'its model was never named')
+  t.equal((await other.closed)[0], 1011)
+  const { key } = await on.newKey({ models: ['sim-chat'] })
+  t.equal((await refusal(openTalk(t, url, key))).status, 404)
+})
 
 t.test(
   'ends the session between two messages when the budget is spent, with a close code that stops SDKs from reconnecting',

@@ -98,11 +98,11 @@ export class MessageSession implements Timed {
     this.#messageAt = this.#host.clock.tick()
     this.#isAlive = true
     const message = isBinary ? undefined : (parseObject(data) as JsonObject | undefined)
-    if (!message) return this.#refuse('a message is no JSON object in text')
+    if (!message) return this.#refuse('the message is not a JSON object in a text frame')
     const asked = this.#format.readRequest(message)
-    if (asked.kind === 'unknown') return this.#refuse(`'${asked.name.slice(0, 64)}' is not known here`)
+    if (asked.kind === 'unknown') return this.#refuse(`'${asked.name.slice(0, 64)}' is not a supported message type`)
     if (this.#isDraining) return void this.#say(this.#format.error(fail('draining')), asked.lane)
-    if (this.#open >= openMax) return this.#refuse(`more than ${openMax} requests are under way`)
+    if (this.#open >= openMax) return this.#refuse(`more than ${openMax} requests are running or waiting`)
     this.#open++
     const { lane = '' } = asked
     const before = this.#lanes.get(lane) ?? Promise.resolve()
@@ -130,7 +130,7 @@ export class MessageSession implements Timed {
     try {
       await this.#pass(await inner.answer, items, lane)
     } catch {
-      await this.#say(this.#format.error(fail('upstream_cut', { reason: 'the request broke off' })), lane)
+      await this.#say(this.#format.error(fail('upstream_cut', { reason: 'the request was cut off' })), lane)
     } finally {
       this.#running.delete(inner)
     }
@@ -166,7 +166,7 @@ export class MessageSession implements Timed {
     const shown = Object.entries(answer.headers).filter(([name]) => shownHeaders.test(name))
     const headers = Object.fromEntries(shown.map(([name, value]) => [name, String(value)]))
     const error = (parseObject(Buffer.concat(chunks)) as JsonObject | undefined)?.['error']
-    const own = this.#format.error(fail('upstream_invalid', { reason: 'it is no stream' }))
+    const own = this.#format.error(fail('upstream_invalid', { reason: 'the response is not an event stream' }))
     return { ...own, status: answer.statusCode ?? 502, ...(error !== undefined && { error }), headers }
   }
 

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import type { LogRow } from '../../domain/index.ts'
+import type { Body, LogRow } from '../../domain/index.ts'
 import type { Log, Outcome, RequestContext } from '../../plugin-api/index.ts'
 import type { Clock, Ids } from '../../util/index.ts'
 import { type ActiveRequest, CallerGone } from '../active-request.ts'
@@ -9,11 +9,13 @@ import { fail } from '../errors.ts'
 import type { HookFault } from '../pipeline.ts'
 import { idHeaders } from '../respond.ts'
 import { UpstreamCall } from '../upstream-call.ts'
+import type { ObjectRecords } from '../stored-objects/object-records.ts'
 import { findOpeningFault, openingAnswer } from './handshake.ts'
 import { headersOfMessages, sendInner } from './inner-request.ts'
 import { MessageSession } from './message-session.ts'
 import { openMessages } from './message-socket.ts'
 import { Session } from './session.ts'
+import { SetupSocket } from './setup-socket.ts'
 
 /** `retry-after` for a key with too many open sessions. */
 const limitMs = 1_000
@@ -23,9 +25,13 @@ type RunnerParts = {
   readonly ids: Ids
   readonly log: Log
   readonly deadlines: Deadlines
+  readonly objects: Pick<ObjectRecords, 'record'>
   readonly onFault: (fault: HookFault, context: RequestContext) => void
   record(row: LogRow, context: RequestContext): void
 }
+
+/** Days for which an upstream continues a session. */
+const handleDays = 1
 
 /** Model name in the path; for a session, in the query. */
 export function modelNamed({ params, head, part }: RequestContext): string | undefined {
@@ -66,13 +72,41 @@ export class SessionRunner {
     })
   }
 
+  /**
+   * Opens the client's WebSocket and reads its setup message, if that names the model.
+   * @returns the request in it; undefined for other sessions
+   * @throws Failure session_limit, session_setup, session_message; CallerGone
+   */
+  async readSetup(request: ActiveRequest, context: RequestContext): Promise<Body | undefined> {
+    const { socket, opening, stopwatch } = request
+    if (!socket || !opening || !context.dialect.session?.setup) return undefined
+    this.#checkRoom(context)
+    const opened = new SetupSocket(socket, context, this.#parts.clock)
+    request.opened = opened
+    request.session = opened
+    stopwatch.stop('request')
+    try {
+      const { request: setup, body } = await opened.read(answerOf(request, context, opening.protocols[0]))
+      request.setup = setup
+      return body
+    } finally {
+      request.session = undefined
+      stopwatch.start()
+    }
+  }
+
   /** @throws Failure session_limit */
-  async #count(context: RequestContext, run: () => Promise<Outcome>): Promise<Outcome> {
-    const { payer, route } = context
+  #checkRoom({ payer, route }: RequestContext): number {
     const open = this.#byKey.get(payer) ?? 0
     const max = route.session?.perKeyMax ?? Infinity
     if (open >= max) throw fail('session_limit', { max }, { retryAfterMs: limitMs })
-    this.#byKey.set(payer, open + 1)
+    return open
+  }
+
+  /** @throws Failure session_limit */
+  async #count(context: RequestContext, run: () => Promise<Outcome>): Promise<Outcome> {
+    const { payer } = context
+    this.#byKey.set(payer, this.#checkRoom(context) + 1)
     this.open++
     try {
       return await run()
@@ -93,8 +127,12 @@ export class SessionRunner {
     if (!format) throw new Error(`the API format '${context.dialect.name}' has no sessions`)
     const fault = findOpeningFault(opening, head)
     if (fault !== undefined) throw fail('upstream_invalid', { reason: fault })
-    const host = { ...this.#parts, pipeline: running.pipeline, call, marks }
-    const session = new Session(host, context, target, socket, format)
+    const record = (id: string): Promise<void> =>
+      this.#parts.objects.record(context, target, { kind: 'session handle', id, days: handleDays })
+    const host = { ...this.#parts, pipeline: running.pipeline, call, marks, recordHandle: record }
+    const { out, opened } = request
+    const setup = opened && format.setup && out?.body.kind === 'json' ? out.body.json.bytes : undefined
+    const session = new Session(host, context, target, socket, format, setup)
     await stopwatch.wait('request', session.admit())
     if (socket.isGone) {
       await session.abandon()
@@ -103,7 +141,9 @@ export class SessionRunner {
     const chosen = head.headers['sec-websocket-protocol']
     const protocol = typeof chosen === 'string' ? chosen : undefined
     const run = async (): Promise<Outcome> => {
-      session.start(openingAnswer(opening, protocol, { ...idHeaders(context.id), ...context.answerHeaders }))
+      // From here on the session ends it.
+      request.opened = undefined
+      session.start(opened ? '' : answerOf(request, context, protocol))
       return untilDone(request, session)
     }
     return this.#count(context, run).catch(async error => {
@@ -111,6 +151,16 @@ export class SessionRunner {
       throw error
     })
   }
+}
+
+/** The 101 for the client. */
+function answerOf(
+  { opening }: ActiveRequest,
+  { id, answerHeaders }: RequestContext,
+  chosen: string | undefined,
+): string {
+  if (!opening) throw new Error('a response to a handshake that was not read')
+  return openingAnswer(opening, chosen, { ...idHeaders(id), ...answerHeaders })
 }
 
 /** The time of a session is not the gateway's own. */

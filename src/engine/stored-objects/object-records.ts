@@ -82,11 +82,13 @@ export class ObjectRecords {
   pinOf(
     { payer, route }: RequestContext,
     { family, body }: Pick<Target, 'body'> & Partial<Target>,
+    more: readonly ObjectReference[] = [],
   ): Awaitable<Pin | undefined> {
-    if (body.kind !== 'json' || body.json.declared.objects.length === 0) return undefined
-    if (route.runsNoTools && !route.deferred) return undefined
+    const isRead = body.kind === 'json' && (!route.runsNoTools || route.deferred)
+    const declared = isRead ? body.json.declared.objects : []
+    if (declared.length === 0 && more.length === 0) return undefined
     const { sharedObjects = [] } = family ?? {}
-    const wanted = distinct(body.json.declared.objects).filter(({ id }) => !serves(sharedObjects, id))
+    const wanted = distinct([...declared, ...more]).filter(({ id }) => !serves(sharedObjects, id))
     if (wanted.length === 0) return undefined
     if (wanted.length > referencesMax) throw fail('objects_too_many', { max: referencesMax })
     return andThen(this.#find(payer, wanted), found => {
@@ -216,6 +218,15 @@ export class ObjectRecords {
         const query = secret === undefined ? found.query : `${found.query}&${uploads.key}=${secret}`
         return { ...rest, [uploads.link]: linkHere(req, context, query) }
       })
+  }
+
+  /** Records an id that the upstream issued in a session. @throws Failure object_not_recorded */
+  record(
+    context: RequestContext,
+    target: Target,
+    { id, ...creates }: Creates & { readonly id: string },
+  ): Promise<void> {
+    return this.#put([{ ...this.#base(context, target, creates), kind: creates.kind, id, parent: null }])
   }
 
   /** @throws Failure object_not_recorded; the client must then not receive the id */
