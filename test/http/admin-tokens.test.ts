@@ -73,6 +73,7 @@ t.test('a token is bound to its role, scopes, addresses and expiry', async t => 
   const started = await start(t, { upstreams: [], clock })
   const admin = await enterAsAdmin(started, clock)
   await enterAsUser(started, admin, 'ann')
+  await enterAsUser(started, admin, 'boss', 'admin')
   const of = async (body: object) => program(started.url, (await make(admin, body)).token)
   const viewer = await of({ name: 'viewer', role: 'viewer' })
   t.equal((await viewer('GET', '/api/users')).status, 200)
@@ -87,11 +88,11 @@ t.test('a token is bound to its role, scopes, addresses and expiry', async t => 
     ['POST', '/api/users', { name: 'eve', role: 'admin' }],
     ['PUT', '/api/users/eve', { role: 'billing' }],
     ['PATCH', '/api/users/ann', { role: 'admin' }],
-    ['PATCH', '/api/users/root', { group: 'partner' }],
-    ['POST', '/api/users/root/password', { password: 'a passphrase for tests' }],
+    ['PATCH', '/api/users/boss', { group: 'partner' }],
+    ['POST', '/api/users/boss/password', { password: 'a passphrase for tests' }],
     ['POST', '/api/invitations', { role: 'admin' }],
-    ['DELETE', '/api/users/root', {}],
-    ['DELETE', '/api/users/root/links', {}],
+    ['DELETE', '/api/users/boss', {}],
+    ['DELETE', '/api/users/boss/links', {}],
   ]
   for (const [method, path, body] of climbs)
     t.match(await people(method, path, body), { status: 403, code: 'token_roles' }, caseName({ method, path }))
