@@ -85,7 +85,7 @@ export const balanceAnswer = object({
 export const userAnswer = userView.schema
 export const usersAnswer = object({ users: listOf(userAnswer) })
 const per = { type: 'string', enum: ['total', 'day', 'month'] } as const
-const budgetOrNull = { ...object({ amount: text, per }), type: ['object', 'null'] } as const
+const budgetOrNull = { ...object({ amount: text, per, soft: truth }), type: ['object', 'null'] } as const
 export const groupsAnswer = object({
   groups: listOf(
     object({

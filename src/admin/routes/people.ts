@@ -84,7 +84,7 @@ function showGroup(group: Group) {
 }
 
 function showBudget(budget: Budget | undefined) {
-  return budget ? { amount: formatMoney(budget.amount), per: budget.per } : null
+  return budget ? { amount: formatMoney(budget.amount), per: budget.per, soft: budget.soft === true } : null
 }
 
 export const peopleRoutes = [
