@@ -14,6 +14,7 @@ import {
   text,
   textOrNull,
   texts,
+  textsOrNull,
   truth,
   whole,
   wholeOrNull,
@@ -43,6 +44,12 @@ export const keyAnswer = keyView.schema
 export const keysAnswer = object({ keys: listOf(keyAnswer), next: textOrNull })
 export const keyTotalsAnswer = object({ keys: whole, active: whole, currency: text, spent: text, held: text })
 export const secretAnswer = object({ key: keyAnswer, secret: { ...text, description: 'Shown this once.' } })
+
+export const putKeyAnswer = object({
+  created: { ...truth, description: 'Whether the key is new.' },
+  key: keyAnswer,
+  secret: { ...textOrNull, description: 'Of a new key, this once; null if the key existed.' },
+})
 
 const topUp = object({ id: text, amount: text, at: text, by: text, note: textOrNull })
 export const topUpAnswer = topUp
@@ -78,7 +85,7 @@ export const balanceAnswer = object({
 export const userAnswer = userView.schema
 export const usersAnswer = object({ users: listOf(userAnswer) })
 const per = { type: 'string', enum: ['total', 'day', 'month'] } as const
-const budgetOrNull = { ...object({ amount: text, per }), type: ['object', 'null'] } as const
+const budgetOrNull = { ...object({ amount: text, per, soft: truth }), type: ['object', 'null'] } as const
 export const groupsAnswer = object({
   groups: listOf(
     object({
@@ -158,6 +165,23 @@ const invitation = object({
 export const invitationAnswer = invitation
 export const invitationsAnswer = object({ invitations: listOf(invitation) })
 export const invitedAnswer = object({ invitation, link: { ...text, description: 'Shown this once.' } })
+export const adminTokenAnswer = object({
+  id: text,
+  name: text,
+  role: text,
+  scopes: texts,
+  ips: { ...textsOrNull, description: 'Addresses and CIDR blocks from which it is accepted; null for all.' },
+  hint: text,
+  by: { ...text, description: 'Who created it: a user, or `command line`.' },
+  created: moment,
+  expires: { ...momentOrNull, description: 'Null: it does not expire.' },
+  last_used: momentOrNull,
+})
+export const adminTokensAnswer = object({ tokens: listOf(adminTokenAnswer) })
+export const newAdminTokenAnswer = object({
+  admin_token: adminTokenAnswer,
+  token: { ...text, description: 'The secret. Only in this response.' },
+})
 export const openSessionsAnswer = object({
   sessions: listOf(object({ id: text, created: moment, seen: moment, agent: text, remote: text, current: truth })),
 })

@@ -1,4 +1,4 @@
-import type { Session, User } from '../domain/index.ts'
+import type { AdminToken, Session, User } from '../domain/index.ts'
 import type { Admits, AnswerOf, Awaitable, Schema } from '../util/index.ts'
 import type { Access } from './duties.ts'
 import type { AdminParts } from './parts.ts'
@@ -6,6 +6,9 @@ import type { LoginThrottle } from './session/login-throttle.ts'
 
 /** A person who is logged in. */
 export type SessionUser = { readonly user: User; readonly session: Session }
+
+/** An admin token: it acts in its own name, with its role. */
+export type TokenUser = { readonly user: User; readonly token: AdminToken }
 
 /** One request of the console, its fields checked against the route's schemas. */
 export type Ask<Query = unknown, Fields = unknown> = {
@@ -23,8 +26,8 @@ export type Ask<Query = unknown, Fields = unknown> = {
   readonly scheme: 'http' | 'https'
   /** Of the request, checked to be nothing but a host and a port. */
   readonly host: string
-  /** Undefined for public routes without a signed-in user. */
-  readonly sessionUser: SessionUser | undefined
+  /** The person or the admin token; undefined for public routes without a signed-in user. */
+  readonly sessionUser: SessionUser | TokenUser | undefined
   /** Aborted when the client has left. */
   readonly left: AbortSignal
 }
@@ -47,7 +50,7 @@ export class Reply {
   }
 }
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** One endpoint: what the server runs, what the tests go through, and what `/openapi.json` is made of. */
 export type Route<Query extends object = Schema, Fields extends object = Schema, Answer extends object = Schema> = {

@@ -56,6 +56,27 @@ export const consoleErrors = {
     type: 'console',
     text: 'This invitation is not valid: it was used, has expired, or was revoked. Request another one.',
   },
+  token_invalid: {
+    status: 401,
+    type: 'console',
+    text: 'This is no valid admin token: it is unknown, was revoked or has expired. API keys are for /v1. Create one with tollgate admin-tokens create.',
+  },
+  token_address: { status: 403, type: 'console', text: 'This admin token is not accepted from {address}.' },
+  token_scope: {
+    status: 403,
+    type: 'console',
+    text: "This needs the scope '{scope}', and the admin token has {scopes}. Create a token with that scope.",
+  },
+  token_roles: {
+    status: 403,
+    type: 'console',
+    text: 'An admin token without every scope may manage only users of the role `user`. Create a token with all scopes.',
+  },
+  token_barred: {
+    status: 403,
+    type: 'console',
+    text: 'No admin token may do this: sign in at /console, or use the command line.',
+  },
   forbidden: { status: 403, type: 'console', text: 'Your role does not allow this.' },
   own_charge: {
     status: 403,

@@ -34,6 +34,8 @@ export const reasons = {
   group_unknown: "There is no group '{group}'. The configuration has {known}.",
   group_gone: "The group '{group}' is gone from the configuration. Request another invitation.",
   user_exists: 'there is a user named {name} already',
+  token_exists: 'there is an admin token named {name} already: revoke it first, or choose another name',
+  name_shared: 'several keys of {user} are named {name}: use their ids, or rename or revoke all but one',
   user_unknown: 'there is no user named {name}; create it first',
   name_erased: 'a user called {name} was erased, and the ledger still has charges under that name: choose another one',
   erases_self: '{name} cannot erase themselves: another administrator can, or the command line',

@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Failure } from '../domain/index.ts'
-import { callerAddress, plainAddress, type Schema } from '../util/index.ts'
-import { type AnyRoute, type Ask, Reply, type SessionUser } from './api.ts'
+import { callerAddress, plainAddress, readAdminSecret, type Schema } from '../util/index.ts'
+import { type AnyRoute, type Ask, Reply } from './api.ts'
 import { assetRoutes } from './assets.ts'
-import { may } from './duties.ts'
+import { type Duty, may } from './duties.ts'
 import { chooseEncoding, compressOnTheWay } from './encoding.ts'
 import { fail } from './errors.ts'
 import { isMoment } from './is-moment.ts'
@@ -15,9 +15,10 @@ import { apiRoutes } from './routes/index.ts'
 import { type Reason, refuse } from './reasons.ts'
 import { patternReasons } from './schemas.ts'
 import { readCookie } from './session/cookie.ts'
-import { createLoginThrottle } from './session/login-throttle.ts'
+import { createLoginThrottle, type LoginThrottle } from './session/login-throttle.ts'
 import { readHost, readScheme, requireSameSite } from './session/same-site.ts'
 import { findSessionUser } from './session/sessions.ts'
+import { findTokenUser, readBearer } from './session/token-user.ts'
 
 const everywhere = {
   'content-security-policy':
@@ -49,7 +50,7 @@ export type Admin = {
 type Arrival = {
   readonly host: string
   readonly scheme: 'http' | 'https'
-  readonly sessionUser: SessionUser | undefined
+  readonly sessionUser: Ask['sessionUser']
 }
 
 /** The console's server: its API, its pages, and the files of the built console. It listens nowhere by itself. */
@@ -90,9 +91,11 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
         ...bodySchemaOf(route),
       },
       async onRequest(request) {
-        arrivals.set(request, await arrive(parts, route, request))
+        arrivals.set(request, await arrive(parts, door, route, request))
       },
       async preValidation(request) {
+        // A program sends no body where every field has a default.
+        if (route.method !== 'GET' && route.method !== 'DELETE') request.body ??= {}
         if (route.query) request.query = readQuery(request.query as object, route.query)
       },
       async handler(request, reply) {
@@ -117,13 +120,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
       query: request.query,
       body: request.body ?? {},
       headers: request.headers,
-      remote: plainAddress(
-        callerAddress(
-          request.raw.socket.remoteAddress ?? '',
-          request.headers['x-forwarded-for'],
-          parts.plan().server.trustedProxies,
-        ),
-      ),
+      remote: remoteOf(parts, request),
       host,
       scheme,
       sessionUser,
@@ -151,14 +148,32 @@ function bodySchemaOf({ method, body }: AnyRoute): { readonly body?: object } {
   return { body: body ?? nothing }
 }
 
-/** @throws Failure invalid, cross_site, not_logged_in, forbidden */
-async function arrive(parts: AdminParts, route: AnyRoute, request: FastifyRequest): Promise<Arrival> {
+function remoteOf(parts: AdminParts, { raw, headers }: FastifyRequest): string {
+  const { trustedProxies } = parts.plan().server
+  return plainAddress(callerAddress(raw.socket.remoteAddress ?? '', headers['x-forwarded-for'], trustedProxies))
+}
+
+/** @throws Failure invalid, cross_site, not_logged_in, forbidden, token_invalid … */
+async function arrive(
+  parts: AdminParts,
+  { guard }: LoginThrottle,
+  route: AnyRoute,
+  request: FastifyRequest,
+): Promise<Arrival> {
   const { headers } = request
   const scheme = readScheme(headers, 'encrypted' in request.raw.socket)
   const host = readHost(request.raw, scheme, parts.plan().server)
-  if (route.method !== 'GET') requireSameSite(headers, host, route.method !== 'DELETE')
   // Pages and files are everybody's, and are there when the storage is not.
   const cookie = route.url.startsWith('/api/') ? readCookie(headers.cookie, scheme) : undefined
+  const secret = route.access === 'anyone' ? undefined : readBearer(headers.authorization)
+  // A proxy in front may add a bearer of its own to the requests of a person who is signed in.
+  if (secret !== undefined && (cookie === undefined || readAdminSecret(secret) !== undefined)) {
+    // No page elsewhere can send it: a browser adds no such header by itself, so the rules for sessions are not needed.
+    const found = await findTokenUser(parts, guard, { secret, remote: remoteOf(parts, request), route })
+    if (!may(found.user, route.access as Duty)) throw fail('forbidden')
+    return { host, scheme, sessionUser: found }
+  }
+  if (route.method !== 'GET') requireSameSite(headers, host, route.method !== 'DELETE')
   // A browser joins the tail again by itself, too, and sends no header with it.
   const isPoll = headers['x-tollgate-poll'] === '1' || route.url === '/api/logs/tail'
   const sessionUser = cookie === undefined ? undefined : await findSessionUser(parts, cookie, isPoll)
@@ -225,6 +240,7 @@ function toFailure(error: unknown, { storage }: AdminParts): Failure {
     const named = { name: params['name'] ?? '' }
     if (code === 'name_unprintable') return refuse('invalid', 'not_label', { field: 'name' }, { param: 'name' })
     if (code === 'user_exists') return refuse('conflict', code, named, { param: 'name' })
+    if (code === 'token_exists') return refuse('conflict', code, named, { param: 'name' })
     if (code === 'name_erased') return refuse('conflict', code, named, { param: 'name' })
     if (code === 'erases_self') return refuse('conflict', code, named)
     if (code === 'erases_local') return refuse('conflict', code, {})

@@ -50,7 +50,7 @@ export function readSettings(
     ...setting('group', options.group, text => oneOf('--group', text, plan.groups)),
     ...setting('models', options.models, text => words(text).map(name => readModel(name, plan))),
     ...setting('expiresAt', options.expires, text => readMoment(text, now)),
-    ...setting('ips', options.ips, text => words(text).map(readAddress)),
+    ...setting('ips', options.ips, text => readAddresses(text)),
     ...setting('budget', options.budget, readAmount),
     ...(options.budgetPeriod !== undefined && { budgetPeriod: readPeriod(options.budgetPeriod) }),
     ...(limitKinds.some(kind => options[kind] !== undefined) && { limits: readLimits(options, key) }),
@@ -75,13 +75,18 @@ function readModel(name: string, { models }: CompiledConfig): string {
   return models.keys().some(model => covers(name, model)) ? name : oneOf('--models', name, models)
 }
 
-function readMoment(text: string, now: number): number {
+export function readMoment(text: string, now: number): number {
   const length = parseDuration(text)
   const at = length === undefined ? (dateText.test(text) ? Date.parse(text) : Number.NaN) : now + length
   if (!Number.isFinite(new Date(at).getTime()))
     throw usage('--expires', text, 'expected a date such as 2027-01-31, or a time from now such as 30d')
   if (at <= now) throw usage('--expires', text, 'it is in the past; expected a future time')
   return at
+}
+
+/** @throws Exit 2 */
+export function readAddresses(text: string): readonly string[] {
+  return words(text).map(readAddress)
 }
 
 function readAddress(text: string): string {

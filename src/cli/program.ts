@@ -43,6 +43,7 @@ export function createProgram(): Command {
   addExplain(program)
   addKeys(program)
   addUsers(program)
+  addAdminTokens(program)
   addBudgets(program)
   addUpstreams(program)
   addObjects(program)
@@ -192,6 +193,36 @@ function addKeys(program: Command): void {
 }
 
 /** Users. */
+/** Secrets of programs that administer the gateway. */
+function addAdminTokens(program: Command): void {
+  const tokens = program
+    .command('admin-tokens')
+    .description('admin tokens: programs use them for /api, as Authorization: Bearer')
+  tokens
+    .command('create')
+    .description('create an admin token and print it; this is the only time it is shown')
+    .requiredOption('--name <name>', 'what it is for; the audit log shows it')
+    .requiredOption('--role <role>', 'viewer, billing or admin')
+    .option('--scopes <scopes>', 'some of read, keys, people, money, config, separated by commas; absent: all')
+    .option('--expires <when>', 'expiry: a date (2027-01-31, UTC) or a time from now (90d); absent: never')
+    .option('--ips <addresses>', 'addresses and CIDR blocks it may be used from, separated by commas; absent: all')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/admin-tokens.ts')).createAdminToken(options))
+  tokens
+    .command('list')
+    .description('list the valid admin tokens')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/admin-tokens.ts')).listAdminTokens(options))
+  tokens
+    .command('revoke')
+    .argument('<id>', 'the id or the name of the token')
+    .description('revoke an admin token; the next request with it is refused')
+    .addOption(configOption())
+    .action(async (id, options) => (await import('./commands/admin-tokens.ts')).revokeAdminToken(id, options))
+}
+
 function addUsers(program: Command): void {
   const users = program.command('users').description('users')
   users

@@ -280,8 +280,8 @@ function buildGroup(name: string, own: GroupSettings): Group {
   }
 }
 
-function buildBudget({ amount, per }: NonNullable<GroupSettings['budget']>): Budget {
-  return { amount: parseMoney(amount) ?? 0, per }
+function buildBudget({ amount, per, soft }: NonNullable<GroupSettings['budget']>): Budget {
+  return { amount: parseMoney(amount) ?? 0, per, ...(soft && { soft }) }
 }
 
 /** Nothing where nothing is in shadow mode: most limits refuse. */

@@ -498,6 +498,11 @@ const budgetOf = {
       default: 'total',
       description: 'Period: total, or each day or month in `budgets.time_zone`.',
     },
+    soft: {
+      type: 'boolean',
+      default: false,
+      description: 'Only send threshold events; refuse no request.',
+    },
   },
 } as const satisfies Schema
 

@@ -44,17 +44,22 @@ export function levelsAbove(plan: Books['plan'], keys: readonly Key[]): readonly
 /** Of the budgets that bound a key, the state of the one that has the least left. */
 export function tightestOf(from: Books, key: Key): BudgetStatus | undefined {
   const group = from.plan.groups.get(key.group ?? key.userGroup)
-  const above = group ? levelsOf({ key, group }).map(standFrom(from)) : []
+  const above = group
+    ? levelsOf({ key, group })
+        .filter(level => level.soft !== true)
+        .map(standFrom(from))
+    : []
   return [...keyStatuses(from, key), ...above].toSorted((a, b) => a.left - b.left)[0]
 }
 
 function standFrom({ plan, sums, now }: Books): (level: Level) => BudgetStatus {
   const known = new Map(sums.map(one => [`${one.kind} ${one.name}`, one]))
-  return ({ kind, name, amount, per }) => {
+  return ({ kind, name, amount, per, soft = false }) => {
     const found = known.get(`${kind} ${name}`)
     const [spent, held] = [found?.spent[per] ?? 0, found?.held ?? 0]
     const renews = renewalAt(per, now, plan.timeZone)
-    return status({ level: kind, name, user: kind === 'group' ? null : name, amount, per, spent, held, renews })
+    const user = kind === 'group' ? null : name
+    return status({ level: kind, name, user, amount, per, soft, spent, held, renews })
   }
 }
 
@@ -63,7 +68,7 @@ function keyStatuses({ plan, now }: Books, key: Key): readonly BudgetStatus[] {
   if (budget === null) return []
   const spent = budgetUsed(key, now, plan.timeZone)
   const renews = renewalAt(per, now, plan.timeZone)
-  return [status({ level: 'key', name: id, user, amount: budget, per, spent, held, renews })]
+  return [status({ level: 'key', name: id, user, amount: budget, per, soft: false, spent, held, renews })]
 }
 
 function status(known: Omit<BudgetStatus, 'left'>): BudgetStatus {

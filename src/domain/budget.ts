@@ -12,8 +12,8 @@ export type LevelKind = (typeof levelKinds)[number]
 /** Percents of a budget at which an event reports how much of it is spent. */
 export const defaultThresholds: readonly number[] = [80, 100]
 
-/** What may be spent in a period. */
-export type Budget = { readonly amount: Micros; readonly per: BudgetPeriod }
+/** What may be spent in a period. `soft`: events report how much of it is spent, and nothing is refused. */
+export type Budget = { readonly amount: Micros; readonly per: BudgetPeriod; readonly soft?: true }
 
 /** What was spent in the day or month that is named `from`: midnight of its first date in UTC, whatever the zone. */
 export type Spell = { readonly from: number; readonly spent: Micros }

@@ -47,6 +47,9 @@ export type KeyChange = Partial<KeySettings> & { readonly status?: 'active' | 'd
 /** What a key holder was refused: another person has set the bound. */
 export type Refused = { readonly refused: KeyRefusal }
 
+/** What became of a key that was put by its name; `shared`: several keys of the user have the name, and none was changed. */
+export type PutKey = { readonly kind: 'created' | 'changed'; readonly key: Key } | { readonly kind: 'shared' }
+
 export type Rotation = {
   /** Of the new secret. */
   readonly hash: string
@@ -78,6 +81,14 @@ export type KeyStore = {
   adopt(adoption: Adoption, by: string): Awaitable<Adopted>
   /** Whether any were taken over: then keys are good that this gateway cannot have made. */
   hasForeign(): Awaitable<boolean>
+  /**
+   * By an administrator: creates the key of this name and user, or gives it these settings; one that is not given becomes
+   * unset. The status stays if it is null. The hash and the hint are of a new key only.
+   * @throws StorageError `user_unknown`
+   */
+  put(key: NewKey, status: 'active' | 'disabled' | null, by: string): Awaitable<PutKey>
+  /** Those of a user by their name, without revoked ones. */
+  named(user: string, name: string): Awaitable<readonly Key[]>
   /** Undefined when there is no such key or it was revoked. */
   change(id: string, change: KeyChange, by: string): Awaitable<Key | undefined>
   /**

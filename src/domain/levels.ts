@@ -48,7 +48,7 @@ function findLevels(key: Key, group: Group): readonly Level[] {
   return levels.length === 0 ? none : levels
 }
 
-/** Whether a budget bounds what a request may cost: then it is held before an upstream is called. */
+/** Whether a budget counts what a request may cost: then it is held before an upstream is called. A soft one counts too. */
 export function isBounded(caller: Caller): boolean {
   return caller.key.budget !== null || levelsOf(caller).length > 0
 }

@@ -16,6 +16,7 @@ import type { Statement } from './statement.ts'
 import type { ObjectStore } from './stored-objects.ts'
 import type { SignInStore } from './sign-in.ts'
 import type { SessionStore, Trail, UserStore } from './users.ts'
+import type { AdminTokenStore } from './admin-tokens.ts'
 import type { ViewStore } from './saved-views.ts'
 import type { VendorKeyStore } from './vendor-keys.ts'
 import type { WatchStore } from './watch.ts'
@@ -181,6 +182,7 @@ export type Storage = Omit<Stores, 'counters'> & {
   readonly users: UserStore
   readonly sessions: SessionStore
   readonly views: ViewStore
+  readonly adminTokens: AdminTokenStore
   readonly signIn: SignInStore
   readonly trail: Trail
   readonly configs: ConfigHistory

@@ -1,6 +1,6 @@
-const secretShapes = [/\bsk-[\w-]{8,}/g, /\b(?<=Bearer )[\w.~+/=-]{8,}/g, /(?<=[?&](?:api_?)?key=)[^&\s"\\]+/g]
+const secretShapes = [/\b(?:sk|tga)-[\w-]{8,}/g, /\b(?<=Bearer )[\w.~+/=-]{8,}/g, /(?<=[?&](?:api_?)?key=)[^&\s"\\]+/g]
 /** Of any of these one must occur for a shape to match; looking for them is cheaper than running the shapes. */
-const secretSigns = ['sk-', 'Bearer ', 'key=']
+const secretSigns = ['sk-', 'tga-', 'Bearer ', 'key=']
 
 const hidden = '[hidden]'
 // What JSON leaves as it is and a terminal or a log reader obeys: DEL, C1 (0x9b starts an escape sequence),

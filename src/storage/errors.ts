@@ -24,6 +24,7 @@ const table = {
   copy_unsound: 'the copy was discarded: {reason}',
   name_unprintable: 'the name {name} has line breaks or other invisible characters: remove them',
   user_exists: 'the user {name} already exists',
+  token_exists: 'an admin token named {name} already exists: revoke it first, or choose another name',
   last_admin: '{name} is the last administrator who can sign in: create another one first',
   name_erased: 'a user named {name} was erased, and the ledger still has charges under that name: choose another name',
   erases_self: '{name} cannot erase themselves: use another administrator or the command line',

@@ -1,4 +1,6 @@
 import type {
+  AdminToken,
+  NewAdminToken,
   ErasedRows,
   Erasure,
   Adopted,
@@ -16,6 +18,7 @@ import type {
   EventKind,
   NewEvent,
   OtherKeys,
+  PutKey,
   NewInvitation,
   NewJob,
   NewKey,
@@ -53,6 +56,7 @@ import { pruneLogs } from './journal/prune.ts'
 import { sumUp } from './journal/sum-up.ts'
 import { adopt } from './keys/adopt.ts'
 import { changeKey, changeOwnKey, createKey, createOwnKey, revokeKey, rotateKey } from './keys/write.ts'
+import { putKey } from './keys/put.ts'
 import { type EmptyEnd, endEmpty } from './ledger/end-empty.ts'
 import { hold } from './ledger/hold.ts'
 import { addChargeItem } from './ledger/charge-item.ts'
@@ -67,6 +71,7 @@ import { settle } from './ledger/settle.ts'
 import { sweep } from './ledger/sweep.ts'
 import { admitUser, createInvitation, revokeInvitation } from './people/invitations.ts'
 import { createSession, endSession, touchSession } from './people/sessions.ts'
+import { createAdminToken, revokeAdminToken, touchAdminToken } from './people/admin-tokens.ts'
 import { claimSetup, offerSetup, type SetupClaim } from './people/setup.ts'
 import {
   arriveTrip,
@@ -145,6 +150,10 @@ export type Changes = {
     given: Signed & { readonly id: string; readonly change: KeyChange }
     gives: Key | Refused | undefined
   }
+  putKey: {
+    given: Signed & { readonly key: NewKey; readonly status: 'active' | 'disabled' | null }
+    gives: PutKey
+  }
   rotateKey: { given: Signed & { readonly id: string; readonly rotation: Rotation }; gives: Key | undefined }
   revokeKey: { given: Signed & { readonly id: string }; gives: boolean }
   createUser: { given: Signed & { readonly user: NewUser }; gives: null }
@@ -174,6 +183,9 @@ export type Changes = {
   endSession: { given: { readonly hash: string }; gives: null }
   putView: { given: ViewPut; gives: boolean }
   removeView: { given: ViewRemoval; gives: boolean }
+  createAdminToken: { given: Signed & { readonly token: NewAdminToken }; gives: AdminToken }
+  revokeAdminToken: { given: Signed & { readonly idOrName: string }; gives: AdminToken | undefined }
+  touchAdminToken: { given: { readonly id: string; readonly at: number }; gives: null }
   departTrip: { given: { readonly trip: Trip; readonly at: number }; gives: null }
   arriveTrip: { given: { readonly hash: string; readonly at: number }; gives: string | null }
   linkIdentity: { given: Linking; gives: 'linked' | 'taken' | 'other' | 'unknown' }
@@ -254,6 +266,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   changeKey,
   createOwnKey,
   changeOwnKey,
+  putKey,
   rotateKey,
   revokeKey,
   createUser,
@@ -271,6 +284,9 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   endSession: (_self, given) => endSession(given),
   putView: (_self, given) => putView(given),
   removeView: (_self, given) => removeView(given),
+  createAdminToken,
+  revokeAdminToken,
+  touchAdminToken: (_self, given) => touchAdminToken(given),
   departTrip: (_self, given) => departTrip(given),
   arriveTrip: (_self, given) => arriveTrip(given),
   linkIdentity,

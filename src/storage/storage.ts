@@ -8,12 +8,14 @@ import type { StorageOptions } from './options.ts'
 import type { LogQueue } from './journal/log-queue.ts'
 import { readForeign } from './keys/adopt.ts'
 import { countKeys, findKeyByHash, readKey, readKeyChanges, readKeyRevision } from './keys/find.ts'
+import { findNamed } from './keys/put.ts'
 import { OwnChanges } from './keys/own-changes.ts'
 import { findCharge } from './ledger/find.ts'
 import { Endings } from './ledger/endings.ts'
 import type { ChargeQueue } from './ledger/charge-queue.ts'
 import { beatMs } from './ledger/replicas.ts'
 import { countOpenJobs, findJob } from './jobs.ts'
+import { findAdminToken, listAdminTokens } from './people/admin-tokens.ts'
 import { findInvitation, listInvitations } from './people/invitations.ts'
 import { findSession, listSessions } from './people/sessions.ts'
 import { findLinked, listLinks } from './people/sign-in.ts'
@@ -84,6 +86,15 @@ export function createStorage(parts: StorageParts): Storage {
       list: user => parts.reads.run(listViews(user)),
       put: (user, view, before) => writer.submit('putView', { user, view, before: before ?? null }),
       remove: (user, { page, name }) => writer.submit('removeView', { user, view: { page, name } }),
+    },
+    adminTokens: {
+      create: (token, by) => writer.submit('createAdminToken', { token, by, at: clock.now() }),
+      find: hash => parts.reads.run(findAdminToken(hash, clock.now())),
+      list: () => parts.reads.run(listAdminTokens(clock.now())),
+      revoke: (idOrName, by) => writer.submit('revokeAdminToken', { idOrName, by, at: clock.now() }),
+      async touch(id) {
+        await writer.submit('touchAdminToken', { id, at: clock.now() })
+      },
     },
     signIn: createSignIn({ ...parts, writer }),
     trail: {
@@ -228,6 +239,8 @@ function createKeys({ clock, reads, reader, writer }: StorageParts, changes: Own
     findByHash: hash => reads.run(findKeyByHash(hash)),
     find: id => reads.run(readKey(id)),
     create: (key, by = nobody) => writer.submit('createKey', { key, by, at: clock.now() }),
+    put: (key, status, by) => changes.counted(null, writer.submit('putKey', { key, status, by, at: clock.now() })),
+    named: (user, name) => reads.run(findNamed(user, name)),
     adopt: (adoption, by) => writer.submit('adopt', { adoption, by, at: clock.now() }),
     hasForeign: () => reads.run(readForeign()),
     change: (id, change, by) =>

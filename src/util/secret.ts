@@ -6,6 +6,8 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 /** What each character of the alphabet counts, by its code. */
 const digits: readonly number[] = Array.from({ length: 128 }, (_, code) => alphabet.indexOf(String.fromCharCode(code)))
 const mark = 'sk-'
+/** Of admin tokens: no client sends one by mistake, and scanners know whose it is. */
+const adminMark = 'tga-'
 const randomLength = 43
 const checksumLength = 6
 /** The most bytes that are a whole number of times 62: what lies above would favour the first characters. */
@@ -21,6 +23,17 @@ export function createSecret(random: Pick<Random, 'bytes'> = systemRandom): stri
     for (const byte of random.bytes(64))
       if (byte < evenMax && text.length < randomLength) text += alphabet.charAt(byte % alphabet.length)
   return mark + text + checksumOf(text)
+}
+
+/** A new admin token, of the same form. */
+export function createAdminSecret(random: Pick<Random, 'bytes'> = systemRandom): string {
+  return adminMark + createSecret(random).slice(mark.length)
+}
+
+/** The text if this gateway could have created it as an admin token, else undefined. */
+export function readAdminSecret(text: string): string | undefined {
+  if (!text.startsWith(adminMark)) return undefined
+  return readSecret(mark + text.slice(adminMark.length)) === undefined ? undefined : text
 }
 
 /** The text when it is a key that this gateway could have made, else undefined: then no store has to be read. */

@@ -133,7 +133,7 @@ async function live(
   storage: Storage,
   clock: SetClock,
 ): Promise<{ readonly key: Key; readonly charges: readonly string[] }> {
-  const { users, keys, sessions, views, signIn, ledger, jobs, books, journal, trail, watch } = storage
+  const { users, keys, sessions, views, signIn, adminTokens, ledger, jobs, books, journal, trail, watch } = storage
   const { name } = rare
   const invitation = { name, role: 'admin', group: 'default', expiresAt: at + 2 * day, hash: 'an invitation' } as const
   await signIn.invite(invitation, 'boss')
@@ -163,6 +163,8 @@ async function live(
   await keys.change(other.id, { budget: 5_000_000, models: ['image-1'] }, name)
   const most = { budget: { to: { amount: 9, per: 'total' }, by: name }, models: { to: ['m'], by: name } } as const
   await users.change('boss', { keyBounds: most }, name)
+  const token = { name: 'a program', role: 'viewer', scopes: ['read'], ips: null, expiresAt: null } as const
+  await adminTokens.create({ ...token, hash: 'a token', hint: '' }, name)
   await signIn.invite({ ...invitation, name: null, hash: 'another', role: 'user' }, name)
   await users.topUp('boss', 10, `as ${name} said`, name)
   await watch.deal('event/1', true, name)

@@ -90,6 +90,34 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     t.same(await accountOf(harness, 'group', facts.group), { spent: 0, held: 0 })
   })
 
+  await t.test('a soft budget counts holds and spending, reports thresholds, and refuses nothing', async t => {
+    const { name, key, facts } = await somebody(storage)
+    const soft: Level = { ...group(facts.group, 100, 'month'), soft: true }
+    const levels = [user(name, 1_000), soft]
+    for (const price of [70, 60, 90]) await buy(heldBy(key, 100, facts, levels), price)
+    t.same(await ledger.hold(heldBy(key, 300, facts, levels)), { kind: 'held' })
+    t.same(await accountOf(harness, 'group', facts.group), { spent: 220, held: 300 })
+    t.match(await ledger.hold(heldBy(key, 500, facts, levels)), { kind: 'overdrawn', level: 'user' })
+    t.same(await accountOf(harness, 'group', facts.group), { spent: 220, held: 300 }, 'nothing stays held')
+    const kinds = ['budget.threshold', 'budget.exhausted'] as const
+    const { events } = await storage.events.page({ after: null, limit: 1_000, kinds: [...kinds] })
+    t.strictSame(
+      events.filter(({ data }) => data['name'] === facts.group).map(({ kind, data }) => [kind, data['percent']]),
+      [
+        ['budget.threshold', 80],
+        ['budget.threshold', 100],
+      ],
+    )
+    const many = await Promise.all(
+      Array.from({ length: 40 }, () =>
+        ledger.hold(heldBy(key, 10, { ...facts, group: 'all soft' }, [{ ...soft, name: 'all soft' }])),
+      ),
+    )
+    t.ok(many.every(({ kind }) => kind === 'held'))
+    t.same(await accountOf(harness, 'group', 'all soft'), { spent: 0, held: 400 })
+    await sound(t)
+  })
+
   await t.test('more keys do not mean more money: 200 holds by ten keys of a user with money for ten', async t => {
     const { name, key, facts } = await somebody(storage)
     const keys = [key]

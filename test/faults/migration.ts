@@ -43,6 +43,8 @@ const given: { readonly [command: string]: readonly string[] } = {
   'explain log': ['none'],
   'logs show': ['none'],
   'events redeliver': ['--webhook', 'none', '--id', 'none'],
+  'admin-tokens create': ['--name', 'matrix', '--role', 'viewer'],
+  'admin-tokens revoke': ['none'],
   'keys create': ['--name', 'matrix'],
   'keys show': ['KEY'],
   'keys update': ['KEY', '--budget', '1000'],

@@ -22,6 +22,7 @@ type Cast = {
   readonly view: string
   readonly invitation: string
   readonly alert: string
+  readonly token: string
 }
 
 /** An administrator and two users, one of whom has a key and a charge. */
@@ -51,6 +52,8 @@ async function startCast(t: Test): Promise<Cast> {
     expiresAt: Date.now() + 3_600_000,
   } as const
   const invitation = await signIn.invite(open, 'root')
+  const token = { name: 'program', role: 'viewer', scopes: ['read'], ips: null, expiresAt: null } as const
+  const { id } = await started.gateway.storage.adminTokens.create({ ...token, hash: 'of none', hint: '' }, 'root')
   await started.gateway.storage.events.tell({ kind: 'ledger.differs', data: { count: 1, first: '' } })
   const { alerts } = (await admin.get('/api/alerts')).body as { alerts: { id: string }[] }
   const kept = await ben.post('/api/account/views', { page: '/console/logs', name: 'mine', query: '?model=x' })
@@ -69,6 +72,7 @@ async function startCast(t: Test): Promise<Cast> {
     link: links[0]?.id ?? '',
     view: views[0]?.id ?? '',
     invitation: invitation.id,
+    token: id,
   }
 }
 
@@ -86,6 +90,10 @@ const bodies: { readonly [endpoint: string]: object } = {
   'POST /api/explain': { model: 'alpha-image-2', operation: 'image.generate' },
   'POST /api/users': { name: 'made' },
   'POST /api/invitations': {},
+  'POST /api/admin-tokens': { name: 'made', role: 'viewer' },
+  'PUT /api/keys/by-name/:name': { user: 'ben' },
+  'PUT /api/users/:name': { group: 'partner' },
+  'PUT /api/groups/:name': { rpm: 7 },
   'PATCH /api/users/:name': { group: 'partner' },
   'POST /api/users/:name/password': { password: 'a passphrase for tests' },
   'POST /api/users/:name/topups': { amount: '1.50', note: 'invoice 7' },
@@ -102,6 +110,7 @@ const endpointOf = ({ method, url }: AnyRoute): string => `${method} ${url}`
 /** Asks an endpoint about what is ben's. */
 function ask(visitor: Visitor, route: AnyRoute, cast: Cast) {
   const ids: { readonly [prefix: string]: string } = {
+    '/api/admin-tokens': cast.token,
     '/api/keys': cast.key,
     '/api/logs': cast.request,
     '/api/account/sessions': cast.session,
@@ -113,10 +122,11 @@ function ask(visitor: Visitor, route: AnyRoute, cast: Cast) {
   const prefix = Object.keys(ids).find(start => route.url.startsWith(start)) ?? ''
   const named = route.url.replace(':id', ids[prefix] ?? '').replace(':name', 'ben')
   const path = named.replace(':upstream', 'text').replace(':key', 'first')
-  const takesBody = route.method === 'POST' || route.method === 'PATCH'
+  const takesBody = ['POST', 'PUT', 'PATCH'].includes(route.method)
   const body = route.url === '/api/alerts/dealt' ? { id: cast.alert, dealt: true } : bodies[endpointOf(route)]
   if (takesBody && route.body && !body) throw new Error(`no body for ${endpointOf(route)}`)
-  return visitor.ask(route.method, path, takesBody ? (body ?? {}) : undefined)
+  const query = route.url.includes('/by-name/') && !takesBody ? '?user=ben' : ''
+  return visitor.ask(route.method, path + query, takesBody ? (body ?? {}) : undefined)
 }
 
 /** A tail has no end, and is tried elsewhere. */
@@ -130,6 +140,15 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
   'POST /api/keys/:id/rotate': ['user', 'admin'],
   'POST /api/playground/key': ['user', 'admin'],
   'GET /api/playground/picture': ['user', 'admin'],
+  'GET /api/keys/by-name/:name': ['viewer', 'billing', 'admin'],
+  'PUT /api/keys/by-name/:name': ['admin'],
+  'DELETE /api/keys/by-name/:name': ['admin'],
+  'PUT /api/users/:name': ['admin'],
+  'PUT /api/groups/:name': ['admin'],
+  'GET /api/admin-tokens': ['admin'],
+  'GET /api/admin-tokens/current': ['viewer', 'billing', 'admin'],
+  'POST /api/admin-tokens': ['admin'],
+  'DELETE /api/admin-tokens/:id': ['admin'],
   'GET /api/users': ['viewer', 'billing', 'admin'],
   'GET /api/groups': ['viewer', 'billing', 'admin'],
   'GET /api/audit': ['viewer', 'billing', 'admin'],
@@ -169,7 +188,7 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
 async function dump({ started }: Cast): Promise<string> {
   await started.gateway.storage.flush()
   const db = new DatabaseSync(`${started.folder}/tollgate.db`)
-  const tables = ['key', '"user"', 'trail', 'entry', 'reversal', 'invitation', 'sign_in_link', 'saved_view']
+  const tables = ['key', '"user"', 'trail', 'entry', 'reversal', 'invitation', 'sign_in_link', 'saved_view', 'admin_token']
   const rows = tables.map(name => db.prepare(`SELECT * FROM ${name}`).all())
   db.close()
   return JSON.stringify(rows)
@@ -359,6 +378,9 @@ t.test("every endpoint's answer matches its schema, field for field", async t =>
   const ajv = new Ajv({ strict: false, formats: { 'date-time': true } })
   // What is asked last ends what the others need.
   const last = [
+    'PUT /api/keys/by-name/:name',
+    'GET /api/keys/by-name/:name',
+    'DELETE /api/keys/by-name/:name',
     'DELETE /api/account/sessions/:id',
     'DELETE /api/users/:name/links',
     'POST /api/users/:name/password',
@@ -383,7 +405,11 @@ t.test("every endpoint's answer matches its schema, field for field", async t =>
       t.equal(answer.status, 400, 'it needs a link')
       continue
     }
-    if (endpointOf(route) === 'POST /api/config/write') {
+    if (route.url === '/api/admin-tokens/current') {
+      t.equal(answer.status, 404, 'a session is no token')
+      continue
+    }
+    if (['POST /api/config/write', 'PUT /api/groups/:name'].includes(endpointOf(route))) {
       t.match([answer.status, answer.code], [403, 'edits_off'], 'nothing is written where that is off')
       continue
     }
@@ -391,7 +417,8 @@ t.test("every endpoint's answer matches its schema, field for field", async t =>
       t.equal(answer.status, 400, 'a wrong current password')
       continue
     }
-    t.equal(answer.status, route.status ?? 200, `${endpointOf(route)}: ${answer.text.slice(0, 200)}`)
+    const isNew = route.method === 'PUT' && answer.status === 201
+    t.equal(answer.status, isNew ? 201 : (route.status ?? 200), `${endpointOf(route)}: ${answer.text.slice(0, 200)}`)
     if (!route.answer) continue
     const fits = ajv.validate(route.answer as object, answer.body)
     t.ok(fits, `${endpointOf(route)}: ${ajv.errorsText()}`)

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { createKey, describeEvent, type FeedEvent, type Key } from '../../src/index.ts'
+import { budgetStatuses, createKey, describeEvent, type FeedEvent, type Key, tightestOf } from '../../src/index.ts'
 import { postgresHarness, sqliteHarness } from '../contract/harnesses.ts'
 import { type Harness, newKey, type StorageHarness } from '../contract/storage.ts'
 import { type Answered, askOnce } from '../harness/ask.ts'
@@ -133,6 +133,35 @@ t.test('a total budget reports no renewal', async t => {
   const refused = await ask(started, key)
   t.equal(refused.status, 402)
   t.notMatch(refused.text, /begins anew/)
+})
+
+t.test('a soft budget lets every request pass, and lists and events show it', async t => {
+  const soft: Edits = [
+    [/default: \{ rpm: 60,[^}]*\}/, 'default: { rpm: 1000000, budget: { amount: "0.02", per: day, soft: true } }'],
+  ]
+  const clock = new HandClock()
+  const started = await open(t, { edit: soft, clock })
+  const { storage, plan } = started.gateway
+  const { key, secret } = await createKey(storage, { name: 'one', user: 'local' })
+  for (const time of [1, 2, 3]) t.equal((await ask(started, secret)).status, 200, caseName({ time }))
+  await started.settled()
+  const [users, keys, sums] = await Promise.all([storage.users.list(), storage.keys.list(), storage.books.levels()])
+  const books = { plan, users, keys, sums, now: clock.now() }
+  t.match(budgetStatuses(books), [{ level: 'group', amount: 20_000, spent: 60_000, held: 0, left: 0, soft: true }])
+  t.equal(tightestOf(books, key), undefined, 'it bounds no key')
+  const { events } = await storage.events.page({
+    after: null,
+    limit: 9,
+    kinds: ['budget.threshold', 'budget.exhausted'],
+  })
+  t.match(
+    events.map(({ kind, data }) => [kind, data['percent']]),
+    [
+      ['budget.threshold', 80],
+      ['budget.threshold', 100],
+    ],
+  )
+  t.strictSame((await storage.books.verify()).problems, [])
 })
 
 t.test('a group or user budget returns 402 in every API format, and names its owner', async t => {

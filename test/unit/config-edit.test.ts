@@ -365,7 +365,7 @@ t.test('an edit lands in the declaring file, and removals from other files are r
     [{ path: ['models', 'listed', 'upstreams', 99, 'weight'], value: 2 }, /no entry 99/],
     [{ path: ['models', 'listed', 'upstreams', -1], value: { upstream: 'v' } }, /no entry -1/],
     [{ path: ['models', 'listed', 'upstreams', 1] }, /no entry 1/],
-    [{ path: ['groups', 'default'] }, /added and removed in the file/],
+    [{ path: ['groups', 'default'] }, /can only be removed in the file/],
   ] as const)
     t.match(await edit(wrong), { ok: false, why, edit: wrong }, caseName({ wrong }))
 

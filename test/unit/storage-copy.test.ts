@@ -165,6 +165,7 @@ t.test(`everything is copied between SQLite and PostgreSQL and back (seed ${seed
   t.strictSame(
     empty?.toSorted(),
     [
+      'admin_token',
       'alert_done',
       'cost_image_sum',
       'cost_key_sum',

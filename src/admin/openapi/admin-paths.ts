@@ -1,5 +1,6 @@
 import type { AnyRoute } from '../api.ts'
 import type { Language } from '../pages/language.ts'
+import { scopeOf } from '../scopes.ts'
 import { apiWords } from './api-words.ts'
 import { consoleSummaries } from './console-summaries.ts'
 import type { OperationObject, ParameterObject, PathItems, SchemaObject } from './types.ts'
@@ -16,12 +17,13 @@ export function describeAdmin(routes: readonly AnyRoute[], language: Language): 
 
 function describeRoute(route: AnyRoute, language: Language): OperationObject {
   const { method, url, access, summary, body, answer, status = 200, contentType = 'application/json' } = route
+  const scope = scopeOf(route)
   const parameters = [...pathParameters(url), ...queryParameters(route.query)]
   return {
     operationId: `${method.toLowerCase()}${url.replaceAll(/[^A-Za-z0-9]+/g, '_')}`,
     summary: (language === 'zh' ? consoleSummaries[`${method} ${url}`] : undefined) ?? summary,
     tags: ['console'],
-    security: access === 'anyone' ? [] : [{ session: [] }],
+    security: access === 'anyone' ? [] : [{ session: [] }, ...(scope ? [{ adminToken: [] }] : [])],
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: method !== 'DELETE', content: { 'application/json': { schema: body } } } }),
     responses: {
@@ -32,6 +34,7 @@ function describeRoute(route: AnyRoute, language: Language): OperationObject {
       default: { $ref: '#/components/responses/console' },
     },
     'x-access': access,
+    ...(scope && access !== 'anyone' && { 'x-scope': scope }),
   }
 }
 

@@ -4,7 +4,10 @@ const en = {
   title: 'Tollgate',
   description:
     'A gateway for AI models. Send requests in the API format of the endpoint, with an API key of this gateway. Every price is explained.',
-  tags: { gateway: 'For clients, with an API key', console: 'For the console, with a session' },
+  tags: {
+    gateway: 'For clients, with an API key',
+    console: 'For the console and for programs, with a session or an admin token',
+  },
   streamed: ' Responds with a stream of events.',
   aliases: (paths: readonly string[]) => `Also available at ${paths.join(', ')}.`,
   formOnly: 'The body must be a form. JSON is refused with 415.',
@@ -23,6 +26,8 @@ const en = {
     xApiKey: 'in the header x-api-key',
     googHeader: 'in the header x-goog-api-key (generative-language clients)',
     googQuery: 'in the query, on generative-language paths only; removed before anything is logged',
+    adminToken:
+      'An admin token of this gateway (tga-…), as Bearer; not valid at /v1. x-scope is the scope that it needs',
     session: 'The session of a signed-in user; not valid at /v1',
   },
   requestId: 'Request ID, always created by the gateway. request-id has the same value.',
@@ -54,7 +59,7 @@ export type ApiWords = typeof en
 const zh: ApiWords = {
   title: 'Tollgate',
   description: 'AI 模型网关。请求使用端点的 API 格式和本网关的令牌；每一笔费用都可以解释。',
-  tags: { gateway: '供客户端使用，需要令牌', console: '供控制台使用，需要会话' },
+  tags: { gateway: '供客户端使用，需要令牌', console: '供控制台和程序使用，需要会话或管理令牌' },
   streamed: '以事件流返回。',
   aliases: paths => `也可使用 ${paths.join('、')}。`,
   formOnly: '请求体必须是表单：JSON 会被拒绝（415）。',
@@ -72,6 +77,7 @@ const zh: ApiWords = {
     xApiKey: '放在 x-api-key 请求头中',
     googHeader: '放在 x-goog-api-key 请求头中（generative-language 客户端）',
     googQuery: '放在查询参数中，仅限 generative-language 路径；记录日志之前会移除',
+    adminToken: '本网关的管理令牌（tga-…），以 Bearer 形式发送；对 /v1 无效。x-scope 是它需要的权限范围',
     session: '已登录用户的会话；对 /v1 无效',
   },
   requestId: '请求 ID，始终由网关生成；request-id 中是同一个值。',

@@ -46,6 +46,7 @@ function securitySchemes({ keyed, schemes }: ApiWords) {
     xApiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: keyed(schemes.xApiKey) },
     googHeader: { type: 'apiKey', in: 'header', name: 'x-goog-api-key', description: keyed(schemes.googHeader) },
     googQuery: { type: 'apiKey', in: 'query', name: 'key', description: keyed(schemes.googQuery) },
+    adminToken: { type: 'http', scheme: 'bearer', description: schemes.adminToken },
     session: { type: 'apiKey', in: 'cookie', name: 'tollgate', description: schemes.session },
   }
 }

@@ -5,7 +5,7 @@ import { refuse } from '../reasons.ts'
 import { password, passwordGuess } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
 import { endSession, isSessionOpen, revokeSessionKeys, sessionId, sessionKeyName } from '../session/sessions.ts'
-import { sessionUserOf } from '../session-user.ts'
+import { personOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
 
 export const accountRoutes = [
@@ -23,7 +23,7 @@ export const accountRoutes = [
     status: 204,
     async handle(ask) {
       const { parts, body, remote, door } = ask
-      const { user, session } = sessionUserOf(ask)
+      const { user, session } = personOf(ask)
       checkPassword(body.password, user.name)
       const takeBack = door.guard.begin(user.name, remote)
       const known = await parts.storage.users.passwordHash(user.name)
@@ -45,7 +45,7 @@ export const accountRoutes = [
     summary: 'List your own sessions.',
     answer: openSessionsAnswer,
     async handle(ask) {
-      const { user, session: own } = sessionUserOf(ask)
+      const { user, session: own } = personOf(ask)
       const sessions = await ask.parts.storage.sessions.list(user.name)
       return {
         sessions: sessions.map(session => ({
@@ -66,7 +66,7 @@ export const accountRoutes = [
     summary: 'End one of your own sessions.',
     status: 204,
     async handle(ask) {
-      const { user } = sessionUserOf(ask)
+      const { user } = personOf(ask)
       const sessions = await ask.parts.storage.sessions.list(user.name)
       const session = sessions.find(one => sessionId(one) === ask.params['id'])
       if (!session) throw fail('not_found')

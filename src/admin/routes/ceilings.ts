@@ -43,7 +43,10 @@ export const ceilingRoutes = [
           by: most === null ? null : setFor(user.keysMax),
         },
         key_bounds: isBound ? showUserBounds(user.keyBounds) : {},
-        budget: budget ? { amount: formatMoney(budget.amount), per: budget.per, by: setFor(user.budget) } : null,
+        budget:
+          budget && !budget.soft
+            ? { amount: formatMoney(budget.amount), per: budget.per, by: setFor(user.budget) }
+            : null,
         limits: showLimits(group?.limits ?? {}),
         limit_scope: group?.limitScope ?? 'key',
         limits_per_user: showLimits(group?.limitsPerUser ?? {}),

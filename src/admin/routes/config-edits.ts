@@ -1,8 +1,12 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Json } from '../../domain/index.ts'
+import type { AnswerOf } from '../../util/index.ts'
 import { editableAnswer, proposalAnswer, writtenAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { type Edits, editsOf, refuseEdit } from '../config-edits.ts'
 import { fail } from '../errors.ts'
 import { findingRecord } from '../finding-record.ts'
+import { refuse } from '../reasons.ts'
 import { passwordGuess } from '../schemas.ts'
 import { slowDown } from '../session/login-guard.ts'
 import { needFreshSignIn } from '../session/need-fresh-sign-in.ts'
@@ -20,6 +24,25 @@ export function configEditRoutes() {
     if (open >= atOnce) throw slowDown(retryMs)
     open++
     return work().finally(() => void open--)
+  }
+  /** Writes edits of the files that `base` stands for, and notes it. */
+  const write = async (ask: Ask, edits: Edits, base: string) => {
+    const { parts } = ask
+    const before = parts.plan().revision
+    const by = sessionUserOf(ask).user.name
+    const written = await inTurn(() => parts.edits.write(edits, base, by))
+    if ('why' in written) throw refuseEdit(written)
+    const note = (after: WrittenNote) => noteWritten(ask, before, after)
+    if (written.kind === 'refused') {
+      const { findings, left = { files: [], changes: [] } } = written
+      if (left.files.length > 0) await note({ revision: null, ...left })
+      return { ok: false, findings: findings.map(findingRecord), backups: [], revision: null, ...left }
+    }
+    if (written.kind === 'changed') throw fail('config_changed', { file: written.file })
+    if (written.kind !== 'written') throw fail('config_read_only', { file: written.file, detail: written.detail })
+    const { files, backups, changes, revision = null } = written
+    await note({ revision, changes, files })
+    return { ok: true, findings: [], files, backups, changes, revision }
   }
   return [
     defineRoute({
@@ -78,28 +101,49 @@ export function configEditRoutes() {
       },
       answer: writtenAnswer,
       async handle(ask) {
-        const { parts, body } = ask
-        const whyNot = await parts.edits.whyNot()
-        if (whyNot && whyNot.reason !== 'read-only') throw fail('edits_off', { detail: whyNot.detail })
-        await needFreshSignIn(ask, body.password)
-        const before = parts.plan().revision
-        const by = sessionUserOf(ask).user.name
-        const written = await inTurn(() => parts.edits.write(body.edits as Edits, body.base, by))
-        if ('why' in written) throw refuseEdit(written)
-        const note = (after: WrittenNote) => noteWritten(ask, before, after)
-        if (written.kind === 'refused') {
-          const { findings, left = { files: [], changes: [] } } = written
-          if (left.files.length > 0) await note({ revision: null, ...left })
-          return { ok: false, findings: findings.map(findingRecord), backups: [], revision: null, ...left }
-        }
-        if (written.kind === 'changed') throw fail('config_changed', { file: written.file })
-        if (written.kind !== 'written') throw fail('config_read_only', { file: written.file, detail: written.detail })
-        const { files, backups, changes, revision = null } = written
-        await note({ revision, changes, files })
-        return { ok: true, findings: [], files, backups, changes, revision }
+        await needWritable(ask)
+        await needFreshSignIn(ask, ask.body.password)
+        return write(ask, ask.body.edits as Edits, ask.body.base)
       },
     }),
+    putGroup(write),
   ]
+}
+
+type Written = AnswerOf<typeof writtenAnswer>
+
+function putGroup(write: (ask: Ask, edits: Edits, base: string) => Promise<Written>) {
+  return defineRoute({
+    method: 'PUT',
+    url: '/api/groups/:name',
+    access: 'admin',
+    summary: 'Create or replace a group in the configuration file, and activate it. On an error, nothing is changed.',
+    body: {
+      type: 'object',
+      additionalProperties: true,
+      description: 'The settings of the group, as in groups.NAME of gateway.yaml.',
+    },
+    answer: writtenAnswer,
+    async handle(ask) {
+      await needWritable(ask)
+      await needFreshSignIn(ask, undefined)
+      const name = ask.params['name'] ?? ''
+      const { base, groups } = await ask.parts.edits.list()
+      const known = groups.find(group => group.name === name)
+      if (known && isDeepStrictEqual(known.own, ask.body))
+        return { ok: true, findings: [], files: [], backups: [], changes: [], revision: ask.parts.plan().revision }
+      const written = await write(ask, [{ path: ['groups', name], value: ask.body as Json }], base)
+      const wrong = written.findings.find(({ severity }) => severity === 'error')
+      if (!written.ok) throw refuse('invalid', 'edit', { why: wrong?.message ?? 'the configuration is not valid' })
+      return written
+    },
+  })
+}
+
+/** @throws Failure edits_off */
+async function needWritable({ parts }: Ask): Promise<void> {
+  const whyNot = await parts.edits.whyNot()
+  if (whyNot && whyNot.reason !== 'read-only') throw fail('edits_off', { detail: whyNot.detail })
 }
 
 type WrittenNote = {

@@ -1,5 +1,6 @@
 import type { AnyRoute } from '../api.ts'
 import { accountRoutes } from './account.ts'
+import { adminTokenRoutes } from './admin-tokens.ts'
 import { alertRoutes } from './alerts.ts'
 import { auditRoutes } from './audit.ts'
 import { avoidableRoutes } from './avoidable.ts'
@@ -46,6 +47,7 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...peopleRoutes,
   ...ceilingRoutes,
   ...invitationRoutes,
+  ...adminTokenRoutes,
   ...budgetRoutes,
   ...configRoutes,
   ...alertRoutes,

@@ -8,6 +8,7 @@ import { checkPassword } from '../session/check-password.ts'
 import { enter } from '../session/enter.ts'
 import { cookieOfIssuer } from '../sign-in/sign-out.ts'
 import { hashToken, newToken } from '../session/sessions.ts'
+import { needRightsOver } from '../session/token-user.ts'
 import { sessionUserOf } from '../session-user.ts'
 import { needGroup } from '../sign-in/recognize.ts'
 import { toMoment } from '../to-moment.ts'
@@ -63,6 +64,7 @@ export const invitationRoutes = [
     status: 201,
     async handle(ask) {
       const { parts, body, scheme, host } = ask
+      needRightsOver(ask, body.role)
       checkGroup(parts.plan(), body.group)
       const secret = newToken(parts.random)
       const { name = null, role, group } = body

@@ -8,9 +8,9 @@ import {
   tightestOf,
 } from '../../domain/index.ts'
 import { type Admits, formatMoney, parseAddressRange } from '../../util/index.ts'
-import { keyView, parseSettings, settingSchemas } from '../../domain/shapes/key.ts'
-import { keyAnswer, keysAnswer, keyTotalsAnswer, secretAnswer } from '../answers.ts'
-import { type Ask, defineRoute } from '../api.ts'
+import { keyView, parseSettings, settingSchemas, unset } from '../../domain/shapes/key.ts'
+import { keyAnswer, keysAnswer, keyTotalsAnswer, putKeyAnswer, secretAnswer } from '../answers.ts'
+import { type Ask, defineRoute, Reply } from '../api.ts'
 import { may } from '../duties.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
@@ -51,6 +51,21 @@ async function findKey(ask: Ask): Promise<Key> {
   const owner = ownerOf(ask)
   const key = await ask.parts.storage.keys.find(ask.params['id'] ?? '')
   if (!key || key.kind !== 'key' || (owner !== undefined && key.user !== owner)) throw fail('not_found')
+  return key
+}
+
+/** The keys of a name, at most one. @throws Failure conflict, if several keys of the user have the name */
+async function namedKeys(ask: Ask, user: string): Promise<readonly Key[]> {
+  const name = ask.params['name'] ?? ''
+  const keys = await ask.parts.storage.keys.named(user, name)
+  if (keys.length > 1) throw refuse('conflict', 'name_shared', { name, user })
+  return keys
+}
+
+/** @throws Failure not_found, conflict */
+async function findNamed(ask: Ask, user: string): Promise<Key> {
+  const [key] = await namedKeys(ask, user)
+  if (!key) throw fail('not_found')
   return key
 }
 
@@ -154,8 +169,11 @@ export const keyRoutes = [
     answer: secretAnswer,
     status: 201,
     async handle(ask) {
-      const { name: user, group: ownGroup } = sessionUserOf(ask).user
+      const found = sessionUserOf(ask)
+      const { name: user, group: ownGroup } = found.user
       const { user: wanted, ...asked } = ask.body
+      if (wanted === undefined && 'token' in found)
+        throw refuse('invalid', 'missing', { field: 'user' }, { param: 'user' })
       if (wanted !== undefined && wanted !== user && !isAdmin(ask)) throw fail('forbidden', {}, { param: 'user' })
       const { secret, hash, hint } = ask.parts.newSecret()
       const chosen = readSettings(asked, ask)
@@ -164,6 +182,60 @@ export const keyRoutes = [
       const keysMax = ask.parts.plan().groups.get(ownGroup)?.keysMax
       const key = isAdmin(ask) ? await keys.create(made, user) : allowed(await keys.createOwn(made, user, keysMax))
       return { key: await show(ask, key), secret }
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    url: '/api/keys/by-name/:name',
+    access: 'readers',
+    summary: 'Get an API key of a user by its name.',
+    query: { type: 'object', additionalProperties: false, required: ['user'], properties: { user: userName } },
+    answer: keyAnswer,
+    handle: async ask => show(ask, await findNamed(ask, ask.query.user)),
+  }),
+  defineRoute({
+    method: 'PUT',
+    url: '/api/keys/by-name/:name',
+    access: 'admin',
+    summary:
+      'Create or update an API key of a user by its name. Settings that are not sent are unset. The secret is only in the response that creates the key.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['user'],
+      properties: {
+        user: { ...userName, description: 'Whose it is.' },
+        status: { type: 'string', enum: ['active', 'disabled'], description: 'Stays as it is if absent.' },
+        ...settings,
+      },
+    },
+    answer: putKeyAnswer,
+    async handle(ask) {
+      const { user, status, ...asked } = ask.body
+      const name = ask.params['name'] ?? ''
+      if (name.length > label.maxLength || !new RegExp(label.pattern, 'u').test(name))
+        throw refuse('invalid', 'not_label', { field: 'name' }, { param: 'name' })
+      const { secret, hash, hint } = ask.parts.newSecret()
+      const key = { ...unset, group: null, ...readSettings(asked, ask), name, user, hash, hint }
+      const put = await ask.parts.storage.keys.put(key, status ?? null, sessionUserOf(ask).user.name)
+      if (put.kind === 'shared') throw refuse('conflict', 'name_shared', { name, user })
+      const created = put.kind === 'created'
+      const answer = { created, key: await show(ask, put.key), secret: created ? secret : null }
+      const headers = { 'content-type': 'application/json; charset=utf-8' }
+      return new Reply(created ? 201 : 200, headers, JSON.stringify(answer))
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    url: '/api/keys/by-name/:name',
+    access: 'admin',
+    summary: 'Revoke an API key of a user by its name, permanently. Without such a key, nothing is changed.',
+    query: { type: 'object', additionalProperties: false, required: ['user'], properties: { user: userName } },
+    status: 204,
+    async handle(ask) {
+      const { keys } = ask.parts.storage
+      for (const { id } of await namedKeys(ask, ask.query.user)) await keys.revoke(id, sessionUserOf(ask).user.name)
+      return null
     },
   }),
   defineRoute({

@@ -57,9 +57,11 @@ async function decide(
   refusal: 'refunded' | 'resolved',
 ) {
   const { row } = await findRow(ask)
-  const { user } = sessionUserOf(ask)
-  // A person who manages the money gives none to themselves.
-  if (!may(user, 'admin') && row.user === user.name) throw fail('own_charge')
+  const found = sessionUserOf(ask)
+  const { user } = found
+  const person = 'token' in found ? found.token.by : user.name
+  // A person who manages the money gives none to themselves, nor does a token of theirs.
+  if (!may(user, 'admin') && row.user === person) throw fail('own_charge')
   if (!(await change(row.id, user.name))) throw refuse('conflict', refusal, {})
   return showDetail(ask, await findRow(ask))
 }

@@ -5,7 +5,7 @@ import { modelsAnswer, sessionKeyAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { text, textOrNull, texts } from '../schemas.ts'
 import { newSessionKey } from '../session/sessions.ts'
-import { sessionUserOf } from '../session-user.ts'
+import { personOf, sessionUserOf } from '../session-user.ts'
 
 const perUnitDefault = 1
 
@@ -95,6 +95,6 @@ export const modelRoutes = [
     access: 'keys',
     summary: 'Create an API key for the playground. It is valid for at most one hour and ends with the session.',
     answer: sessionKeyAnswer,
-    handle: ask => newSessionKey(ask.parts, sessionUserOf(ask)),
+    handle: ask => newSessionKey(ask.parts, personOf(ask)),
   }),
 ]

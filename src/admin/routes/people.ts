@@ -1,15 +1,16 @@
-import { type Budget, type Group, userBoundsSetBy, waysIn } from '../../domain/index.ts'
-import { formatMoney } from '../../util/index.ts'
+import { type Budget, type Group, type User, type UserChange, userBoundsSetBy, waysIn } from '../../domain/index.ts'
+import { type Admits, formatMoney } from '../../util/index.ts'
 import { settingSchemas, unset } from '../../domain/shapes/key.ts'
 import { showLimits } from '../../domain/shapes/limits.ts'
 import { userMembers, userView } from '../../domain/shapes/user.ts'
 import { groupsAnswer, userAnswer, usersAnswer } from '../answers.ts'
-import { defineRoute } from '../api.ts'
+import { type Ask, defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 import { password, passwordGuess, role, userName, userStatus } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
 import { needFreshSignIn } from '../session/need-fresh-sign-in.ts'
+import { needRightsOver } from '../session/token-user.ts'
 import { sessionUserOf } from '../session-user.ts'
 import { checkGroup, readSettings } from './keys.ts'
 
@@ -27,6 +28,43 @@ const keyBounds = {
   properties: { budget, budget_period, limits, models, ips, expires },
   description: 'The most that keys may have which they make or change themselves; null for no bounds.',
 } as const
+
+const changeable = {
+  group,
+  role,
+  status: userStatus,
+  keys_max: keysMax,
+  key_bounds: keyBounds,
+  budget: settingSchemas.budget,
+  budget_period: settingSchemas.budget_period,
+} as const
+
+type AskedChange = Partial<Admits<{ readonly type: 'object'; readonly properties: typeof changeable }>>
+
+/** @throws Failure invalid, naming the field */
+function readChange(body: AskedChange, ask: Ask, by: string): UserChange {
+  const { keys_max, key_bounds, budget, budget_period: budgetPeriod, ...same } = body
+  const most = key_bounds && { ...unset, ...readSettings(key_bounds, ask) }
+  return {
+    ...same,
+    ...(keys_max !== undefined && { keysMax: keys_max }),
+    ...(most !== undefined && { keyBounds: most === null ? {} : userBoundsSetBy(by, most) }),
+    ...(budget !== undefined && { budget: budget === null ? null : userMembers.budget.parse(budget) }),
+    ...(budgetPeriod !== undefined && { budgetPeriod }),
+  }
+}
+
+/** The user after a change. @throws Failure conflict, not_found */
+async function changeUser(ask: Ask, name: string, change: UserChange): Promise<User> {
+  const { parts } = ask
+  const by = sessionUserOf(ask).user.name
+  // An administrator is left, whatever is changed: no user takes away their own right to change it.
+  if (name === by && ((change.role ?? 'admin') !== 'admin' || change.status === 'disabled'))
+    throw refuse('conflict', 'self', {})
+  const user = await parts.storage.users.change(name, change, by, waysIn(parts.plan()))
+  if (!user) throw fail('not_found')
+  return user
+}
 
 function showGroup(group: Group) {
   const { name, limits, multiplier, limitScope, keysMax, models, budget, userBudget, limitsPerUser, limitsInAll } =
@@ -46,7 +84,7 @@ function showGroup(group: Group) {
 }
 
 function showBudget(budget: Budget | undefined) {
-  return budget ? { amount: formatMoney(budget.amount), per: budget.per } : null
+  return budget ? { amount: formatMoney(budget.amount), per: budget.per, soft: budget.soft === true } : null
 }
 
 export const peopleRoutes = [
@@ -78,6 +116,7 @@ export const peopleRoutes = [
     status: 201,
     async handle(ask) {
       const { parts, body, door } = ask
+      needRightsOver(ask, body.role)
       checkGroup(parts.plan(), body.group)
       const chosen = body.password ?? null
       if (chosen !== null) checkPassword(chosen, body.name)
@@ -99,37 +138,41 @@ export const peopleRoutes = [
       type: 'object',
       additionalProperties: false,
       minProperties: 1,
-      properties: {
-        group,
-        role,
-        status: userStatus,
-        keys_max: keysMax,
-        key_bounds: keyBounds,
-        budget: settingSchemas.budget,
-        budget_period: settingSchemas.budget_period,
-      },
+      properties: changeable,
     },
     answer: userAnswer,
     async handle(ask) {
       const { parts, body, params } = ask
       const by = sessionUserOf(ask).user.name
       const name = params['name'] ?? ''
+      needRightsOver(ask, body.role, (await parts.storage.users.find(name))?.role)
       if (body.group !== undefined) checkGroup(parts.plan(), body.group)
-      // An administrator is left, whatever is changed: no user takes away their own right to change it.
-      if (name === by && ((body.role ?? 'admin') !== 'admin' || body.status === 'disabled'))
-        throw refuse('conflict', 'self', {})
-      const { keys_max, key_bounds, budget, budget_period: budgetPeriod, ...same } = body
-      const most = key_bounds && { ...unset, ...readSettings(key_bounds, ask) }
-      const change = {
-        ...same,
-        ...(keys_max !== undefined && { keysMax: keys_max }),
-        ...(most !== undefined && { keyBounds: most === null ? {} : userBoundsSetBy(by, most) }),
-        ...(budget !== undefined && { budget: budget === null ? null : userMembers.budget.parse(budget) }),
-        ...(budgetPeriod !== undefined && { budgetPeriod }),
-      }
-      const user = await parts.storage.users.change(name, change, by, waysIn(parts.plan()))
-      if (!user) throw fail('not_found')
-      return userView.show(user)
+      return userView.show(await changeUser(ask, name, readChange(body, ask, by)))
+    },
+  }),
+  defineRoute({
+    method: 'PUT',
+    url: '/api/users/:name',
+    access: 'admin',
+    summary: 'Create or update a user. Fields that are not sent stay unchanged, or are the defaults of a new user.',
+    body: { type: 'object', additionalProperties: false, properties: changeable },
+    answer: userAnswer,
+    async handle(ask) {
+      const { parts, body } = ask
+      const by = sessionUserOf(ask).user.name
+      const name = ask.params['name'] ?? ''
+      if (name.length > userName.maxLength || !new RegExp(userName.pattern, 'u').test(name))
+        throw refuse('invalid', 'not_user_name', { field: 'name' }, { param: 'name' })
+      const { users } = parts.storage
+      needRightsOver(ask, body.role, (await users.find(name))?.role)
+      if (body.group !== undefined) checkGroup(parts.plan(), body.group)
+      const change = readChange(body, ask, by)
+      if (await users.find(name)) return userView.show(await changeUser(ask, name, change))
+      const { group = 'default', role = 'user' } = body
+      await users.create({ name, group, role, passwordHash: null }, by)
+      const user = await changeUser(ask, name, change)
+      const headers = { 'content-type': 'application/json; charset=utf-8' }
+      return new Reply(201, headers, JSON.stringify(userView.show(user)))
     },
   }),
   defineRoute({
@@ -150,6 +193,7 @@ export const peopleRoutes = [
       const { parts, params, body } = ask
       const by = sessionUserOf(ask).user.name
       await needFreshSignIn(ask, body.password)
+      needRightsOver(ask, (await parts.storage.users.find(params['name'] ?? ''))?.role)
       if (!(await parts.storage.users.erase(params['name'] ?? '', by, waysIn(parts.plan())))) throw fail('not_found')
       return null
     },
@@ -167,6 +211,7 @@ export const peopleRoutes = [
       const name = params['name'] ?? ''
       // A session alone would otherwise get the password that is required elsewhere.
       if (name === user.name) throw refuse('conflict', 'own_password', {})
+      needRightsOver(ask, (await parts.storage.users.find(name))?.role)
       checkPassword(body.password, name)
       const hash = await door.hashes.run(() => parts.hashPassword(body.password))
       if (!(await parts.storage.users.setPassword(name, hash, user.name))) throw fail('not_found')

@@ -3,7 +3,7 @@ import { fail } from '../errors.ts'
 import { fetchPicture } from '../fetch-picture.ts'
 import { Semaphore } from '../semaphore.ts'
 import { sessionKeyName } from '../session/sessions.ts'
-import { sessionUserOf } from '../session-user.ts'
+import { personOf } from '../session-user.ts'
 
 /** A picture is held in memory while it comes. */
 const fetchesAtOnce = { all: 6, each: 3 }
@@ -32,7 +32,7 @@ export function pictureRoutes() {
       contentType: 'image/*',
       async handle(ask) {
         const { parts, query, left, id } = ask
-        const { user, session } = sessionUserOf(ask)
+        const { user, session } = personOf(ask)
         if (!parts.wasHanded(user.name, sessionKeyName(session), query.url)) throw fail('not_found')
         places.take(ask)
         const fetched = await fetchPicture(query.url, parts.clock, left)

@@ -117,7 +117,7 @@ export const sessionRoutes = [
     status: 204,
     async handle(ask) {
       const { parts, sessionUser, scheme } = ask
-      if (sessionUser) await endSession(parts, sessionUser.session)
+      if (sessionUser && 'session' in sessionUser) await endSession(parts, sessionUser.session)
       const cookies = { 'set-cookie': [writeCookie(null, scheme), ...cookieOfIssuer(ask)] }
       const location = sessionUser && (await signOutAt(ask))
       if (location === undefined) return new Reply(204, cookies)

@@ -7,6 +7,7 @@ import { chosenName } from '../schemas.ts'
 import { writeCookie } from '../session/cookie.ts'
 import { describeSession, enter } from '../session/enter.ts'
 import { hashToken, isSessionOpen } from '../session/sessions.ts'
+import { needRightsOver } from '../session/token-user.ts'
 import { sessionUserOf } from '../session-user.ts'
 import { recognize, tie } from '../sign-in/recognize.ts'
 import { cookieOfIssuer } from '../sign-in/sign-out.ts'
@@ -160,6 +161,7 @@ export const signInRoutes = [
     async handle(ask) {
       const { signIn } = ask.parts.storage
       const name = ask.params['name'] ?? ''
+      needRightsOver(ask, (await ask.parts.storage.users.find(name))?.role)
       if ((await signIn.unlink(name, undefined, sessionUserOf(ask).user.name)) === 0) throw fail('not_found')
       await signIn.endSessions(name)
       return null

@@ -27,17 +27,27 @@ export class LoginGuard {
     this.#networkOf = networkOf
   }
 
-  /** @returns what takes the attempt back, when it succeeded or never was one. @throws Failure slow_down */
-  begin(account: string, address: string): () => void {
-    const remote = this.#networkOf(address)
+  /** Counts no attempt. @throws Failure slow_down, if an attempt would be refused now */
+  refuseWaiting(account: string, address: string): void {
+    const { full, strikes, now } = this.#look(account, this.#networkOf(address))
+    refuseWait(full, strikes, now)
+  }
+
+  #look(account: string, remote: string) {
     const now = this.#clock.tick()
     const recent = (this.#attempts.get(remote) ?? []).filter(at => now - at < windowMs)
     const key = `${account}\n${remote}`
     const known = this.#strikes.get(key)
     const strikes = known && now - known.until < forgetMs ? known : { count: 0, until: 0 }
     const full = recent.length >= attemptsMax ? (recent[0] ?? now) + windowMs - now : 0
-    const waitMs = Math.max(full, strikes.count > 0 ? strikes.until - now : 0)
-    if (waitMs > 0) throw slowDown(waitMs)
+    return { now, recent, key, strikes, full }
+  }
+
+  /** @returns what takes the attempt back, when it succeeded or never was one. @throws Failure slow_down */
+  begin(account: string, address: string): () => void {
+    const remote = this.#networkOf(address)
+    const { now, recent, key, strikes, full } = this.#look(account, remote)
+    refuseWait(full, strikes, now)
     const before = { ...strikes }
     strikes.count++
     strikes.until = now + Math.min(firstDelayMs * 2 ** (strikes.count - 1), longestDelayMs)
@@ -56,6 +66,11 @@ export class LoginGuard {
   forgive(account: string, address: string): void {
     this.#strikes.delete(`${account}\n${this.#networkOf(address)}`)
   }
+}
+
+function refuseWait(full: number, strikes: Strikes, now: number): void {
+  const waitMs = Math.max(full, strikes.count > 0 ? strikes.until - now : 0)
+  if (waitMs > 0) throw slowDown(waitMs)
 }
 
 export function slowDown(waitMs: number) {

@@ -92,8 +92,12 @@ export async function revokeSessionKeys(
     if (kind === 'session' && status === 'active' && which(name)) await storage.keys.revoke(id, user)
 }
 
-/** Whether the user is still signed in, and in the same role, for answers that go on for long. */
+/** Whether the user is still signed in, and in the same role, or the token still valid, for answers that go on for long. */
 export async function isSessionOpen({ parts, sessionUser }: Ask): Promise<boolean> {
+  if (sessionUser && 'token' in sessionUser) {
+    const { id } = sessionUser.token
+    return (await parts.storage.adminTokens.list()).some(token => token.id === id)
+  }
   const found = sessionUser && (await parts.storage.sessions.find(sessionUser.session.hash))
   if (!found || found.user.role !== sessionUser.user.role) return false
   return parts.clock.now() - found.session.seenAt < idleMs

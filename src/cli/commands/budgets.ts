@@ -65,7 +65,7 @@ function formatBudgets(all: readonly BudgetStatus[], currency: string): string {
     ['level', 'name', 'user', `amount (${currency})`, 'per', 'spent', 'held', 'left', 'renews'],
     all.map(one => {
       const { level, name, user, amount, per, spent, held, left, renews } = budgetView.show(one)
-      return [level, name, user ?? '', amount, per, spent, held, left, renews ?? '']
+      return [level, name, user ?? '', amount, one.soft ? `${per}, soft` : per, spent, held, left, renews ?? '']
     }),
   )
 }

@@ -130,8 +130,9 @@ function checkEdit({ path, value }: ConfigEdit): void {
     throw new EditError('only models and groups can be edited here; edit the rest in the file')
   if (typeof name !== 'string' || name === '' || /[\p{Cc}]|\$\{|^__proto__$|^<<$/u.test(name))
     throw new EditError(`${JSON.stringify(name ?? '')} is not a valid name`)
-  if (member === undefined && section === 'groups')
-    throw new EditError('groups can only be added and removed in the file')
+  // Its users and keys would lose their limits, or be refused.
+  if (member === undefined && section === 'groups' && value === undefined)
+    throw new EditError('groups can only be removed in the file')
   if (member !== undefined && !editable[section].has(String(member)))
     throw new EditError(`entries of ${section} have no setting '${member}'`)
   if (value !== undefined && isNestedDeeper(value, nestingMax))
@@ -222,13 +223,17 @@ function placeElsewhere({ path, value }: ConfigEdit, read: Read, notes: string[]
         )
       }
     }
-  if (section === 'models' && member === undefined && value !== undefined) {
+  if (member === undefined && value !== undefined) {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
-      throw new EditError('a model is a mapping: family, upstream, prices')
-    const sheet = read.files.find(({ own }) => entryOf(own, 'models')) ?? read.files[0]
+      throw new EditError(
+        section === 'models'
+          ? 'a model is a mapping: family, upstream, prices'
+          : 'a group is a mapping: limits, budget',
+      )
+    const sheet = read.files.find(({ own }) => entryOf(own, section)) ?? read.files[0]
     if (!sheet) throw new EditError('there is no file')
-    if (entryOf(sheet.own, 'models')) return [{ sheet, path, value }]
-    return [{ sheet, path: ['models'], value: { [name]: value } }]
+    if (entryOf(sheet.own, section)) return [{ sheet, path, value }]
+    return [{ sheet, path: [section], value: { [name]: value } }]
   }
   throw new EditError(`there is no ${section === 'models' ? 'model' : 'group'} '${name}' in the configuration`)
 }

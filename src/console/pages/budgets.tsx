@@ -41,7 +41,10 @@ export function Budgets() {
                       wide: true,
                       cell: one => <Whose of={one} zone={month.zone} />,
                     },
-                    { head: t('budgets.period'), cell: ({ per }) => t(`period.${per}`) },
+                    {
+                      head: t('budgets.period'),
+                      cell: ({ per, soft }) => t(`period.${per}`) + (soft ? ` · ${t('budgets.soft')}` : ''),
+                    },
                     {
                       head: t('budgets.spent'),
                       wide: true,
@@ -83,9 +86,10 @@ const nearPercent = 80n
 /**
  * The state of a budget: spent, nearly spent, forecast to exceed, or none of these; the nearest to its end ranks first.
  */
-function standingOf({ amount, spent, held, left, forecast }: Budget) {
+function standingOf({ amount, spent, held, left, forecast, soft }: Budget) {
   const [whole, taken] = [microsOf(amount), microsOf(spent) + microsOf(held)]
   const share = whole === 0n ? 1000 : Number((taken * 1000n) / whole)
+  if (soft && microsOf(left) === 0n) return { state: 'budget_soft', tone: 'warn', rank: 2_500_000 + share } as const
   if (microsOf(left) === 0n) return { state: 'budget_spent', tone: 'bad', rank: 3_000_000 + share } as const
   if (taken * 100n >= whole * nearPercent)
     return { state: 'budget_near', tone: 'warn', rank: 2_000_000 + share } as const

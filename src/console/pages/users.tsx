@@ -19,6 +19,7 @@ import { say } from '../kit/toast.tsx'
 import { NewPassword, readPassword } from '../kit/new-password.tsx'
 import { setQuery, useQuery } from '../query.ts'
 import { t } from '../words/index.ts'
+import { AdminTokenDialog, AdminTokens } from './admin-tokens.tsx'
 import { InviteDialog, Invitations } from './invitations.tsx'
 import { limitText } from './tokens/key-drawer.tsx'
 import { CeilingsForm } from './users/ceilings-form.tsx'
@@ -35,7 +36,8 @@ export function Users() {
   const changes = useMay('admin')
   const chosen = users.value?.users.find(({ name }) => name === query['edit'])
   const asked = query['tab']
-  const tab = asked === 'groups' || (asked === 'invitations' && changes) ? asked : 'users'
+  const ofAdmins = asked === 'invitations' || asked === 'admin-tokens'
+  const tab = asked === 'groups' || (ofAdmins && changes) ? asked : 'users'
   const close = () => set({ edit: null, new: null })
   const took = (text: string) => {
     users.reload()
@@ -48,6 +50,9 @@ export function Users() {
       actions={
         changes && (
           <>
+            {tab === 'admin-tokens' && (
+              <Button onClick={() => set({ new: 'admin-token' })}>{t('admin_tokens.create')}</Button>
+            )}
             <Button onClick={() => set({ new: 'invitation' })}>{t('invitations.create')}</Button>
             <Button kind="primary" icon="plus" onClick={() => set({ new: '1' })}>
               {t('users.create')}
@@ -61,11 +66,14 @@ export function Users() {
         tabs={[
           ['users', t('users')],
           ['groups', t('groups')],
-          ...(changes ? [['invitations', t('invitations')] as const] : []),
+          ...(changes
+            ? [['invitations', t('invitations')] as const, ['admin-tokens', t('admin_tokens')] as const]
+            : []),
         ]}
         value={tab}
         onPick={tab => set({ tab })}
       >
+        {tab === 'admin-tokens' && <AdminTokens key={query['new'] ?? ''} />}
         {tab === 'invitations' && <Invitations key={query['new'] ?? ''} />}
         {tab === 'groups' && (
           <Loaded of={groups} shape="rows">
@@ -84,6 +92,7 @@ export function Users() {
         )}
       </Tabs>
       {changes && groups.value && query['new'] === 'invitation' && <InviteDialog groups={names} onClose={close} />}
+      {changes && query['new'] === 'admin-token' && <AdminTokenDialog onClose={close} />}
       {changes && groups.value && query['new'] === '1' && (
         <CreateUser groups={names} onDone={() => took(t('saved'))} onClose={close} />
       )}

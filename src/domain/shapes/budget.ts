@@ -1,7 +1,8 @@
 import { type BudgetPeriod, budgetPeriods, levelKinds } from '../budget.ts'
 import type { Micros } from '../../util/units.ts'
 import { money, momentOrNull, oneOf, text, textOrNull } from './member.ts'
-import { shownOf, viewOf } from './view.ts'
+import * as schemas from './schemas.ts'
+import { computed, shownOf, viewOf } from './view.ts'
 
 const members = {
   level: oneOf('level', ['key', ...levelKinds]),
@@ -24,6 +25,8 @@ export type BudgetStatus = {
   readonly user: string | null
   readonly amount: Micros
   readonly per: BudgetPeriod
+  /** It only reports: nothing is refused. */
+  readonly soft: boolean
   /** In the period that it is now. */
   readonly spent: Micros
   readonly held: Micros
@@ -42,6 +45,10 @@ export const budgetView = viewOf<BudgetStatus>()({
   user: own('user', "Whose it is; null for a group's."),
   amount: own('amount'),
   per: own('per'),
+  soft: computed(
+    { ...schemas.truth, description: 'It only reports what is spent: no request is refused.' },
+    (standing: BudgetStatus) => standing.soft,
+  ),
   spent: own('spent', 'In the period that it is now.'),
   held: own('held', 'For requests under way, and charges that need review.'),
   left: own('left'),

@@ -28,7 +28,12 @@ export function* writeKeyEvents(
   // Nothing yet if its row is for an earlier day or month.
   const spent =
     per === 'total' ? whole(key, 'spent') : whole(key, `${per}_start`) === start ? whole(key, `${per}_spent`) : 0
-  const own = { held: whole(key, 'held'), told: textOrNull(key, 'budget_told'), isRefused: refused !== undefined }
+  const own = {
+    held: whole(key, 'held'),
+    told: textOrNull(key, 'budget_told'),
+    isRefused: refused !== undefined,
+    isSoft: false,
+  }
   yield* writeBudgetEvents(identity, { level: 'key', name, user, currency, amount, per, start, spent, ...own }, at)
 }
 
@@ -39,17 +44,17 @@ export function* writeAccountEvents(
   watched: readonly Watched[],
   at: number,
 ): QueryProgram<void> {
-  const budgets = new Map(watched.map(one => [`${one.kind} ${one.name} ${one.amount} ${one.per}`, one]))
+  const budgets = new Map(watched.map(one => [`${one.kind} ${one.name} ${one.amount} ${one.per} ${one.soft}`, one]))
   for (const row of moved) {
     if (text(row, 'part') !== mainPart) continue
-    for (const { kind, name, amount, per, currency } of budgets.values()) {
+    for (const { kind, name, amount, per, soft, currency } of budgets.values()) {
       if (text(row, 'kind') !== kind || text(row, 'name') !== name) continue
       const user = kind === 'group' ? null : name
       const start = per === 'total' ? 0 : whole(row, `${per}_start`)
       const own = { spent: whole(row, per), held: whole(row, 'held'), told: textOrNull(row, 'budget_told') }
       yield* writeBudgetEvents(
         identity,
-        { level: kind, name, user, currency, amount, per, start, ...own, isRefused: false },
+        { level: kind, name, user, currency, amount, per, start, ...own, isRefused: false, isSoft: soft === true },
         at,
       )
     }

@@ -26,6 +26,8 @@ export type FoundBudget = {
   readonly told: string | null
   /** The refused amount, which exceeded what was left. */
   readonly isRefused: boolean
+  /** It is never exhausted: it refuses nothing. */
+  readonly isSoft: boolean
 }
 
 /** Which events were sent for a budget of one period and amount: the highest percent, and 1 if it is exhausted. */
@@ -61,9 +63,9 @@ export function* writeBudgetEvents(
 type News = { readonly told: readonly Told[]; readonly percents: readonly number[]; readonly isExhausted: boolean }
 
 function findNews(thresholds: readonly number[], found: FoundBudget): News | undefined {
-  const { amount, per, start, spent, isRefused } = found
+  const { amount, per, start, spent, isRefused, isSoft } = found
   const reached = amount > 0 ? thresholds.filter(percent => spent >= shareOf(amount, percent)) : []
-  const isOver = isRefused || (amount > 0 && spent >= amount)
+  const isOver = !isSoft && (isRefused || (amount > 0 && spent >= amount))
   if (reached.length === 0 && !isOver) return undefined
   const known = readItemFacts(found.told)
   const own = known.find(one => one[0] === per && one[1] === start && one[2] === amount)

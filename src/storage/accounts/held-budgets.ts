@@ -1,16 +1,17 @@
-import { type BudgetPeriod, budgetPeriods, type LevelKind } from '../../domain/budget.ts'
+import { type Budget, budgetPeriods, type LevelKind } from '../../domain/budget.ts'
 
 /** A budget other than the key's that a charge was held from. */
-export type HeldBudget = { readonly kind: LevelKind; readonly amount: number; readonly per: BudgetPeriod }
+export type HeldBudget = Budget & { readonly kind: LevelKind }
 
 const keyWord = 'key'
+const softWord = 'soft'
 
-/** The budgets that limit a charge, in its row: `user group key user:50000000:month group:9000000:total`. */
+/** The budgets that limit a charge, in its row: `user group key user:50000000:month group:9000000:total:soft`. */
 export function writeHeld(levels: readonly HeldBudget[], isKeyBounded: boolean): string | null {
   const words = [
     ...levels.map(({ kind }) => kind),
     ...(isKeyBounded ? [keyWord] : []),
-    ...levels.map(({ kind, amount, per }) => `${kind}:${amount}:${per}`),
+    ...levels.map(({ kind, amount, per, soft }) => `${kind}:${amount}:${per}${soft ? `:${softWord}` : ''}`),
   ]
   return words.length === 0 ? null : words.join(' ')
 }
@@ -22,11 +23,18 @@ export function readHeld(words: string | null): {
 } {
   const all = words === null ? [] : words.split(' ')
   const budgets = all.flatMap((word): readonly HeldBudget[] => {
-    const [kind, amount, per] = word.split(':')
+    const [kind, amount, per, soft] = word.split(':')
     const period = budgetPeriods.find(one => one === per)
     return amount === undefined || period === undefined
       ? []
-      : [{ kind: kind as LevelKind, amount: Number(amount), per: period }]
+      : [
+          {
+            kind: kind as LevelKind,
+            amount: Number(amount),
+            per: period,
+            ...(soft === softWord && { soft: true }),
+          },
+        ]
   })
   return { isKeyBounded: all.includes(keyWord), budgets }
 }

@@ -40,6 +40,9 @@ const found = (period: BudgetPeriod): string =>
 const holdOne = (kind: LevelKind, period: BudgetPeriod): string =>
   `UPDATE account SET held = held + ? WHERE kind = ? AND name = ? AND part = '' AND ${left(kind, period)} >= ?
    RETURNING ${found(period)}`
+/** A soft budget is counted and never too small. */
+const holdSoft = (period: BudgetPeriod): string =>
+  `UPDATE account SET held = held + ? WHERE kind = ? AND name = ? AND part = '' RETURNING ${found(period)}`
 const explain = (kind: LevelKind, period: BudgetPeriod): string =>
   `SELECT ${left(kind, period)} AS available, ${found(period)} FROM account WHERE kind = ? AND name = ? AND part = ''`
 const makeOne = `INSERT INTO account (kind, name, part) VALUES (?, ?, '') ON CONFLICT (kind, name, part) DO NOTHING`
@@ -74,17 +77,24 @@ export function releaseLevel(kind: LevelKind, name: string, hold: number) {
 }
 
 function* holdLevel(identity: WriterIdentity, level: Level, hold: Holding): QueryProgram<Overdrawn | undefined> {
-  const { kind, name, per, amount } = level
+  const { kind, name, per, amount, soft } = level
   const { at } = hold
   const bound = kind === 'balance' ? name : amount
   const period = periodParams(identity, per, at)
   // Rows that others change around midnight are read after they have committed.
   if (per !== 'total' && isAroundMidnight(at, identity.zone)) yield ask(lockOne, kind, name)
-  const [held] = yield ask(holdOne(kind, per), hold.amount, kind, name, bound, ...period, hold.amount, ...period)
+  const [held] = soft
+    ? yield ask(holdSoft(per), hold.amount, kind, name, ...period)
+    : yield ask(holdOne(kind, per), hold.amount, kind, name, bound, ...period, hold.amount, ...period)
   if (held) {
     // Charges without a hold may have exceeded it, or its amount was lowered.
     yield* writeBudgetEvents(identity, foundIn(identity, held, level, hold, false), at)
     return undefined
+  }
+  if (soft) {
+    // There was no hold on it before.
+    yield ask(makeOne, kind, name)
+    return yield* holdLevel(identity, level, hold)
   }
   const [row] = yield ask(explain(kind, per), bound, ...period, ...period, kind, name)
   if (!row) yield ask(makeOne, kind, name)
@@ -99,14 +109,14 @@ function* holdLevel(identity: WriterIdentity, level: Level, hold: Holding): Quer
 function foundIn(
   identity: WriterIdentity,
   row: Row,
-  { kind, name, amount, per }: Level,
+  { kind, name, amount, per, soft }: Level,
   { at, currency }: Holding,
   isRefused: boolean,
 ): FoundBudget {
   const user = kind === 'group' ? null : name
   const [spent, held, told] = [whole(row, 'spent_now'), whole(row, 'held'), textOrNull(row, 'budget_told')]
   const start = per === 'total' ? 0 : spellNow(identity, per, whole(row, 'start'), at)
-  return { level: kind, name, user, currency, amount, per, start, spent, held, told, isRefused }
+  return { level: kind, name, user, currency, amount, per, start, spent, held, told, isRefused, isSoft: soft === true }
 }
 
 /** Of the account's own row, and of its other rows. */

@@ -28,7 +28,7 @@ import { lengthCount, lengthOfSpan, numbersOf } from '../costs/spans.ts'
 const lateMs = 24 * 3_600_000
 
 /** Ends the sessions and tokens of a disabled user. */
-const goFirst = new Set(['session', 'invitation'])
+const goFirst = new Set(['session', 'invitation', 'admin_token'])
 
 /** Rows that a response in flight leaves; keys have the pseudonym by then. */
 const comeLate = new Set(['answer', 'charge', 'job', 'stored_object'])

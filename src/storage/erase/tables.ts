@@ -15,6 +15,7 @@ export const wholesale: readonly (Wholesale & { readonly quoted?: true })[] = [
   { table: 'sign_in_link', how: 'deleted', where: 'user_name = ?' },
   { table: 'sign_in_trip', how: 'deleted', where: 'instr(told, ?) > 0', quoted: true },
   { table: 'invitation', how: 'deleted', where: 'name = ? OR made_by = ?' },
+  { table: 'admin_token', how: 'deleted', where: 'made_by = ?' },
   {
     table: 'answer',
     how: 'deleted',

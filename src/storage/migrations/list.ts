@@ -26,6 +26,7 @@ import { costKeys } from './0025-cost-keys.ts'
 import { costCounts } from './0026-cost-counts.ts'
 import { storedObjects } from './0027-stored-objects.ts'
 import { objectIds } from './0028-object-ids.ts'
+import { adminTokens } from './0029-admin-tokens.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -62,6 +63,7 @@ export const migrations: readonly (readonly string[])[] = [
   costCounts,
   storedObjects,
   objectIds,
+  adminTokens,
 ]
 
 /** What no statement can do, after the migration that it belongs to. */

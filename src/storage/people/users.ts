@@ -114,8 +114,9 @@ export function* changeUser(
     yield ask('DELETE FROM session WHERE user_name = ?', name)
     yield* revokeSessionKeys(name)
   }
-  // Their invitations end with their role, and do not become valid again with it.
-  if (isAdmin(was) && !isAdmin(became)) yield ask('DELETE FROM invitation WHERE made_by = ?', name)
+  // Their invitations and admin tokens end with their role, and do not become valid again with it.
+  if (isAdmin(was) && !isAdmin(became))
+    for (const table of ['invitation', 'admin_token']) yield ask(`DELETE FROM ${table} WHERE made_by = ?`, name)
   yield* leave(identity, { by, at }, 'user.change', name, settingsOf(was), settingsOf(became))
   return became
 }

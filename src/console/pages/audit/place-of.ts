@@ -15,6 +15,8 @@ export function placeOf(action: string, subject: string, may: readonly string[])
       return `/console/logs/${encodeURIComponent(subject)}`
     case 'invitation':
       return whoMay('admin', '/console/users?tab=invitations')
+    case 'admin_token':
+      return whoMay('admin', '/console/users?tab=admin-tokens')
     case 'config':
       return whoMay('operators', '/console/config')
     case 'upstream_key':

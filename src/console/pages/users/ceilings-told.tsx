@@ -23,8 +23,10 @@ export function groupCeilings(of: Group, currency: string) {
   const lines = [
     ...(keys_max === null ? [] : [tBound('keys_max', { keys: keys_max })]),
     ...told('group.models', models?.join(', ') ?? ''),
-    ...(budget ? told('group.budget', tBound('budget', { ...budget, currency })) : []),
-    ...(user_budget ? told('group.user_budget', tBound('budget', { ...user_budget, currency })) : []),
+    ...(budget && !budget.soft ? told('group.budget', tBound('budget', { amount: budget.amount, per: budget.per, currency })) : []),
+    ...(user_budget && !user_budget.soft
+      ? told('group.user_budget', tBound('budget', { amount: user_budget.amount, per: user_budget.per, currency }))
+      : []),
     ...told('group.limits_per_user', limitText(limits_per_user)),
     ...told('group.limits_in_all', limitText(limits_in_all)),
   ]

@@ -1,0 +1,108 @@
+import { type AdminToken, adminScopes, adminTokenRoles } from '../../domain/index.ts'
+import { createAdminSecret, hashSecret, hintOfSecret, parseAddressRange } from '../../util/index.ts'
+import { label, momentOrNull } from '../../domain/shapes/schemas.ts'
+import { adminTokenAnswer, adminTokensAnswer, newAdminTokenAnswer } from '../answers.ts'
+import { defineRoute } from '../api.ts'
+import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
+import { passwordGuess } from '../schemas.ts'
+import { needFreshSignIn } from '../session/need-fresh-sign-in.ts'
+import { sessionUserOf } from '../session-user.ts'
+import { toMoment } from '../to-moment.ts'
+
+export function showAdminToken({ id, name, role, scopes, ips, hint, by, ...times }: AdminToken) {
+  const { createdAt, expiresAt, lastUsedAt } = times
+  return {
+    id,
+    name,
+    role,
+    scopes: [...scopes],
+    ips: ips && [...ips],
+    hint,
+    by,
+    created: toMoment(createdAt),
+    expires: expiresAt === null ? null : toMoment(expiresAt),
+    last_used: lastUsedAt === null ? null : toMoment(lastUsedAt),
+  }
+}
+
+export const adminTokenRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/api/admin-tokens',
+    access: 'admin',
+    summary: 'List the valid admin tokens, newest first.',
+    answer: adminTokensAnswer,
+    handle: async ({ parts }) => ({ tokens: (await parts.storage.adminTokens.list()).map(showAdminToken) }),
+  }),
+  defineRoute({
+    method: 'GET',
+    url: '/api/admin-tokens/current',
+    access: 'readers',
+    summary: 'Get the admin token that this request is made with.',
+    answer: adminTokenAnswer,
+    handle({ sessionUser }) {
+      if (!sessionUser || !('token' in sessionUser)) throw fail('not_found')
+      return showAdminToken(sessionUser.token)
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/admin-tokens',
+    access: 'admin',
+    summary: 'Create an admin token. Its secret is only in this response.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['name', 'role'],
+      properties: {
+        name: label,
+        role: { type: 'string', enum: adminTokenRoles },
+        scopes: {
+          type: 'array',
+          minItems: 1,
+          uniqueItems: true,
+          items: { type: 'string', enum: adminScopes },
+          description: 'What it may do within its role; absent: everything.',
+        },
+        expires: { ...momentOrNull, description: 'When it expires; null or absent: never.' },
+        ips: {
+          type: ['array', 'null'],
+          minItems: 1,
+          maxItems: 200,
+          items: { type: 'string', maxLength: 200 },
+          description: 'Addresses and CIDR blocks from which it is accepted; null or absent: all.',
+        },
+        password: { ...passwordGuess, description: "One's own, unless one has signed in within 10 minutes." },
+      },
+    },
+    answer: newAdminTokenAnswer,
+    status: 201,
+    async handle(ask) {
+      const { parts, body } = ask
+      const { name, role, scopes = adminScopes, ips = null, expires } = body
+      const wrong = ips?.find(ip => parseAddressRange(ip) === undefined)
+      if (wrong !== undefined) throw refuse('invalid', 'address', { address: wrong }, { param: 'ips' })
+      const expiresAt = typeof expires === 'string' ? Date.parse(expires) : null
+      if (expiresAt !== null && !(expiresAt > parts.clock.now()))
+        throw refuse('invalid', 'passed', {}, { param: 'expires' })
+      await needFreshSignIn(ask, body.password)
+      const secret = createAdminSecret(parts.random)
+      const made = { name, role, scopes, ips, expiresAt, hash: hashSecret(secret), hint: hintOfSecret(secret) }
+      const created = await parts.storage.adminTokens.create(made, sessionUserOf(ask).user.name)
+      return { admin_token: showAdminToken(created), token: secret }
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    url: '/api/admin-tokens/:id',
+    access: 'admin',
+    summary: 'Revoke an admin token. The next request with it is refused.',
+    status: 204,
+    async handle(ask) {
+      const { user } = sessionUserOf(ask)
+      if (!(await ask.parts.storage.adminTokens.revoke(ask.params['id'] ?? '', user.name))) throw fail('not_found')
+      return null
+    },
+  }),
+]

@@ -1,0 +1,55 @@
+import type { Awaitable } from '../util/awaitable.ts'
+import { type Role, roles } from './shapes/user.ts'
+
+/** What a token may do, within its role. Every request that only reads needs `read`. */
+export const adminScopes = ['read', 'keys', 'people', 'money', 'config'] as const
+
+export type AdminScope = (typeof adminScopes)[number]
+
+/** A token sees everybody's data and has none of its own, so the role `user` would allow it nothing. */
+export const adminTokenRoles = roles.filter(role => role !== 'user')
+
+/** A secret with which a program uses the API for administrators. Only its hash is stored. */
+export type AdminToken = {
+  readonly id: string
+  readonly name: string
+  readonly role: Role
+  readonly scopes: readonly AdminScope[]
+  /** Addresses and CIDR blocks from which it is accepted; null for all. */
+  readonly ips: readonly string[] | null
+  /** First characters and last four of the secret, for people. */
+  readonly hint: string
+  /** Who created it: a user's name, or `command line`. */
+  readonly by: string
+  readonly createdAt: number
+  /** Null: it does not expire. */
+  readonly expiresAt: number | null
+  readonly lastUsedAt: number | null
+}
+
+export type NewAdminToken = Pick<AdminToken, 'name' | 'role' | 'scopes' | 'ips' | 'hint' | 'expiresAt'> & {
+  /** Hex SHA-256 of the secret. */
+  readonly hash: string
+}
+
+/** The audit log's name for a token. No user has it: names of users contain no spaces. */
+export function actorOfToken({ name }: Pick<AdminToken, 'name'>): string {
+  return `token ${name}`
+}
+
+/**
+ * A token is valid until it is revoked, expires, or its creator is no longer an active administrator. Tokens of the command
+ * line have no such creator.
+ */
+export type AdminTokenStore = {
+  /** @throws StorageError `token_exists`, `name_unprintable` */
+  create(token: NewAdminToken, by: string): Awaitable<AdminToken>
+  /** Undefined if no valid token has the hash. */
+  find(hash: string): Awaitable<AdminToken | undefined>
+  /** Valid ones, newest first. */
+  list(): Awaitable<readonly AdminToken[]>
+  /** By its id or name. @returns the revoked token; undefined if there is none */
+  revoke(idOrName: string, by: string): Awaitable<AdminToken | undefined>
+  /** The token was used now. */
+  touch(id: string): Awaitable<void>
+}
