@@ -38,20 +38,21 @@ import { parseAddress, parseMatch, parseSpelling } from './formats.ts'
 import { isAllFree } from './free-operations.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'
-import type {
-  BudgetsSettings,
-  CallSettings,
-  EventSettings,
-  FamilySettings,
-  ForwardSettings,
-  GroupSettings,
-  ModelSettings,
-  ObservabilitySettings,
-  RetentionSettings,
-  RouteSettings,
-  ServerSettings,
-  SignInSettings,
-  UpstreamSettings,
+import {
+  type BudgetsSettings,
+  type CallSettings,
+  type EventSettings,
+  type FamilySettings,
+  type ForwardSettings,
+  type GroupSettings,
+  type ModelSettings,
+  type ObservabilitySettings,
+  type RetentionSettings,
+  retryDefaults,
+  type RouteSettings,
+  type ServerSettings,
+  type SignInSettings,
+  type UpstreamSettings,
 } from './schema.ts'
 import type { Source } from './source.ts'
 import { findNode, type Path, scalarsOf, type Tree } from './tree.ts'
@@ -450,6 +451,7 @@ function buildModel(
     free:
       own.price === 'free' || (own.prices === undefined && isAllFree([...family.forward.keys()], sketch.operations)),
     ...(own.affinity && { affinity: buildAffinity(own.affinity) }),
+    ...retryOf(own),
     limits: {
       ...(own.limits.rpm !== undefined && { rpm: own.limits.rpm }),
       scope: own.limits.scope,
@@ -458,6 +460,13 @@ function buildModel(
     ...(own.ends !== undefined && { ends: parseEnd(own.ends) as ModelEnd }),
     enabled: own.enabled,
   }
+}
+
+function retryOf(own: ModelSettings): Pick<Model, 'retry'> {
+  const { retry_on: on, retry = retryDefaults, may_pay_twice: paysTwice = false } = own
+  if (on === undefined || on.length === 0) return {}
+  const { attempts, backoff, wait_max } = retry
+  return { retry: { on: new Set(on), attempts, backoffMs: ms(backoff), waitMaxMs: ms(wait_max), paysTwice } }
 }
 
 function buildPrices(own: ByName<string>, at: Path, sketch: Sketch): ReadonlyMap<string, Price> {

@@ -1,4 +1,4 @@
-import { keyEffects, kindWords, roles, saleClasses, wherePattern } from '../domain/index.ts'
+import { keyEffects, kindWords, retryFaults, retryStatuses, roles, saleClasses, wherePattern } from '../domain/index.ts'
 import type { Admits, Schema } from '../util/index.ts'
 import { priceOverrides, priceTimes } from './price-conditions.ts'
 
@@ -1043,6 +1043,9 @@ const unpriced = {
   description: 'What to do with usage that has no price, for this model; absent: as the family sets it.',
 } as const satisfies Schema
 
+/** Of a model without `retry`. */
+export const retryDefaults = { attempts: 3, backoff: '500ms', wait_max: '10s' } as const
+
 const prices = {
   type: 'object',
   minProperties: 1,
@@ -1100,6 +1103,51 @@ const model = {
           description: shadowDescription,
         },
       },
+    },
+    retry_on: {
+      type: 'array',
+      uniqueItems: true,
+      items: {
+        type: ['integer', 'string'],
+        enum: [...retryStatuses, ...retryFaults],
+        description:
+          'A status of the upstream; timeout: no response in time; connect: no connection; reset: the connection was lost before the response.',
+      },
+      description:
+        'Failures after which a request is sent again, to the next upstream or after a wait: [408, 500, 502, 503, 504, timeout, connect]. Only before the first byte of the response, and only text without tools that the upstream runs; everything else needs `may_pay_twice`. Absent or empty: off.',
+    },
+    retry: {
+      type: 'object',
+      additionalProperties: false,
+      description: 'How often and when `retry_on` sends a request again.',
+      properties: {
+        attempts: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 10,
+          default: retryDefaults.attempts,
+          description: 'Maximum requests to upstreams for one request of a client, the first one included.',
+        },
+        backoff: {
+          type: 'string',
+          format: 'duration',
+          default: retryDefaults.backoff,
+          description:
+            'Wait before the upstreams are tried again, once all have failed; doubled each time. The next upstream is tried at once.',
+        },
+        wait_max: {
+          type: 'string',
+          format: 'duration',
+          default: retryDefaults.wait_max,
+          description:
+            "Longest wait. If an upstream's Retry-After is longer, the client gets its response instead of waiting.",
+        },
+      },
+    },
+    may_pay_twice: {
+      type: 'boolean',
+      description:
+        'true lets `retry_on` repeat requests that the vendor may have charged: images, jobs, and requests with tools that the upstream runs. The vendor may then charge twice; the client is charged once.',
     },
     affinity: { ...affinity, description: "Replaces the family's affinity for this model; {} turns it off." },
     send_as: sendAs,

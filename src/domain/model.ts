@@ -2,6 +2,7 @@ import type { Body } from './body.ts'
 import type { Budget, BudgetPeriod } from './budget.ts'
 import type { HeaderRule } from './header-rules.ts'
 import type { Json } from './json.ts'
+import type { RetryPolicy } from './retry.ts'
 import type { OutcomeRow } from './sale-outcomes.ts'
 import type { Micros } from '../util/units.ts'
 import type { PriceConditions, UnpricedPolicy } from './usage.ts'
@@ -256,6 +257,8 @@ export type Model = {
   /** Absent for what the family says. */
   readonly affinity?: Affinity
   readonly limits: Limits
+  /** Absent where no request is sent again that may have been sold, nor to the same upstream. */
+  readonly retry?: RetryPolicy
   /** Absent where nothing is known of its end. */
   readonly ends?: ModelEnd
   /** Hidden from model lists and refused, but still known for old records. */

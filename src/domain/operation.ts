@@ -22,6 +22,11 @@ export type OperationTraits = {
   readonly streamsWhen?: { readonly field: string; readonly is: string }
   /** What it has to do with objects that upstreams keep. */
   readonly object?: ObjectTraits
+  /**
+   * A second answer costs no more than the first one's text: after a failure it may be requested again (`retry_on`). Not if
+   * the request has a value in one of these fields: paths with dots. Absent where a repeat may buy more, or change something.
+   */
+  readonly repeatable?: { readonly unless: readonly string[] }
   /** It costs nothing: its models need no price, and no tokens are counted. */
   readonly free?: true
 }

@@ -72,6 +72,8 @@ export type EngineParts = {
   began(): void
   /** An upstream's head arrived (status), or never did (null), after so many milliseconds. */
   upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
+  /** A request is sent again after a failure of this upstream. */
+  retried(upstream: string, cause: string): void
   /** A request blocked the event loop for too long. */
   turnWasLong?(turn: LongTurn): void
   readonly trace?: SenderParts['trace'] | undefined
@@ -147,6 +149,7 @@ export class Engine {
       vendorKeys: this.vendorKeys,
       deadlines,
       stopped,
+      isDraining: () => this.#draining,
     })
     this.#sessions = new SessionRunner({ ...parts, deadlines, onFault: this.#onSettleFault })
     this.#objects = new ObjectRecords(parts.objects ?? noObjects, clock)
@@ -222,7 +225,8 @@ export class Engine {
   /** Refuses new requests; resolves when the last one has settled. */
   drain(): Promise<void> {
     this.#draining = true
-    this.#requests.each(({ session }) => session?.drain())
+    // One that waits to be sent again is sent at once.
+    this.#requests.each(({ session, endRest }) => (session ? session.drain() : endRest?.()))
     return new Promise(resolve => {
       if (this.#requests.size === 0) resolve()
       else this.#onIdle = resolve
@@ -233,7 +237,11 @@ export class Engine {
   stop(): void {
     const reason = fail('drain_deadline')
     this.#stopped = reason
-    this.#requests.each(({ call, session }) => (session ? session.stop(reason) : call?.stop(reason)))
+    this.#requests.each(({ call, session, endRest }) => {
+      if (session) session.stop(reason)
+      else call?.stop(reason)
+      endRest?.()
+    })
     this.#jobs.stop(reason)
   }
 

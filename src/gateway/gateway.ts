@@ -267,6 +267,7 @@ async function startEngine(
     resolveUrl: url => simulated.resolve(url),
     began: observers.quiet('metrics', () => metrics.began()),
     upstreamAnswered: observers.quiet('metrics', (...told) => metrics.upstreamAnswered(...told)),
+    retried: observers.quiet('metrics', (...told) => metrics.retried(...told)),
     turnWasLong: observers.quiet('metrics', ({ step }) => metrics.turnWasLong(step)),
     record: createRecorder({ ...opened, charges }),
     unrouted: observers.quiet('metrics', (...told) => unrouted.unrouted(...told)),

@@ -12,6 +12,7 @@ import { pluginFinder } from '../../gateway/plugin-finder.ts'
 import type { Status } from '../../gateway/status.ts'
 import { openCounters } from '../../storage/counters/index.ts'
 import { inspectStorage, type StorageState } from '../../storage/index.ts'
+import { checkRetries } from './check-retries.ts'
 import type { Checked } from './checked.ts'
 import { reach, whyTaken } from './reach.ts'
 
@@ -52,6 +53,7 @@ export async function* examine(file: string): AsyncIterable<Checked> {
   yield* checkStorage(plan)
   yield await checkCounters(plan)
   yield* checkUpstreams(plan)
+  yield* checkRetries(plan)
   yield* checkPorts(plan, running !== undefined)
   if (plan.server.tls) yield await checkCertificate(plan.server.tls)
   yield* checkFiles(plan)
