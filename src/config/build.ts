@@ -32,7 +32,7 @@ import {
   type Upstream,
   type WebhookConfig,
 } from '../domain/index.ts'
-import { parseBytes, parseDuration, parseMoney } from '../util/index.ts'
+import { parseBytes, parseDuration, parseMoney, parseProxy } from '../util/index.ts'
 import { credentialEntries } from './check-credentials.ts'
 import { parseAddress, parseMatch, parseSpelling } from './formats.ts'
 import { isAllFree } from './free-operations.ts'
@@ -303,6 +303,8 @@ function buildUpstream(name: string, own: UpstreamSettings, sketch: Sketch): Ups
       afterLeaveMs: ms(timeouts.after_leave),
     },
     ...(own.region !== undefined && { region: own.region }),
+    ...(own.proxy !== undefined && { proxy: parseProxy(own.proxy) ?? ('none' as const) }),
+    ...(own.ca !== undefined && { ca: own.ca }),
     answerBytesMax: bytes(own.answer_max),
     reuse: own.reuse,
     cooldown: { failures: own.cooldown.failures, forMs: ms(own.cooldown.for) },

@@ -791,6 +791,18 @@ const upstream = {
         },
       },
     },
+    proxy: {
+      type: 'string',
+      format: 'proxy-or-none',
+      description:
+        'Proxy for connections to it: http://, https:// or socks5://, with user:password@ if needed; none: a direct connection. Absent: HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the environment.',
+    },
+    ca: {
+      type: 'string',
+      format: 'certificates',
+      description:
+        "Certificates (PEM) of the authorities that may sign its certificate, instead of the system's: ${file:/etc/ssl/company-ca.pem}.",
+    },
     region: {
       type: 'string',
       minLength: 1,

@@ -4,6 +4,7 @@ import type { HeaderRule } from './header-rules.ts'
 import type { Json } from './json.ts'
 import type { RetryPolicy } from './retry.ts'
 import type { OutcomeRow } from './sale-outcomes.ts'
+import type { ProxyAddress } from '../util/proxy/proxy-address.ts'
 import type { Micros } from '../util/units.ts'
 import type { PriceConditions, UnpricedPolicy } from './usage.ts'
 
@@ -104,6 +105,10 @@ export type Upstream = {
   readonly timeouts: Timeouts
   /** Where it runs: prices may depend on that, and few answers report it. */
   readonly region?: string
+  /** What connections to it go through; absent for what the environment names. */
+  readonly proxy?: ProxyAddress | 'none'
+  /** Who may sign its certificate, in PEM form; absent for those that the system trusts. */
+  readonly ca?: string
   /** An answer of more bytes is cut, as they come and as they are once unpacked. */
   readonly answerBytesMax: number
   /** Whether sockets are used again; undefined leaves it to the route. */

@@ -46,7 +46,7 @@ import { type PumpResult, writeIdleMs } from './response-pump.ts'
 import { RunningConfigs } from './running-configs.ts'
 import { RequestSender, type SenderParts } from './send-request.ts'
 import { noObjects, ObjectRecords } from './stored-objects/object-records.ts'
-import { type SignerOf, Transport } from './transport.ts'
+import { type ProxyOf, type SignerOf, Transport } from './transport.ts'
 import type { PoolStatus } from './upstream/index.ts'
 import type { CallerSocket } from './sessions/caller-socket.ts'
 import { readOpening } from './sessions/handshake.ts'
@@ -77,6 +77,8 @@ export type EngineParts = {
   /** A request blocked the event loop for too long. */
   turnWasLong?(turn: LongTurn): void
   readonly trace?: SenderParts['trace'] | undefined
+  /** The proxy of an upstream; undefined for none. */
+  readonly proxyOf?: ProxyOf
   /** A request without a route has ended: why it was refused, or undefined if a preflight was answered. */
   unrouted?(failure: Failure | undefined, req: IncomingMessage): void
   /** Invalid data arrived instead of a request. */
@@ -138,7 +140,7 @@ export class Engine {
     })
     const deadlines = new Deadlines(clock)
     const stopped = (): Failure | undefined => this.#stopped
-    const transport = new Transport(url => parts.resolveUrl(url), clock, parts.connect, parts.signerOf)
+    const transport = new Transport(url => parts.resolveUrl(url), clock, parts.connect, parts.signerOf, parts.proxyOf)
     this.#transport = transport
     this.vendorKeys = new VendorKeys({ clock, random, log, zone: running.plan.timeZone, counters, onChange })
     const sender = new RequestSender({ ...parts, transport })

@@ -93,6 +93,7 @@ const cases: readonly (readonly [rule: string, severity: string, edits: readonly
     ],
     'cooldown',
   ],
+  ['proxy-without-effect', 'warning', [[alphaCredential, 'proxy: none']], 'proxy:'],
   [
     'retry-pays-twice',
     'warning',
