@@ -28,23 +28,25 @@ const answerBytesMax = 65_536
 
 export const failed = (why: string, laterMs = 0): Sent => ({ kind: 'failed', why, laterMs })
 
+type Connected = (error: Error | null, socket: Duplex) => void
+
 /** How a receiver is reached through the proxy of the environment, which resolves its name; undefined without one. */
-function tunnelTo(url: URL, host: string) {
+function tunnelTo(url: URL, host: string, clock: Clock) {
   const isEncrypted = url.protocol === 'https:'
   const place = { host, port: Number(url.port || (isEncrypted ? 443 : 80)) }
   const proxy = environmentProxy(process.env, { ...place, isEncrypted })
   if (!proxy) return undefined
-  return {
-    createConnection(_options: unknown, done: (error: Error | null, socket: Duplex) => void): undefined {
-      openTunnel(proxy, place, AbortSignal.timeout(answerMs)).then(
-        socket => {
-          const name = isIP(host) === 0 ? { servername: host } : {}
-          done(null, isEncrypted ? connectTls({ socket, ...name, ALPNProtocols: ['http/1.1'] }) : socket)
-        },
-        (error: Error) => (done as (failure: Error) => void)(error),
-      )
-    },
+  const open = async (done: Connected): Promise<void> => {
+    const late = new AbortController()
+    const limit = clock.after(answerMs, () => late.abort())
+    const opened = await openTunnel(proxy, place, late.signal).catch((error: Error) => error)
+    limit.cancel()
+    // Node's types do not know that a failure comes without a socket.
+    if (opened instanceof Error) return (done as (error: Error) => void)(opened)
+    const name = isIP(host) === 0 ? { servername: host } : {}
+    done(null, isEncrypted ? connectTls({ socket: opened, ...name, ALPNProtocols: ['http/1.1'] }) : opened)
   }
+  return { createConnection: (_options: unknown, done: Connected): undefined => void open(done) }
 }
 
 /** Posts to one receiver, over connections that are kept for a while. */
@@ -73,7 +75,7 @@ export class Poster {
       return Promise.resolve(failed(`${host} is not a public internet address`))
     return new Promise(resolve => {
       const isTls = url.protocol === 'https:'
-      const tunnel = tunnelTo(url, host)
+      const tunnel = tunnelTo(url, host, this.#clock)
       const request = (isTls ? tlsRequest : plainRequest)(url, {
         method: 'POST',
         ...(tunnel ?? {

@@ -35,7 +35,10 @@ export async function startConnectProxy(t: Pick<Test, 'teardown'>, login?: Login
   server.on('connect', (req, client: Socket) => {
     asked.push(req.url ?? '')
     const status = proxy.refuse ?? (req.headers['proxy-authorization'] === wanted ? 200 : 407)
-    if (status !== 200) return void client.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`)
+    if (status !== 200) {
+      client.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`)
+      return
+    }
     const [, host = '', port = ''] = /^\[?(.+?)\]?:(\d+)$/.exec(req.url ?? '') ?? []
     const other = connect({ host, port: Number(port) }, () => {
       client.write('HTTP/1.1 200 Connection established\r\n\r\n')

@@ -14,7 +14,7 @@ export async function reach(url: string, proxy?: ProxyAddress, ca?: string): Pro
   const host = hostname.replace(/^\[|\]$/g, '')
   const isTls = protocol === 'https:'
   const place = { host, port: Number(port || (isTls ? 443 : 80)) }
-  const tunnel = proxy && (await openTunnel(proxy, place, AbortSignal.timeout(reachMs)))
+  const tunnel = proxy && (await openWithin(reachMs, proxy, place))
   const over = tunnel ? { socket: tunnel } : place
   const name = isIP(host) === 0 ? { servername: host } : {}
   const socket: Socket = isTls
@@ -30,6 +30,16 @@ export async function reach(url: string, proxy?: ProxyAddress, ca?: string): Pro
   } finally {
     limit.cancel()
     socket.on('error', () => undefined).destroy()
+  }
+}
+
+async function openWithin(ms: number, ...[proxy, place]: [ProxyAddress, { host: string; port: number }]) {
+  const late = new AbortController()
+  const limit = systemClock.after(ms, () => late.abort())
+  try {
+    return await openTunnel(proxy, place, late.signal)
+  } finally {
+    limit.cancel()
   }
 }
 

@@ -21,7 +21,7 @@ function read(env: Environment, name: string): string | undefined {
 }
 
 function isLocal(host: string): boolean {
-  return host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127\./.test(host)
+  return host === 'localhost' || host.endsWith('.localhost') || host === '::1' || host.startsWith('127.')
 }
 
 /** `*`, names with their subdomains (`example.com`, `.example.com`, `*.example.com`), addresses, networks; each may have a port. */
