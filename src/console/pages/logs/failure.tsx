@@ -12,7 +12,7 @@ export function Attempts({ of: { attempts } }: { readonly of: LogRecord }) {
       <Facts
         of={attempts.map(({ upstream, key, answer, ms }, i) => {
           const by = key === null ? upstream : `${upstream} / ${key}`
-          return [`${i + 1}. ${by}`, <code>{`${answer}, ${ms} ms`}</code>] as const
+          return [`${i + 1}. ${by}`, <code>{t('attempts.answer', { answer, ms })}</code>] as const
         })}
       />
     </section>
