@@ -57,6 +57,7 @@ const homes = {
   nodemailer: '^src/events/mail[.]ts$',
   pg: '^src/storage/postgres/',
   'prom-client': '^src/observe/metrics[.]ts$',
+  socks: '^src/util/proxy/open-tunnel[.]ts$',
   ws: '^src/(?:simulator/realtime/serve|engine/sessions/message-socket)[.]ts$',
   yaml: '^src/config/load[.]ts$',
 }

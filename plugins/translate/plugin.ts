@@ -103,7 +103,9 @@ function createAsking(asking: Asking): CallUpstream {
   const { context, facet, target } = asking
   const section = sectionOf(facet, context.route.operation)
   const reading = readingOf(facet, context.route.operation)
-  const resumed = context.slots.get(jobSlot)
+  // An earlier attempt, with another key or upstream, has a course too: it is over.
+  const earlier = context.slots.get(jobSlot)
+  const resumed = earlier?.resumed && earlier
   const asks = resumed ? [] : createAsks(section, asking)
   const atOnce = section.fan_out ?? 1
   const terms: Omit<Terms, 'asks' | 'atOnce'> = { reading, ...accounting(asking), ...writing(asking, section) }

@@ -29,7 +29,7 @@ export type Cell = string | number | null | undefined
 type Read = (record: LogRecord) => Cell
 type PlainName = Exclude<
   keyof LogRecord,
-  'forwarded' | 'dropped' | 'billing' | 'usage' | 'marks' | 'error_values' | 'upstream_said'
+  'forwarded' | 'dropped' | 'billing' | 'usage' | 'marks' | 'error_values' | 'upstream_said' | 'attempts'
 >
 type Bill = NonNullable<LogRecord['billing']>
 
@@ -42,6 +42,7 @@ const apart: ReadonlySet<string> = new Set<keyof LogRecord>([
   'marks',
   'error_values',
   'upstream_said',
+  'attempts',
 ])
 const plainNames = logView.names.filter((name): name is PlainName => !apart.has(name))
 

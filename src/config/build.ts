@@ -33,26 +33,27 @@ import {
   type Upstream,
   type WebhookConfig,
 } from '../domain/index.ts'
-import { parseBytes, parseDuration, parseMoney } from '../util/index.ts'
+import { parseBytes, parseDuration, parseMoney, parseProxy } from '../util/index.ts'
 import { credentialEntries } from './check-credentials.ts'
 import { parseAddress, parseMatch, parseSpelling } from './formats.ts'
 import { isAllFree } from './free-operations.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'
-import type {
-  BudgetsSettings,
-  CallSettings,
-  EventSettings,
-  FamilySettings,
-  ForwardSettings,
-  GroupSettings,
-  ModelSettings,
-  ObservabilitySettings,
-  RetentionSettings,
-  RouteSettings,
-  ServerSettings,
-  SignInSettings,
-  UpstreamSettings,
+import {
+  type BudgetsSettings,
+  type CallSettings,
+  type EventSettings,
+  type FamilySettings,
+  type ForwardSettings,
+  type GroupSettings,
+  type ModelSettings,
+  type ObservabilitySettings,
+  type RetentionSettings,
+  retryDefaults,
+  type RouteSettings,
+  type ServerSettings,
+  type SignInSettings,
+  type UpstreamSettings,
 } from './schema.ts'
 import type { Source } from './source.ts'
 import { findNode, type Path, scalarsOf, type Tree } from './tree.ts'
@@ -307,6 +308,8 @@ function buildUpstream(name: string, own: UpstreamSettings, sketch: Sketch): Ups
     },
     ...(own.region !== undefined && { region: own.region }),
     ...(own.provider !== undefined && { provider: own.provider }),
+    ...(own.proxy !== undefined && { proxy: parseProxy(own.proxy) ?? ('none' as const) }),
+    ...(own.ca !== undefined && { ca: own.ca }),
     answerBytesMax: bytes(own.answer_max),
     reuse: own.reuse,
     cooldown: { failures: own.cooldown.failures, forMs: ms(own.cooldown.for) },
@@ -456,6 +459,7 @@ function buildModel(
     free:
       own.price === 'free' || (own.prices === undefined && isAllFree([...family.forward.keys()], sketch.operations)),
     ...(own.affinity && { affinity: buildAffinity(own.affinity) }),
+    ...retryOf(own),
     limits: {
       ...(own.limits.rpm !== undefined && { rpm: own.limits.rpm }),
       scope: own.limits.scope,
@@ -464,6 +468,13 @@ function buildModel(
     ...(own.ends !== undefined && { ends: parseEnd(own.ends) as ModelEnd }),
     enabled: own.enabled,
   }
+}
+
+function retryOf(own: ModelSettings): Pick<Model, 'retry'> {
+  const { retry_on: on, retry = retryDefaults, may_pay_twice: paysTwice = false } = own
+  if (on === undefined || on.length === 0) return {}
+  const { attempts, backoff, wait_max } = retry
+  return { retry: { on: new Set(on), attempts, backoffMs: ms(backoff), waitMaxMs: ms(wait_max), paysTwice } }
 }
 
 function buildPrices(own: ByName<string>, at: Path, sketch: Sketch): ReadonlyMap<string, Price> {

@@ -7,6 +7,7 @@ import {
   parseDuration,
   isTimeZone,
   parseHostPattern,
+  parseProxy,
 } from '../util/index.ts'
 
 /** A kind of text that the schema names by `format`: its pattern, further conditions, and an example of a right value. */
@@ -43,6 +44,19 @@ export const formats = {
     shape: moneyText,
     name: 'a factor',
     remedy: 'write a quoted decimal with at most six decimal places: "0.9"',
+  },
+  'proxy-or-none': {
+    shape: /^(?:https?|socks5h?):\/\/\S+$/,
+    word: 'none',
+    also: text => text === 'none' || parseProxy(text) !== undefined,
+    name: 'the address of a proxy',
+    remedy:
+      'write http://, https:// or socks5://, the credentials if it needs any, host and port: http://user:password@proxy.example:3128; or none',
+  },
+  certificates: {
+    shape: /^\s*-----BEGIN CERTIFICATE-----[^]*-----END CERTIFICATE-----\s*$/,
+    name: 'certificates in PEM form',
+    remedy: 'write "${file:/path/to/ca.pem}", or the text between BEGIN CERTIFICATE and END CERTIFICATE',
   },
   duration: {
     shape: durationText,

@@ -3,6 +3,8 @@ import {
   kindWords,
   metricDimensions,
   otlpAttributes,
+  retryFaults,
+  retryStatuses,
   roles,
   saleClasses,
   wherePattern,
@@ -836,6 +838,18 @@ const upstream = {
       description:
         "Vendor in traces and GenAI metrics (gen_ai.provider.name), by OpenTelemetry's list, such as openai, anthropic or cohere. Absent: the upstream's name.",
     },
+    proxy: {
+      type: 'string',
+      format: 'proxy-or-none',
+      description:
+        'Proxy for connections to it: http://, https:// or socks5://, with user:password@ if needed; none: a direct connection. Absent: HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the environment.',
+    },
+    ca: {
+      type: 'string',
+      format: 'certificates',
+      description:
+        "Certificates (PEM) of the authorities that may sign its certificate, instead of the system's: ${file:/etc/ssl/company-ca.pem}.",
+    },
     region: {
       type: 'string',
       minLength: 1,
@@ -1094,6 +1108,9 @@ const unpriced = {
   description: 'What to do with usage that has no price, for this model; absent: as the family sets it.',
 } as const satisfies Schema
 
+/** Of a model without `retry`. */
+export const retryDefaults = { attempts: 3, backoff: '500ms', wait_max: '10s' } as const
+
 const prices = {
   type: 'object',
   minProperties: 1,
@@ -1151,6 +1168,51 @@ const model = {
           description: shadowDescription,
         },
       },
+    },
+    retry_on: {
+      type: 'array',
+      uniqueItems: true,
+      items: {
+        type: ['integer', 'string'],
+        enum: [...retryStatuses, ...retryFaults],
+        description:
+          'A status of the upstream; timeout: no response in time; connect: no connection; reset: the connection was lost before the response.',
+      },
+      description:
+        'Failures after which a request is sent again, to the next upstream or after a wait: [408, 500, 502, 503, 504, timeout, connect]. Only before the first byte of the response, and only text without tools that the upstream runs; everything else needs `may_pay_twice`. Absent or empty: off.',
+    },
+    retry: {
+      type: 'object',
+      additionalProperties: false,
+      description: 'How often and when `retry_on` sends a request again.',
+      properties: {
+        attempts: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 10,
+          default: retryDefaults.attempts,
+          description: 'Maximum requests to upstreams for one request of a client, the first one included.',
+        },
+        backoff: {
+          type: 'string',
+          format: 'duration',
+          default: retryDefaults.backoff,
+          description:
+            'Wait before the upstreams are tried again, once all have failed; doubled each time. The next upstream is tried at once.',
+        },
+        wait_max: {
+          type: 'string',
+          format: 'duration',
+          default: retryDefaults.wait_max,
+          description:
+            "Longest wait. If an upstream's Retry-After is longer, the client gets its response instead of waiting.",
+        },
+      },
+    },
+    may_pay_twice: {
+      type: 'boolean',
+      description:
+        'true lets `retry_on` repeat requests that the vendor may have charged: images, jobs, and requests with tools that the upstream runs. The vendor may then charge twice; the client is charged once.',
     },
     affinity: { ...affinity, description: "Replaces the family's affinity for this model; {} turns it off." },
     send_as: sendAs,

@@ -2,7 +2,9 @@ import type { Body } from './body.ts'
 import type { Budget, BudgetPeriod } from './budget.ts'
 import type { HeaderRule } from './header-rules.ts'
 import type { Json } from './json.ts'
+import type { RetryPolicy } from './retry.ts'
 import type { OutcomeRow } from './sale-outcomes.ts'
+import type { ProxyAddress } from '../util/proxy/proxy-address.ts'
 import type { Micros } from '../util/units.ts'
 import type { PriceConditions, UnpricedPolicy } from './usage.ts'
 
@@ -105,6 +107,10 @@ export type Upstream = {
   readonly region?: string
   /** What traces call the vendor (`gen_ai.provider.name`); absent for the upstream's name. */
   readonly provider?: string
+  /** What connections to it go through; absent for what the environment names. */
+  readonly proxy?: ProxyAddress | 'none'
+  /** Who may sign its certificate, in PEM form; absent for those that the system trusts. */
+  readonly ca?: string
   /** An answer of more bytes is cut, as they come and as they are once unpacked. */
   readonly answerBytesMax: number
   /** Whether sockets are used again; undefined leaves it to the route. */
@@ -260,6 +266,8 @@ export type Model = {
   /** Absent for what the family says. */
   readonly affinity?: Affinity
   readonly limits: Limits
+  /** Absent where no request is sent again that may have been sold, nor to the same upstream. */
+  readonly retry?: RetryPolicy
   /** Absent where nothing is known of its end. */
   readonly ends?: ModelEnd
   /** Hidden from model lists and refused, but still known for old records. */

@@ -27,6 +27,11 @@ export type OperationTraits = {
   readonly object?: ObjectTraits
   /** Its work may go on after the response. */
   readonly deferred?: DeferredTraits
+  /**
+   * A second answer costs no more than the first one's text: after a failure it may be requested again (`retry_on`). Not if
+   * the request has a value in one of these fields: paths with dots. Absent where a repeat may buy more, or change something.
+   */
+  readonly repeatable?: { readonly unless: readonly string[] }
   /** It costs nothing: its models need no price, and no tokens are counted. */
   readonly free?: true
 }

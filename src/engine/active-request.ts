@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Body, Candidate, Failure, Json, Marks, CompiledConfig, Reply } from '../domain/index.ts'
+import type { AttemptRecord, Body, Candidate, Failure, Json, Marks, CompiledConfig, Reply } from '../domain/index.ts'
 import type { RequestContext, Outbound, Target } from '../plugin-api/index.ts'
 import type { Clock, Member } from '../util/index.ts'
 import type { IncomingBody } from './body-reader.ts'
@@ -7,6 +7,7 @@ import type { ErrorSnippet } from './error-snippet.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { PumpTarget, ResponsePump } from './response-pump.ts'
 import { answerHeaders } from './respond.ts'
+import type { Retries } from './retries.ts'
 import type { Router } from './router.ts'
 import type { Pin } from './stored-objects/object-records.ts'
 import type { Call } from './transport.ts'
@@ -87,6 +88,12 @@ export class ActiveRequest implements Member, PumpTarget {
   keyUser: KeyUser | undefined
   /** Another upstream was called after one that may have sold it: `on_unknown: pay_twice`. */
   inDoubt = false
+  /** How often it may be sent again; absent for a model without `retry_on`. */
+  retries: Retries | undefined
+  /** Its requests to upstreams that have ended. */
+  readonly attempts: AttemptRecord[] = []
+  /** Ends the wait before it is sent again, while it waits. */
+  endRest: (() => void) | undefined
   /** The client has left and the answer is read on. */
   detached = false
   /** The upstream and key of the stored objects that it names; absent if it names none. */
@@ -143,6 +150,11 @@ export class ActiveRequest implements Member, PumpTarget {
       this.res.once('close', this.#onClose)
     }
     if (this.res.destroyed) this.#onClose()
+  }
+
+  /** Its body was a stream and was sent: it cannot be sent again. */
+  get isSpent(): boolean {
+    return this.#out?.body.kind === 'stream' && this.call !== undefined && this.call.reach !== 'untouched'
   }
 
   /** From now on the pump sends the answer. */

@@ -48,7 +48,7 @@ import { RunningConfigs } from './running-configs.ts'
 import { RequestSender, type SenderParts } from './send-request.ts'
 import { noObjects, ObjectRecords } from './stored-objects/object-records.ts'
 import type { CreateLinkSecret } from './stored-objects/upload-link.ts'
-import { type SignerOf, Transport } from './transport.ts'
+import { type ProxyOf, type SignerOf, Transport } from './transport.ts'
 import type { PoolStatus } from './upstream/index.ts'
 import type { CallerSocket } from './sessions/caller-socket.ts'
 import { openingUrl, readOpening } from './sessions/handshake.ts'
@@ -74,9 +74,13 @@ export type EngineParts = {
   began(): void
   /** An upstream's head arrived (status), or never did (null), after so many milliseconds. */
   upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
+  /** A request is sent again after a failure of this upstream. */
+  retried(upstream: string, cause: string): void
   /** A request blocked the event loop for too long. */
   turnWasLong?(turn: LongTurn): void
   readonly trace?: SenderParts['trace'] | undefined
+  /** The proxy of an upstream; undefined for none. */
+  readonly proxyOf?: ProxyOf
   /** A request without a route has ended: why it was refused, or undefined if a preflight was answered. */
   unrouted?(failure: Failure | undefined, req: IncomingMessage): void
   /** Invalid data arrived instead of a request. */
@@ -142,7 +146,7 @@ export class Engine {
     })
     const deadlines = new Deadlines(clock)
     const stopped = (): Failure | undefined => this.#stopped
-    const transport = new Transport(url => parts.resolveUrl(url), clock, parts.connect, parts.signerOf)
+    const transport = new Transport(url => parts.resolveUrl(url), clock, parts.connect, parts.signerOf, parts.proxyOf)
     this.#transport = transport
     this.vendorKeys = new VendorKeys({ clock, random, log, zone: running.plan.timeZone, counters, onChange })
     const sender = new RequestSender({ ...parts, transport })
@@ -153,6 +157,7 @@ export class Engine {
       vendorKeys: this.vendorKeys,
       deadlines,
       stopped,
+      isDraining: () => this.#draining,
     })
     const { createLinkSecret, openJobs } = parts
     const objects = new ObjectRecords(parts.objects ?? noObjects, clock, { createLinkSecret, jobs: openJobs })
@@ -230,7 +235,8 @@ export class Engine {
   /** Refuses new requests; resolves when the last one has settled. */
   drain(): Promise<void> {
     this.#draining = true
-    this.#requests.each(({ session }) => session?.drain())
+    // One that waits to be sent again is sent at once.
+    this.#requests.each(({ session, endRest }) => (session ? session.drain() : endRest?.()))
     return new Promise(resolve => {
       if (this.#requests.size === 0) resolve()
       else this.#onIdle = resolve
@@ -241,7 +247,11 @@ export class Engine {
   stop(): void {
     const reason = fail('drain_deadline')
     this.#stopped = reason
-    this.#requests.each(({ call, session }) => (session ? session.stop(reason) : call?.stop(reason)))
+    this.#requests.each(({ call, session, endRest }) => {
+      if (session) session.stop(reason)
+      else call?.stop(reason)
+      endRest?.()
+    })
     this.#jobs.stop(reason)
   }
 

@@ -1,4 +1,4 @@
-import { callerSlot, type FailureValues, type LogRow } from '../domain/index.ts'
+import { type AttemptRecord, callerSlot, type FailureValues, type LogRow } from '../domain/index.ts'
 import type { Notes, Outcome, RequestContext } from '../plugin-api/index.ts'
 import { clipSnippet } from './error-snippet.ts'
 import type { ActiveRequest } from './active-request.ts'
@@ -9,9 +9,13 @@ const nameCharsMax = 100
 /** The same for an error's message. */
 const valuesMax = 16
 
+/** The first requests to upstreams, of more. */
+const attemptsMax = 32
+
 /** What a row says of a request besides what plugins see. */
 type LoggedRequest = Pick<ActiveRequest, 'target' | 'marks' | 'errorSnippet'> & {
   readonly call: { readonly upstream: { readonly name: string } } | undefined
+  readonly attempts?: readonly AttemptRecord[]
 }
 
 /** The log row of a settled request. `durationMs` is its duration. */
@@ -48,6 +52,7 @@ export function toLogRow(
     marks: request.marks,
     errorValues: clipValues(failure?.values ?? blocked ?? {}),
     upstreamSaid: request.errorSnippet?.words ?? null,
+    attempts: request.attempts && request.attempts.length > 1 ? request.attempts.slice(0, attemptsMax) : null,
   }
 }
 

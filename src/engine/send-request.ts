@@ -55,6 +55,7 @@ export class RequestSender {
       body: out.body,
       reuse: upstream.reuse ?? context.route.reuse ?? true,
       payer: context.payer,
+      ...(request.retries && { endsAt: request.retries.endsAt }),
       ...(opening && { upgrade: 'websocket' }),
     }
     return request.socket ? this.transport.open(request.req, request.socket.socket, sent) : this.transport.send(sent)

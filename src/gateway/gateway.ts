@@ -64,6 +64,7 @@ import { otherCurrency } from './other-currency.ts'
 import { openTelemetry, quietTrace } from './open-telemetry.ts'
 import { createOpsServer } from './ops.ts'
 import { refuseUnsafeEnvironment } from './refuse-unsafe-environment.ts'
+import { upstreamProxy } from './upstream-proxies.ts'
 import { changedCode } from './plugin-finder.ts'
 import { countSlots } from './concurrency-slots.ts'
 import type { ReloadResult } from './reload-result.ts'
@@ -145,7 +146,11 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   const base = createBase(plan, parts)
   const opened = await openStores(plan, base, parts)
   try {
-    return new RunningGateway(source, parts.role ?? 'gateway', await startEngine(plan, source, opened, parts.connect))
+    return new RunningGateway(
+      source,
+      parts.role ?? 'gateway',
+      await startEngine(plan, source, opened, { connect: parts.connect, env }),
+    )
   } catch (error) {
     for (const one of [opened.telemetry, opened.simulated, opened.counters, opened.storage]) await one?.close()
     throw error
@@ -219,7 +224,7 @@ async function startEngine(
   plan: CompiledConfig,
   source: ConfigSource,
   opened: Opened,
-  connect: Connect | undefined,
+  { connect, env }: { readonly connect: Connect | undefined; readonly env: Environment },
 ): Promise<Started> {
   const { clock, random, ids, log, metrics, observers, storage, counters, telemetry, simulated, modules } = opened
   const tellFigures = observers.quiet('metrics', (charge: EndedCharge) => metrics.charged(charge))
@@ -273,6 +278,7 @@ async function startEngine(
     resolveUrl: url => simulated.resolve(url),
     began: observers.quiet('metrics', () => metrics.began()),
     upstreamAnswered: observers.quiet('metrics', (...told) => metrics.upstreamAnswered(...told)),
+    retried: observers.quiet('metrics', (...told) => metrics.retried(...told)),
     turnWasLong: observers.quiet('metrics', ({ step }) => metrics.turnWasLong(step)),
     record: createRecorder({ ...opened, charges }),
     unrouted: observers.quiet('metrics', (...told) => unrouted.unrouted(...told)),
@@ -283,6 +289,7 @@ async function startEngine(
     ids,
     connect,
     signerOf: signers.of,
+    proxyOf: (upstream, url) => upstreamProxy(env, upstream, url),
     log,
     counters,
     keyChanged: vendorKeyService.changed,

@@ -48,6 +48,8 @@ export type Metrics = {
   committed(change: string, durationMs: number, committed: boolean): void
   /** An upstream's head has come (status), or never came (null), after so many milliseconds. */
   upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
+  /** A request is sent again after a failure of this upstream. */
+  retried(upstream: string, cause: string): void
   /** One request took a whole turn of the event loop for longer than it may, with this step. */
   turnWasLong(step: string): void
   /** The names of a new configuration; series of the old one stay. */
@@ -102,6 +104,11 @@ function createFamilies() {
       'tollgate_answers_unrecognised_total',
       'Upstream responses that were withheld in whole or in part because of unknown content.',
       ['model', 'upstream'],
+    ),
+    retries: counters(
+      'tollgate_retries_total',
+      'Requests that were sent again, by the failed upstream and the cause.',
+      ['upstream', 'cause'],
     ),
     longTurns: counters(
       'tollgate_long_turns_total',
@@ -220,6 +227,9 @@ export function createMetrics(): Metrics {
     },
     upstreamAnswered(upstream, status, durationMs) {
       durations.upstreamSeconds.at(label(upstream, known.upstreams), statusClass(status)).add(durationMs / 1000)
+    },
+    retried(upstream, cause) {
+      families.retries.at(label(upstream, known.upstreams), cause).value++
     },
     turnWasLong(step) {
       families.longTurns.at(step).value++

@@ -35,6 +35,7 @@ export const responses: Operation = {
   usage: { inside: 'response' },
   otel: 'chat',
   traits: {
+    repeatable: { unless: ['background', 'conversation'] },
     answersObject: true,
     imageTools: true,
     longLastEvent: true,

@@ -15,7 +15,7 @@ const billMembers =
   delivery vendor_cost facts lines text sum rule`)
 const logMembers =
   words(`id time key_id user group model operation status outcome error duration_ms upstream config_revision
-  forwarded dropped client_request_id billing usage marks error_values upstream_said`)
+  forwarded dropped client_request_id billing usage marks error_values upstream_said attempts`)
 const keyMembers =
   words(`id name user group own_group hint status expires old_secret_until models models_barred ips limits group_limits
   budget budget_period budget_used tightest spent held currency bounds created last_used`)

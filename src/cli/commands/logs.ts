@@ -238,6 +238,7 @@ function formatDetails(record: LogRecord): string {
     ...formatError(record),
     `client     key ${record.key_id ?? '-'}, user ${record.user ?? '-'}, group ${record.group ?? '-'}`,
     `model      ${record.model ?? '-'} (${record.operation}) at upstream ${record.upstream ?? '-'}, configuration ${record.config_revision}`,
+    ...formatAttempts(record),
     `forwarded  ${record.forwarded.join(' ') || '-'}`,
     `dropped    ${record.dropped.join(' ') || '-'}`,
   ]
@@ -245,6 +246,15 @@ function formatDetails(record: LogRecord): string {
   if (phases.length > 0) lines.push('', ...phases)
   if (record.billing) lines.push('', ...formatBill(record.billing))
   return lines.map(writeOut).join('\n')
+}
+
+/** Its requests to upstreams, of more than one. */
+function formatAttempts({ attempts }: LogRecord): readonly string[] {
+  const all = attempts ?? []
+  return all.map(({ upstream, key, answer, ms }, i) => {
+    const by = key === null ? upstream : `${upstream} with key ${key}`
+    return `${i === 0 ? 'attempts ' : '         '}  ${by}: ${answer} after ${ms} ms`
+  })
 }
 
 /** What its error says, as names and values, and what the upstream said. */

@@ -1,4 +1,4 @@
-import type { FailureValues, LogRow } from '../../domain/index.ts'
+import type { AttemptRecord, FailureValues, LogRow } from '../../domain/index.ts'
 import { markMembers } from '../../domain/shapes/log-row.ts'
 import { cellsOf } from '../../domain/shapes/member.ts'
 import { begunAt } from '../charge-batches/reach.ts'
@@ -94,6 +94,7 @@ class Columns {
   readonly #outputs = new Sparse<number>('output_tokens')
   readonly #errors = new Sparse<FailureValues>('error_values')
   readonly #said = new Sparse<string>('upstream_said')
+  readonly #attempts = new Sparse<readonly AttemptRecord[]>('attempts')
   readonly #marks = marks.map(({ column }) => new Sparse<number>(column))
   readonly #who: number[] = []
   readonly #what: number[] = []
@@ -107,6 +108,7 @@ class Columns {
     this.#outputs.push(row.outputTokens)
     this.#errors.push(row.errorValues)
     this.#said.push(row.upstreamSaid)
+    this.#attempts.push(row.attempts)
     for (let i = 0; i < marks.length; i++)
       (this.#marks[i] as Sparse<number>).push(row.marks?.[(marks[i] as Mark).name] ?? null)
     this.#who.push(dictionary.placeOfWho(row))
@@ -120,9 +122,15 @@ class Columns {
       times: this.#times,
       duration_ms: this.#durations,
       ...Object.fromEntries(
-        [this.#clientIds, this.#inputs, this.#outputs, this.#errors, this.#said, ...this.#marks].flatMap(list =>
-          list.hasAny ? [[list.column, list.values] as const] : [],
-        ),
+        [
+          this.#clientIds,
+          this.#inputs,
+          this.#outputs,
+          this.#errors,
+          this.#said,
+          this.#attempts,
+          ...this.#marks,
+        ].flatMap(list => (list.hasAny ? [[list.column, list.values] as const] : [])),
       ),
       who: this.#who,
       what: this.#what,

@@ -1,4 +1,4 @@
-import type { FailureValues } from '../../domain/index.ts'
+import type { AttemptRecord, FailureValues } from '../../domain/index.ts'
 import { logMembers, type markMembers } from '../../domain/shapes/log-row.ts'
 import type { Columns } from '../../domain/shapes/member.ts'
 
@@ -41,6 +41,7 @@ export type LogBatchBody = {
   readonly output_tokens?: readonly (number | null)[]
   readonly error_values?: readonly (FailureValues | null)[]
   readonly upstream_said?: readonly (string | null)[]
+  readonly attempts?: readonly (readonly AttemptRecord[] | null)[]
   /** For each row the index of its own in the lists of the same name. */
   readonly who: readonly number[]
   readonly what: readonly number[]

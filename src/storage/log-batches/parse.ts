@@ -74,7 +74,14 @@ export class LogBatch {
   }
 
   rowOf(at: number): LogRow {
-    const { whos, whats, client_request_id: clientIds, error_values: errors, upstream_said: said } = this.#body
+    const {
+      whos,
+      whats,
+      client_request_id: clientIds,
+      error_values: errors,
+      upstream_said: said,
+      attempts,
+    } = this.#body
     const [who, what] = [this.whoOf(at), this.whatOf(at)]
     return {
       id: this.idOf(at),
@@ -88,6 +95,7 @@ export class LogBatch {
       marks: this.marksOf(at),
       errorValues: errors?.[at] ?? null,
       upstreamSaid: said?.[at] ?? null,
+      attempts: attempts?.[at] ?? null,
     }
   }
 
