@@ -48,7 +48,7 @@ const homes = {
   jose: '^plugins/(?:google-token|jwt-hs256)/plugin[.]ts$',
   'json-schema-to-ts': '^src/util/schema[.]ts$',
   kysely: '^src/storage/',
-  'lru-cache': '^plugins/(?:auth|token-usage)/',
+  'lru-cache': '^(?:plugins/(?:auth|token-usage|answer-cache)/|src/storage/create-labels)',
   pino: '^src/observe/log[.]ts$',
   'openid-client': '^src/admin/sign-in/issuers[.]ts$',
   nodemailer: '^src/events/mail[.]ts$',

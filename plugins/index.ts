@@ -1,4 +1,5 @@
 import type { AnyPlugin, AnySigner } from '../src/plugin-api/index.ts'
+import { attribution } from './attribution/plugin.ts'
 import { auth } from './auth/plugin.ts'
 import { imageTierBilling } from './image-tier-billing/plugin.ts'
 import { multipartRewrite } from './multipart-rewrite/plugin.ts'
@@ -10,6 +11,7 @@ import { translate } from './translate/plugin.ts'
 /** The plugins that come with the gateway; a pipeline names them in the order it wants. */
 export const builtins: readonly AnyPlugin[] = [
   auth,
+  attribution,
   ratelimit,
   multipartRewrite,
   sizeNormalize,

@@ -1,4 +1,4 @@
-import { callerSlot, type FailureValues, type LogRow } from '../domain/index.ts'
+import { attributionSlot, callerSlot, type FailureValues, type LogRow } from '../domain/index.ts'
 import type { RequestContext, Outcome } from '../plugin-api/index.ts'
 import { clipSnippet } from './error-snippet.ts'
 import type { ActiveRequest } from './active-request.ts'
@@ -23,6 +23,7 @@ export function toLogRow(
 ): LogRow {
   const { target } = request
   const caller = context.slots.get(callerSlot)
+  const attribution = context.slots.get(attributionSlot)
   const failure = 'failure' in outcome ? outcome.failure : undefined
   const client = context.head.headers['x-request-id']
   return {
@@ -47,6 +48,7 @@ export function toLogRow(
     marks: request.marks,
     errorValues: failure ? clipValues(failure.values) : null,
     upstreamSaid: request.errorSnippet?.words ?? null,
+    ...(attribution && attribution.ids !== '' && { attribution: attribution.ids }),
   }
 }
 

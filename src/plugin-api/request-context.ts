@@ -1,4 +1,5 @@
 import type { Body } from '../domain/body.ts'
+import type { LabelKind } from '../domain/labels.ts'
 import type { DeclaredModel } from '../domain/declared.ts'
 import type { ApiFormat, LimitState } from './api-format.ts'
 import type { Head } from './head.ts'
@@ -21,6 +22,8 @@ export type Notes = {
   unrecognised?: { readonly shape: string; readonly isEmpty?: boolean }
   /** What limits said of the request, by their names. */
   limits?: readonly LimitDecision[]
+  /** Kinds of labels that were more than are stored. */
+  folded?: readonly LabelKind[]
   inputTokens: number | null
   outputTokens: number | null
 }

@@ -53,6 +53,11 @@ export type LogRow = Values<typeof logMembers> & {
   readonly errorValues: FailureValues | null
   /** What its upstream said when it refused: its words, clipped, without keys and without what it quotes at length. */
   readonly upstreamSaid: string | null
+  /** Ids of its end user and tags, as stored; absent without any. */
+  readonly attribution?: string | null
+  /** Their names, in rows that are listed. */
+  readonly endUser?: string | null
+  readonly tags?: readonly string[]
 }
 
 /** Of a row that an earlier version has written: what it did not keep. */
