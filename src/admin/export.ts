@@ -29,7 +29,7 @@ export type Cell = string | number | null | undefined
 type Read = (record: LogRecord) => Cell
 type PlainName = Exclude<
   keyof LogRecord,
-  'forwarded' | 'dropped' | 'billing' | 'usage' | 'marks' | 'error_values' | 'upstream_said' | 'tags'
+  'forwarded' | 'dropped' | 'billing' | 'usage' | 'marks' | 'error_values' | 'upstream_said' | 'end_user' | 'tags'
 >
 type Bill = NonNullable<LogRecord['billing']>
 
@@ -42,6 +42,7 @@ const apart: ReadonlySet<string> = new Set<keyof LogRecord>([
   'marks',
   'error_values',
   'upstream_said',
+  'end_user',
   'tags',
 ])
 const plainNames = logView.names.filter((name): name is PlainName => !apart.has(name))
@@ -70,8 +71,9 @@ const columns: readonly (readonly [name: string, read: Read])[] = [
   ['text', ofBill(bill => bill.text)],
   ['vendor_cost', ofBill(bill => bill.vendor_cost)],
   ['counts', ofBill(countsCell)],
-  ['tags', ({ tags }) => tags.join(' ')],
   ...factNames.map(name => [name, ofBill(bill => bill.facts[name])] as const),
+  ['end_user', ({ end_user: endUser }) => endUser],
+  ['tags', ({ tags }) => tags.join(' ')],
 ]
 
 /** UTF-8 with a mark at its head, without which spreadsheets take Chinese for something else. */

@@ -213,6 +213,8 @@ const columns: readonly (readonly [name: string, read: (record: LogRecord) => Ce
   ['text', record => record.billing?.text],
   ['counts', record => record.billing && countsCell(record.billing)],
   ...factNames.map(name => [name, (record: LogRecord) => record.billing?.facts[name]] as const),
+  ['end_user', record => record.end_user],
+  ['tags', record => record.tags.join(' ')],
 ]
 
 export async function showLog(
