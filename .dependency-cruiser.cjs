@@ -51,7 +51,7 @@ const homes = {
   jose: '^plugins/(?:google-token|jwt-hs256)/plugin[.]ts$',
   'json-schema-to-ts': '^src/util/schema[.]ts$',
   kysely: '^src/storage/',
-  'lru-cache': '^(?:plugins/(?:auth|token-usage)/|src/observe/otlp/telemetry[.]ts$)',
+  'lru-cache': '^(?:plugins/(?:auth|token-usage)/|src/observe/otlp/telemetry[.]ts$|src/storage/create-labels)',
   pino: '^src/observe/log[.]ts$',
   'openid-client': '^src/admin/sign-in/issuers[.]ts$',
   nodemailer: '^src/events/mail[.]ts$',
@@ -114,10 +114,7 @@ module.exports = {
       { path: '^plugins/([^/]+)/' },
       {
         path: ours,
-        pathNot: [
-          '^src/(?:plugin-api|wire|pricing|guardrails)/index[.]ts$',
-          '^plugins/$1/',
-        ],
+        pathNot: ['^src/(?:plugin-api|wire|pricing|guardrails)/index[.]ts$', '^plugins/$1/'],
       },
     ),
     refuse(

@@ -1,4 +1,5 @@
 import type { AnyPlugin, AnySigner } from '../src/plugin-api/index.ts'
+import { attribution } from './attribution/plugin.ts'
 import { auth } from './auth/plugin.ts'
 import { guardPatterns } from './guard-patterns/plugin.ts'
 import { guardService } from './guard-service/plugin.ts'
@@ -12,6 +13,7 @@ import { translate } from './translate/plugin.ts'
 /** The plugins that come with the gateway; a pipeline names them in the order it wants. */
 export const builtins: readonly AnyPlugin[] = [
   auth,
+  attribution,
   ratelimit,
   guardPatterns,
   guardService,

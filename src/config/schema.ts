@@ -186,6 +186,13 @@ const retention = {
       description:
         'When a charge that needs review is voided and its hold released, such as 24h. off: it waits until an operator resolves it.',
     },
+    labels: {
+      type: 'string',
+      format: 'duration-or-off',
+      default: 'off',
+      description:
+        'When the name of an end user or tag that no request has had for this long is erased, such as 400d. Its costs remain. off: never.',
+    },
     events: {
       type: 'string',
       format: 'duration-or-off',
@@ -579,6 +586,11 @@ const group = {
     limits_per_user: {
       ...limitsTogether,
       description: 'Limits for all keys of each user together, in addition to the limits of each key.',
+    },
+    limits_per_end_user: {
+      ...limitsTogether,
+      description:
+        'Limits for each end user of each user, in addition to the other limits. The plugin `attribution` says who that is; requests without one have no such limit.',
     },
     limits_in_all: {
       ...limitsTogether,

@@ -170,6 +170,8 @@ export type CompiledConfig = {
   readonly logRetentionMs?: number
   /** After how long charges under review are voided; absent: a person decides about each. */
   readonly reviewRetentionMs?: number
+  /** How long names of end users and tags are kept that no request has; absent for ever. */
+  readonly labelRetentionMs?: number
   /** How long events are kept that all receivers have got; absent for ever. */
   readonly eventRetentionMs?: number
   /** The receivers of events; absent for none. */

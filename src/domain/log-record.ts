@@ -56,6 +56,8 @@ const attemptsOrNull = {
     },
   },
 } as const
+const endUser = { ...schemas.textOrNull, description: 'Whom the request was for, by `attribution`.' } as const
+const tags = { ...schemas.texts, description: 'Tags and metadata of the request, by `attribution`.' } as const
 
 /** A charge where there is one. */
 export const billOrNull = { ...billView.schema, type: ['object', 'null'] } as const
@@ -87,6 +89,8 @@ export const logView = viewOf<Found>()({
   error_values: computed(valuesOrNull, ({ row }: Pick<Found, 'row'>) => row.errorValues),
   upstream_said: computed(said, ({ row }: Pick<Found, 'row'>) => row.upstreamSaid),
   attempts: computed(attemptsOrNull, ({ row }: Pick<Found, 'row'>) => row.attempts),
+  end_user: computed(endUser, ({ row }: Pick<Found, 'row'>) => row.endUser ?? null),
+  tags: computed(tags, ({ row }: Pick<Found, 'row'>) => row.tags ?? []),
 })
 
 export type LogRecord = ReturnType<typeof logView.show>

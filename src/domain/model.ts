@@ -44,6 +44,8 @@ export type Group = {
   readonly multiplier: string
   /** What all keys of one user may use together, of each user of the group. */
   readonly limitsPerUser?: Limits
+  /** What each end user may use, of each user of the group. */
+  readonly limitsPerEndUser?: Limits
   /** What all keys of the group may use together. */
   readonly limitsInAll?: Limits
   /** What all of the group may spend together; absent for no bound. */

@@ -10,6 +10,7 @@ import type { Journal } from './journal.ts'
 import type { KeyStore } from './keys.ts'
 import type { StoredAnswer } from './reply.ts'
 import type { LevelKind } from './budget.ts'
+import type { LabelStore } from './labels.ts'
 import type { Level, LevelName, LevelSums } from './levels.ts'
 import type { Micros } from '../util/units.ts'
 import type { Statement } from './statement.ts'
@@ -107,6 +108,7 @@ export type Stores = {
   readonly counters: Counters
   readonly jobs: JobStore
   readonly objects: ObjectStore
+  readonly labels: LabelStore
 }
 
 /** Charges of one state and currency that have not ended. */

@@ -1,4 +1,4 @@
-import { type AttemptRecord, callerSlot, type FailureValues, type LogRow } from '../domain/index.ts'
+import { type AttemptRecord, attributionSlot, callerSlot, type FailureValues, type LogRow } from '../domain/index.ts'
 import type { Notes, Outcome, RequestContext } from '../plugin-api/index.ts'
 import { clipSnippet } from './error-snippet.ts'
 import type { ActiveRequest } from './active-request.ts'
@@ -27,6 +27,7 @@ export function toLogRow(
 ): LogRow {
   const { target } = request
   const caller = context.slots.get(callerSlot)
+  const attribution = context.slots.get(attributionSlot)
   const failure = 'failure' in outcome ? outcome.failure : undefined
   const { blocked } = context.notes
   const client = context.head.headers['x-request-id']
@@ -53,6 +54,7 @@ export function toLogRow(
     errorValues: clipValues(failure?.values ?? blocked ?? {}),
     upstreamSaid: request.errorSnippet?.words ?? null,
     attempts: request.attempts && request.attempts.length > 1 ? request.attempts.slice(0, attemptsMax) : null,
+    ...(attribution && attribution.ids !== '' && { attribution: attribution.ids }),
   }
 }
 

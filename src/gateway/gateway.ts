@@ -349,6 +349,7 @@ class RunningGateway implements Gateway {
       log,
       keptMs: () => this.plan.logRetentionMs,
       reviewMs: () => this.plan.reviewRetentionMs,
+      labelsMs: () => this.plan.labelRetentionMs,
       events: () => {
         const { eventRetentionMs: keptMs, webhooks } = this.plan
         return keptMs === undefined ? undefined : { keptMs, webhooks: [...(webhooks?.keys() ?? [])] }

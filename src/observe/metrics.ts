@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
-import type { EndedCharge, LogRow, MetricDimension } from '../domain/index.ts'
+import type { EndedCharge, LabelKind, LogRow, MetricDimension } from '../domain/index.ts'
 import type { LimitDecision } from '../plugin-api/index.ts'
 import type { Awaitable } from '../util/index.ts'
 import {
@@ -44,6 +44,8 @@ export type Metrics = {
   unrecognised(model: string, upstream: string): void
   /** What limits said of a request. */
   limited(decisions: readonly LimitDecision[]): void
+  /** Kinds of labels that a request has and that are more than are stored. */
+  folded(kinds: readonly LabelKind[]): void
   /** A change of the storage that was waited for. */
   committed(change: string, durationMs: number, committed: boolean): void
   /** An upstream's head has come (status), or never came (null), after so many milliseconds. */
@@ -97,6 +99,11 @@ function createFamilies() {
       'limit',
       'decision',
     ]),
+    folded: counters(
+      'tollgate_labels_folded_total',
+      'End users and tags of requests that count as (other), because as many are stored as may be.',
+      ['kind'],
+    ),
     commitFailures: counters('tollgate_storage_commit_failures_total', 'Changes that are not known to be committed.', [
       'change',
     ]),
@@ -218,6 +225,9 @@ export function createMetrics(): Metrics {
       for (const series of counting) series.charged(charge, modelLabel)
     },
     limited: decisions => countLimits(families, decisions),
+    folded(kinds) {
+      for (const kind of kinds) families.folded.at(kind).value++
+    },
     unrecognised(model, upstream) {
       families.unrecognised.at(label(model, known.models), label(upstream, known.upstreams)).value++
     },

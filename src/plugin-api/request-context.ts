@@ -1,5 +1,6 @@
 import type { Body } from '../domain/body.ts'
 import type { Counts } from '../domain/usage.ts'
+import type { LabelKind } from '../domain/labels.ts'
 import type { DeclaredModel } from '../domain/declared.ts'
 import type { ApiFormat, LimitState } from './api-format.ts'
 import type { Head } from './head.ts'
@@ -34,6 +35,8 @@ export type Notes = {
   blocked?: { readonly guard: string; readonly rule: string }
   /** What limits said of the request, by their names. */
   limits?: readonly LimitDecision[]
+  /** Kinds of labels that were more than are stored. */
+  folded?: readonly LabelKind[]
   inputTokens: number | null
   outputTokens: number | null
   answer?: AnswerFacts

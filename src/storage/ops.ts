@@ -86,6 +86,7 @@ import {
 import { countRefused } from './people/refused.ts'
 import { leave, type Signed } from './people/trail.ts'
 import { changeUser, createUser, setPassword } from './people/users.ts'
+import { addLabel, eraseLabel, noteSeen, pruneLabels } from './labels.ts'
 import { putView, removeView, type ViewPut, type ViewRemoval } from './people/views.ts'
 import { takeInRows } from './log-batches/move.ts'
 import { writeLogs } from './log-batches/write.ts'
@@ -181,6 +182,10 @@ export type Changes = {
   createSession: { given: { readonly session: Session }; gives: null }
   touchSession: { given: { readonly hash: string; readonly at: number }; gives: null }
   endSession: { given: { readonly hash: string }; gives: null }
+  addLabel: { given: Parameters<typeof addLabel>[1]; gives: string | null }
+  noteSeen: { given: { readonly id: string; readonly at: number }; gives: null }
+  eraseLabel: { given: Parameters<typeof eraseLabel>[1]; gives: boolean }
+  pruneLabels: { given: Parameters<typeof pruneLabels>[0]; gives: number }
   putView: { given: ViewPut; gives: boolean }
   removeView: { given: ViewRemoval; gives: boolean }
   createAdminToken: { given: Signed & { readonly token: NewAdminToken }; gives: AdminToken }
@@ -282,6 +287,10 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   createSession: (_self, given) => createSession(given),
   touchSession: (_self, given) => touchSession(given),
   endSession: (_self, given) => endSession(given),
+  addLabel,
+  noteSeen: (_self, { id, at }) => noteSeen(id, at),
+  eraseLabel,
+  pruneLabels: (_self, given) => pruneLabels(given),
   putView: (_self, given) => putView(given),
   removeView: (_self, given) => removeView(given),
   createAdminToken,

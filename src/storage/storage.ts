@@ -2,6 +2,7 @@ import type { HoldResult, RebuildState, Settlement, Storage, StoredAnswer } from
 import type { Log } from '../plugin-api/index.ts'
 import type { Awaitable, Clock } from '../util/index.ts'
 import { boundsOf } from '../plugin-api/charge-facts.ts'
+import { createLabels } from './create-labels.ts'
 import { createConfigHistory, newestConfig } from './config-history.ts'
 import { StorageError } from './errors.ts'
 import type { StorageOptions } from './options.ts'
@@ -116,6 +117,7 @@ export function createStorage(parts: StorageParts): Storage {
     jobs: createJobs({ ...parts, writer }),
     objects: createObjects({ ...parts, writer }),
     vendorKeys: createVendorKeys({ ...parts, writer }),
+    labels: createLabels({ ...parts, writer }),
     journal: {
       append(row) {
         logQueue.append(row)

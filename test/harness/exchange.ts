@@ -78,6 +78,7 @@ export function someKey(more: Partial<Key> = {}): Key {
     oldUntil: null,
     models: null,
     ips: null,
+    tags: null,
     limits: {},
     budget: null,
     budgetPeriod: 'total',

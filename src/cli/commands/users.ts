@@ -131,6 +131,7 @@ function readBounds(options: SettingOptions, plan: CompiledConfig, { keyBounds }
   const was = {
     models: keyBounds.models?.to ?? null,
     ips: keyBounds.ips?.to ?? null,
+    tags: null,
     limits: keyBounds.limits?.to ?? {},
     budget: keyBounds.budget?.to.amount ?? null,
     budgetPeriod: keyBounds.budget?.to.per ?? 'total',

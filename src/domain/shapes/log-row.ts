@@ -56,6 +56,11 @@ export type LogRow = Values<typeof logMembers> & {
   readonly upstreamSaid: string | null
   /** Its requests to upstreams, if there was more than one. */
   readonly attempts: readonly AttemptRecord[] | null
+  /** Ids of its end user and tags, as stored; absent without any. */
+  readonly attribution?: string | null
+  /** Their names, in rows that are listed. */
+  readonly endUser?: string | null
+  readonly tags?: readonly string[]
 }
 
 /** Of a row that an earlier version has written: what it did not keep. */

@@ -23,7 +23,10 @@ export const whatMembers = what
 /** The phases reached: in lists of their own. */
 export type MarkColumn = keyof Columns<typeof markMembers>
 
-export type Who = Columns<typeof whoMembers>
+export type Who = Columns<typeof whoMembers> & {
+  /** Ids of labels; absent without any. */
+  readonly attribution?: string
+}
 export type What = Columns<typeof whatMembers>
 
 /** A page in its JSON form: lists of one value for each row, in the order of the ids, and shared values. */

@@ -2,6 +2,7 @@ import type { LogRow, Marks } from '../../domain/index.ts'
 import { markMembers } from '../../domain/shapes/log-row.ts'
 import { readRow } from '../../domain/shapes/member.ts'
 import { firstAt } from '../first-at.ts'
+import { attributionOf } from '../rows.ts'
 import { type LogBatchBody, type What, whatMembers, type Who, whoMembers } from './members.ts'
 
 /** A page that was read: its rows one by one, or by shared values. */
@@ -118,5 +119,5 @@ export class LogBatch {
 const markNames = Object.entries(markMembers).map(([name, { column }]) => [name as keyof Marks, column] as const)
 const noMarks = readRow(markMembers, Object.fromEntries(markNames.map(([, column]) => [column, null])))
 
-const readWho = (who: Who) => readRow(whoMembers, who)
+const readWho = (who: Who) => ({ ...readRow(whoMembers, who), ...attributionOf(who) })
 const readWhat = (what: What) => readRow(whatMembers, what)

@@ -27,6 +27,7 @@ import { costCounts } from './0026-cost-counts.ts'
 import { storedObjects } from './0027-stored-objects.ts'
 import { objectIds } from './0028-object-ids.ts'
 import { adminTokens } from './0029-admin-tokens.ts'
+import { labels } from './0030-labels.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -64,6 +65,7 @@ export const migrations: readonly (readonly string[])[] = [
   storedObjects,
   objectIds,
   adminTokens,
+  labels,
 ]
 
 /** What no statement can do, after the migration that it belongs to. */
