@@ -1,4 +1,4 @@
-import { callerSlot, type Json } from '../../src/plugin-api/index.ts'
+import { callerSlot, type Clock, type Json } from '../../src/plugin-api/index.ts'
 import type { Guarded, Verdict } from '../../src/guardrails/index.ts'
 import type { ServiceFacet } from './schema.ts'
 
@@ -6,13 +6,32 @@ const answerBytesMax = 16 * 1024 * 1024
 const ruleCharsMax = 128
 
 /** Asks the service about texts. @throws Error when it is unavailable, or its answer cannot be read */
-export async function askService(texts: readonly string[], facet: ServiceFacet, about: Guarded): Promise<Verdict> {
-  const { url, authorization, timeout } = facet
+export async function askService(
+  texts: readonly string[],
+  facet: ServiceFacet,
+  { about, clock }: { readonly about: Guarded; readonly clock: Clock },
+): Promise<Verdict> {
+  const stop = new AbortController()
+  const limit = clock.after(facet.timeout, () => stop.abort(new Error(`no answer in ${facet.timeout} ms`)))
+  try {
+    return await ask(texts, facet, about, stop.signal)
+  } finally {
+    limit.cancel()
+  }
+}
+
+async function ask(
+  texts: readonly string[],
+  facet: ServiceFacet,
+  about: Guarded,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const { url, authorization } = facet
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }) },
     body: JSON.stringify(requestOf(texts, facet, about)),
-    signal: AbortSignal.timeout(timeout),
+    signal,
     redirect: 'error',
   })
   if (!response.ok) {

@@ -11,10 +11,10 @@ export const guardService = definePlugin({
   options: { type: 'object', additionalProperties: false, properties: {} },
   facet: facetSchema,
 
-  create(_options, { log }) {
+  create(_options, { log, clock }) {
     async function check(texts: readonly string[], facet: ServiceFacet, about: Guarded): Promise<Verdict> {
       try {
-        return await askService(texts, facet, about)
+        return await askService(texts, facet, { about, clock })
       } catch (cause) {
         const reason = cause instanceof Error ? cause.message : String(cause)
         const facts = { request: about.context.id, side: about.side, reason }

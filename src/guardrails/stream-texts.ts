@@ -26,7 +26,7 @@ export function readEvent(event: Json): EventTexts {
   const { type = '', delta, choices, candidates } = event
   if (Array.isArray(choices)) return readEach(choices as readonly Json[], 'finish_reason', readChoice)
   if (Array.isArray(candidates)) return readEach(candidates as readonly Json[], 'finishReason', readCandidate)
-  const kind = String(type)
+  const kind = typeof type === 'string' ? type : ''
   if (kind.endsWith('delta') && kind !== 'message_delta' && delta !== undefined)
     return { parts: readDelta(event, kind), wholes: [], isEnd: false }
   return { parts: [], wholes: findTexts(event), isEnd: ends.test(kind) }
@@ -39,7 +39,7 @@ function readEach(
 ): EventTexts {
   const members = list.filter(isMembers)
   return {
-    parts: members.flatMap((one, i) => read(one, String(one['index'] ?? i))),
+    parts: members.flatMap((one, i) => read(one, nameOf(one['index'] ?? i))),
     wholes: [],
     isEnd: members.some(one => typeof one[reason] === 'string'),
   }
@@ -55,14 +55,13 @@ function readChoice(choice: Members, index: string): readonly TextPart[] {
     const calls = Array.isArray(value) ? (value as readonly Json[]) : undefined
     if (calls)
       return calls.flatMap((call, i) => {
-        const place = isMembers(call) ? String(call['index'] ?? i) : String(i)
+        const place = nameOf((isMembers(call) ? call['index'] : undefined) ?? i)
         return findTexts(call).map(one => ({ ...one, channel: `${index}.${name}.${place}` }))
       })
-    const only = { [name]: value } as { [name: string]: Json }
-    return findTexts(only).map(one => ({
+    return findTexts({ [name]: value }).map(one => ({
       ...one,
       channel: `${index}.${name}`,
-      put: (next: string) => void ((delta as { [member: string]: Json })[name] = next),
+      put: (next: string) => void Object.assign(delta, { [name]: next }),
     }))
   })
 }
@@ -76,9 +75,14 @@ function readDelta(event: Members, type: string): readonly TextPart[] {
   // Sound as Base64.
   if (type.includes('audio') && !type.includes('transcript')) return []
   const { delta, index, item_id: item, output_index: output, content_index: content } = event
-  const channel = [type, index, item, output, content].map(one => String(one ?? '')).join('.')
+  const channel = [type, index, item, output, content].map(nameOf).join('.')
   if (typeof delta !== 'string') return findTexts(delta ?? null).map(one => ({ ...one, channel }))
   return [{ text: delta, channel, put: next => void ((event as { delta: Json }).delta = next) }]
+}
+
+/** Part of a channel's name: an index, an id, a type. */
+function nameOf(value: Json | undefined): string {
+  return typeof value === 'string' || typeof value === 'number' ? `${value}` : ''
 }
 
 function isMembers(value: Json | undefined): value is Members & { readonly [name: string]: Json } {

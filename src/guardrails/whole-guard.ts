@@ -33,7 +33,8 @@ export class WholeGuard implements Stage {
     const held = Buffer.concat(this.#held)
     this.#held = []
     const answer = { text: (this.#isJson ? parse(held) : undefined) ?? held.toString() }
-    const found = typeof answer.text === 'string' ? plainText(answer) : findTexts(answer.text)
+    const { text } = answer
+    const found = typeof text === 'string' ? plainText(answer, text) : findTexts(text)
     if (found.length === 0) return held
     const verdict = await this.#check(found.map(({ text }) => text))
     if (verdict.kind === 'block') return this.#block(verdict.rule)
@@ -53,6 +54,6 @@ function parse(held: Buffer): Json | undefined {
   }
 }
 
-function plainText(holder: { text: Json }): readonly FoundText[] {
-  return [{ text: String(holder.text), put: text => void (holder.text = text) }]
+function plainText(holder: { text: Json }, text: string): readonly FoundText[] {
+  return [{ text, put: next => void (holder.text = next) }]
 }

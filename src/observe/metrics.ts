@@ -12,7 +12,7 @@ import {
   type Snapshot,
   type Histogram,
 } from './tally.ts'
-import { seriesByGroup, seriesByModel, type SeriesBy } from './series-by.ts'
+import { MoreSeries } from './series-by.ts'
 
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const commitBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -147,24 +147,14 @@ function createDurations() {
 type Families = ReturnType<typeof createFamilies>
 type Known = { readonly operations: Set<string>; readonly models: Set<string>; readonly upstreams: Set<string> }
 
-/** Opens the metrics of one gateway. Nothing is shared between two gateways of one process but the process's own figures. */
-export function createMetrics(): Metrics {
-  const families = createFamilies()
-  const durations = createDurations()
-  const known: Known = { operations: new Set(), models: new Set(), upstreams: new Set() }
+/** The cells of a request, which are found by its facts. */
+function createCells(
+  families: Families,
+  durations: ReturnType<typeof createDurations>,
+  known: Known,
+): (row: LogRow) => RequestCells {
   const bound = new Map<string, RequestCells>()
-  // Those of a configuration that is gone keep their counts.
-  const more = new Map<MetricDimension, SeriesBy>()
-  let counting: readonly SeriesBy[] = []
-  const modelLabel = (name: string | null): string => label(name, known.models)
-  const gauges: (() => Snapshot)[] = []
-  const readers: (() => Awaitable<readonly Snapshot[]>)[] = []
-  const delay = monitorEventLoopDelay({ resolution: delayResolutionMs })
-  delay.enable()
-  let loop = performance.eventLoopUtilization()
-  let inFlight = 0
-
-  function cellsOf(row: LogRow): RequestCells {
+  return row => {
     const key = `${row.operation}\n${row.model}\n${statusClass(row.status)}\n${row.outcome}`
     const found = bound.get(key)
     if (found) return found
@@ -177,6 +167,21 @@ export function createMetrics(): Metrics {
     if (operation !== 'other' && (row.model === null || known.models.has(row.model))) bound.set(key, cells)
     return cells
   }
+}
+
+/** Opens the metrics of one gateway. Nothing is shared between two gateways of one process but the process's own figures. */
+export function createMetrics(): Metrics {
+  const families = createFamilies()
+  const durations = createDurations()
+  const known: Known = { operations: new Set(), models: new Set(), upstreams: new Set() }
+  const cellsOf = createCells(families, durations, known)
+  const more = new MoreSeries(name => label(name, known.models))
+  const gauges: (() => Snapshot)[] = []
+  const readers: (() => Awaitable<readonly Snapshot[]>)[] = []
+  const delay = monitorEventLoopDelay({ resolution: delayResolutionMs })
+  delay.enable()
+  let loop = performance.eventLoopUtilization()
+  let inFlight = 0
 
   function ownSnapshots(): readonly Snapshot[] {
     const since = performance.eventLoopUtilization(loop)
@@ -186,7 +191,7 @@ export function createMetrics(): Metrics {
     return [
       ...Object.values(families).map(countersSnapshot),
       ...Object.values(durations).map(histogramsSnapshot),
-      ...[...more.values()].flatMap(series => series.snapshots()),
+      ...more.snapshots(),
       gaugeSnapshot('tollgate_requests_in_flight', 'Requests in flight.', inFlight),
       gaugeSnapshot(
         'tollgate_event_loop_busy_ratio',
@@ -218,11 +223,11 @@ export function createMetrics(): Metrics {
       cells.requests.value++
       cells.seconds.add(row.durationMs / 1000)
       countRow(families, known, row)
-      for (const series of counting) series.settled(row, modelLabel)
+      more.settled(row)
     },
     charged(charge) {
       countCharge(families, known, charge)
-      for (const series of counting) series.charged(charge, modelLabel)
+      more.charged(charge)
     },
     limited: decisions => countLimits(families, decisions),
     folded(kinds) {
@@ -246,11 +251,7 @@ export function createMetrics(): Metrics {
     },
     know(names) {
       learn(known, names)
-      counting = [...(names.by ?? [])].map(dimension => {
-        const series = more.get(dimension) ?? openSeries[dimension]()
-        more.set(dimension, series)
-        return series
-      })
+      more.use(names.by ?? [])
     },
     gauge(name, help, read, aggregator) {
       gauges.push(() => gaugeSnapshot(`tollgate_${name}`, help, read(), aggregator))
@@ -265,11 +266,6 @@ export function createMetrics(): Metrics {
       delay.disable()
     },
   }
-}
-
-const openSeries: { readonly [dimension in MetricDimension]: () => SeriesBy } = {
-  model: seriesByModel,
-  group: seriesByGroup,
 }
 
 function learn(known: Known, names: KnownNames): void {

@@ -1,4 +1,4 @@
-import type { EndedCharge, LogRow } from '../domain/index.ts'
+import type { EndedCharge, LogRow, MetricDimension } from '../domain/index.ts'
 import {
   type Count,
   counters,
@@ -13,7 +13,7 @@ import {
 export type Label = (name: string | null) => string
 
 /** Series of one dimension in addition to the ordinary ones (`observability.metrics.by`). */
-export type SeriesBy = {
+type SeriesBy = {
   settled(row: LogRow, label: Label): void
   charged(charge: EndedCharge, label: Label): void
   snapshots(): readonly Snapshot[]
@@ -22,7 +22,7 @@ export type SeriesBy = {
 const secondsBounds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
 /** `model`: how long requests take, and how long until the first byte. */
-export function seriesByModel(): SeriesBy {
+function seriesByModel(): SeriesBy {
   const seconds = histograms(
     'tollgate_model_request_duration_seconds',
     'From the request headers to settlement, by model.',
@@ -49,7 +49,7 @@ export function seriesByModel(): SeriesBy {
 }
 
 /** `group`: requests, tokens and money of each group and model. */
-export function seriesByGroup(): SeriesBy {
+function seriesByGroup(): SeriesBy {
   const requests = counters('tollgate_group_requests_total', 'Completed requests, by group.', [
     'group',
     'model',
@@ -77,5 +77,41 @@ export function seriesByGroup(): SeriesBy {
       if (state === 'settled') money.at(group, label(model), currency).value += amount
     },
     snapshots: () => families.map(countersSnapshot),
+  }
+}
+
+const openSeries: { readonly [dimension in MetricDimension]: () => SeriesBy } = {
+  model: seriesByModel,
+  group: seriesByGroup,
+}
+
+/** The series of the dimensions that the configuration names. Those that it names no longer keep their counts. */
+export class MoreSeries {
+  readonly #label: Label
+  readonly #all = new Map<MetricDimension, SeriesBy>()
+  #counting: readonly SeriesBy[] = []
+
+  constructor(label: Label) {
+    this.#label = label
+  }
+
+  use(by: Iterable<MetricDimension>): void {
+    this.#counting = [...by].map(dimension => {
+      const series = this.#all.get(dimension) ?? openSeries[dimension]()
+      this.#all.set(dimension, series)
+      return series
+    })
+  }
+
+  settled(row: LogRow): void {
+    for (const series of this.#counting) series.settled(row, this.#label)
+  }
+
+  charged(charge: EndedCharge): void {
+    for (const series of this.#counting) series.charged(charge, this.#label)
+  }
+
+  snapshots(): readonly Snapshot[] {
+    return [...this.#all.values()].flatMap(series => series.snapshots())
   }
 }

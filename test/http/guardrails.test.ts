@@ -71,7 +71,7 @@ type Asked = {
 }
 
 t.test('patterns block and mask requests, in every API format', async t => {
-  const { upstreams, post, logs, charges } = await start(t, { edit: guarded(patterns) as never })
+  const { upstreams, post, logs, charges } = await start(t, { edit: guarded(patterns) })
   const text = upstreams['text']
   text?.answer({ choices: [{ message: { content: 'fine' } }], usage })
 
@@ -110,7 +110,7 @@ t.test('patterns block and mask requests, in every API format', async t => {
 })
 
 t.test('a whole answer is masked, or withheld and charged as used', async t => {
-  const { upstreams, post, logs, charges } = await start(t, { edit: guarded(patterns) as never })
+  const { upstreams, post, logs, charges } = await start(t, { edit: guarded(patterns) })
   upstreams['text']?.answer({ choices: [{ message: { role: 'assistant', content: `card ${card}.` } }], usage })
   const masked = await post('/v1/chat/completions', prompt('hello'))
   t.match(await masked.json(), { choices: [{ message: { content: 'card [card].' } }], usage })
@@ -132,7 +132,7 @@ t.test('a whole answer is masked, or withheld and charged as used', async t => {
 })
 
 t.test('a stream is masked and blocked across its events, however they are cut', async t => {
-  const { upstreams, post, logs, charges } = await start(t, { edit: guarded(patterns) as never })
+  const { upstreams, post, logs, charges } = await start(t, { edit: guarded(patterns) })
   const ask = async (pieces: readonly string[]): Promise<string> => {
     upstreams['text']?.answer(streamOf(pieces))
     return (await post('/v1/chat/completions', { ...prompt('hello'), stream: true })).text()
@@ -158,7 +158,7 @@ t.test('a stream is masked and blocked across its events, however they are cut',
 })
 
 t.test('messages and responses stream masked too, with their repeated texts', async t => {
-  const { upstreams, post } = await start(t, { edit: guarded(patterns) as never })
+  const { upstreams, post } = await start(t, { edit: guarded(patterns) })
   const sse = (events: readonly (readonly [string, object])[]): Reaction => {
     const text = events
       .map(([event, data]) => `event: ${event}\ndata: ${JSON.stringify({ type: event, ...data })}\n\n`)
@@ -217,7 +217,7 @@ t.test('a service decides about requests and answers', async t => {
       : { action: 'pass' }
   })
   const section = `guard-service: { url: "${service.url}", authorization: Bearer guard-token-1, on: [request, response], every: 20 }`
-  const { upstreams, post, settled } = await start(t, { edit: guarded(section) as never })
+  const { upstreams, post, settled } = await start(t, { edit: guarded(section) })
   upstreams['text']?.answer({ choices: [{ message: { content: 'for Ann' } }], usage })
   const edited = await post('/v1/chat/completions', prompt('from Ann'))
   t.match(await edited.json(), { choices: [{ message: { content: 'for A.' } }] })
@@ -247,7 +247,7 @@ t.test('a service that fails refuses or lets pass, as the operator wants', async
     ['pass', 200],
   ] as const) {
     const section = `guard-service: { url: "${service.url}", unavailable: ${unavailable} }`
-    const { upstreams, post, settled } = await start(t, { edit: guarded(section) as never })
+    const { upstreams, post, settled } = await start(t, { edit: guarded(section) })
     upstreams['text']?.answer({ choices: [], usage })
     for (status of [500, 200]) {
       const answer = await post('/v1/chat/completions', prompt('hello'))
@@ -266,7 +266,7 @@ t.test('a service of the moderations format is understood', async t => {
     })),
   }))
   const section = `guard-service: { url: "${service.url}", format: openai-moderations }`
-  const { upstreams, post } = await start(t, { edit: guarded(section) as never })
+  const { upstreams, post } = await start(t, { edit: guarded(section) })
   upstreams['text']?.answer({ choices: [], usage })
   t.equal((await post('/v1/chat/completions', prompt('hello'))).status, 200)
   t.match(await (await post('/v1/chat/completions', prompt('dragon'))).json(), { error: { message: /'violence'/ } })
@@ -279,7 +279,7 @@ t.test('a rule without words or pattern, or with an invalid one, is refused when
     ['{ name: a, pattern: "a", words: [bb] }', /either a pattern or words/],
   ] as const)
     await t.rejects(
-      start(t, { edit: guarded(`guard-patterns: { rules: [${rule}] }`) as never }),
+      start(t, { edit: guarded(`guard-patterns: { rules: [${rule}] }`) }),
       { message: says },
       caseName({ rule }),
     )
