@@ -54,7 +54,9 @@ export function findOpeningFault(
   if (headers['sec-websocket-accept'] !== acceptOf(key)) return "its header 'sec-websocket-accept' is wrong"
   if (headers['sec-websocket-extensions'] !== undefined) return 'it uses a WebSocket extension that was not offered'
   const chosen = headers['sec-websocket-protocol']
-  return chosen === undefined || protocols.includes(String(chosen)) ? undefined : 'it chose a subprotocol that was not offered'
+  return chosen === undefined || protocols.includes(String(chosen))
+    ? undefined
+    : 'it chose a subprotocol that was not offered'
 }
 
 /** Head of the 101 for the client. `more`: further headers, such as the session id. */

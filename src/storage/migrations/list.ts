@@ -25,6 +25,7 @@ import { savedViews } from './0024-saved-views.ts'
 import { costKeys } from './0025-cost-keys.ts'
 import { costCounts } from './0026-cost-counts.ts'
 import { storedObjects } from './0027-stored-objects.ts'
+import { liveSessions } from './0028-live-sessions.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -60,6 +61,7 @@ export const migrations: readonly (readonly string[])[] = [
   costKeys,
   costCounts,
   storedObjects,
+  liveSessions,
 ]
 
 /** What no statement can do, after the migration that it belongs to. */
