@@ -47,6 +47,7 @@ export function createProgram(): Command {
   addBudgets(program)
   addUpstreams(program)
   addObjects(program)
+  addSessions(program)
   addLogs(program)
   addLedger(program)
   addEvents(program)
@@ -389,6 +390,26 @@ function addObjects(program: Command): void {
     .option('--keep', 'end the record only; do not call the vendor')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/objects.ts')).endObject(id, options))
+}
+
+/** Open WebSocket sessions. */
+function addSessions(program: Command): void {
+  const sessions = program.command('sessions').description('open WebSocket sessions of clients')
+  sessions
+    .command('list')
+    .description('list open sessions of all gateways on the storage, newest first')
+    .option('--key <id>', 'only sessions of this key')
+    .option('--limit <count>', 'maximum number of sessions', parseCount, 50)
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/sessions.ts')).listSessions(options))
+  sessions
+    .command('end')
+    .argument('<id>', 'ID of the session, the request ID of its handshake')
+    .description('end an open session; running turns are cancelled and charged')
+    .option('--reason <text>', 'reason, recorded in the audit log')
+    .addOption(configOption())
+    .action(async (id, options) => (await import('./commands/sessions.ts')).endSession(id, options))
 }
 
 /** The request log. */

@@ -1298,7 +1298,7 @@ const route = {
           type: 'integer',
           minimum: 1,
           default: 256,
-          description: 'Maximum open sessions per key and process.',
+          description: 'Maximum open sessions per key, in all processes that share `counters`.',
         },
         idle: {
           type: 'string',

@@ -14,6 +14,7 @@ import type { LabelStore } from './labels.ts'
 import type { Level, LevelName, LevelSums } from './levels.ts'
 import type { Micros } from '../util/units.ts'
 import type { Statement } from './statement.ts'
+import type { LiveSessionStore } from './live-sessions.ts'
 import type { ObjectStore } from './stored-objects.ts'
 import type { SignInStore } from './sign-in.ts'
 import type { SessionStore, Trail, UserStore } from './users.ts'
@@ -189,6 +190,7 @@ export type Storage = Omit<Stores, 'counters'> & {
   readonly trail: Trail
   readonly configs: ConfigHistory
   readonly vendorKeys: VendorKeyStore
+  readonly liveSessions: LiveSessionStore
   readonly events: EventStore
   readonly watch: WatchStore
   /** For commands that run next to a gateway. */

@@ -35,6 +35,8 @@ export type LiveSession = {
   /** No new turn begins, and it ends when none runs. */
   drain(): void
   stop(failure: Failure): void
+  /** Ends it for a reason that clients cannot change: running turns are cancelled, and charged. */
+  end(failure: Failure): void
 }
 
 /** State shared by all requests of an engine. */
@@ -71,6 +73,8 @@ export class ActiveRequest implements Member, PumpTarget {
   readonly socket: CallerSocket | undefined
   opening: Opening | undefined
   session: LiveSession | undefined
+  /** Frees its slot among the open sessions of its key. */
+  freeSlot: (() => void) | undefined
   /** The client's WebSocket is open, and its upstream is not known yet. */
   opened: { refuse(failure: Failure): void } | undefined
   /** Request in the setup message of a session. */
@@ -189,6 +193,7 @@ export class ActiveRequest implements Member, PumpTarget {
   letGo(): void {
     if (this.body?.kind === 'form') this.body.discard()
     this.incoming?.release(this.#isUnread)
+    this.freeSlot?.()
     if (this.detached) this.#shared.detached--
   }
 

@@ -11,6 +11,7 @@ import type {
   KeyTrial,
   LogRow,
   ObjectStore,
+  OpenSession,
   StoredAnswer,
   Upstream,
   VendorKey,
@@ -105,6 +106,9 @@ export type EngineParts = {
   readonly counters?: Pick<Counters, 'take' | 'settle'>
   /** Called for each upstream key whose state has changed. */
   readonly keyChanged?: (status: KeyStatus, before: KeyStatus | undefined) => void
+  /** A WebSocket session has opened. */
+  sessionOpened?(session: OpenSession): void
+  sessionClosed?(id: string): void
   /** How slow clients may be; tests shorten it. */
   readonly callers?: { readonly bodyPace?: BodyPace; readonly writeIdleMs?: number }
 }
@@ -196,6 +200,17 @@ export class Engine {
   /** WebSockets that are open. */
   get sessions(): number {
     return this.#sessions.open
+  }
+
+  /** Ends an open session for an administrator. False if this process has none with the id. */
+  endSession(id: string): boolean {
+    let isFound = false
+    this.#requests.each(request => {
+      if (request.id !== id || !request.session) return
+      isFound = true
+      request.session.end(fail('session_ended'))
+    })
+    return isFound
   }
 
   get heldBytes(): number {

@@ -178,6 +178,13 @@ export const errors = {
     type: 'rate_limit_error',
     text: 'The API key already has the maximum of {max} open sessions. Close one first.',
   },
+  session_ended: {
+    status: 403,
+    type: bad,
+    text: 'An administrator ended the session. Contact the administrator of the gateway.',
+    retry: false,
+    operator: 'The audit log has the reason: `session.end`.',
+  },
   session_idle: {
     status: 408,
     type: bad,

@@ -71,6 +71,7 @@ import type { ReloadResult } from './reload-result.ts'
 import { Reloads } from './reloads.ts'
 import { EventPublisher } from './event-publisher.ts'
 import { Retention } from './retention.ts'
+import { SessionEnds } from './session-ends.ts'
 import { secretsOf } from './secrets-of.ts'
 import { Signers } from './signers.ts'
 import { SimulatedUpstreams } from './simulated-upstreams.ts'
@@ -216,6 +217,7 @@ type Started = Opened & {
   readonly engine: Engine
   readonly jobs: JobRunner
   readonly vendorKeyService: VendorKeyService
+  readonly sessionEnds: SessionEnds
   /** Makes the parts of a plan: its simulated upstreams, its plugins, its routes. */
   readonly build: (plan: CompiledConfig) => Promise<Engine['running']>
 }
@@ -245,6 +247,12 @@ async function startEngine(
     log,
   })
   const vendorKeyService = new VendorKeyService({ store: storage.vendorKeys, engine: () => engine, clock, log })
+  const sessionEnds = new SessionEnds({
+    store: storage.liveSessions,
+    end: id => void engine.endSession(id),
+    clock,
+    log,
+  })
   const stores = { ...storage, ledger: charges.ledger, counters, jobs: jobs.store }
   const host = { stores, clock, random, ids, log, parseObject: modules.scanObject }
   const builder = new PipelineBuilder({ finder: () => source.finder(), host, Pipeline: modules.Pipeline })
@@ -293,10 +301,12 @@ async function startEngine(
     log,
     counters,
     keyChanged: vendorKeyService.changed,
+    sessionOpened: sessionEnds.opened,
+    sessionClosed: sessionEnds.closed,
   }
   const engine = new modules.Engine(parts, await build(plan))
   await vendorKeyService.start()
-  return { ...opened, build, engine, jobs, vendorKeyService }
+  return { ...opened, build, engine, jobs, vendorKeyService, sessionEnds }
 }
 
 const start: ConfigCause = { how: 'start', by: null }
@@ -610,7 +620,8 @@ class RunningGateway implements Gateway {
   }
 
   async #shut(): Promise<void> {
-    const { engine, clock, jobs, vendorKeyService, log, metrics, storage, counters, telemetry, simulated } = this.#parts
+    const { engine, clock, jobs, vendorKeyService, sessionEnds, log } = this.#parts
+    const { metrics, storage, counters, telemetry, simulated } = this.#parts
     this.#callers.release()
     await this.#publisher.close()
     await this.#history.close()
@@ -621,6 +632,7 @@ class RunningGateway implements Gateway {
     engine.stop()
     await jobs.stop()
     await vendorKeyService.stop()
+    await sessionEnds.close()
     this.#ops?.closeAllConnections()
     if (this.#ops) await unbind(this.#ops, clock)
     await engine.close()

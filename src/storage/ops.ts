@@ -31,6 +31,7 @@ import type {
   Session,
   Settlement,
   StoredObject,
+  OpenSession,
   Deliveries,
   TopUp,
   TrailRow,
@@ -92,6 +93,7 @@ import { takeInRows } from './log-batches/move.ts'
 import { writeLogs } from './log-batches/write.ts'
 import { ask, type QueryProgram, skipLocked } from './query.ts'
 import { endObject, type ObjectEnd, putObjects } from './stored-objects.ts'
+import { dropSession, endLiveSession, putSession } from './live-sessions.ts'
 import { decideVendorKey, type KeySpent, putVendorKey, spendOfKey } from './vendor-keys.ts'
 import type { Scribe } from './writer-identity.ts'
 import { aheadMs } from '../domain/budget.ts'
@@ -137,6 +139,9 @@ export type Changes = {
   beat: { given: { readonly at: number }; gives: Recovery }
   putObjects: { given: readonly StoredObject[]; gives: null }
   endObject: { given: ObjectEnd; gives: boolean }
+  putSession: { given: OpenSession; gives: null }
+  dropSession: { given: string; gives: null }
+  endLiveSession: { given: Signed & { readonly id: string; readonly reason: string | null }; gives: boolean }
   openJob: { given: { readonly job: NewJob; readonly at: number }; gives: null }
   endJob: { given: JobEnd; gives: boolean }
   ownJobs: { given: null; gives: readonly Job[] }
@@ -263,6 +268,9 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   beat: (identity, { at }) => beat(identity, at),
   putObjects: (_self, given) => putObjects(given),
   endObject: (_self, given) => endObject(given),
+  putSession,
+  dropSession: (_self, given) => dropSession(given),
+  endLiveSession,
   openJob,
   endJob,
   ownJobs: identity => ownJobs(identity),

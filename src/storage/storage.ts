@@ -23,6 +23,7 @@ import { findLinked, listLinks } from './people/sign-in.ts'
 import { findUser, hasAdmin, listUsers, readPasswordHash } from './people/users.ts'
 import { listViews } from './people/views.ts'
 import type { QueryProgram } from './query.ts'
+import { endedSessions, listLiveSessions } from './live-sessions.ts'
 import { findObjects, listObjects, pageObjects, sizeOfObjects } from './stored-objects.ts'
 import type { Reading, Readings } from './readings.ts'
 import { type CommitWatch, watchCommits } from './watch-commits.ts'
@@ -116,6 +117,7 @@ export function createStorage(parts: StorageParts): Storage {
     ledger: createLedger({ ...parts, writer }, endings),
     jobs: createJobs({ ...parts, writer }),
     objects: createObjects({ ...parts, writer }),
+    liveSessions: createLiveSessions({ ...parts, writer }),
     vendorKeys: createVendorKeys({ ...parts, writer }),
     labels: createLabels({ ...parts, writer }),
     journal: {
@@ -366,6 +368,20 @@ function createObjects({ clock, reads, writer }: StorageParts): Storage['objects
     page: page => reads.run(pageObjects(page, clock.now())),
     sizeOf: keyId => reads.run(sizeOfObjects(keyId, clock.now())),
     list: filter => reads.run(listObjects(filter)),
+  }
+}
+
+function createLiveSessions({ clock, owner, reads, writer }: StorageParts): Storage['liveSessions'] {
+  return {
+    async opened(session) {
+      await writer.submit('putSession', session)
+    },
+    async closed(id) {
+      await writer.submit('dropSession', id)
+    },
+    list: async filter => reads.run(listLiveSessions(filter)),
+    end: (id, by, reason) => writer.submit('endLiveSession', { id, by, reason, at: clock.now() }),
+    ended: async () => reads.run(endedSessions(owner)),
   }
 }
 

@@ -5,7 +5,7 @@ import type { Clock, Ids } from '../../util/index.ts'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import { fail } from '../errors.ts'
 import { ConversationMemory } from './conversation-memory.ts'
-import { closeCodes } from './frames.ts'
+import { closeCodeOf, closeCodes } from './frames.ts'
 import { type Inner, readEvents } from './inner-request.ts'
 import type { WebSocket } from './message-socket.ts'
 import { parseObject } from '../../util/index.ts'
@@ -77,6 +77,10 @@ export class MessageSession implements Timed {
 
   stop(failure: Failure): void {
     this.#end(closeCodes.restart, failure)
+  }
+
+  end(failure: Failure): void {
+    this.#end(closeCodeOf(failure), failure)
   }
 
   onDeadline(): number | undefined {

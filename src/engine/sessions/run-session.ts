@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import type { Body, LogRow } from '../../domain/index.ts'
+import type { Body, Counters, LogRow, OpenSession } from '../../domain/index.ts'
 import type { Log, Outcome, RequestContext } from '../../plugin-api/index.ts'
 import type { Clock, Ids } from '../../util/index.ts'
 import { type ActiveRequest, CallerGone } from '../active-request.ts'
@@ -15,10 +15,8 @@ import { headersOfMessages, sendInner } from './inner-request.ts'
 import { MessageSession } from './message-session.ts'
 import { openMessages } from './message-socket.ts'
 import { Session } from './session.ts'
+import { SessionSlots } from './session-slots.ts'
 import { SetupSocket } from './setup-socket.ts'
-
-/** `retry-after` for a key with too many open sessions. */
-const limitMs = 1_000
 
 type RunnerParts = {
   readonly clock: Clock
@@ -28,6 +26,9 @@ type RunnerParts = {
   readonly objects: Pick<ObjectRecords, 'record'>
   readonly onFault: (fault: HookFault, context: RequestContext) => void
   record(row: LogRow, context: RequestContext): void
+  readonly counters?: Pick<Counters, 'take' | 'settle'>
+  sessionOpened?(session: OpenSession): void
+  sessionClosed?(id: string): void
 }
 
 /** Days for which an upstream continues a session. */
@@ -38,18 +39,19 @@ export function modelNamed({ params, head, part }: RequestContext): string | und
   return part ? (new URLSearchParams(head.query).get('model') ?? undefined) : params['model']
 }
 
-/** Runs WebSocket sessions and counts those of each key. */
+/** Runs WebSocket sessions, counts those of each key and announces them. */
 export class SessionRunner {
   open = 0
   readonly #parts: RunnerParts
+  readonly #slots: SessionSlots
 
   constructor(parts: RunnerParts) {
     this.#parts = parts
+    this.#slots = new SessionSlots(parts.counters)
   }
 
   /** Serves in-memory connections. */
   accept: ((connection: Duplex) => void) | undefined
-  readonly #byKey = new Map<string, number>()
 
   /** Runs a session whose messages are requests. @throws Failure, CallerGone before the client's WebSocket is open */
   async runMessages(request: ActiveRequest, context: RequestContext): Promise<Outcome> {
@@ -64,7 +66,7 @@ export class SessionRunner {
     if (socket.isGone) throw new CallerGone()
     const messageBytesMax = route.session?.messageBytesMax ?? 0
     const own = { ...idHeaders(context.id), ...context.answerHeaders }
-    return this.#count(context, async () => {
+    return this.#count(request, context, async () => {
       const opened = await openMessages(req, socket, opening, { messageBytesMax, headers: own }).catch(() => {
         throw new CallerGone()
       })
@@ -80,7 +82,8 @@ export class SessionRunner {
   async readSetup(request: ActiveRequest, context: RequestContext): Promise<Body | undefined> {
     const { socket, opening, stopwatch } = request
     if (!socket || !opening || !context.dialect.session?.setup) return undefined
-    this.#checkRoom(context)
+    request.freeSlot = await this.#slots.take(context)
+    if (socket.isGone) throw new CallerGone()
     const opened = new SetupSocket(socket, context, this.#parts.clock)
     request.opened = opened
     request.session = opened
@@ -95,26 +98,26 @@ export class SessionRunner {
     }
   }
 
-  /** @throws Failure session_limit */
-  #checkRoom({ payer, route }: RequestContext): number {
-    const open = this.#byKey.get(payer) ?? 0
-    const max = route.session?.perKeyMax ?? Infinity
-    if (open >= max) throw fail('session_limit', { max }, { retryAfterMs: limitMs })
-    return open
-  }
-
-  /** @throws Failure session_limit */
-  async #count(context: RequestContext, run: () => Promise<Outcome>): Promise<Outcome> {
-    const { payer } = context
-    this.#byKey.set(payer, this.#checkRoom(context) + 1)
+  /** Counts the session and announces it while it runs. @throws Failure session_limit */
+  async #count(request: ActiveRequest, context: RequestContext, run: () => Promise<Outcome>): Promise<Outcome> {
+    request.freeSlot ??= await this.#slots.take(context)
+    const { id, payer, route } = context
+    const { target } = request
     this.open++
+    this.#parts.sessionOpened?.({
+      id,
+      keyId: payer,
+      operation: route.operation,
+      model: target?.model.name ?? null,
+      upstream: target?.upstream.name ?? null,
+      openedAt: this.#parts.clock.now(),
+    })
     try {
       return await run()
     } finally {
       this.open--
-      const left = (this.#byKey.get(payer) ?? 1) - 1
-      if (left > 0) this.#byKey.set(payer, left)
-      else this.#byKey.delete(payer)
+      this.#parts.sessionClosed?.(id)
+      request.freeSlot()
     }
   }
 
@@ -146,7 +149,7 @@ export class SessionRunner {
       session.start(opened ? '' : answerOf(request, context, protocol))
       return untilDone(request, session)
     }
-    return this.#count(context, run).catch(async error => {
+    return this.#count(request, context, run).catch(async error => {
       await session.abandon()
       throw error
     })

@@ -197,6 +197,10 @@ export class Session implements Timed {
     this.#closeUpstream()
   }
 
+  end(failure: Failure): void {
+    this.#end(closeCodeOf(failure), failure, 'gateway')
+  }
+
   onDeadline(): number | undefined {
     const { totalMs, idleMs, pingMs } = this.#bounds
     if (this.#outcome) return undefined

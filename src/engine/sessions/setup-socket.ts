@@ -47,6 +47,10 @@ export class SetupSocket implements LiveSession {
     this.#end?.(failure)
   }
 
+  end(failure: Failure): void {
+    this.stop(failure)
+  }
+
   /**
    * Reads the setup message; later bytes stay in the socket.
    * @param head the 101

@@ -28,6 +28,7 @@ import { storedObjects } from './0027-stored-objects.ts'
 import { objectIds } from './0028-object-ids.ts'
 import { adminTokens } from './0029-admin-tokens.ts'
 import { labels } from './0030-labels.ts'
+import { liveSessions } from './0031-live-sessions.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -66,6 +67,7 @@ export const migrations: readonly (readonly string[])[] = [
   objectIds,
   adminTokens,
   labels,
+  liveSessions,
 ]
 
 /** What no statement can do, after the migration that it belongs to. */
