@@ -397,7 +397,7 @@ export async function prepareProcess(): Promise<() => Promise<void>> {
   const release = (await import('./storage/sqlite/thread.ts')).prepareThread()
   await (await import('./gateway/import-http.ts')).importHttp()
   ;(await import('./gateway/bound-young-space.ts')).boundYoungSpace()
-  ;(await import('./gateway/use-environment-proxy.ts')).useEnvironmentProxy()
+  await (await import('./gateway/use-environment-proxy.ts')).useEnvironmentProxy()
   return release
 }
 

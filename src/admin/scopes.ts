@@ -23,7 +23,7 @@ const byAddress: readonly (readonly [RegExp, AdminScope])[] = [
   [/^\/api\/(?:alerts|config|groups|sessions|upstreams)(?:\/|$)/, 'config'],
 ]
 
-/** Reads of tokens, which tell no secret. */
+/** Reads of tokens, which return no secret. */
 const readsOfTokens: ReadonlySet<string> = new Set(['GET /api/admin-tokens', 'GET /api/admin-tokens/current'])
 
 /** The scope that a token needs for an endpoint; undefined if no token may use it. An endpoint without a rule is closed. */

@@ -520,6 +520,7 @@ function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch:
     ...(traits && { traits }),
     ...(traits?.object && { object: traits.object }),
     ...(traits?.deferred && { deferred: traits.deferred }),
+    ...(traits?.repeatable && { repeatable: traits.repeatable }),
     // The requests of a batch are judged one by one.
     ...((traits?.images || isList(traits)) && { runsNoTools: true as const }),
     dialect: own.dialect,

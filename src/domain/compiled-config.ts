@@ -20,6 +20,8 @@ export type Route = {
   readonly object?: ObjectTraits
   /** Its work may go on after the response. */
   readonly deferred?: DeferredTraits
+  /** A failed request may be sent again (`retry_on`). */
+  readonly repeatable?: NonNullable<OperationTraits['repeatable']>
   /** Its requests declare no tools and name no models but their own: fields of such names mean something else. */
   readonly runsNoTools?: true
   /** A dialect's name, or `by-caller`: the API format of the caller. */

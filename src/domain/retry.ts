@@ -11,7 +11,7 @@ export type RetryPolicy = {
   readonly attempts: number
   /** The wait before all upstreams are tried again; twice as long each time. */
   readonly backoffMs: number
-  /** No request waits longer, whatever an upstream asks for. */
+  /** No request waits longer, even if an upstream requests it. */
   readonly waitMaxMs: number
   /** What may have been sold is requested again, whatever it costs. */
   readonly paysTwice: boolean

@@ -135,7 +135,7 @@ export class Attempts {
     return promise
   }
 
-  /** An upstream has asked for time: the request is not sent to it again before. */
+  /** An upstream has sent a `Retry-After`: the request is not sent to it again before. */
   #defer({ retries }: ActiveRequest, upstream: Upstream, waitMs: number | undefined): void {
     if (waitMs !== undefined) retries?.defer(upstream.name, this.#parts.clock.tick() + waitMs)
   }

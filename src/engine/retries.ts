@@ -46,7 +46,7 @@ export class Retries {
   readonly endsAt: number
   #sent = 0
   #rounds = 0
-  /** Until when an upstream has asked not to be called. */
+  /** The end of an upstream's `Retry-After`. */
   readonly #notBefore = new Map<string, number>()
   #next: Round | undefined
 
@@ -61,7 +61,7 @@ export class Retries {
     this.#sent++
   }
 
-  /** An upstream has asked not to be called before a moment of the clock's `tick`. */
+  /** An upstream must not be called before a moment of the clock's `tick`. */
   defer(upstream: string, untilTick: number): void {
     this.#notBefore.set(upstream, untilTick)
   }
@@ -108,7 +108,7 @@ export function causeOf({ code }: Failure, isUntouched: boolean): RetryCause | u
  */
 export function isRepeatable({ route }: Pick<RequestContext, 'route'>, target: Target): boolean {
   const { body, family, chargesItems } = target
-  const { repeatable } = route.traits ?? {}
+  const { repeatable } = route
   if (!repeatable || chargesItems || body.kind !== 'json') return false
   const rule = family.forward.get(route.operation)
   if (body.json.declared.tools.some(({ field }) => isForwarded(rule, field))) return false

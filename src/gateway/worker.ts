@@ -39,7 +39,7 @@ async function start({ file, first, current, owner }: WorkerConfig): Promise<voi
   const config: Config = { file, ...first }
   await importHttp()
   boundYoungSpace()
-  useEnvironmentProxy()
+  await useEnvironmentProxy()
   const { createGateway } = await import('./gateway.ts')
   const gateway = await createGateway(config, { role: 'worker', owner })
   if (current) {

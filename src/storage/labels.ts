@@ -56,7 +56,7 @@ export function* noteSeen(id: string, at: number): QueryProgram<null> {
 
 type Erasing = Signed & { readonly kind: LabelKind; readonly name: string }
 
-/** Forgets a name. Charges and log rows keep the id, which names nobody any more. @returns false if there is none */
+/** Forgets a name. Charges and log rows keep the id, which has no name any more. @returns false if there is none */
 export function* eraseLabel(scribe: Scribe, { kind, name, by, at }: Erasing): QueryProgram<boolean> {
   const rows = yield ask(
     'UPDATE label SET name = NULL, key_id = NULL, erased_at = ? WHERE kind = ? AND name = ? RETURNING id',
@@ -70,7 +70,7 @@ export function* eraseLabel(scribe: Scribe, { kind, name, by, at }: Erasing): Qu
   return true
 }
 
-/** Forgets names that nobody has used since a moment, some at a time. */
+/** Forgets names without use since a moment, some at a time. */
 export function* pruneLabels(given: {
   readonly kind: LabelKind
   readonly until: number

@@ -25,7 +25,7 @@ export function configEditRoutes() {
     open++
     return work().finally(() => void open--)
   }
-  /** Writes edits of the files that `base` stands for, and notes it. */
+  /** Writes edits of the files that `base` is the version of, and records it. */
   const write = async (ask: Ask, edits: Edits, base: string) => {
     const { parts } = ask
     const before = parts.plan().revision

@@ -5,6 +5,9 @@ import { fail } from '../errors.ts'
 /** `retry-after` for a key with too many open sessions. */
 const limitMs = 1_000
 
+/** Each session takes one slot. */
+const one = 1
+
 /** Counts the open sessions of each key: of all processes that count together. */
 export class SessionSlots {
   readonly #counters: Pick<Counters, 'take' | 'settle'> | undefined
@@ -19,7 +22,7 @@ export class SessionSlots {
     const counters = this.#counters
     if (max === undefined || !counters) return () => undefined
     const id = `sessions key ${payer}`
-    const slot: LimitRequest = { id, owner: id, kind: 'places', limit: max, amount: 1, shadow: false }
+    const slot: LimitRequest = { id, owner: id, kind: 'places', limit: max, amount: one, shadow: false }
     const { ticket } = await counters.take([slot], 'local')
     if (!ticket) throw fail('session_limit', { max }, { retryAfterMs: limitMs })
     let isFree = false

@@ -108,7 +108,7 @@ export class Dialler {
     over.catch(() => undefined)
     let socket: Socket | undefined
     try {
-      // A name out of an answer is judged here: the proxy would resolve it anew.
+      // A name out of an answer is judged here: the proxy would resolve it again.
       const dialled = this.#lookup ? await resolve(this.#lookup, host) : host
       socket = await Promise.race([openTunnel(proxy, { host: dialled, port }, late.signal), over])
       socket.setNoDelay(true).setKeepAlive(true, probeAfterMs)

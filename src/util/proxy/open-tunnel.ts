@@ -1,5 +1,4 @@
-import { type ClientRequest, request as plainRequest } from 'node:http'
-import { request as tlsRequest } from 'node:https'
+import type { ClientRequest } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ProxyAddress } from './proxy-address.ts'
 
@@ -32,11 +31,13 @@ export function openTunnel(proxy: ProxyAddress, to: Place, signal: AbortSignal):
   return proxy.kind === 'socks5' ? openSocks(proxy, to, signal) : openConnect(proxy, to, signal)
 }
 
-function openConnect(proxy: ProxyAddress, { host, port }: Place, signal: AbortSignal): Promise<Socket> {
+async function openConnect(proxy: ProxyAddress, { host, port }: Place, signal: AbortSignal): Promise<Socket> {
+  // Loaded here: its import loads much else, before the process is prepared.
+  const { request: send } = proxy.kind === 'https' ? await import('node:https') : await import('node:http')
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
   const credential = credentialOf(proxy)
-  const request: ClientRequest = (proxy.kind === 'https' ? tlsRequest : plainRequest)({
+  const request: ClientRequest = send({
     host: proxy.host,
     port: proxy.port,
     method: 'CONNECT',
