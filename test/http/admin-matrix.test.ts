@@ -188,7 +188,17 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
 async function dump({ started }: Cast): Promise<string> {
   await started.gateway.storage.flush()
   const db = new DatabaseSync(`${started.folder}/tollgate.db`)
-  const tables = ['key', '"user"', 'trail', 'entry', 'reversal', 'invitation', 'sign_in_link', 'saved_view', 'admin_token']
+  const tables = [
+    'key',
+    '"user"',
+    'trail',
+    'entry',
+    'reversal',
+    'invitation',
+    'sign_in_link',
+    'saved_view',
+    'admin_token',
+  ]
   const rows = tables.map(name => db.prepare(`SELECT * FROM ${name}`).all())
   db.close()
   return JSON.stringify(rows)

@@ -26,6 +26,7 @@ import { costKeys } from './0025-cost-keys.ts'
 import { costCounts } from './0026-cost-counts.ts'
 import { storedObjects } from './0027-stored-objects.ts'
 import { adminTokens } from './0028-admin-tokens.ts'
+import { partialRefunds } from './0029-partial-refunds.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -62,6 +63,7 @@ export const migrations: readonly (readonly string[])[] = [
   costCounts,
   storedObjects,
   adminTokens,
+  partialRefunds,
 ]
 
 /** What no statement can do, after the migration that it belongs to. */

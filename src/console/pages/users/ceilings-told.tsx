@@ -23,7 +23,9 @@ export function groupCeilings(of: Group, currency: string) {
   const lines = [
     ...(keys_max === null ? [] : [tBound('keys_max', { keys: keys_max })]),
     ...told('group.models', models?.join(', ') ?? ''),
-    ...(budget && !budget.soft ? told('group.budget', tBound('budget', { amount: budget.amount, per: budget.per, currency })) : []),
+    ...(budget && !budget.soft
+      ? told('group.budget', tBound('budget', { amount: budget.amount, per: budget.per, currency }))
+      : []),
     ...(user_budget && !user_budget.soft
       ? told('group.user_budget', tBound('budget', { amount: user_budget.amount, per: user_budget.per, currency }))
       : []),
