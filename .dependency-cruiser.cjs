@@ -20,6 +20,7 @@ const islands = [
   'simulator',
   'events',
   'pricing',
+  'guardrails',
 ]
 
 const operations = '^src/operations/index[.]ts$'
@@ -30,6 +31,7 @@ const doors = {
   admin: [operations],
   'tools/import': ['^src/tools/prices/index[.]ts$'],
   engine: ['^src/wire/index[.]ts$'],
+  guardrails: ['^src/wire/index[.]ts$'],
 }
 
 /** Package → the one place that may name it. */
@@ -42,18 +44,20 @@ const homes = {
   diff: '^src/config/edit/show-diff[.]ts$',
   'fastest-levenshtein': '^src/config/',
   fastify: '^src/admin/server[.]ts$',
+  re2js: '^plugins/guard-patterns/compile[.]ts$',
   'http-proxy-3': '^src/engine/transport[.]ts$',
   'image-size': '^plugins/image-tier-billing/measure[.]ts$',
   ioredis: '^src/storage/counters/redis/connect[.]ts$',
   jose: '^plugins/(?:google-token|jwt-hs256)/plugin[.]ts$',
   'json-schema-to-ts': '^src/util/schema[.]ts$',
   kysely: '^src/storage/',
-  'lru-cache': '^plugins/(?:auth|token-usage)/',
+  'lru-cache': '^(?:plugins/(?:auth|token-usage)/|src/observe/otlp/telemetry[.]ts$|src/storage/create-labels)',
   pino: '^src/observe/log[.]ts$',
   'openid-client': '^src/admin/sign-in/issuers[.]ts$',
   nodemailer: '^src/events/mail[.]ts$',
   pg: '^src/storage/postgres/',
   'prom-client': '^src/observe/metrics[.]ts$',
+  socks: '^src/util/proxy/open-tunnel[.]ts$',
   ws: '^src/(?:simulator/realtime/serve|engine/sessions/message-socket)[.]ts$',
   yaml: '^src/config/load[.]ts$',
 }
@@ -106,11 +110,11 @@ module.exports = {
     ),
     refuse(
       'plugin-imports-only-the-plugin-api',
-      'A plugin imports src/plugin-api/index.ts, src/wire/index.ts to read bodies, and src/pricing/index.ts to rate what was used. Plugins speak to one another through slots.',
+      'A plugin imports src/plugin-api/index.ts, src/wire/index.ts to read bodies, src/pricing/index.ts to rate what was used, and src/guardrails/index.ts to check texts. Plugins speak to one another through slots.',
       { path: '^plugins/([^/]+)/' },
       {
         path: ours,
-        pathNot: ['^src/plugin-api/index[.]ts$', '^src/wire/index[.]ts$', '^src/pricing/index[.]ts$', '^plugins/$1/'],
+        pathNot: ['^src/(?:plugin-api|wire|pricing|guardrails)/index[.]ts$', '^plugins/$1/'],
       },
     ),
     refuse(

@@ -1,5 +1,8 @@
 import type { AnyPlugin, AnySigner } from '../src/plugin-api/index.ts'
+import { attribution } from './attribution/plugin.ts'
 import { auth } from './auth/plugin.ts'
+import { guardPatterns } from './guard-patterns/plugin.ts'
+import { guardService } from './guard-service/plugin.ts'
 import { imageTierBilling } from './image-tier-billing/plugin.ts'
 import { multipartRewrite } from './multipart-rewrite/plugin.ts'
 import { ratelimit } from './ratelimit/plugin.ts'
@@ -10,7 +13,10 @@ import { translate } from './translate/plugin.ts'
 /** The plugins that come with the gateway; a pipeline names them in the order it wants. */
 export const builtins: readonly AnyPlugin[] = [
   auth,
+  attribution,
   ratelimit,
+  guardPatterns,
+  guardService,
   multipartRewrite,
   sizeNormalize,
   imageTierBilling,

@@ -1,4 +1,5 @@
 import './cli/refuse-old-node.ts'
+import type { VendorDeletion } from './tools/delete-at-vendor.ts'
 import type { LintFinding, FoundKey, KeyFacts, Loaded } from './config/index.ts'
 import type { FirstAnswers, FirstDraft } from './tools/first-config.ts'
 import type { GatewayConfig } from './gateway/config-source.ts'
@@ -14,6 +15,7 @@ import type {
   Key,
   KeySettings,
   KeyTrial,
+  StoredObject,
   CompiledConfig,
   PriceList,
   RequestExplanation,
@@ -53,6 +55,7 @@ import type { Workers } from './gateway/workers.ts'
 // The library's door. What it opens is loaded when it is opened: a check of a file does not load a proxy. An old Node
 // is refused first, and can be: nothing that is loaded with the door names what it has not.
 
+export type { VendorDeletion } from './tools/delete-at-vendor.ts'
 export type { LintFinding, Finding, FoundKey, KeyFacts, Loaded, TracedValue } from './config/index.ts'
 export { refusedByCheck } from './config/finding.ts'
 export type { FirstAnswers, FirstDraft } from './tools/first-config.ts'
@@ -99,6 +102,8 @@ export { readVersion } from './gateway/version.ts'
 export type { RepriceOptions, RepriceReport } from './gateway/reprice-charges.ts'
 export type { WhatIfOptions } from './gateway/what-if.ts'
 export type { Copied } from './storage/index.ts'
+export { guardFailure, guardHooks } from './guardrails/index.ts'
+export type { Edit, Guard, Guarded, PartVerdict, Side, Verdict } from './guardrails/index.ts'
 export { ByteBudget, ByteClaim, Holdback, JsonWalk, RecordReader } from './wire/index.ts'
 export type { JsonVisitor, RecordVisitor } from './wire/index.ts'
 
@@ -392,6 +397,7 @@ export async function prepareProcess(): Promise<() => Promise<void>> {
   const release = (await import('./storage/sqlite/thread.ts')).prepareThread()
   await (await import('./gateway/import-http.ts')).importHttp()
   ;(await import('./gateway/bound-young-space.ts')).boundYoungSpace()
+  ;(await import('./gateway/use-environment-proxy.ts')).useEnvironmentProxy()
   return release
 }
 
@@ -549,6 +555,11 @@ export async function listUpstreams(
   store: Storage['vendorKeys'],
 ): Promise<readonly UpstreamShown[]> {
   return (await import('./tools/read-upstreams.ts')).readUpstreams(plan, store)
+}
+
+/** Deletes a stored object at its vendor; no gateway has to run. */
+export async function deleteAtVendor(plan: CompiledConfig, object: StoredObject): Promise<VendorDeletion> {
+  return (await import('./tools/delete-at-vendor.ts')).deleteAtVendor(plan, object)
 }
 
 /** Tries keys of vendors at what costs nothing, one after the other; no gateway has to run. */

@@ -62,6 +62,12 @@ async function judgeSeveral(
   return known[0]
 }
 
+/** Whether a request follows a link to an upload: the link has a client secret, because some clients send no key there. */
+function continuesUpload({ route, head }: RequestContext): boolean {
+  const { uploads } = route.object ?? {}
+  return uploads !== undefined && new URLSearchParams(head.query).has(uploads.id)
+}
+
 /** The key, for those of its models that a client secret is for. */
 function narrowed(key: Key, models: Key['models']): Key {
   const { models: own } = key
@@ -141,7 +147,7 @@ export const auth = definePlugin({
       const { status, expiresAt, models } = known.key
       if (status !== 'active' || (expiresAt !== null && expiresAt <= clock.now()))
         throw refuse(context, 'expired', known)
-      if (!context.part) throw refuse(context, 'a client secret', known)
+      if (!context.part && !continuesUpload(context)) throw refuse(context, 'a client secret', known)
       const key = await orUnavailable(() => stores.keys.find(id))
       if (!key) throw refuse(context, 'unknown')
       admit(context, { key: narrowed(key, models), addresses: key.ips && readAddressList(key.ips) })

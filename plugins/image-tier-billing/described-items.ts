@@ -1,6 +1,15 @@
-import { type Condition, conditionsHold, type JsonVisitor, type JsonWalk, type Path } from '../../src/wire/index.ts'
+import {
+  type AnswerPlace,
+  conditionsHold,
+  isKept,
+  type JsonVisitor,
+  type JsonWalk,
+  objectMark,
+  type Path,
+  pathOfValue,
+} from '../../src/wire/index.ts'
 import { DescribedPicture } from './described-picture.ts'
-import type { Description, Place } from './described-places.ts'
+import type { Description } from './described-places.ts'
 import { Omission } from './omission.ts'
 import { OpaqueText } from './opaque-text.ts'
 import { type AnswerWords, Remainder } from './remainder.ts'
@@ -11,13 +20,11 @@ const valuesMax = 256
 /** How much an item may contain after its picture; a signature can be megabytes. */
 const afterPictureBytesMax = 8 * 1024 * 1024
 const valueCharsMax = 200
-/** Represents an object whose content is not known. */
-const objectMark = '{…}'
 /** Represents a text longer than any value that decides something. */
 const longMark = '…'
 
 type Item = {
-  readonly place: Place
+  readonly place: AnswerPlace
   /** The depth of its object, or of the string itself if the item is a string. */
   readonly depth: number
   readonly values: Map<Path, string[]>
@@ -50,6 +57,8 @@ export class DescribedItems implements JsonVisitor {
   readonly #description: Description
   readonly #omission: Omission
   #items: Item[] = []
+  /** By depth, from 1: the path of the list or object that is open there. */
+  readonly #paths: Path[] = ['', '']
   /** The string that is read as a picture, and its item. */
   #open: Open | undefined
   #opaque: OpaqueText | undefined
@@ -174,7 +183,7 @@ export class DescribedItems implements JsonVisitor {
     // The whole answer is an item without an opening.
     if (walk.depth === 1 && this.#items.length === 0)
       for (const place of this.#description.places) if (place.at === '') this.#begin(place, 1)
-    const path = pathOf(walk)
+    const path = pathOfValue(walk, this.#paths)
     if (this.#description.leading.has(path)) this.#lead(walk, path)
   }
 
@@ -199,7 +208,8 @@ export class DescribedItems implements JsonVisitor {
     this.remainder.opened(walk.depth + 1)
     if (this.#mutedDepth > 0) return
     if (this.remainder.isRefusal(walk)) this.#errs = true
-    const path = pathOf(walk)
+    const path = pathOfValue(walk, this.#paths)
+    this.#paths[walk.depth + 1] = path
     if (this.#description.wanted.has(path)) this.#add(walk, path, isObject ? objectMark : undefined)
     if (!isObject) return
     for (const place of this.#description.places) if (place.at === path) this.#begin(place, walk.depth + 1)
@@ -213,7 +223,7 @@ export class DescribedItems implements JsonVisitor {
 
   string(walk: JsonWalk, at: number): 'bytes' {
     if (this.remainder.isRefusal(walk)) this.#errs = true
-    const path = pathOf(walk)
+    const path = pathOfValue(walk, this.#paths)
     const isMuted = this.#mutedDepth > 0
     this.#open = isMuted ? undefined : this.#picture(walk, path, at + 1)
     if (this.#open) return 'bytes'
@@ -299,7 +309,7 @@ export class DescribedItems implements JsonVisitor {
     if (this.#mutedDepth > 0) return
     const isNull = value === 'null'
     if (!isNull && this.remainder.isRefusal(walk)) this.#errs = true
-    const path = pathOf(walk)
+    const path = pathOfValue(walk, this.#paths)
     if (this.#description.wanted.has(path)) this.#add(walk, path, isNull ? undefined : value)
   }
 
@@ -326,7 +336,7 @@ export class DescribedItems implements JsonVisitor {
     this.#omission.note(shape)
   }
 
-  #begin(place: Place, depth: number): Item {
+  #begin(place: AnswerPlace, depth: number): Item {
     const item: Item = {
       place,
       depth,
@@ -368,10 +378,7 @@ export class DescribedItems implements JsonVisitor {
     const { place, values, pictures, links } = item
     item.pictures = []
     item.links = []
-    const valuesOf = (path: Path): readonly string[] => values.get(path) ?? []
-    const holds = (conditions: readonly Condition[]): boolean => conditionsHold(conditions, valuesOf)
-    const isKept = holds(place.keep) && !(place.skip.length > 0 && holds(place.skip))
-    if (!isKept && !item.isUnclear) return
+    if (!item.isUnclear && !isKept(place, path => values.get(path) ?? [])) return
     this.begun ||= pictures.length > 0
     this.remainder.belongsTo(this.#count + pictures.length, this.#count + pictures.length - this.#before)
     for (const picture of pictures) {
@@ -381,13 +388,6 @@ export class DescribedItems implements JsonVisitor {
     }
     for (const link of links) this.remainder.count(link)
   }
-}
-
-/** The path of the walk; lists have no name. */
-function pathOf({ depth, objects, names }: JsonWalk): Path {
-  let path = ''
-  for (let i = 1; i <= depth; i++) if (objects[i]) path = path === '' ? (names[i] as string) : `${path}.${names[i]}`
-  return path
 }
 
 /** Whether the walk is in a list within the container of that depth. */

@@ -1,17 +1,17 @@
-import { compileConditions, type Condition, joinPath, normalPath, type Path, toPaths } from '../../src/wire/index.ts'
+import {
+  type AnswerPlace,
+  compileConditions,
+  compilePlace,
+  type Condition,
+  normalPath,
+  type Path,
+  toPaths,
+} from '../../src/wire/index.ts'
 import type { BillingFacet, DescribedAnswer } from './schema.ts'
-
-/** Where pictures are in an answer of the vendor's own API; all paths start at its top. */
-export type Place = {
-  readonly at: Path
-  readonly pictures: readonly Path[]
-  readonly skip: readonly Condition[]
-  readonly keep: readonly Condition[]
-}
 
 /** How answers of one operation are read, computed once. */
 export type Description = {
-  readonly places: readonly Place[]
+  readonly places: readonly AnswerPlace[]
   readonly refused: readonly (readonly Condition[])[]
   /** Names of members whose bytes are no picture. */
   readonly opaque: ReadonlySet<string>
@@ -35,7 +35,7 @@ export function descriptionOf(operation: string, facet: BillingFacet): Descripti
 }
 
 export function describe(answer: DescribedAnswer): Description {
-  const places = listOf(answer.at ?? '.').map(at => compilePlace(normalPath(at), answer))
+  const places = toPaths(answer.at ?? '.').map(at => compilePlace({ ...answer, at }))
   const refused = (answer.refused ?? []).map(one => compileConditions(one.if, normalPath))
   const conditions = [...places.flatMap(({ skip, keep }) => [...skip, ...keep]), ...refused.flat()]
   return {
@@ -48,24 +48,10 @@ export function describe(answer: DescribedAnswer): Description {
   }
 }
 
-function compilePlace(at: Path, { picture, skip_if: skip, keep_if: keep }: DescribedAnswer): Place {
-  const within = (path: string): Path => joinPath(at, path)
-  return {
-    at,
-    pictures: listOf(picture).map(within),
-    skip: compileConditions(skip, within),
-    keep: compileConditions(keep, within),
-  }
-}
-
-function leadingOf({ at, pictures }: Place): readonly Path[] {
+function leadingOf({ at, pictures }: AnswerPlace): readonly Path[] {
   return pictures.flatMap(picture => {
     const names = picture.split('.')
     const from = at === '' ? 1 : at.split('.').length + 1
     return names.map((_, i) => names.slice(0, i + 1).join('.')).slice(from - 1)
   })
-}
-
-function listOf(paths: unknown): readonly string[] {
-  return toPaths(paths as string | readonly string[])
 }

@@ -189,7 +189,8 @@ async function resumeCharge(
   facet: BillingFacet,
 ): Promise<void> {
   const stored = await ledger.find(context.id)
-  if (!stored) return
+  // Another plugin may have made it.
+  if (stored?.rule.kind !== 'tiers') return
   // A person decides what it costs: nothing more of it is delivered.
   if (stored.state === 'needs_review') throw fail('job_in_review', { charge: context.id })
   const { n, rule, lines } = stored

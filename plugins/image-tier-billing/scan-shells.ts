@@ -49,11 +49,15 @@ export class JsonShell<Visitor extends JsonVisitor = JsonVisitor> {
 
   /** Ends the answer. @throws Unreadable if it is incomplete; Unrecognised */
   end(): void {
-    const { complete, foreign, open } = this.walk
-    if (foreign) refuseForeign(this.holdback, true)
-    if (open) throw new Unreadable('it ends before its JSON does')
-    if (this.#endUnknown && !complete) throw new Unreadable('nothing says whether it is whole')
-    if (!complete) refuseForeign(this.holdback, true)
+    if (this.walk.foreign) refuseForeign(this.holdback, true)
+    this.checkWhole()
+    if (!this.walk.complete) refuseForeign(this.holdback, true)
+  }
+
+  /** @throws Unreadable if the answer is incomplete */
+  checkWhole(): void {
+    if (this.walk.open) throw new Unreadable('it ends before its JSON does')
+    if (this.#endUnknown && !this.walk.complete) throw new Unreadable('nothing says whether it is whole')
   }
 }
 

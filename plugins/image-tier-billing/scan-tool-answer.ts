@@ -1,6 +1,6 @@
-import { Holdback, JsonWalk } from '../../src/wire/index.ts'
-import { type Scanned, type Scanner, Unreadable, Unrecognised } from './scanned.ts'
-import { Omission } from './omission.ts'
+import type { JsonWalk } from '../../src/wire/index.ts'
+import { JsonShell } from './scan-shells.ts'
+import { type Scanned, type Scanner, Unrecognised } from './scanned.ts'
 import { ToolResults } from './tool-results.ts'
 
 /**
@@ -8,39 +8,30 @@ import { ToolResults } from './tool-results.ts'
  * each the last 4 KiB and all that follows until its object has ended and its charge is committed.
  */
 export class ToolAnswerScanner implements Scanner {
-  readonly #endUnknown: boolean
-  readonly #holdback = new Holdback()
-  readonly #omission = new Omission(this.#holdback)
-  readonly #results = new ToolResults(placeOf, this.#omission)
-  readonly #walk = new JsonWalk(this.#results)
+  readonly #shell: JsonShell<ToolResults>
 
   /** With `endUnknown`, only closed JSON proves that the answer is complete. */
   constructor({ endUnknown = false }: { readonly endUnknown?: boolean } = {}) {
-    this.#endUnknown = endUnknown
+    this.#shell = new JsonShell(omission => new ToolResults(placeOf, omission), endUnknown)
   }
 
   get omitted(): string | undefined {
-    return this.#omission.shape
+    return this.#shell.omission.shape
   }
 
   write(chunk: Buffer): Scanned {
-    const base = this.#holdback.end
-    this.#holdback.push(chunk)
-    this.#omission.base = base
-    this.#walk.walk(chunk, base)
-    const { fault, foreign, followed } = this.#walk
-    if (fault !== undefined) throw new Unreadable(fault)
-    if (foreign) throw new Unrecognised('no JSON object')
-    const { end } = this.#holdback
-    if (followed) this.#omission.rest(this.#walk.followedAt, end, 'data after the JSON object')
-    const safe = Math.min(this.#results.safe(end), this.#walk.unfinished ?? end)
-    return { out: this.#holdback.release(safe), done: this.#results.take() }
+    const { holdback, omission, visitor, walk } = this.#shell
+    if (!this.#shell.read(chunk, false)) throw new Unrecognised('no JSON object')
+    const { end } = holdback
+    if (walk.followed) omission.rest(walk.followedAt, end, 'data after the JSON object')
+    return { out: holdback.release(Math.min(visitor.safe(end), walk.unfinished ?? end)), done: visitor.take() }
   }
 
+  /** An answer without text passes. */
   end(): Scanned {
-    if (this.#walk.open) throw new Unreadable('it ends before its JSON does')
-    if (this.#endUnknown && !this.#walk.complete) throw new Unreadable('nothing says whether it is whole')
-    return { out: this.#holdback.release(this.#holdback.end), done: this.#results.take() }
+    const { holdback, visitor } = this.#shell
+    this.#shell.checkWhole()
+    return { out: holdback.release(holdback.end), done: visitor.take() }
   }
 }
 

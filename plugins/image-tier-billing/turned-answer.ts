@@ -1,15 +1,14 @@
 import { createResponseMetadata, type Passed, type Stage } from '../../src/plugin-api/index.ts'
 import {
   AnswerReader,
-  type AnswerPlace,
   type AnswerReading,
   AnswerValues,
   type ByteBudget,
   ByteClaim,
+  compilePlace,
   EventReader,
   type EventRole,
   normalPath,
-  type Path,
   PictureWriter,
   type ReadingFaults,
   skipBlanks,
@@ -55,14 +54,16 @@ const roles: ReadonlyMap<string, EventRole> = new Map([
   ['error', 'error'],
 ])
 
+const picture = { picture: ['b64_json', 'url'], text: { revised_prompt: 'revised_prompt' } }
+
 const reading: AnswerReading = {
-  places: [placeAt('data')],
+  places: [compilePlace({ at: 'data', ...picture })],
   messages,
   stream: {
     kind: 'events',
     type: normalPath('type'),
     roles,
-    place: placeAt(''),
+    place: compilePlace(picture),
     error: normalPath('error'),
     index: normalPath('index'),
   },
@@ -74,20 +75,6 @@ const reading: AnswerReading = {
     ...['created_at', 'type', 'index', 'revised_prompt', 'data.revised_prompt', 'error.code'].map(normalPath),
   ]),
   faults,
-}
-
-function placeAt(at: string): AnswerPlace {
-  const within = (name: string): Path => normalPath(at === '' ? name : `${at}.${name}`)
-  return {
-    at,
-    pictures: ['b64_json', 'url'].map(within),
-    bytes: false,
-    size: [],
-    skip: [],
-    keep: [],
-    error: undefined,
-    texts: [['revised_prompt', within('revised_prompt')]],
-  }
 }
 
 type Turning = {

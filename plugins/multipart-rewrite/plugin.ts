@@ -30,6 +30,8 @@ type Form = Extract<Body, { kind: 'form' }>
 /** The form of an exchange, so that it is let go of whatever happens. */
 const formSlot = defineSlot<Form>('multipart-rewrite/form')
 const busyMs = 1_000
+/** Bodies of these routes are no forms. */
+const passing: ReadonlySet<string> = new Set(['none', 'any'])
 
 /**
  * Reads forms whole, under limits, and writes new ones: never the caller's own bytes, names of files or types
@@ -83,7 +85,7 @@ export const multipartRewrite = definePlugin({
 
     return {
       onBody: (context, body) =>
-        body.kind === 'stream' && context.route.body !== 'none' && !context.route.object?.unread
+        body.kind === 'stream' && !passing.has(context.route.body) && !context.route.object?.unread
           ? readWhole(context, body)
           : body,
 

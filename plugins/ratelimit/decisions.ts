@@ -11,10 +11,10 @@ export function decisions(
   const said: LimitDecision[] = []
   for (let i = 0; i < limits.length; i++) {
     const limit = limits[i] as Limit
-    const standing = standings[i] as LimitStatus
+    const status = standings[i] as LimitStatus
     if (isAdmitted)
-      said.push({ limit: limit.name, decision: limit.shadow && standing.waitMs > 0 ? 'shadow' : 'admitted' })
-    else if (refuses(limit, standing)) said.push({ limit: limit.name, decision: 'refused' })
+      said.push({ limit: limit.name, decision: limit.shadow && status.waitMs > 0 ? 'shadow' : 'admitted' })
+    else if (refuses(limit, status)) said.push({ limit: limit.name, decision: 'refused' })
   }
   return said
 }

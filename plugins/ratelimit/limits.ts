@@ -1,4 +1,5 @@
 import {
+  type Attribution,
   type Caller,
   type Group,
   type Key,
@@ -20,6 +21,7 @@ export type Limit = LimitRequest & {
     | 'key_jobs'
     | `all_keys_${LimitKind}`
     | `group_${LimitKind}`
+    | `end_user_${LimitKind}`
     | 'model_rpm'
     | 'upstream_concurrency'
   readonly counts: 'requests' | 'tokens' | 'places'
@@ -97,6 +99,24 @@ function findUserLimits(key: Key, group: Group): readonly Limit[] {
       add(shape, { id: `${kind} ${whose}`, owner: whose, sharedBy }, limit)
     }
   return limits
+}
+
+/**
+ * The limits of the end user of a request. A user's end users are counted apart from those of others, which may have the
+ * same names.
+ */
+export function endUserLimits({ key, group }: Caller, attribution: Attribution | undefined): readonly Limit[] {
+  const { limitsPerEndUser: from } = group
+  if (!from || !attribution || attribution.endUserId === null) return []
+  const owner = `end user ${attribution.endUserId} of ${key.user}`
+  return kinds.flatMap(kind => {
+    const limit = from[kind]
+    if (limit === undefined) return []
+    const shape = { ...ofUsers[kind], name: `end_user_${kind}` } as const
+    const sharedBy = 'all requests for this end user'
+    const counted = { id: `${kind} ${owner}`, owner, sharedBy, of: group.name }
+    return [{ ...shape, ...counted, limit, amount: asked[shape.counts], shadow: false }]
+  })
 }
 
 /** Jobs that a key may have open, where its group says nothing. */

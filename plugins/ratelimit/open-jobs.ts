@@ -21,9 +21,10 @@ export async function refuseFull(
   limits: readonly Limit[],
 ): Promise<undefined> {
   const open = await countOpen(jobs, keyId)
-  const full = limits.filter(
-    ({ name, shadow, limit }) => (name === 'key_jobs' || name === 'key_concurrency') && !shadow && open + 1 > limit,
-  )
+  // A batch takes no place of a request in flight.
+  const isBatch = context.route.deferred?.batch !== undefined
+  const names = isBatch ? ['key_jobs'] : ['key_jobs', 'key_concurrency']
+  const full = limits.filter(({ name, shadow, limit }) => names.includes(name) && !shadow && open + 1 > limit)
   if (full.length === 0) return undefined
   const standings = full.map(() => ({ remaining: 0, waitMs: openJobMs, resetMs: 0 }))
   context.notes.limits = decisions(full, standings, false)

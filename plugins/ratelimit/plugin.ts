@@ -1,4 +1,5 @@
 import {
+  attributionSlot,
   type Awaitable,
   callerSlot,
   type Counters,
@@ -22,7 +23,7 @@ import {
 import { decisions } from './decisions.ts'
 import { fail } from './errors.ts'
 import { limitStates } from './limit-states.ts'
-import { jobsLimit, type Limit, modelLimits, upstreamLimit, userLimits } from './limits.ts'
+import { endUserLimits, jobsLimit, type Limit, modelLimits, upstreamLimit, userLimits } from './limits.ts'
 import { refuseFull } from './open-jobs.ts'
 import { refusal, refuses } from './refusal.ts'
 import { RunningTokens } from './running-tokens.ts'
@@ -125,11 +126,8 @@ export const ratelimit = definePlugin({
 
       onAdmit(context, target) {
         const caller = context.slots.need(callerSlot)
-        const [ofUser, ofModel] = [userLimits(caller), modelLimits(target.model, caller)]
         const isDetached = context.slots.get(detachedJobSlot) === true
-        const more = isDetached ? [jobsLimit(caller), ...ofModel] : ofModel
-        const all = limitsOfPart(context, more.length > 0 ? [...ofUser, ...more] : ofUser)
-        const limits = withTokens(all, context.slots.get(tokenUseSlot))
+        const limits = limitsOf(context, target, isDetached)
         const admitting = admit(context, target, limits, placeOf(context, target))
         return isDetached
           ? Promise.resolve(admitting).then(() => refuseFull(context, host.stores.jobs, caller.key.id, limits))
@@ -154,6 +152,19 @@ export const ratelimit = definePlugin({
     }
   },
 })
+
+/** All limits of a request, with what it may use of them. @throws Failure tokens_over_limit */
+function limitsOf(context: RequestContext, { model }: Target, isDetached: boolean): readonly Limit[] {
+  const caller = context.slots.need(callerSlot)
+  const ofUser = userLimits(caller)
+  const more = [
+    ...(isDetached ? [jobsLimit(caller)] : []),
+    ...endUserLimits(caller, context.slots.get(attributionSlot)),
+    ...modelLimits(model, caller),
+  ]
+  const all = limitsOfPart(context, more.length > 0 ? [...ofUser, ...more] : ofUser)
+  return withTokens(all, context.slots.get(tokenUseSlot))
+}
 
 /** The places of a turn are those of its connection. */
 function placeOf({ part }: RequestContext, { upstream }: Target): Limit | undefined {

@@ -11,15 +11,15 @@ const units = {
 } as const
 
 /** True where a limit is full that refuses. */
-export function refuses(limit: Limit, standing: LimitStatus): boolean {
-  return standing.waitMs > 0 && !limit.shadow
+export function refuses(limit: Limit, status: LimitStatus): boolean {
+  return status.waitMs > 0 && !limit.shadow
 }
 
 /** The 429 of the limits that are full. Of several the slowest is named: before it has room, the others do not matter. */
 export function refusal(limits: readonly Limit[], standings: readonly LimitStatus[]): Failure {
   const full = limits.flatMap((limit, i) => {
-    const standing = standings[i] as LimitStatus
-    return refuses(limit, standing) ? [{ limit, waitMs: standing.waitMs }] : []
+    const status = standings[i] as LimitStatus
+    return refuses(limit, status) ? [{ limit, waitMs: status.waitMs }] : []
   })
   const slowest = full[indexOfMost(full, (a, b) => a.waitMs - b.waitMs)]
   if (!slowest) throw new Error('no limit was reached')

@@ -80,10 +80,10 @@ export class RunningTokens {
 
   /** The state of limits, with the expected waits for those of tokens. */
   expected(limits: readonly Limit[], standings: readonly LimitStatus[]): readonly LimitStatus[] {
-    return standings.map((standing, i) => {
+    return standings.map((status, i) => {
       const { counts, id, amount } = limits[i] as Limit
-      if (counts !== 'tokens' || standing.waitMs === 0) return standing
-      return { ...standing, waitMs: this.waitMs(id, amount - standing.remaining, standing.waitMs) }
+      if (counts !== 'tokens' || status.waitMs === 0) return status
+      return { ...status, waitMs: this.waitMs(id, amount - status.remaining, status.waitMs) }
     })
   }
 }

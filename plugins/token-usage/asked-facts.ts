@@ -1,5 +1,11 @@
-import { type Body, type Json, readField, type UnitName, type UsageFacts } from '../../src/plugin-api/index.ts'
-import { isObject } from './is-object.ts'
+import {
+  type Body,
+  type Json,
+  readField,
+  type UnitName,
+  type UsageFacts,
+  isObject,
+} from '../../src/plugin-api/index.ts'
 
 /** Where requests of any API format set what prices may depend on. */
 const factFields = [

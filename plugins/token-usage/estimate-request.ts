@@ -1,7 +1,7 @@
-import { type Body, type Json, type OperationTraits, readField } from '../../src/plugin-api/index.ts'
+import { type Body, type Json, type OperationTraits, readField, isObject } from '../../src/plugin-api/index.ts'
 import { countCharacters } from './count-characters.ts'
-import { isObject } from './is-object.ts'
 import { measureText } from './measure-text.ts'
+import { hoursAsked } from './stored-tokens.ts'
 import type { Use } from '../../src/pricing/index.ts'
 import type { UsageFacet } from './schema.ts'
 
@@ -32,12 +32,16 @@ export function estimateInput(body: Body, facet: UsageFacet): number {
 export function estimateRequest(body: Body, facet: UsageFacet, traits?: OperationTraits): readonly Use[] {
   const uses: { readonly unit: string; readonly quantity: number }[] = [
     { unit: 'input', quantity: estimateInput(body, facet) },
-    { unit: 'output', quantity: estimateOutput(body, facet.estimate.output_tokens, traits) },
+    { unit: 'output', quantity: traits?.storesTokens ? 0 : estimateOutput(body, facet.estimate.output_tokens, traits) },
     { unit: 'character', quantity: countCharacters(body, facet.count_characters_of) ?? 0 },
     { unit: 'second', quantity: Math.ceil(fileBytes(body) / bytesPerSecond) },
     { unit: 'search_unit', quantity: Math.max(1, Math.ceil(listLength(body, 'documents') / documentsPerUnit)) },
     { unit: 'request', quantity: 1 },
   ]
+  if (traits?.storesTokens) {
+    const tokenHours = estimateInput(body, facet) * hoursAsked(body, traits)
+    uses.push({ unit: 'cache_storage', quantity: Math.ceil(tokenHours) })
+  }
   return uses.map(use => ({ ...use, source: 'default' }))
 }
 

@@ -1,5 +1,4 @@
-import { type Body, readField, rootOf, type UnitName, units, type Usage } from '../../src/plugin-api/index.ts'
-import { isObject } from './is-object.ts'
+import { type Body, readField, rootOf, type UnitName, units, type Usage, isObject } from '../../src/plugin-api/index.ts'
 import type { UsageFacet } from './schema.ts'
 
 /** The plausible part of a report, and the units with implausible counts. */
@@ -60,13 +59,15 @@ type Bounds = {
 function mostOf(unit: UnitName, { sent, answerBytes, unseen, body }: Bounds): number {
   if (unit === 'input') return sent + unseen
   if (unit === 'output') return answerBytes + unseen * choicesOf(body)
+  // As long as the client has requested.
+  if (unit === 'cache_storage') return Number.POSITIVE_INFINITY
   // Bounded by the count that includes it.
   return units.get(unit)?.parent === undefined ? sent : Number.POSITIVE_INFINITY
 }
 
-/** A report of zero use is no report: a request always has an input. */
+/** A report of zero use is no report: a request always has an input, unless it extends what is stored already. */
 export function withoutPretence(reported: Usage | null): Usage | null {
-  if (reported?.counts.input !== 0) return reported
+  if (reported?.counts.input !== 0 || reported.counts.cache_storage !== undefined) return reported
   const { output, second, search_unit: searched } = reported.counts
   return output || second || searched ? reported : null
 }

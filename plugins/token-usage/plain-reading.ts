@@ -5,6 +5,8 @@ import type { Reading } from './reading.ts'
 export class PlainReading implements Reading {
   readonly fault = undefined
   readonly model = undefined
+  readonly finishReasons: readonly string[] = []
+  readonly isStream = false
   readonly #isText: boolean
   readonly #bytesPerToken: number
   readonly #fileTokens: number

@@ -3,23 +3,26 @@ import {
   callerSlot,
   defineSlot,
   definePlugin,
+  detachedJobSlot,
   type RequestContext,
+  Failure,
   formatMoney,
   imageToolOf,
+  type Hooks,
   imageChargeSlot,
   imagesMadeSlot,
   type Log,
-  type Model,
   type Outbound,
   type Outcome,
   readCost,
   readField,
+  storedObjectSlot,
   type Reply,
+  type Stage,
   type Stores,
   type Target,
   isBounded,
-  overdrawnValues,
-  tellOverdrawn,
+  type Json,
   timeOfId,
   tokenUseSlot,
   type UnitPrice,
@@ -28,16 +31,22 @@ import {
   useChargeId,
   withField,
   withoutLength,
+  isObject,
 } from '../../src/plugin-api/index.ts'
 import { LRUCache } from 'lru-cache'
 import { fail } from './errors.ts'
 import { askedFacts, ordinaryFacts } from './asked-facts.ts'
+import { checkDeferred, createTakenStage, type DeferredWork } from './deferred/deferred-work.ts'
+import { withDeferred } from './deferred/deferred-hooks.ts'
+import type { BatchTools } from './deferred/batch/batch-work.ts'
 import { inspect } from './inspect.ts'
 import { policyOf, refuseUnpriced } from './refuse-unpriced.ts'
+import { estimateInput } from './estimate-request.ts'
+import { holdMost, unavailableMs } from './hold-most.ts'
 import { isFree } from './is-free.ts'
-import { isObject } from './is-object.ts'
 import { judgeUsage, withoutPretence, type Judged } from './judge-usage.ts'
 import { measureInTurns } from './measure-text.ts'
+import { needsPerson } from './needs-person.ts'
 import { PlainReading } from './plain-reading.ts'
 import { missingUnits, rateExchange } from './rate-exchange.ts'
 import { quoteRequest, rateMost } from './quote-request.ts'
@@ -48,12 +57,12 @@ import { Reports } from './reports.ts'
 import { reviewCharge } from './review-charge.ts'
 import { EventReading, JsonReading, type Reading, type ReadingOptions } from './reading.ts'
 import { facetSchema, optionsSchema, type UsageFacet } from './schema.ts'
+import { storageAsked } from './stored-tokens.ts'
 import { TokenCount } from './token-count.ts'
 import { usageRule } from './usage-rule.ts'
 import { answeredBy, dearestOf, type Payable, payablesOf } from './who-answered.ts'
 import { WithheldReading } from './withheld-reading.ts'
 
-const unavailableMs = 5_000
 /** The last event of a stream reports its use, and repeats its images. */
 const longEventBytesMax = 16 * 1024 * 1024
 
@@ -74,6 +83,8 @@ type Counting = {
   /** The gateway requested the usage, not the caller. */
   removesUsage: boolean
   reading: Reading | undefined
+  /** The work goes on after the response; undefined if the response ends it. */
+  readonly deferred: DeferredWork | undefined
 }
 
 /** The plugin's dependencies. */
@@ -115,7 +126,7 @@ export const tokenUsage = definePlugin({
   replay,
   reprice,
   create(_options, host) {
-    const { log, stores } = host
+    const { clock, log, stores } = host
     const { ledger } = stores
     const reports = new Reports(
       log,
@@ -123,8 +134,9 @@ export const tokenUsage = definePlugin({
     )
     const carried = host.keep('carried', () => newCarried())
     const tools: Tools = { ledger, log, reports, carried }
+    const workTools: BatchTools = { stores, clock, log, parseObject: bytes => host.parseObject(bytes) }
 
-    return {
+    const hooks: Hooks<UsageFacet> = {
       onBody(_context, body) {
         const measuring = body.kind === 'json' ? measureInTurns(body.json.bytes) : undefined
         return measuring ? measuring.then(() => body) : body
@@ -133,9 +145,13 @@ export const tokenUsage = definePlugin({
       onTarget(context, target, facet) {
         if (facet.image_tools === 'refuse' && context.route.traits?.imageTools) refuseImageTools(target)
         if (policyOf(target.model, facet) === 'refuse')
-          for (const { model, rule } of payablesFor(context, target, facet)) refuseUnpriced(model, rule, target.body)
+          for (const { model, rule } of payablesFor(context, target, facet))
+            refuseUnpriced(model, rule, target.body, context.route.traits)
         if (!ledger.healthy() && payablesFor(context, target, facet).some(({ rule }) => rule))
           throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
+        const isPaid = payablesFor(context, target, facet).some(({ rule }) => rule)
+        if (isPaid && checkDeferred(context, target, paysImages(context, target)))
+          context.slots.put(detachedJobSlot, true)
         // A connection uses nothing: its turns do.
         if (!isFree(context.route, facet) && context.part?.kind !== 'session')
           context.slots.put(
@@ -156,9 +172,12 @@ export const tokenUsage = definePlugin({
         const { rule } = dearest
         const chargeId = hasImages ? useChargeId(context.id) : context.id
         const fresh = { held: false, removesUsage: false, reading: undefined }
-        const counting: Counting = { payables, dearest, facet, target, hasImages, chargeId, ...fresh }
+        const traits = rule && checkDeferred(context, target, hasImages)
+        const deferred: DeferredWork | undefined = traits && { traits, course: 'asked' }
+        const counting: Counting = { payables, dearest, facet, target, hasImages, chargeId, deferred, ...fresh }
         context.slots.put(countingSlot, counting)
-        if (!rule || !isBounded(context.slots.need(callerSlot))) return undefined
+        // The charge of deferred work exists before the work does: a job ends it.
+        if (!rule || !(deferred || isBounded(context.slots.need(callerSlot)))) return undefined
         return hold(tools, context, counting, rule)
       },
 
@@ -178,6 +197,7 @@ export const tokenUsage = definePlugin({
         const reading = openReading(reply, {
           dialect,
           operation: route.operation,
+          before: beforeOf(context),
           bytesPerToken: facet.estimate.bytes_per_token,
           fileTokens: facet.estimate.file_tokens,
           removesUsage,
@@ -191,7 +211,11 @@ export const tokenUsage = definePlugin({
           : reading
         counting.reading = stage
         const headers = removesUsage ? withoutLength(reply.headers) : reply.headers
-        return { ...reply, headers, stages: [...reply.stages, stage] }
+        return {
+          ...reply,
+          headers,
+          stages: [...reply.stages, ...takenStages(workTools, context, counting, reply), stage],
+        }
       },
 
       onSettle(context, outcome) {
@@ -199,8 +223,15 @@ export const tokenUsage = definePlugin({
         return counting && settle(tools, context, outcome, counting)
       },
     }
+    return withDeferred(hooks, workTools)
   },
 })
+
+/** Reads whether the upstream has accepted work that goes on after the response. */
+function takenStages(tools: BatchTools, context: RequestContext, counting: Counting, reply: Reply): readonly Stage[] {
+  const { deferred: work, target } = counting
+  return work ? [createTakenStage(tools, { context, target, work }, reply)] : []
+}
 
 /** Reserves the most that the request may cost from its budgets, before an upstream is called. */
 async function hold(
@@ -211,21 +242,27 @@ async function hold(
 ): Promise<undefined> {
   const { facet, target, dearest } = counting
   const facts = chargeFacts(context, { ...target, model: dearest.model }, { id: counting.chargeId, rule })
-  const counts = { input: inputOfTurn(context) }
+  const storage = context.route.traits?.storesTokens && {
+    cache_storage: storageAsked(target.body, context, beforeOf(context), estimateInput(target.body, facet)),
+  }
+  const counts = { input: inputOfTurn(context), ...storage }
   const { amount: most } = rateMost(rule, target.body, facet, context.route.traits, counts)
   // Known before the hold is: if its commit is in doubt, the end of the request still releases it.
   counting.held = true
-  const held = await ledger.hold({ facts, hold: most, idempotency: null }).catch((cause: unknown) => {
-    throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
-  })
-  if (held.kind === 'overdrawn') {
-    counting.held = false
-    throw fail('insufficient_quota', tellOverdrawn(held, most, facts.currency), {
-      values: overdrawnValues(held, most, facts.currency),
-    })
+  try {
+    await holdMost(ledger, facts, most)
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'insufficient_quota') counting.held = false
+    throw error
   }
   context.notes.charge = true
   return undefined
+}
+
+/** The stored object that the request changes, as its upstream showed it before. */
+function beforeOf({ slots }: RequestContext): Json {
+  const shown = slots.get(storedObjectSlot)?.shown
+  return shown === undefined || shown === null ? null : (JSON.parse(shown) as Json)
 }
 
 /** Of a turn on a WebSocket: the tokens of the conversation so far, all of which count again. */
@@ -250,6 +287,10 @@ function settle(
   const { usage, implausible } = judge(context, counting, reading)
   context.notes.inputTokens = usage?.counts.input ?? null
   context.notes.outputTokens = usage?.counts.output ?? null
+  if (context.plan.otlp && reading) {
+    const { model: answeredModel, finishReasons, isStream } = reading
+    context.notes.answer = { model: answeredModel, finishReasons, isStream, counts: usage?.counts ?? {} }
+  }
   const failed = reading?.fault !== undefined
   if (failed) {
     context.notes.failed = 'upstream_failed'
@@ -258,6 +299,7 @@ function settle(
       'an upstream failed during its response',
     )
   }
+  if (counting.deferred && counting.deferred.course !== 'asked') return leaveDeferred(tools, counting)
   const { body } = target
   const lengths = lengthsOf(counting, implausible)
   const isPaid = facet.beside_images === 'free' && (context.slots.get(imagesMadeSlot)?.() ?? 0) > 0
@@ -268,7 +310,8 @@ function settle(
   const asked = region === undefined ? askedFacts(body) : { region, ...askedFacts(body) }
   const at = requestTime(context)
   const unread = unreadShape(context, outcome, counting)
-  const ended = { facet, outcome, body, usage, implausible, failed, unread, asked, at, carried, ...lengths }
+  const blocked = context.notes.blocked !== undefined
+  const ended = { facet, outcome, body, usage, implausible, failed, blocked, unread, asked, at, carried, ...lengths }
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateExchange({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)
   const first = rate(answered)
@@ -300,6 +343,15 @@ function settle(
   )
 }
 
+/** The charge of work that goes on is ended by its job; without one, by a person. */
+function leaveDeferred({ ledger, log }: Tools, { chargeId, deferred }: Counting): Promise<void> | undefined {
+  if (deferred?.course === 'taken') return undefined
+  return ledger.review(chargeId, 'background_not_recorded', { hold: 'kept' }).then(
+    () => undefined,
+    (cause: unknown) => log.error({ charge: chargeId, err: cause }, 'a charge could not be left for review yet'),
+  )
+}
+
 /** What an answer looked like that was not handed out for its shape. Where images are charged, their charge waits. */
 function unreadShape(context: RequestContext, outcome: Outcome, { hasImages }: Counting): string | undefined {
   const isRefused = outcome.kind !== 'answered' && outcome.reach !== 'untouched' && !hasImages
@@ -324,21 +376,6 @@ function lengthsOf(
   // By its length an image would be text of many thousand tokens.
   if (hasImages) return { uncounted: 0, byLength: Math.min(byLength, facet.estimate.output_tokens) }
   return { uncounted: implausible.includes('output') ? byLength : (reading?.uncounted() ?? 0), byLength }
-}
-
-/** Whether a charge waits for a person. A client's omission is no fault of the upstream's report. */
-function needsPerson(
-  facet: UsageFacet,
-  model: Model,
-  found: {
-    readonly implausible: readonly string[]
-    readonly missing: readonly string[]
-    readonly unpriced: readonly string[]
-  },
-): boolean {
-  const { implausible, missing, unpriced } = found
-  if (implausible.length > 0 || (unpriced.length > 0 && policyOf(model, facet) !== 'parent')) return true
-  return facet.missing_usage !== 'estimate' && missing.some(unit => unit !== 'character')
 }
 
 /** When the request began, from its id: a stored charge is rated again by the same time. */

@@ -67,7 +67,7 @@ export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | unde
   if (isFree(request, facet)) return undefined
   const rule = usageRule(model, multiplier ?? '1')
   if (!rule) return undefined
-  if (policyOf(model, facet) === 'refuse') refuseUnpriced(model, rule, body)
+  if (policyOf(model, facet) === 'refuse') refuseUnpriced(model, rule, body, traits)
   const { items, amount } = rateMost(rule, body, facet, traits, uses)
   const parts = items.map(item => `${item.quantity} ${item.unit} ${formatMoney(item.amount)}`).join(', ')
   const factor = multiplier === undefined ? "times the group's multiplier" : `times ${multiplier} included`

@@ -32,6 +32,8 @@ export type Ended = {
   readonly byLength: number
   /** The upstream reported an error inside its answer. */
   readonly failed: boolean
+  /** A guard withheld the answer: the upstream sold it. */
+  readonly blocked?: boolean
   /** The shape of an answer that was not delivered: only its request shows what it may have cost. */
   readonly unread?: string | undefined
   /** The facts of the request that prices may depend on; the answer's facts replace them. */
@@ -67,7 +69,7 @@ export function rateExchange(ended: Ended): RatedExchange {
   if (unread !== undefined) return charged(ended, estimateRequest(body, facet), `answer_unrecognised: ${unread}`)
   if (reach === 'refused') return nothing(ended, 'upstream_refused')
   if (reach === 'unknown') return nothing(ended, 'outcome_unknown')
-  if (outcome.kind === 'refused') return nothing(ended, 'not_delivered')
+  if (outcome.kind === 'refused' && !ended.blocked) return nothing(ended, 'not_delivered')
   if (!ended.usage && bodiless.has(outcome.status ?? 0)) return nothing(ended, 'no_content')
   if (ended.failed) return charged(ended, reportedUses(ended.usage), 'upstream_failed')
   if (reach === 'complete') return rateWhole(ended)
@@ -76,11 +78,21 @@ export function rateExchange(ended: Ended): RatedExchange {
   return charged(ended, [...estimatedUses(ended), ...requestUses(ended)], 'caller_gone')
 }
 
-function rateWhole(ended: Ended): RatedExchange {
+/** What a whole answer has used: as reported, and by an estimate where it is not. */
+export function usesOfWhole(ended: Ended): {
+  readonly uses: readonly Use[]
+  readonly missing: readonly string[]
+  /** `nothing_used` if nothing is missing. */
+  readonly reason: string
+} {
   const known = [...reportedUses(ended.usage), ...requestUses(ended)]
   const missing = missingOf(ended.rule, known, none)
-  const reason = reasonOf(ended, missing)
   const uses = missing.length > 0 ? [...known, ...missingUses(ended, missing)] : known
+  return { uses, missing, reason: reasonOf(ended, missing) }
+}
+
+function rateWhole(ended: Ended): RatedExchange {
+  const { uses, missing, reason } = usesOfWhole(ended)
   const rated = charged(ended, uses, reason, reason === 'nothing_used' ? [] : [reason])
   return { ...rated, missing, reason: reason === 'nothing_used' ? unpricedReason(rated.unpriced) : reason }
 }

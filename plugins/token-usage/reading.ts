@@ -1,6 +1,6 @@
-import type { ApiFormat, Json, Passed, Stage, Usage } from '../../src/plugin-api/index.ts'
+import { type ApiFormat, type Json, type Passed, type Stage, type Usage, isObject } from '../../src/plugin-api/index.ts'
 import { joined } from '../../src/wire/index.ts'
-import { isObject } from './is-object.ts'
+import { finishReasonsOf } from './finish-reasons.ts'
 import { mergeUsage } from './merge-usage.ts'
 import { pruneEvent } from './prune-event.ts'
 import { EventReader } from './read-events.ts'
@@ -23,11 +23,16 @@ export type Reading = Stage & {
   readonly tellsUseNext?: boolean
   /** The upstream's name of the model in the answer; undefined if it has none. */
   readonly model: string | undefined
+  /** Why the answer ended, in the upstream's words, one for each choice. */
+  readonly finishReasons: readonly string[]
+  readonly isStream: boolean
 }
 
 export type ReadingOptions = {
   readonly dialect: ApiFormat
   readonly operation: string
+  /** The stored object that the request changes, as it was; absent or null for none. */
+  readonly before?: Json
   readonly bytesPerToken: number
   /** Removes the event that carries only the usage. */
   readonly removesUsage: boolean
@@ -41,10 +46,32 @@ export type ReadingOptions = {
 
 /** The members by which an answer of any API format reports its use, its errors, and its model. */
 const wanted = {
-  members: new Set(['usage', 'usageMetadata', 'meta', 'duration', 'error', 'model', 'modelVersion', 'service_tier']),
+  members: new Set([
+    'usage',
+    'usageMetadata',
+    'meta',
+    'duration',
+    'error',
+    'model',
+    'modelVersion',
+    'service_tier',
+    'stop_reason',
+    'status',
+    'object',
+    'createTime',
+    'expireTime',
+  ]),
   // Tool calls are counted by the items of the answer.
   lists: new Set(['output', 'candidates', 'choices']),
-  ofElements: new Set(['type', 'action', 'container_id', 'groundingMetadata', 'finishReason', 'usage']),
+  ofElements: new Set([
+    'type',
+    'action',
+    'container_id',
+    'groundingMetadata',
+    'finishReason',
+    'finish_reason',
+    'usage',
+  ]),
 }
 const usageMembers = [...wanted.members, ...wanted.lists]
 const faultCharsMax = 64
@@ -64,6 +91,7 @@ export class JsonReading implements Reading {
   bytes = 0
   fault: string | undefined
   model: string | undefined
+  readonly isStream = false
 
   constructor(options: ReadingOptions) {
     this.#options = options
@@ -96,10 +124,15 @@ export class JsonReading implements Reading {
     this.#readOn()
     if (this.#reader.isList) return this.#listed
     if (this.#told === undefined) {
-      const { dialect, operation } = this.#options
-      this.#told = dialect.usageOf(operation, this.#members)
+      const { dialect, operation, before } = this.#options
+      this.#told = dialect.usageOf(operation, this.#members, before)
     }
     return this.#told
+  }
+
+  get finishReasons(): readonly string[] {
+    this.#readOn()
+    return finishReasonsOf(this.#members)
   }
 
   uncounted(): number {
@@ -152,6 +185,8 @@ export class EventReading implements Reading {
   bytes = 0
   fault: string | undefined
   model: string | undefined
+  finishReasons: readonly string[] = []
+  readonly isStream = true
 
   constructor(options: ReadingOptions) {
     this.#options = options
@@ -192,16 +227,24 @@ export class EventReading implements Reading {
     return tells(data, usageName) || tells(data, errorName)
   }
 
+  /** The first event that says why a choice ended. */
+  #mayEnd(data: Buffer): boolean {
+    const name = this.#lastName
+    return name !== undefined && this.tellsUseNext && this.finishReasons.length === 0 && tells(data, name)
+  }
+
   #record(data: Buffer, event: string): boolean {
     this.#estimate.add(data)
     const isSought = this.#options.wantsModel === true && this.model === undefined
-    if (event !== 'error' && !isSought && !this.#mayTell(data)) return false
+    if (event !== 'error' && !isSought && !this.#mayTell(data) && !this.#mayEnd(data)) return false
     const json = data.length > shortBytesMax * 4 ? pruneEvent(data) : parse(data)
     if (event === 'error') this.fault ??= faultOf(json) ?? 'error'
     if (!isObject(json)) return false
     this.fault ??= faultOf(json)
     const { dialect, operation, removesUsage } = this.#options
     this.model = modelOf(json) ?? this.model
+    const reasons = finishReasonsOf(json)
+    if (reasons.length > 0) this.finishReasons = reasons
     const usage = dialect.usageOfEvent(operation, json)
     if (!usage) return false
     this.#usage = mergeUsage(this.#usage, usage)

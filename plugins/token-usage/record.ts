@@ -8,7 +8,14 @@ import {
   units,
   type UsageRule,
 } from '../../src/plugin-api/index.ts'
-import { conditionText, holds, priceListOf, type Situation, situationOf } from '../../src/pricing/index.ts'
+import {
+  conditionText,
+  holds,
+  priceListOf,
+  type Situation,
+  situationOf,
+  situationOfLine,
+} from '../../src/pricing/index.ts'
 
 /** The units of use, as the console prints them. */
 const unitLabels: { readonly [unit: string]: string } = {
@@ -34,6 +41,7 @@ const unitLabels: { readonly [unit: string]: string } = {
   maps: '地图',
   code_execution: '代码执行',
   file_search: '文件搜索',
+  cache_storage: '缓存存储（词元·小时）',
 }
 
 /** Explains a charge of use: the quantity of each unit, at its price. */
@@ -57,7 +65,8 @@ export function record(charge: Charge): Account {
       ),
     },
     line: line => {
-      const { row } = prices.find(line.tier)
+      const isOfGroup = line.told?.facts?.['input'] !== undefined
+      const { row } = (isOfGroup ? priceListOf(rule, situationOfLine(charge, line)) : prices).find(line.tier)
       return { why: whyPrice(rule, line, row, factors), at: row?.at ?? null }
     },
   }
@@ -110,6 +119,7 @@ const perText: ReadonlyMap<number, string> = new Map([
 /** `cached input tokens` for `cached_input`; calls and other units have their own names. */
 function unitName(unit: string): string {
   const name = unit.replaceAll('_', ' ')
+  if (unit === 'cache_storage') return 'token-hours of cache storage'
   if (units.get(unit)?.call) return name.endsWith('h') ? `${name}es` : name
   if (unit === 'search_unit') return 'search units'
   return isTokens(unit) ? `${name} tokens` : name

@@ -1,4 +1,4 @@
-import type { Body, Model, UnitName, UnpricedPolicy, UsageRule } from '../../src/plugin-api/index.ts'
+import type { Body, Model, OperationTraits, UnitName, UnpricedPolicy, UsageRule } from '../../src/plugin-api/index.ts'
 import { isGoverned, priceListOf, unpricedFacts } from '../../src/pricing/index.ts'
 import { askedCalls, askedFacts, askedKinds } from './asked-facts.ts'
 import { fail } from './errors.ts'
@@ -13,13 +13,14 @@ export function policyOf(model: Model, facet: UsageFacet): UnpricedPolicy {
  * Refuses a request that needs something without a price, before anything is bought.
  * @throws Failure unpriced
  */
-export function refuseUnpriced(model: Model, rule: UsageRule | undefined, body: Body): void {
+export function refuseUnpriced(model: Model, rule: UsageRule | undefined, body: Body, traits?: OperationTraits): void {
   if (!rule) return
   const asked = askedFacts(body)
   const [fact] = unpricedFacts(rule, asked)
   if (fact !== undefined) throw fail('unpriced', { model: model.name, what: fact })
   const prices = priceListOf(rule, { input: 0, facts: asked, at: 0 })
-  const units: readonly UnitName[] = [...askedCalls(body).keys(), ...askedKinds(body)]
+  const stored: readonly UnitName[] = traits?.storesTokens ? ['cache_storage'] : []
+  const units: readonly UnitName[] = [...askedCalls(body).keys(), ...askedKinds(body), ...stored]
   const unit = units.find(one => isGoverned(one) && !prices.find(one).isOwn && !prices.covers(one))
   if (unit !== undefined) throw fail('unpriced', { model: model.name, what: unit })
 }

@@ -8,7 +8,17 @@ import {
   units,
   type UsageRule,
 } from '../../src/plugin-api/index.ts'
-import { exactLines, partsPerMicro, rateUsage, situationOf, sumOf } from '../../src/pricing/index.ts'
+import {
+  exactLines,
+  partsPerMicro,
+  rateGroups,
+  rateUsage,
+  situationOf,
+  situationOfLine,
+  sumOf,
+  type UsageGroup,
+  type Use,
+} from '../../src/pricing/index.ts'
 import { isFree } from './is-free.ts'
 import type { UsageFacet } from './schema.ts'
 import { usageRule } from './usage-rule.ts'
@@ -29,11 +39,31 @@ export function reprice(
   const now = sumOf(exactLines(rule, charge).filter(amount => amount !== undefined))
   // Earlier rounding stays as it was: without a change of prices, nothing changes.
   if (then.whole === now.whole && then.part === now.part) return { rule: charge.rule, lines: charge.lines }
+  const groups = groupsOf(charge)
+  if (groups.length > 0) {
+    const { lines } = rateGroups(rule, groups)
+    return { rule, lines: lines.map(line => ({ ...line, flags: flagsOf(line, charge) })) }
+  }
   const { facts, at } = situationOf(charge)
   const uses = charge.lines.map(({ tier, quantity, source }) => ({ unit: tier, quantity: quantity ?? 0, source }))
   const carried = clampCarried((charge.amount - then.whole) * partsPerMicro - then.part)
   const { lines } = rateUsage(rule, { uses, facts, at, carried })
   return { rule, lines: lines.map(line => ({ ...line, flags: flagsOf(line, charge) })) }
+}
+
+/** The groups of the charge of a batch, as its items have them; none for other charges. */
+function groupsOf(charge: Charge): readonly UsageGroup[] {
+  const groups = new Map<string, UsageGroup & { uses: Use[] }>()
+  for (const line of charge.lines) {
+    const { tier, quantity, source, told } = line
+    if (told?.facts?.['input'] === undefined) return []
+    const name = JSON.stringify(told.facts)
+    const { input, facts, at } = situationOfLine(charge, line)
+    const group = groups.get(name) ?? { input, facts, at, uses: [] }
+    groups.set(name, group)
+    group.uses.push({ unit: tier, quantity: quantity ?? 0, source })
+  }
+  return [...groups.values()]
 }
 
 /** The remainder is from minus half of a micro-unit to less than half of one. */

@@ -29,6 +29,14 @@ export class WithheldReading implements Reading {
     return this.#reading.model
   }
 
+  get finishReasons(): readonly string[] {
+    return this.#reading.finishReasons
+  }
+
+  get isStream(): boolean {
+    return this.#reading.isStream
+  }
+
   write(chunk: Buffer): Awaitable<Passed> {
     const passed = this.#reading.write(chunk)
     const held = this.#held

@@ -15,7 +15,7 @@ import { Refused } from './refused.ts'
 /** What an exchange with an upstream needs to know. */
 export type Terms = {
   readonly reading: Reading
-  readonly told: ResponseMetadata
+  readonly metadata: ResponseMetadata
   /** Requests, each with its number. */
   readonly asks: readonly ((asker: UpstreamClient) => Promise<Answer>)[]
   /** Some of it may have gone out before: what is missing now, and not by the upstream's word, would give its place to another. */
@@ -87,9 +87,9 @@ export function refusal({ status, headers, body }: Refused): PluginResponse {
 
 /** The answers of all requests as one; what is common to all goes before the last word. */
 async function* speak(asker: UpstreamClient, terms: Terms): AsyncGenerator<Buffer> {
-  const { reading, told, event, created } = terms
+  const { reading, metadata, event, created } = terms
   const { links } = terms
-  const writer = new PictureWriter(told, {
+  const writer = new PictureWriter(metadata, {
     created,
     event,
     follows: links !== undefined,
@@ -97,11 +97,11 @@ async function* speak(asker: UpstreamClient, terms: Terms): AsyncGenerator<Buffe
     waits: reading.stream?.kind !== 'events',
   })
   const sums = { usage: new Map<string, number>(), words: new Map<string, string>() }
-  const following = { asker, onHead: (index: number, head: Buffer) => void told.heads.set(index, head) }
+  const following = { asker, onHead: (index: number, head: Buffer) => void metadata.heads.set(index, head) }
   const reader: Reader = {
     reading,
     writer,
-    told,
+    metadata,
     sums,
     claim: terms.claim,
     isOneOfSeveral: terms.asks.length > 1,

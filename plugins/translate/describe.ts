@@ -1,8 +1,8 @@
 import { parseDuration } from '../../src/plugin-api/index.ts'
 import {
-  type AnswerPlace,
   type AnswerReading,
   compileConditions,
+  compilePlace,
   type Condition,
   joinPath,
   normalPath,
@@ -89,7 +89,7 @@ export function describe(section: Section): Reading {
   const places = settings.map(compilePlace)
   const refused = (section.refused ?? []).map(one => ({
     conditions: compileConditions(one.if, normalPath),
-    message: toPaths(one.message as string | readonly string[] | undefined),
+    message: toPaths(one.message),
     code: one.code,
     status: one.status,
     charge: one.charge,
@@ -127,21 +127,6 @@ export const keptBefore = 'job.'
 /** A path of the answer's head or of what was kept before it, which is known before its first byte. */
 export function isHeader(path: Path): boolean {
   return path.startsWith('header.') || path.startsWith(keptBefore) || path === httpStatus
-}
-
-function compilePlace(own: PlaceSettings): AnswerPlace {
-  const at = normalPath(own.at ?? '.')
-  const within = (path: string): Path => joinPath(at, path)
-  return {
-    at,
-    pictures: toPaths(own.picture as string | readonly string[] | undefined).map(within),
-    bytes: own.bytes === true,
-    size: toPaths(own.size as string | readonly string[] | undefined).map(within),
-    skip: compileConditions(own.skip_if, within),
-    keep: compileConditions(own.keep_if, within),
-    error: own.error === undefined ? undefined : within(own.error),
-    texts: Object.entries(own.text ?? {}).map(([name, path]) => [name, within(path)]),
-  }
 }
 
 function compileStream(own: NonNullable<Section['stream']>): StreamReading {

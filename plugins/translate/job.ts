@@ -35,7 +35,7 @@ const none: Body = { kind: 'none' }
 /** What the first answer says: a job, or the result at once. @throws Refused, Failure upstream_answer_undescribed */
 export async function readTaken(
   heard: UpstreamResponse,
-  about: Pick<Polling, 'reading' | 'job' | 'told' | 'claim'>,
+  about: Pick<Polling, 'reading' | 'job' | 'metadata' | 'claim'>,
 ): Promise<Taken> {
   if (heard.status >= 300) throw await readError(heard, about.reading)
   const { values, body } = await holdAnswer(heard, about)
@@ -49,7 +49,7 @@ export async function readTaken(
 function readNote(
   status: number,
   { values, body }: HeldAnswer,
-  about: Pick<Polling, 'reading' | 'job' | 'told'>,
+  about: Pick<Polling, 'reading' | 'job' | 'metadata'>,
 ): JobNote | undefined {
   const { job } = about
   const state = stateOf(job, status, values)
@@ -75,7 +75,7 @@ export type Polling = {
   readonly reading: Reading
   readonly job: JobReading
   readonly model: string
-  readonly told: ResponseMetadata
+  readonly metadata: ResponseMetadata
   /** Milliseconds since the epoch. */
   readonly deadlineAt: number
   readonly now: () => number
@@ -230,14 +230,14 @@ function stateOf({ state }: JobReading, status: number, values: AnswerValues): s
 
 /** Why there is no result, where the state is one of those that failed, or the answer is a refusal. */
 function failureOf(
-  { reading, job, told }: Pick<Polling, 'reading' | 'job' | 'told'>,
+  { reading, job, metadata }: Pick<Polling, 'reading' | 'job' | 'metadata'>,
   status: number,
   values: AnswerValues,
 ): Refused | undefined {
   const rule = reading.refused.find(({ conditions }) => conditionsHold(conditions, values.of))
   const state = stateOf(job, status, values)
   if (!rule && !job.failed.has(state)) return undefined
-  if (rule?.charge !== undefined) told.refusalPrice = rule.charge
+  if (rule?.charge !== undefined) metadata.refusalPrice = rule.charge
   const message = values.first([...(rule?.message ?? []), ...reading.messages]) ?? `its job ended as '${state}'`
   return new Refused(message.slice(0, 2_000), {
     status: rule?.status ?? 422,

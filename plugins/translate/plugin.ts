@@ -103,7 +103,9 @@ function createAsking(asking: Asking): CallUpstream {
   const { context, facet, target } = asking
   const section = sectionOf(facet, context.route.operation)
   const reading = readingOf(facet, context.route.operation)
-  const resumed = context.slots.get(jobSlot)
+  // An earlier attempt, with another key or upstream, has a course too: it is over.
+  const earlier = context.slots.get(jobSlot)
+  const resumed = earlier?.resumed && earlier
   const asks = resumed ? [] : createAsks(section, asking)
   const atOnce = section.fan_out ?? 1
   const terms: Omit<Terms, 'asks' | 'atOnce'> = { reading, ...accounting(asking), ...writing(asking, section) }
@@ -125,7 +127,16 @@ function createAsking(asking: Asking): CallUpstream {
     course,
     asks,
     atOnce,
-    polling: { reading, job, model, told: terms.told, deadlineAt, now: () => clock.now(), random, claim: terms.claim },
+    polling: {
+      reading,
+      job,
+      model,
+      metadata: terms.metadata,
+      deadlineAt,
+      now: () => clock.now(),
+      random,
+      claim: terms.claim,
+    },
     accepted,
     open: (told, isDetached) => openJob(asking, told, { deadlineAt, isDetached }),
     onNotWritten: error => asking.host.log.error({ request: context.id, err: error }, 'a job could not be stored'),
@@ -160,13 +171,13 @@ function shapeBody(section: Section, { context, out, target, host }: Asking, n: 
 function accounting({
   context,
   budget,
-}: Asking): Pick<Terms, 'told' | 'hasBegun' | 'claim' | 'onUsage' | 'onUnrecognised' | 'onEnd'> {
+}: Asking): Pick<Terms, 'metadata' | 'hasBegun' | 'claim' | 'onUsage' | 'onUnrecognised' | 'onEnd'> {
   let held = 0
   // What an earlier upstream has reported says nothing of this one.
-  const told = createResponseMetadata()
-  context.slots.put(responseMetadataSlot, told)
+  const metadata = createResponseMetadata()
+  context.slots.put(responseMetadataSlot, metadata)
   return {
-    told,
+    metadata,
     hasBegun: () => context.slots.get(jobSlot)?.hasBegun === true,
     claim: {
       take(bytes) {

@@ -28,7 +28,7 @@ export type Sums = { readonly usage: Map<string, number>; readonly words: Map<st
 export type Reader = {
   readonly reading: Reading
   readonly writer: PictureWriter
-  readonly told: ResponseMetadata
+  readonly metadata: ResponseMetadata
   readonly sums: Sums
   readonly claim: MemoryClaim
   /** Other answers than this one are parts of what the caller is answered. */
@@ -106,10 +106,10 @@ async function* passOn(heard: UpstreamResponse, reader: Reader, values: AnswerVa
     answer.end()
   } catch (error) {
     if (!isPart(reader))
-      reader.told.foreign = isEmpty ? Buffer.alloc(0) : answer instanceof AnswerReader ? answer.foreign : undefined
+      reader.metadata.foreign = isEmpty ? Buffer.alloc(0) : answer instanceof AnswerReader ? answer.foreign : undefined
     throw error
   }
-  reader.told.omitted ??= answer.omitted
+  reader.metadata.omitted ??= answer.omitted
   if (answer instanceof AnswerReader)
     for (const path of reading.wanted) for (const value of answer.values.of(path)) values.add(path, value)
   yield* written(reader)
@@ -153,22 +153,22 @@ function errorOf({ reading }: Reader, values: AnswerValues): Refused | undefined
   return new Refused(message.slice(0, 2_000), { status: 502, code: values.first(reading.codes) ?? null })
 }
 
-function refusalOf({ reading, told }: Reader, values: AnswerValues): Refused | undefined {
+function refusalOf({ reading, metadata }: Reader, values: AnswerValues): Refused | undefined {
   const rule = reading.refused.find(({ conditions }) => conditionsHold(conditions, values.of))
   if (!rule) return undefined
-  if (rule.charge !== undefined) told.refusalPrice = rule.charge
+  if (rule.charge !== undefined) metadata.refusalPrice = rule.charge
   const message = values.first([...rule.message, ...reading.messages]) ?? 'it returned no image and no reason'
   return new Refused(message.slice(0, 2_000), { status: rule.status, code: rule.code })
 }
 
 /** @param found so many pictures were in the answer */
 function tell(reader: Reader, values: AnswerValues, found: number): void {
-  const { reading, told, sums, writer } = reader
+  const { reading, metadata, sums, writer } = reader
   tellFacts(reader, values, () => true)
   if (reader.isOneOfSeveral && reading.facts.length > 0) tellFactsAt(reader, values, found)
-  if (reading.count !== undefined) told.count = (told.count ?? 0) + countOf(values.last(reading.count), found)
+  if (reading.count !== undefined) metadata.count = (metadata.count ?? 0) + countOf(values.last(reading.count), found)
   const cost = reading.cost && costOf(reading.cost, values)
-  if (cost !== undefined) told.cost = told.cost === undefined ? cost : add(told.cost, cost)
+  if (cost !== undefined) metadata.cost = metadata.cost === undefined ? cost : add(metadata.cost, cost)
   const usage: { [name: string]: number } = {}
   for (const [name, path] of reading.usage) {
     const used = Number(values.last(path))
@@ -185,13 +185,13 @@ function tell(reader: Reader, values: AnswerValues, found: number): void {
   if (!writer.isOpen) writer.settle({ usage: Object.keys(usage).length > 0 ? usage : undefined, words })
 }
 
-function tellFactsAt({ reading, told, writer }: Reader, values: AnswerValues, found: number): void {
+function tellFactsAt({ reading, metadata, writer }: Reader, values: AnswerValues, found: number): void {
   const own = new Map<string, string>()
   for (const [name, path] of reading.facts) {
     const value = values.last(path)
     if (value !== undefined) own.set(name, value)
   }
-  for (let i = writer.count - found; i < writer.count; i++) told.factsAt.set(i, own)
+  for (let i = writer.count - found; i < writer.count; i++) metadata.factsAt.set(i, own)
 }
 
 /** An answer that counts none of what is in it has not counted. */
@@ -205,9 +205,9 @@ function costOf({ path, unit }: NonNullable<Reading['cost']>, values: AnswerValu
   return said === undefined ? undefined : multiply(said, unit)
 }
 
-function tellFacts({ reading, told }: Reader, values: AnswerValues, which: (path: string) => boolean): void {
+function tellFacts({ reading, metadata }: Reader, values: AnswerValues, which: (path: string) => boolean): void {
   for (const [name, path] of reading.facts) {
     const value = which(path) ? values.last(path) : undefined
-    if (value !== undefined) told.facts.set(name, value)
+    if (value !== undefined) metadata.facts.set(name, value)
   }
 }

@@ -1,4 +1,11 @@
-import { type AskedSize, type Body, isEmptyField, type Json, readField } from '../../src/plugin-api/index.ts'
+import {
+  type AskedSize,
+  type Body,
+  isEmptyField,
+  type Json,
+  readField,
+  valueAtNames,
+} from '../../src/plugin-api/index.ts'
 import { type Picture, picturesOf, tellPicture } from './pictures.ts'
 import type { Section } from './schema.ts'
 import { absent, type Ref, type Scope } from './template.ts'
@@ -91,11 +98,7 @@ export class RequestScope implements Scope {
 
   #field(first: string, rest: readonly string[]): unknown {
     const { body } = this.#request
-    let value: Json | undefined = readField(body, first)
-    for (const name of rest) {
-      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return absent
-      value = (value as { readonly [name: string]: Json })[name]
-    }
+    const value = valueAtNames(readField(body, first), rest) as Json | undefined
     if (value === undefined || isEmptyField(value)) return absent
     return body.kind === 'form' && typeof value === 'string' && !texts.has(first) ? unwritten(value) : value
   }

@@ -22,7 +22,7 @@ export type Alert = {
 }
 
 /** Alerts of the present state, which no event reports. */
-export type Standing = {
+export type CurrentState = {
   readonly now: number
   readonly webhooks: readonly WebhookState[]
   readonly open: readonly OpenCharges[]
@@ -35,7 +35,7 @@ export type Standing = {
 const certificateSoonMs = 14 * 86_400_000
 
 /** Of each subject only the latest: of a budget, a key, an upstream, the configuration, the ledger. */
-export function findAlerts(events: readonly ToldEvent[], standing: Standing): readonly Alert[] {
+export function findAlerts(events: readonly ToldEvent[], status: CurrentState): readonly Alert[] {
   const latest = new Map<string, ToldEvent>()
   for (const event of events.toSorted((a, b) => a.id - b.id)) {
     const subject = subjectOf(event)
@@ -45,9 +45,9 @@ export function findAlerts(events: readonly ToldEvent[], standing: Standing): re
     if (event.kind === 'upstream.key_resumed') latest.delete(`keys of ${textOf(event.data, 'upstream')}`)
     latest.set(subject, event)
   }
-  const told = [...latest.values()].filter(event => isOpen(event, standing.now))
+  const told = [...latest.values()].filter(event => isOpen(event, status.now))
   const alerts = told.map(({ id, kind, at, data }): Alert => ({ id: `event/${id}`, kind: kind as AlertKind, at, data }))
-  return [...alerts, ...standingAlerts(standing)].sort((a, b) => (b.at ?? Infinity) - (a.at ?? Infinity) || 0)
+  return [...alerts, ...currentAlerts(status)].sort((a, b) => (b.at ?? Infinity) - (a.at ?? Infinity) || 0)
 }
 
 function subjectOf({ kind, data }: ToldEvent): string {
@@ -91,7 +91,7 @@ function sameSpell(a: ToldEvent, b: ToldEvent): boolean {
   return textOf(a.data, 'renews') === textOf(b.data, 'renews') && a.data['amount'] === b.data['amount']
 }
 
-function standingAlerts({ now, webhooks, open, newest, certificateEnds }: Standing): readonly Alert[] {
+function currentAlerts({ now, webhooks, open, newest, certificateEnds }: CurrentState): readonly Alert[] {
   const alerts: Alert[] = []
   for (const { webhook, waiting, givenUp } of webhooks) {
     if (waiting + givenUp === 0) continue

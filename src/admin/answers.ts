@@ -629,6 +629,24 @@ export const eventsAnswer = object({
   more: truth,
 })
 
+export const liveSessionsAnswer = object({
+  sessions: listOf(
+    object({
+      id: { ...text, description: 'The request id of its handshake. Turns have it as `client_request_id`.' },
+      key_id: text,
+      key_name: text,
+      user: text,
+      operation: text,
+      model: { ...textOrNull, description: 'Null if each message names its own.' },
+      upstream: textOrNull,
+      gateway: { ...text, description: 'The host of the gateway that has it.' },
+      process: { ...text, description: 'The name of the process on that host.' },
+      opened: moment,
+      ending: { ...truth, description: 'True once it was ended, until its gateway has closed it.' },
+    }),
+  ),
+})
+
 export const upstreamsAnswer = object({
   currency: text,
   upstreams: listOf(

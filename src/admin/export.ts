@@ -29,7 +29,16 @@ export type Cell = string | number | null | undefined
 type Read = (record: LogRecord) => Cell
 type PlainName = Exclude<
   keyof LogRecord,
-  'forwarded' | 'dropped' | 'billing' | 'usage' | 'marks' | 'error_values' | 'upstream_said'
+  | 'forwarded'
+  | 'dropped'
+  | 'billing'
+  | 'usage'
+  | 'marks'
+  | 'error_values'
+  | 'upstream_said'
+  | 'end_user'
+  | 'tags'
+  | 'attempts'
 >
 type Bill = NonNullable<LogRecord['billing']>
 
@@ -42,6 +51,9 @@ const apart: ReadonlySet<string> = new Set<keyof LogRecord>([
   'marks',
   'error_values',
   'upstream_said',
+  'attempts',
+  'end_user',
+  'tags',
 ])
 const plainNames = logView.names.filter((name): name is PlainName => !apart.has(name))
 
@@ -70,6 +82,8 @@ const columns: readonly (readonly [name: string, read: Read])[] = [
   ['vendor_cost', ofBill(bill => bill.vendor_cost)],
   ['counts', ofBill(countsCell)],
   ...factNames.map(name => [name, ofBill(bill => bill.facts[name])] as const),
+  ['end_user', ({ end_user: endUser }) => endUser],
+  ['tags', ({ tags }) => tags.join(' ')],
 ]
 
 /** UTF-8 with a mark at its head, without which spreadsheets take Chinese for something else. */

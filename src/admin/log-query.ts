@@ -31,6 +31,8 @@ export const logQuery = {
   refunded: { ...truth, description: 'true: something of its charge was given back; false: nothing was.' },
   other_size: { ...truth, description: 'true: an image came back in another size than requested.' },
   size: { ...word, description: 'The requested size of its images, as sent.' },
+  end_user: { ...word, description: 'Whom it was for.' },
+  tag: { ...word, description: 'One of its tags.' },
   charge: {
     ...courseMembers.state.schema,
     description: 'The state of its charge.',
@@ -43,7 +45,7 @@ export type LogQuery = Admits<typeof logQuerySchema>
 
 /** The filter of a query, narrowed to the rows that the user may see. */
 export function readLogMatch(query: LogQuery, ask: Ask): LogMatch {
-  const { since, until, key, status, other_size: otherSize, user: wanted, ...same } = query
+  const { since, until, key, status, other_size: otherSize, user: wanted, end_user: endUser, tag, ...same } = query
   const owner = ownerOf(ask)
   const user = owner ?? wanted
   // Another's name finds nothing, as it would if there were nothing of theirs.
@@ -56,6 +58,8 @@ export function readLogMatch(query: LogQuery, ask: Ask): LogMatch {
     ...(user !== undefined && { user }),
     ...(status !== undefined && { status: /^\d+$/.test(status) ? Number(status) : (status as '4xx') }),
     ...(otherSize === true && { otherSize }),
+    ...(endUser !== undefined && { endUser }),
+    ...(tag !== undefined && { tag }),
   }
 }
 

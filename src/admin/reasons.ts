@@ -63,6 +63,7 @@ export const reasons = {
   range_day: 'A range has at most {days} days where bars are of one day.',
   range_month: 'A range has at most {days} days where bars are of one month.',
   range_backward: '`from` must not be after `to`.',
+  labels_together: 'Costs are not kept by `end_user` and `tag` together: leave one out.',
   zone: '`zone` must be a time zone such as Europe/Berlin.',
   day: '`{field}` must be a day such as 2026-11-21.',
   month: '{month} is no month.',

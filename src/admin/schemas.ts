@@ -1,5 +1,6 @@
 import { decimal, label } from '../domain/shapes/schemas.ts'
 import { userMembers } from '../domain/shapes/user.ts'
+import { chosenNamePattern, userNamePattern } from '../domain/user-name.ts'
 import type { Reason } from './reasons.ts'
 
 // Fields that several endpoints take or answer with. Every object refuses fields that it does not name: no one sets a role
@@ -11,10 +12,9 @@ export const userName = {
   type: 'string',
   minLength: 1,
   maxLength: 64,
-  pattern: String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.@-]*$`,
+  pattern: userNamePattern,
 } as const
-/** A name that a person chooses: with an @ it would be taken for the e-mail of another. */
-export const chosenName = { ...userName, pattern: String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.-]*$` } as const
+export const chosenName = { ...userName, pattern: chosenNamePattern } as const
 export const password = { type: 'string', minLength: 12, maxLength: 128 } as const
 /** What is checked against a hash; a wrong one may be of any length. */
 export const passwordGuess = { type: 'string', maxLength: 1024 } as const

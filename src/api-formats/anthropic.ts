@@ -5,6 +5,7 @@ import { bearerKey, headerKey } from './bearer.ts'
 import { pageAfter, pageBefore, readPageLength } from './page.ts'
 import { readAnthropicUsage } from './anthropic-usage.ts'
 import { countingUsage, readCount, readMember } from './read-members.ts'
+import { listAround } from './object-lists.ts'
 
 /** Error words by status; what is not here takes the word of its hundred. */
 const words: ReadonlyMap<number, string> = new Map([
@@ -74,6 +75,7 @@ export const anthropic: ApiFormat = {
 
   modelOne: modelObject,
 
+  objectList: listAround,
   limitHeaders(limits: readonly LimitState[], nowMs: number): { readonly [name: string]: string } {
     const headers: { [name: string]: string } = {}
     for (const { kind, limit, remaining, resetMs } of limits) {

@@ -5,6 +5,7 @@ import { listOperations } from './list-operations.ts'
 import { readCount, readMember } from './read-members.ts'
 import { firstCount, UsageReport } from './usage-report.ts'
 import { xRateLimitHeaders } from './x-ratelimit.ts'
+import { listAfter } from './object-lists.ts'
 
 const knownUnits = new Set(['input_tokens', 'output_tokens', 'image_tokens', 'search_units', 'images'])
 
@@ -55,6 +56,7 @@ export const cohere: ApiFormat = {
   },
 
   modelOne: modelObject,
+  objectList: listAfter,
   limitHeaders: xRateLimitHeaders,
 }
 

@@ -5,6 +5,8 @@ import { UsageReport } from './usage-report.ts'
 const knownMembers = new Set([
   'promptTokenCount',
   'candidatesTokenCount',
+  // Live sessions call it so.
+  'responseTokenCount',
   'totalTokenCount',
   'cachedContentTokenCount',
   'thoughtsTokenCount',
@@ -33,7 +35,7 @@ export function readGoogleUsage(data: Json, end: boolean): Usage | null {
   const report = new UsageReport()
   const input = addCounts(readCount(usage, 'promptTokenCount'), readCount(usage, 'toolUsePromptTokenCount'))
   const thoughts = readCount(usage, 'thoughtsTokenCount')
-  const output = addCounts(readCount(usage, 'candidatesTokenCount'), thoughts)
+  const output = addCounts(readCount(usage, 'candidatesTokenCount'), readCount(usage, 'responseTokenCount'), thoughts)
   const total = readCount(usage, 'totalTokenCount')
   const rest = end && total !== null && input !== null ? Math.max(0, total - input) : null
   report.set('input', input)
@@ -44,6 +46,7 @@ export function readGoogleUsage(data: Json, end: boolean): Usage | null {
   addModalities(report, readMember(usage, 'toolUsePromptTokensDetails'), inputModalities)
   addModalities(report, readMember(usage, 'cacheTokensDetails'), cachedModalities)
   addModalities(report, readMember(usage, 'candidatesTokensDetails'), outputModalities)
+  addModalities(report, readMember(usage, 'responseTokensDetails'), outputModalities)
   report.separateCached()
   report.fact('service_tier', tierOf(readMember(usage, 'serviceTier') ?? readMember(usage, 'trafficType')))
   report.unread(usage, knownMembers)

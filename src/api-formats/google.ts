@@ -2,42 +2,47 @@ import type { Answer, Failure, Json, Usage } from '../domain/index.ts'
 import type { ApiFormat, Head, ListedModel } from '../plugin-api/index.ts'
 import { findOperation } from '../operations/index.ts'
 import { bearerKey, headerKey } from './bearer.ts'
+import { errorObject } from './google-error.ts'
+import { googleSession } from './google-session.ts'
 import { readGoogleUsage } from './google-usage.ts'
 import { listOperations } from './list-operations.ts'
 import { pageAfter, readPageLength } from './page.ts'
 import { queryKeys } from './query-key.ts'
 import { countingUsage, readCount, readMember } from './read-members.ts'
+import { storageUsage } from './storage-usage.ts'
 import { xRateLimitHeaders } from './x-ratelimit.ts'
-
-/** Status words by HTTP status; what is not here takes the word of its hundred. */
-const words: ReadonlyMap<number, string> = new Map([
-  [401, 'UNAUTHENTICATED'],
-  [402, 'FAILED_PRECONDITION'],
-  [403, 'PERMISSION_DENIED'],
-  [404, 'NOT_FOUND'],
-  [405, 'UNIMPLEMENTED'],
-  [408, 'DEADLINE_EXCEEDED'],
-  [409, 'ABORTED'],
-  [429, 'RESOURCE_EXHAUSTED'],
-  [501, 'UNIMPLEMENTED'],
-  [502, 'UNAVAILABLE'],
-  [503, 'UNAVAILABLE'],
-  [504, 'DEADLINE_EXCEEDED'],
-])
+import { listByToken } from './object-lists.ts'
 
 const rpc = 'type.googleapis.com/google.rpc'
 
 /** The generative-language style. What its SDKs send and expect: `docs/wire.md#generative-language-paths`. */
 export const google: ApiFormat = {
   name: 'google',
-  requestHeaders: [],
-  replyHeaders: new Set(),
+  requestHeaders: [
+    'x-goog-upload-protocol',
+    'x-goog-upload-command',
+    'x-goog-upload-offset',
+    'x-goog-upload-file-name',
+    'x-goog-upload-header-content-length',
+    'x-goog-upload-header-content-type',
+  ],
+  replyHeaders: new Set([
+    'x-goog-upload-status',
+    'x-goog-upload-url',
+    'x-goog-upload-size-received',
+    'x-goog-upload-chunk-granularity',
+  ]),
+  session: googleSession,
 
   keyPlaces: '"x-goog-api-key: <API_KEY>" or "?key=<API_KEY>"',
 
   credentials(head: Head): readonly string[] {
     const named = [bearerKey(head), headerKey(head, 'x-api-key'), headerKey(head, 'x-goog-api-key')]
-    return [...named.filter(key => key !== undefined), ...queryKeys(head.query)]
+    return [
+      ...named.filter(key => key !== undefined),
+      ...queryKeys(head.query),
+      ...queryKeys(head.query, 'access_token'),
+    ]
   },
 
   error(failure: Failure, requestId: string): Answer {
@@ -68,8 +73,9 @@ export const google: ApiFormat = {
   // A comment would do for the JavaScript SDK; what other readers of this style do with one is not known.
   heartbeat: undefined,
 
-  usageOf(operation: string, body: Json): Usage | null {
-    const counted = findOperation(operation)?.usage?.counted
+  usageOf(operation: string, body: Json, before?: Json): Usage | null {
+    const { counted, stored } = findOperation(operation)?.usage ?? {}
+    if (stored) return storageUsage(stored, body, before)
     if (counted !== undefined) return countingUsage(readCount(body, counted))
     // A stream that was not requested as events is one list of what would have been events.
     const whole = Array.isArray(body) ? (body.at(-1) ?? null) : body
@@ -93,11 +99,8 @@ export const google: ApiFormat = {
   },
 
   modelOne: modelObject,
+  objectList: listByToken,
   limitHeaders: xRateLimitHeaders,
-}
-
-function errorObject({ status, message }: Failure): { code: number; message: string; status: string } {
-  return { code: status, message, status: words.get(status) ?? (status < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL') }
 }
 
 /** Why (the code), which field, when to try again, and which request it was. */

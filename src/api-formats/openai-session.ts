@@ -2,6 +2,8 @@ import type { Json } from '../domain/index.ts'
 import type { SessionFormat, SessionSign } from '../plugin-api/index.ts'
 import { readMember } from './read-members.ts'
 
+/** The beta has names of its own for transcription. */
+const settingsNames = /^(?:transcription_)?session\.(?:created|updated)$/
 const heard = 'conversation.item.input_audio_transcription'
 
 /** Realtime sessions. Messages have their names of 2025; the beta starts and ends turns with the same names. */
@@ -13,28 +15,38 @@ export const openaiSession: SessionFormat = {
     `"${heard}.failed"`,
     '"session.created"',
     '"session.updated"',
+    '"transcription_session.created"',
+    '"transcription_session.updated"',
     '"error"',
   ],
+  query: { variant: 'intent', call: 'call_id' },
   callerWords: ['"response.create"'],
   secretProtocol: /^openai-(?:insecure-api-key|organization|project)\./,
   cancel: id => JSON.stringify({ type: 'response.cancel', ...(id !== '' && { response_id: id }) }),
 
-  read(message: Json): SessionSign | undefined {
-    const type = readMember(message, 'type')
-    if (type === 'response.created') return { kind: 'began', id: responseId(message) }
-    if (type === 'response.done') {
-      const failed = readMember(readMember(message, 'response'), 'status') === 'failed'
-      return { kind: 'ended', id: responseId(message), failed }
-    }
-    if (type === `${heard}.completed`) return { kind: 'beside', failed: false }
-    if (type === `${heard}.failed`) return { kind: 'beside', failed: true }
-    if (type === 'session.created' || type === 'session.updated') return settingsOf(readMember(message, 'session'))
-    return type === 'error' ? { kind: 'refused' } : undefined
-  },
+  createReader: () => ({
+    read(message: Json) {
+      const sign = signOf(message)
+      return sign ? [sign] : []
+    },
+  }),
 
   error({ code, message, param, type }, requestId) {
     return JSON.stringify({ type: 'error', event_id: requestId, error: { type, code, message, param, event_id: null } })
   },
+}
+
+function signOf(message: Json): SessionSign | undefined {
+  const type = readMember(message, 'type')
+  if (type === 'response.created') return { kind: 'began', id: responseId(message) }
+  if (type === 'response.done') {
+    const failed = readMember(readMember(message, 'response'), 'status') === 'failed'
+    return { kind: 'ended', id: responseId(message), failed }
+  }
+  if (type === `${heard}.completed`) return { kind: 'beside', failed: false }
+  if (type === `${heard}.failed`) return { kind: 'beside', failed: true }
+  if (typeof type === 'string' && settingsNames.test(type)) return settingsOf(readMember(message, 'session'))
+  return type === 'error' ? { kind: 'refused' } : undefined
 }
 
 function responseId(message: Json): string {
@@ -54,7 +66,8 @@ function settingsOf(session: Json | undefined): SessionSign {
 /** Transcription model; null if transcription is off; undefined if the session does not mention it. */
 function transcriptionModel(session: Json | undefined): string | null | undefined {
   const input = readMember(readMember(session, 'audio'), 'input')
-  const own = readMember(input, 'transcription') ?? readMember(session, 'input_audio_transcription')
+  const named = readMember(input, 'transcription')
+  const own = named === undefined ? readMember(session, 'input_audio_transcription') : named
   if (own === undefined) return undefined
   const model = readMember(own, 'model')
   return typeof model === 'string' ? model.slice(0, 128) : null

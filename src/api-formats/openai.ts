@@ -7,6 +7,7 @@ import { openaiSession } from './openai-session.ts'
 import { readOpenaiEventUsage, readOpenaiUsage } from './openai-usage.ts'
 import { queryKeys } from './query-key.ts'
 import { xRateLimitHeaders } from './x-ratelimit.ts'
+import { listAfter } from './object-lists.ts'
 
 /** Numbers of the last events of a response: the real ones before them are not known here, and all are smaller. */
 const lastSequence = 2 ** 31 - 1
@@ -54,6 +55,7 @@ export const openai: ApiFormat = {
   },
 
   modelOne: modelObject,
+  objectList: listAfter,
   limitHeaders: xRateLimitHeaders,
 }
 

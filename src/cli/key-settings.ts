@@ -16,6 +16,7 @@ export type SettingOptions = {
   readonly models?: string
   readonly expires?: string
   readonly ips?: string
+  readonly tags?: string
   readonly rpm?: string
   readonly tpm?: string
   readonly concurrency?: string
@@ -50,6 +51,7 @@ export function readSettings(
     ...setting('group', options.group, text => oneOf('--group', text, plan.groups)),
     ...setting('models', options.models, text => words(text).map(name => readModel(name, plan))),
     ...setting('expiresAt', options.expires, text => readMoment(text, now)),
+    ...setting('tags', options.tags, text => words(text).filter(word => word !== '')),
     ...setting('ips', options.ips, text => readAddresses(text)),
     ...setting('budget', options.budget, readAmount),
     ...(options.budgetPeriod !== undefined && { budgetPeriod: readPeriod(options.budgetPeriod) }),

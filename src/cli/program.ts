@@ -5,7 +5,7 @@ import { parseFields } from './parse-fields.ts'
 const version = 'version'
 
 /** What use is added up by. */
-export const usageSorts = ['day', 'user', 'group', 'key', 'model', 'tier', 'upstream'] as const
+export const usageSorts = ['day', 'user', 'end_user', 'tag', 'group', 'key', 'model', 'tier', 'upstream'] as const
 
 /** How a request may end: written here, so that `version` does not wait for the library. A test holds them against it. */
 export const outcomes = ['answered', 'refused', 'caller_gone', 'upstream_cut', 'deadline'] as const
@@ -47,6 +47,7 @@ export function createProgram(): Command {
   addBudgets(program)
   addUpstreams(program)
   addObjects(program)
+  addSessions(program)
   addLogs(program)
   addLedger(program)
   addEvents(program)
@@ -307,15 +308,7 @@ function addUsers(program: Command): void {
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async (name, options) => (await import('./commands/budgets.ts')).showBalance(name, options))
-  users
-    .command('erase')
-    .argument('<name>')
-    .description("erase a user's personal data, except what the ledger needs as proof")
-    .option('--dry-run', 'count the rows to erase in each table, and change nothing', false)
-    .option('--yes', 'skip the confirmation', false)
-    .addOption(configOption())
-    .addOption(formatOption(['text', 'json']))
-    .action(async (name, options) => (await import('./commands/erase.ts')).eraseUser(name, options))
+  addErasing(users)
   users
     .command('passwd')
     .argument('<name>')
@@ -391,11 +384,32 @@ function addObjects(program: Command): void {
   objects
     .command('end')
     .argument('<id>', 'ID of the object at the vendor')
-    .description('block further requests for an object; the vendor keeps it until it expires there')
+    .description('block further requests for an object and delete it at the vendor')
     .option('--key <id>', 'key of the object, if several keys have one with this ID')
     .option('--reason <text>', 'reason, recorded in the audit log')
+    .option('--keep', 'end the record only; do not call the vendor')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/objects.ts')).endObject(id, options))
+}
+
+/** Open WebSocket sessions. */
+function addSessions(program: Command): void {
+  const sessions = program.command('sessions').description('open WebSocket sessions of clients')
+  sessions
+    .command('list')
+    .description('list open sessions of all gateways on the storage, newest first')
+    .option('--key <id>', 'only sessions of this key')
+    .option('--limit <count>', 'maximum number of sessions', parseCount, 50)
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/sessions.ts')).listSessions(options))
+  sessions
+    .command('end')
+    .argument('<id>', 'ID of the session, the request ID of its handshake')
+    .description('end an open session; running turns are cancelled and charged')
+    .option('--reason <text>', 'reason, recorded in the audit log')
+    .addOption(configOption())
+    .action(async (id, options) => (await import('./commands/sessions.ts')).endSession(id, options))
 }
 
 /** The request log. */
@@ -411,6 +425,8 @@ function addLogs(program: Command): void {
     .option('--user <name>', 'only this user')
     .option('--key <id>', 'only this key')
     .option('--model <name>', 'only this model')
+    .option('--end-user <name>', 'only requests for this end user')
+    .option('--tag <tag>', 'only requests with this tag')
     .addOption(new Option('--outcome <outcome>', 'only this outcome').choices(outcomes))
     .option('--min-cost <amount>', 'only requests that cost at least this much')
     .option('-f, --follow', 'print new entries as they arrive, oldest first, until Ctrl-C', false)
@@ -873,12 +889,26 @@ function addStorage(program: Command): void {
     .action(async options => (await import('./commands/storage.ts')).migrate(options))
 }
 
+function addErasing(users: Command): void {
+  users
+    .command('erase')
+    .argument('<name>')
+    .description("erase a user's personal data, except what the ledger needs as proof")
+    .option('--dry-run', 'count the rows to erase in each table, and change nothing', false)
+    .option('--end-user', 'the name of an end user of requests, not of a user', false)
+    .option('--yes', 'skip the confirmation', false)
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async (name, options) => (await import('./commands/erase.ts')).eraseUser(name, options))
+}
+
 /** What a key may be given when it is made, and later. */
 function addSettings(command: Command): Command {
   return command
     .option('--group <group>', "the key's own group, instead of the user's")
     .option('--models <names>', 'models that it may use, separated by commas; a final * matches any ending')
     .option('--ips <addresses>', 'addresses and CIDR blocks it may be used from, separated by commas')
+    .option('--tags <tags>', 'tags of its requests, separated by commas, for attribution with the source key')
     .option('--expires <when>', 'expiry: a date (2027-01-31, UTC) or a time from now (30d)')
     .option('--rpm <count>', "requests in any 60 seconds, if less than the group's limit")
     .option('--tpm <count>', "tokens in any 60 seconds, if less than the group's limit")

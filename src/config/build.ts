@@ -16,6 +16,7 @@ import {
   type Limits,
   type Model,
   type ModelEnd,
+  type OperationTraits,
   type OperationsByName,
   type Origin,
   type OtlpConfig,
@@ -32,26 +33,27 @@ import {
   type Upstream,
   type WebhookConfig,
 } from '../domain/index.ts'
-import { parseBytes, parseDuration, parseMoney } from '../util/index.ts'
+import { parseBytes, parseDuration, parseMoney, parseProxy } from '../util/index.ts'
 import { credentialEntries } from './check-credentials.ts'
 import { parseAddress, parseMatch, parseSpelling } from './formats.ts'
 import { isAllFree } from './free-operations.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'
-import type {
-  BudgetsSettings,
-  CallSettings,
-  EventSettings,
-  FamilySettings,
-  ForwardSettings,
-  GroupSettings,
-  ModelSettings,
-  ObservabilitySettings,
-  RetentionSettings,
-  RouteSettings,
-  ServerSettings,
-  SignInSettings,
-  UpstreamSettings,
+import {
+  type BudgetsSettings,
+  type CallSettings,
+  type EventSettings,
+  type FamilySettings,
+  type ForwardSettings,
+  type GroupSettings,
+  type ModelSettings,
+  type ObservabilitySettings,
+  type RetentionSettings,
+  retryDefaults,
+  type RouteSettings,
+  type ServerSettings,
+  type SignInSettings,
+  type UpstreamSettings,
 } from './schema.ts'
 import type { Source } from './source.ts'
 import { findNode, type Path, scalarsOf, type Tree } from './tree.ts'
@@ -127,8 +129,10 @@ export function buildPlan(
     server,
     storage: settings.storage,
     counters: settings.counters,
+    ...(settings.observability.metrics.by.length > 0 && { metricsBy: new Set(settings.observability.metrics.by) }),
     ...(settings.observability.otlp && { otlp: buildOtlp(settings.observability.otlp) }),
     ...(settings.retention.log !== 'off' && { logRetentionMs: ms(settings.retention.log) }),
+    ...(settings.retention.labels !== 'off' && { labelRetentionMs: ms(settings.retention.labels) }),
     ...(settings.retention.events !== 'off' && { eventRetentionMs: ms(settings.retention.events) }),
     ...(Object.keys(settings.events.webhooks).length > 0 && { webhooks: buildWebhooks(settings.events) }),
     ...(isSignInSet(settings.sign_in) && { signIn: buildSignIn(settings.sign_in) }),
@@ -171,6 +175,7 @@ function coreKeys({ pipeline }: Sketch): readonly string[] {
     'further_models',
     'vendor_tools',
     'shared_objects',
+    'session_usage',
     'affinity',
     'forward_headers',
     'reply_headers',
@@ -204,7 +209,8 @@ function buildServer(own: ServerSettings): ServerConfig {
 
 function buildOtlp(own: NonNullable<ObservabilitySettings['otlp']>): OtlpConfig {
   const { endpoint, headers, traces, metrics, every, forward_traceparent: forwardTraceparent } = own
-  return { endpoint, headers, traces, metrics, everyMs: ms(every), forwardTraceparent }
+  const attributes = new Set(own.attributes)
+  return { endpoint, headers, traces, metrics, everyMs: ms(every), forwardTraceparent, attributes }
 }
 
 function buildWebhooks({ webhooks }: EventSettings): ReadonlyMap<string, WebhookConfig> {
@@ -270,6 +276,7 @@ function buildGroup(name: string, own: GroupSettings): Group {
     }),
     ...(own.models && { models: own.models }),
     ...(own.limits_per_user && { limitsPerUser: own.limits_per_user }),
+    ...(own.limits_per_end_user && { limitsPerEndUser: own.limits_per_end_user }),
     ...(own.limits_in_all && { limitsInAll: own.limits_in_all }),
     ...(own.budget && { budget: buildBudget(own.budget) }),
     ...(own.user_budget && { userBudget: buildBudget(own.user_budget) }),
@@ -302,6 +309,9 @@ function buildUpstream(name: string, own: UpstreamSettings, sketch: Sketch): Ups
       afterLeaveMs: ms(timeouts.after_leave),
     },
     ...(own.region !== undefined && { region: own.region }),
+    ...(own.provider !== undefined && { provider: own.provider }),
+    ...(own.proxy !== undefined && { proxy: parseProxy(own.proxy) ?? ('none' as const) }),
+    ...(own.ca !== undefined && { ca: own.ca }),
     answerBytesMax: bytes(own.answer_max),
     reuse: own.reuse,
     cooldown: { failures: own.cooldown.failures, forMs: ms(own.cooldown.for) },
@@ -357,6 +367,7 @@ function buildFamily(name: string, own: FamilySettings & ByName<unknown>, sketch
     },
     ...(own.vendor_tools && { vendorTools: own.vendor_tools }),
     ...(own.shared_objects && { sharedObjects: own.shared_objects }),
+    ...(own.session_usage && { sessionUsage: own.session_usage }),
     ...(own.affinity && { affinity: buildAffinity(own.affinity) }),
     ...(own.forward_headers.length > 0 && { forwardHeaders: parseHeaderRule(own.forward_headers) }),
     ...(own.reply_headers.length > 0 && { replyHeaders: parseHeaderRule(own.reply_headers) }),
@@ -450,6 +461,7 @@ function buildModel(
     free:
       own.price === 'free' || (own.prices === undefined && isAllFree([...family.forward.keys()], sketch.operations)),
     ...(own.affinity && { affinity: buildAffinity(own.affinity) }),
+    ...retryOf(own),
     limits: {
       ...(own.limits.rpm !== undefined && { rpm: own.limits.rpm }),
       scope: own.limits.scope,
@@ -458,6 +470,13 @@ function buildModel(
     ...(own.ends !== undefined && { ends: parseEnd(own.ends) as ModelEnd }),
     enabled: own.enabled,
   }
+}
+
+function retryOf(own: ModelSettings): Pick<Model, 'retry'> {
+  const { retry_on: on, retry = retryDefaults, may_pay_twice: paysTwice = false } = own
+  if (on === undefined || on.length === 0) return {}
+  const { attempts, backoff, wait_max } = retry
+  return { retry: { on: new Set(on), attempts, backoffMs: ms(backoff), waitMaxMs: ms(wait_max), paysTwice } }
 }
 
 function buildPrices(own: ByName<string>, at: Path, sketch: Sketch): ReadonlyMap<string, Price> {
@@ -482,6 +501,12 @@ function buildStep(step: ByName<unknown>, origin: Origin): PipelineStep {
   return { plugin, options, origin }
 }
 
+/** Its body is a list of requests. */
+function isList(traits: OperationTraits | undefined): boolean {
+  const requests = traits?.deferred?.batch?.requests
+  return requests !== undefined && 'list' in requests
+}
+
 /** One route for each spelling; all call upstreams at the path of the first. */
 function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch: Sketch): readonly Route[] {
   const [first = '', ...more] = ([] as string[]).concat(own.match)
@@ -494,7 +519,9 @@ function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch:
     operation: own.operation,
     ...(traits && { traits }),
     ...(traits?.object && { object: traits.object }),
-    ...(traits?.images && { runsNoTools: true as const }),
+    ...(traits?.deferred && { deferred: traits.deferred }),
+    // The requests of a batch are judged one by one.
+    ...((traits?.images || isList(traits)) && { runsNoTools: true as const }),
     dialect: own.dialect,
     body: own.body ?? (method === 'GET' || method === 'DELETE' ? 'none' : 'json'),
     bodyBytesMax: own.body_max === undefined ? server.bodyBytesMax : bytes(own.body_max),

@@ -38,6 +38,7 @@ export function checkNames(root: Tree, known: KnownNames, report: Report): void 
   for (const i of positionsOf(root, ['routes'])) {
     const operation = textAt(root, ['routes', i, 'operation'])
     if (operation !== undefined) operations.push(operation)
+    checkQuery(root, i, report)
     if (known.dialects) checkName(root, ['routes', i, 'dialect'], 'dialect', [...known.dialects, byCaller], report)
     if (known.answers) checkName(root, ['routes', i, 'serve'], 'local answer', known.answers, report)
   }
@@ -167,6 +168,16 @@ function mayForward(root: Tree, path: Path, field: string): boolean {
   if (!whole || node.kind === 'scalar') return true
   const listed = (list: Path): boolean => positionsOf(root, list).some(i => textAt(root, [...list, i]) === field)
   return node.kind === 'list' ? listed(path) : !listed([...path, 'except'])
+}
+
+/** Only sessions have variants by their query; the query of other requests is not matched. */
+function checkQuery(root: Tree, i: number, report: Report): void {
+  const path = ['routes', i, 'match']
+  const texts = [path, ...positionsOf(root, path).map(at => [...path, at])]
+  const at = texts.find(one => textAt(root, one)?.includes('?'))
+  if (!at || entriesOf(root, ['routes', i, 'session']).length > 0) return
+  const remedy = 'leave the query out, or add session'
+  report.atValue(at, { code: 'route_query', message: 'only routes of sessions have a query', remedy })
 }
 
 /** A mapping by operation speaks of those alone that routes have. */

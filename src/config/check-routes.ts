@@ -17,7 +17,7 @@ type Pattern = {
 /**
  * Every route can be reached. Literal paths win over patterns, patterns are tried in the order written; so a route is
  * refused when one above it takes all of its requests, when it is not clear from the two which of them was meant, or when
- * the console takes them.
+ * the console takes them. Routes of different API formats may share a path: the client's format decides.
  */
 export function checkRoutes(
   root: Tree,
@@ -28,9 +28,9 @@ export function checkRoutes(
   const { node, whole } = findNode(root, ['routes'])
   if (!whole || node.kind !== 'list') return
   const isConsoles = textAt(root, ['server', 'console']) === 'off' ? () => false : isConsolePath
-  const above: { readonly method: string; readonly text: string; readonly pattern: Pattern; readonly line: number }[] =
-    []
+  const above: Above[] = []
   for (const i of node.elements.keys()) {
+    const format = textAt(root, ['routes', i, 'dialect']) ?? ''
     for (const spelling of spellingsOf(root, ['routes', i, 'match'], report)) {
       const { path, text, match } = spelling
       const shadow = shadowOf(spelling, isConsoles)
@@ -39,15 +39,28 @@ export function checkRoutes(
       for (const other of above) {
         if (other.method !== match.method || !mayMeet(other.pattern, pattern)) continue
         const clash = clashOf(other.pattern, pattern)
-        if (!clash) continue
+        if (!clash || (clash.code === 'route_duplicate' && areApart(format, other.format))) continue
         const message = `'${text}' ${clash.words} '${other.text}' on line ${other.line}`
         report.atValue(path, { code: clash.code, message, remedy: clash.remedy })
         break
       }
       const { line } = source.locate(findNode(root, path).node.span.start)
-      above.push({ method: match.method, text, pattern, line })
+      above.push({ method: match.method, text, pattern, line, format })
     }
   }
+}
+
+type Above = {
+  readonly method: string
+  readonly text: string
+  readonly pattern: Pattern
+  readonly line: number
+  readonly format: string
+}
+
+/** Whether two routes with the same requests are for clients of different API formats. */
+function areApart(one: string, other: string): boolean {
+  return one !== other && one !== 'by-caller' && other !== 'by-caller'
 }
 
 /** The complaint about a route at a path of the console: requests go to the console first. */

@@ -7,6 +7,7 @@ import {
   parseDuration,
   isTimeZone,
   parseHostPattern,
+  parseProxy,
 } from '../util/index.ts'
 
 /** A kind of text that the schema names by `format`: its pattern, further conditions, and an example of a right value. */
@@ -23,10 +24,11 @@ export type Format = {
 }
 
 const addressText = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/
-const matchText = /^(GET|POST|PUT|PATCH|DELETE) (\/[^\s?#]*)$/
+/** A query is for variants of sessions: `?intent=transcription`. */
+const matchText = /^(GET|POST|PUT|PATCH|DELETE) (\/[^\s?#]*(?:\?[a-z_]+=[\w-]+)?)$/
 /** A last `*` follows at least one character: all headers are never meant. */
 const headerPatternText = /^[A-Za-z0-9][A-Za-z0-9-]*\*?$/
-const spellingText = /^(?:(?:GET|POST|PUT|PATCH|DELETE) )?\/[^\s?#]*$/
+const spellingText = /^(?:(?:GET|POST|PUT|PATCH|DELETE) )?\/[^\s?#]*(?:\?[a-z_]+=[\w-]+)?$/
 
 const isDuration = (text: string): boolean => (parseDuration(text) ?? 0) > 0
 const isAddress = (text: string): boolean => parseAddress(text) !== undefined
@@ -42,6 +44,19 @@ export const formats = {
     shape: moneyText,
     name: 'a factor',
     remedy: 'write a quoted decimal with at most six decimal places: "0.9"',
+  },
+  'proxy-or-none': {
+    shape: /^(?:https?|socks5h?):\/\/\S+$/,
+    word: 'none',
+    also: text => text === 'none' || parseProxy(text) !== undefined,
+    name: 'the address of a proxy',
+    remedy:
+      'write http://, https:// or socks5://, the credentials if it needs any, host and port: http://user:password@proxy.example:3128; or none',
+  },
+  certificates: {
+    shape: /^\s*-----BEGIN CERTIFICATE-----[^]*-----END CERTIFICATE-----\s*$/,
+    name: 'certificates in PEM form',
+    remedy: 'write "${file:/path/to/ca.pem}", or the text between BEGIN CERTIFICATE and END CERTIFICATE',
   },
   duration: {
     shape: durationText,

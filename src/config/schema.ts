@@ -1,4 +1,14 @@
-import { keyEffects, kindWords, roles, saleClasses, wherePattern } from '../domain/index.ts'
+import {
+  keyEffects,
+  kindWords,
+  metricDimensions,
+  otlpAttributes,
+  retryFaults,
+  retryStatuses,
+  roles,
+  saleClasses,
+  wherePattern,
+} from '../domain/index.ts'
 import type { Admits, Schema } from '../util/index.ts'
 import { priceOverrides, priceTimes } from './price-conditions.ts'
 
@@ -175,6 +185,13 @@ const retention = {
       default: 'off',
       description:
         'When a charge that needs review is voided and its hold released, such as 24h. off: it waits until an operator resolves it.',
+    },
+    labels: {
+      type: 'string',
+      format: 'duration-or-off',
+      default: 'off',
+      description:
+        'When the name of an end user or tag that no request has had for this long is erased, such as 400d. Its costs remain. off: never.',
     },
     events: {
       type: 'string',
@@ -388,6 +405,22 @@ const observability = {
   description: 'Telemetry in addition to /metrics and the log.',
   default: {},
   properties: {
+    metrics: {
+      type: 'object',
+      additionalProperties: false,
+      default: {},
+      description: 'More series of /metrics. Each metric has at most 2,000 series; further ones are counted as other.',
+      properties: {
+        by: {
+          type: 'array',
+          items: { type: 'string', enum: metricDimensions, description: 'A dimension.' },
+          uniqueItems: true,
+          default: [],
+          description:
+            'Dimensions with their own metrics. model: tollgate_model_request_duration_seconds and tollgate_model_first_byte_seconds. group: tollgate_group_requests_total, tollgate_group_tokens_total and tollgate_group_charged_micros_total.',
+        },
+      },
+    },
     otlp: {
       type: 'object',
       additionalProperties: false,
@@ -416,13 +449,22 @@ const observability = {
         metrics: {
           type: 'boolean',
           default: true,
-          description: 'Export gen_ai.client.token.usage and gen_ai.server.request.duration.',
+          description:
+            'Export gen_ai.client.token.usage, gen_ai.server.request.duration and gen_ai.server.time_to_first_token.',
         },
         every: { type: 'string', format: 'duration', default: '10s', description: 'Export interval.' },
         forward_traceparent: {
           type: 'boolean',
           default: false,
           description: 'Whether to send the header traceparent to upstreams.',
+        },
+        attributes: {
+          type: 'array',
+          items: { type: 'string', enum: otlpAttributes, description: 'What to add.' },
+          uniqueItems: true,
+          default: [],
+          description:
+            'Attributes of spans that name the client or the bill: user (user.id), key (tollgate.key.id), group (tollgate.group), cost (gen_ai.usage.cost and tollgate.cost.currency). Absent: none.',
         },
       },
     },
@@ -544,6 +586,11 @@ const group = {
     limits_per_user: {
       ...limitsTogether,
       description: 'Limits for all keys of each user together, in addition to the limits of each key.',
+    },
+    limits_per_end_user: {
+      ...limitsTogether,
+      description:
+        'Limits for each end user of each user, in addition to the other limits. The plugin `attribution` says who that is; requests without one have no such limit.',
     },
     limits_in_all: {
       ...limitsTogether,
@@ -796,6 +843,25 @@ const upstream = {
         },
       },
     },
+    provider: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 64,
+      description:
+        "Vendor in traces and GenAI metrics (gen_ai.provider.name), by OpenTelemetry's list, such as openai, anthropic or cohere. Absent: the upstream's name.",
+    },
+    proxy: {
+      type: 'string',
+      format: 'proxy-or-none',
+      description:
+        'Proxy for connections to it: http://, https:// or socks5://, with user:password@ if needed; none: a direct connection. Absent: HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the environment.',
+    },
+    ca: {
+      type: 'string',
+      format: 'certificates',
+      description:
+        "Certificates (PEM) of the authorities that may sign its certificate, instead of the system's: ${file:/etc/ssl/company-ca.pem}.",
+    },
     region: {
       type: 'string',
       minLength: 1,
@@ -979,6 +1045,12 @@ const family = {
       description:
         'IDs of stored objects that every key may use, such as vector stores that you made at the vendor: vs_123; a final * matches any ending. Only the key that made an object through the gateway can use any other object.',
     },
+    session_usage: {
+      type: 'string',
+      enum: ['turn', 'running'],
+      description:
+        'How upstreams report the usage of live sessions: turn (the default): each report is that of its turn; running: each report is the total of the session so far.',
+    },
     affinity,
     forward_headers: {
       type: 'array',
@@ -1048,11 +1120,14 @@ const unpriced = {
   description: 'What to do with usage that has no price, for this model; absent: as the family sets it.',
 } as const satisfies Schema
 
+/** Of a model without `retry`. */
+export const retryDefaults = { attempts: 3, backoff: '500ms', wait_max: '10s' } as const
+
 const prices = {
   type: 'object',
   minProperties: 1,
   description:
-    'Prices as quoted decimals, by unit: a tier such as 2K; tokens per million (input, cached_input, cache_write, cache_write_1h, input_audio, input_image, input_video, cached_input_audio, cached_input_image, output, reasoning, output_audio, output_image) and character; calls per thousand (web_search, grounding, maps, code_execution, file_search); second, minute, hour, request, search_unit, each. Absent: the prices in price_tables.',
+    'Prices as quoted decimals, by unit: a tier such as 2K; tokens per million (input, cached_input, cache_write, cache_write_1h, input_audio, input_image, input_video, cached_input_audio, cached_input_image, output, reasoning, output_audio, output_image) and character; calls per thousand (web_search, grounding, maps, code_execution, file_search); cache_storage per million tokens and hour; second, minute, hour, request, search_unit, each. Absent: the prices in price_tables.',
   properties: {
     from: {
       type: 'string',
@@ -1106,6 +1181,51 @@ const model = {
         },
       },
     },
+    retry_on: {
+      type: 'array',
+      uniqueItems: true,
+      items: {
+        type: ['integer', 'string'],
+        enum: [...retryStatuses, ...retryFaults],
+        description:
+          'A status of the upstream; timeout: no response in time; connect: no connection; reset: the connection was lost before the response.',
+      },
+      description:
+        'Failures after which a request is sent again, to the next upstream or after a wait: [408, 500, 502, 503, 504, timeout, connect]. Only before the first byte of the response, and only text without tools that the upstream runs; everything else needs `may_pay_twice`. Absent or empty: off.',
+    },
+    retry: {
+      type: 'object',
+      additionalProperties: false,
+      description: 'How often and when `retry_on` sends a request again.',
+      properties: {
+        attempts: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 10,
+          default: retryDefaults.attempts,
+          description: 'Maximum requests to upstreams for one request of a client, the first one included.',
+        },
+        backoff: {
+          type: 'string',
+          format: 'duration',
+          default: retryDefaults.backoff,
+          description:
+            'Wait before the upstreams are tried again, once all have failed; doubled each time. The next upstream is tried at once.',
+        },
+        wait_max: {
+          type: 'string',
+          format: 'duration',
+          default: retryDefaults.wait_max,
+          description:
+            "Longest wait. If an upstream's Retry-After is longer, the client gets its response instead of waiting.",
+        },
+      },
+    },
+    may_pay_twice: {
+      type: 'boolean',
+      description:
+        'true lets `retry_on` repeat requests that the vendor may have charged: images, jobs, and requests with tools that the upstream runs. The vendor may then charge twice; the client is charged once.',
+    },
     affinity: { ...affinity, description: "Replaces the family's affinity for this model; {} turns it off." },
     send_as: sendAs,
     ends: {
@@ -1151,8 +1271,9 @@ const route = {
     },
     body: {
       type: 'string',
-      enum: ['json', 'form', 'form-or-json', 'none'],
-      description: 'Required body type. Absent: none for GET and DELETE, else json.',
+      enum: ['json', 'form', 'form-or-json', 'any', 'none'],
+      description:
+        'Required body type; any: bytes of any type, which pass unread. Absent: none for GET and DELETE, else json.',
     },
     body_max: { type: 'string', format: 'bytes', description: 'Maximum request body; absent: server.body_max.' },
     jobs: {
@@ -1177,7 +1298,7 @@ const route = {
           type: 'integer',
           minimum: 1,
           default: 256,
-          description: 'Maximum open sessions per key and process.',
+          description: 'Maximum open sessions per key, in all processes that share `counters`.',
         },
         idle: {
           type: 'string',

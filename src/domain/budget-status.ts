@@ -27,7 +27,7 @@ export function budgetStatuses(
       const paidIn = balance === null ? [] : [stand({ kind: 'balance', name, amount: balance, per: 'total' })]
       return budget ? [stand({ kind: 'user', name, ...budget }), ...paidIn] : paidIn
     }),
-    ...keys.flatMap(key => (key.status === 'revoked' ? [] : standKey(from, key))),
+    ...keys.flatMap(key => (key.status === 'revoked' ? [] : keyStatuses(from, key))),
   ]
 }
 
@@ -49,7 +49,7 @@ export function tightestOf(from: Books, key: Key): BudgetStatus | undefined {
         .filter(level => level.soft !== true)
         .map(standFrom(from))
     : []
-  return [...standKey(from, key), ...above].toSorted((a, b) => a.left - b.left)[0]
+  return [...keyStatuses(from, key), ...above].toSorted((a, b) => a.left - b.left)[0]
 }
 
 function standFrom({ plan, sums, now }: Books): (level: Level) => BudgetStatus {
@@ -59,18 +59,18 @@ function standFrom({ plan, sums, now }: Books): (level: Level) => BudgetStatus {
     const [spent, held] = [found?.spent[per] ?? 0, found?.held ?? 0]
     const renews = renewalAt(per, now, plan.timeZone)
     const user = kind === 'group' ? null : name
-    return standing({ level: kind, name, user, amount, per, soft, spent, held, renews })
+    return status({ level: kind, name, user, amount, per, soft, spent, held, renews })
   }
 }
 
-function standKey({ plan, now }: Books, key: Key): readonly BudgetStatus[] {
+function keyStatuses({ plan, now }: Books, key: Key): readonly BudgetStatus[] {
   const { id, user, budget, budgetPeriod: per, held } = key
   if (budget === null) return []
   const spent = budgetUsed(key, now, plan.timeZone)
   const renews = renewalAt(per, now, plan.timeZone)
-  return [standing({ level: 'key', name: id, user, amount: budget, per, soft: false, spent, held, renews })]
+  return [status({ level: 'key', name: id, user, amount: budget, per, soft: false, spent, held, renews })]
 }
 
-function standing(known: Omit<BudgetStatus, 'left'>): BudgetStatus {
+function status(known: Omit<BudgetStatus, 'left'>): BudgetStatus {
   return { ...known, left: Math.max(0, known.amount - known.spent - known.held) }
 }

@@ -76,7 +76,10 @@ export const factMembers = {
   rule: json('rule', {}, (rule: ChargeRule) => rule),
 } as const
 
-export type ChargeFacts = Values<typeof factMembers>
+export type ChargeFacts = Values<typeof factMembers> & {
+  /** Ids of its end user and tags (`labels.ts`); absent without any. */
+  readonly attribution?: string | null
+}
 
 /** What becomes of a charge. */
 export const courseMembers = {

@@ -1,5 +1,6 @@
 import type { EventKind } from './events.ts'
 import type { Family, Group, Model, Origin, Upstream } from './model.ts'
+import type { DeferredTraits } from './deferred.ts'
 import type { KnownPlugin } from './plugin-facts.ts'
 import type { OperationTraits } from './operation.ts'
 import type { SignInPlan } from './sign-in.ts'
@@ -17,14 +18,16 @@ export type Route = {
   readonly traits?: OperationTraits
   /** What it has to do with objects that upstreams keep; absent for nothing. */
   readonly object?: ObjectTraits
+  /** Its work may go on after the response. */
+  readonly deferred?: DeferredTraits
   /** Its requests declare no tools and name no models but their own: fields of such names mean something else. */
   readonly runsNoTools?: true
   /** A dialect's name, or `by-caller`: the API format of the caller. */
   readonly dialect: string
   /** Whether the answer is a stream: as the body's `stream` says, always, or never. */
   readonly stream: 'field' | 'always' | 'never'
-  /** `form-or-json`: what the content type says. */
-  readonly body: 'none' | 'json' | 'form' | 'form-or-json'
+  /** `form-or-json`: what the content type says; `any`: bytes that pass unread. */
+  readonly body: 'none' | 'json' | 'form' | 'form-or-json' | 'any'
   readonly bodyBytesMax: number
   /** Whether sockets may carry one request after another; undefined leaves it to the upstream. */
   readonly reuse: boolean | undefined
@@ -107,7 +110,16 @@ export type OtlpConfig = {
   readonly everyMs: number
   /** Upstreams receive the trace context. */
   readonly forwardTraceparent: boolean
+  /** What a span says of the client and the bill, in addition. */
+  readonly attributes: ReadonlySet<OtlpAttribute>
 }
+
+/** Dimensions of which metrics may have more series. */
+export const metricDimensions = ['model', 'group'] as const
+export type MetricDimension = (typeof metricDimensions)[number]
+
+export const otlpAttributes = ['user', 'key', 'group', 'cost'] as const
+export type OtlpAttribute = (typeof otlpAttributes)[number]
 
 /** A receiver of events. */
 export type WebhookConfig = {
@@ -158,6 +170,8 @@ export type CompiledConfig = {
   readonly logRetentionMs?: number
   /** After how long charges under review are voided; absent: a person decides about each. */
   readonly reviewRetentionMs?: number
+  /** How long names of end users and tags are kept that no request has; absent for ever. */
+  readonly labelRetentionMs?: number
   /** How long events are kept that all receivers have got; absent for ever. */
   readonly eventRetentionMs?: number
   /** The receivers of events; absent for none. */
@@ -166,6 +180,8 @@ export type CompiledConfig = {
   readonly signIn?: SignInPlan
   /** Absent for no telemetry but the metrics. */
   readonly otlp?: OtlpConfig
+  /** Absent: none. */
+  readonly metricsBy?: ReadonlySet<MetricDimension>
   /** The time zone by whose days and months budgets are renewed. */
   readonly timeZone: string
   /** Percents of a budget at which an event reports how much of it is spent, smallest first. */

@@ -1,9 +1,13 @@
+import { type LabelKind, labelKinds } from './labels.ts'
 import type { ChargeRule, ChargeItem } from './charge.ts'
 import type { Micros } from '../util/units.ts'
 
 /** What costs can be split by and narrowed to. `tier` is an image's tier, or the unit of what is counted, such as `input`. */
 export const costParts = ['user', 'group', 'key', 'model', 'operation', 'upstream', 'tier'] as const
 export type CostPart = (typeof costParts)[number]
+/** And by labels: one of the two kinds at a time, together with any part. */
+export const costSplits = [...costParts, ...labelKinds] as const
+export type CostSplit = CostPart | LabelKind
 
 /** Costs are kept by quarters of an hour: every day of every time zone begins with one. */
 export const quarterMs = 900_000
@@ -18,8 +22,8 @@ export type CostQuestion = {
    */
   readonly bars: readonly number[]
   /** Null for one sum of everything. */
-  readonly by: CostPart | null
-  readonly where: { readonly [P in CostPart]?: string }
+  readonly by: CostSplit | null
+  readonly where: { readonly [P in CostSplit]?: string }
   /** The dearest so many of what costs are split by, or some by name: all others are one. Each by itself where it is not said. */
   readonly apart?: number | readonly string[]
 }
@@ -39,6 +43,12 @@ export type CostRow = {
   readonly quantity: number
   /** Input and output tokens of all kinds. */
   readonly tokens: number
+}
+
+/** A question about no label. */
+export type PlainQuestion = Omit<CostQuestion, 'by' | 'where'> & {
+  readonly by: CostPart | null
+  readonly where: { readonly [P in CostPart]?: string }
 }
 
 export type Costs = {

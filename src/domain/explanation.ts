@@ -65,6 +65,13 @@ export type RequestExplanation = {
       readonly once: boolean
     }[]
   } | null
+  /** Whether and after which failures it is sent again; null where the model has no `retry_on`. */
+  readonly retry: {
+    readonly on: readonly (string | number)[]
+    readonly attempts: number
+    /** Also if it may have been sold; otherwise only if it was certainly not. */
+    readonly if_sold: boolean
+  } | null
   readonly warnings: readonly string[]
   /** What the warning of a size says, for those who say it in another language. */
   readonly mismatch: SizeMismatch | null

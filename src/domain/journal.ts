@@ -2,7 +2,7 @@ import type { Awaitable } from '../util/awaitable.ts'
 import type { Charge, TierSource } from './charge.ts'
 import type { RowKind } from './row-kind.ts'
 import type { LogRow } from './shapes/log-row.ts'
-import type { CostQuestion, Costs, RatedImages } from './costs.ts'
+import type { CostQuestion, Costs, PlainQuestion, RatedImages } from './costs.ts'
 import type { UsageRow } from './shapes/usage-row.ts'
 import type { VendorRow } from './shapes/vendor-row.ts'
 import type { Micros } from '../util/units.ts'
@@ -41,6 +41,9 @@ export type LogMatch = {
   readonly size?: string
   /** The state of its charge. */
   readonly charge?: Charge['state']
+  /** By name. */
+  readonly endUser?: string
+  readonly tag?: string
 }
 
 export type LogFilter = LogMatch & {
@@ -152,7 +155,7 @@ export type Journal = {
   /** What charges came to: exact at every moment, whatever has been added up. */
   costs(question: CostQuestion): Awaitable<Costs>
   /** Images whose tier did not come from what came back, as they were charged. */
-  rated(question: Pick<CostQuestion, 'since' | 'until' | 'where'>): Awaitable<readonly RatedImages[]>
+  rated(question: Pick<PlainQuestion, 'since' | 'until' | 'where'>): Awaitable<readonly RatedImages[]>
   /**
    * By day and model, oldest first, what vendors say that they charged; models whose vendors never said it in that time are
    * left out.

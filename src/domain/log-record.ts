@@ -40,6 +40,25 @@ const said = {
   description: 'What its upstream said when it refused: clipped, without keys and without what it quotes at length.',
 } as const
 
+const attemptsOrNull = {
+  type: ['array', 'null'],
+  description:
+    'Its requests to upstreams in their order, if there was more than one: retries, other keys, other upstreams.',
+  items: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['upstream', 'key', 'answer', 'ms'],
+    properties: {
+      upstream: { type: 'string' },
+      key: schemas.textOrNull,
+      answer: { type: 'string', description: 'The status, or the code of the error without a response.' },
+      ms: { type: 'number', description: 'From sending to the response headers.' },
+    },
+  },
+} as const
+const endUser = { ...schemas.textOrNull, description: 'Whom the request was for, by `attribution`.' } as const
+const tags = { ...schemas.texts, description: 'Tags and metadata of the request, by `attribution`.' } as const
+
 /** A charge where there is one. */
 export const billOrNull = { ...billView.schema, type: ['object', 'null'] } as const
 
@@ -69,6 +88,9 @@ export const logView = viewOf<Found>()({
   marks: computed(marksOrNull, ({ row }: Pick<Found, 'row'>) => row.marks && marksView.show(row.marks)),
   error_values: computed(valuesOrNull, ({ row }: Pick<Found, 'row'>) => row.errorValues),
   upstream_said: computed(said, ({ row }: Pick<Found, 'row'>) => row.upstreamSaid),
+  attempts: computed(attemptsOrNull, ({ row }: Pick<Found, 'row'>) => row.attempts),
+  end_user: computed(endUser, ({ row }: Pick<Found, 'row'>) => row.endUser ?? null),
+  tags: computed(tags, ({ row }: Pick<Found, 'row'>) => row.tags ?? []),
 })
 
 export type LogRecord = ReturnType<typeof logView.show>

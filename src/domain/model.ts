@@ -2,7 +2,9 @@ import type { Body } from './body.ts'
 import type { Budget, BudgetPeriod } from './budget.ts'
 import type { HeaderRule } from './header-rules.ts'
 import type { Json } from './json.ts'
+import type { RetryPolicy } from './retry.ts'
 import type { OutcomeRow } from './sale-outcomes.ts'
+import type { ProxyAddress } from '../util/proxy/proxy-address.ts'
 import type { Micros } from '../util/units.ts'
 import type { PriceConditions, UnpricedPolicy } from './usage.ts'
 
@@ -42,6 +44,8 @@ export type Group = {
   readonly multiplier: string
   /** What all keys of one user may use together, of each user of the group. */
   readonly limitsPerUser?: Limits
+  /** What each end user may use, of each user of the group. */
+  readonly limitsPerEndUser?: Limits
   /** What all keys of the group may use together. */
   readonly limitsInAll?: Limits
   /** What all of the group may spend together; absent for no bound. */
@@ -103,6 +107,12 @@ export type Upstream = {
   readonly timeouts: Timeouts
   /** Where it runs: prices may depend on that, and few answers report it. */
   readonly region?: string
+  /** What traces call the vendor (`gen_ai.provider.name`); absent for the upstream's name. */
+  readonly provider?: string
+  /** What connections to it go through; absent for what the environment names. */
+  readonly proxy?: ProxyAddress | 'none'
+  /** Who may sign its certificate, in PEM form; absent for those that the system trusts. */
+  readonly ca?: string
   /** An answer of more bytes is cut, as they come and as they are once unpacked. */
   readonly answerBytesMax: number
   /** Whether sockets are used again; undefined leaves it to the route. */
@@ -186,6 +196,8 @@ export type Family = {
   readonly vendorTools?: readonly string[]
   /** Ids of objects that every key may name, though none made them here; `*` matches the rest of one. Absent for none. */
   readonly sharedObjects?: readonly string[]
+  /** How upstreams report the usage of sessions; absent for each turn. */
+  readonly sessionUsage?: 'turn' | 'running'
   /** Where requests name the conversation that they belong to; absent where they are not kept together. */
   readonly affinity?: Affinity
   /** Headers of its requests, and of its answers, that pass in addition to those of the API format; absent for none. */
@@ -256,6 +268,8 @@ export type Model = {
   /** Absent for what the family says. */
   readonly affinity?: Affinity
   readonly limits: Limits
+  /** Absent where no request is sent again that may have been sold, nor to the same upstream. */
+  readonly retry?: RetryPolicy
   /** Absent where nothing is known of its end. */
   readonly ends?: ModelEnd
   /** Hidden from model lists and refused, but still known for old records. */

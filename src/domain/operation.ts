@@ -1,3 +1,4 @@
+import type { DeferredTraits } from './deferred.ts'
 import type { ObjectTraits } from './stored-objects.ts'
 
 /** What those who handle a request need to know of its operation, as `src/operations` says it; what is absent is not so. */
@@ -20,8 +21,17 @@ export type OperationTraits = {
   readonly answersObject?: true
   /** The field whose value requests a stream of events, if it is not `stream`. */
   readonly streamsWhen?: { readonly field: string; readonly is: string }
+  /** Upstreams keep the input's tokens for a while, at a price: the request fields that say how long, and the usual time. */
+  readonly storesTokens?: { readonly seconds: string; readonly until: string; readonly usualSeconds: number }
   /** What it has to do with objects that upstreams keep. */
   readonly object?: ObjectTraits
+  /** Its work may go on after the response. */
+  readonly deferred?: DeferredTraits
+  /**
+   * A second answer costs no more than the first one's text: after a failure it may be requested again (`retry_on`). Not if
+   * the request has a value in one of these fields: paths with dots. Absent where a repeat may buy more, or change something.
+   */
+  readonly repeatable?: { readonly unless: readonly string[] }
   /** It costs nothing: its models need no price, and no tokens are counted. */
   readonly free?: true
 }

@@ -21,10 +21,19 @@ export function isRandom(text: string): boolean {
  * Every secret text of an upstream's settings: credentials, fixed values under a name of secrets, and the parts of its address
  * that look random.
  */
-export function secretsOfUpstream({ url, credential, headers, query, calls, keys = [] }: Upstream): readonly string[] {
+export function secretsOfUpstream({
+  url,
+  credential,
+  headers,
+  query,
+  calls,
+  keys = [],
+  proxy,
+}: Upstream): readonly string[] {
   return [
     // The first three parts are the scheme, nothing, and whose address it is.
     ...url.split('/').slice(3).filter(isRandom),
+    ...(typeof proxy === 'object' && proxy.password ? [proxy.password, encodeURIComponent(proxy.password)] : []),
     ...credential.flatMap(one => (one.kind === 'sign' ? one.secrets.flatMap(partsOf) : one.value)),
     ...secretValues(headers, query),
     ...secretsOfCalls(calls),

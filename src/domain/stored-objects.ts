@@ -1,3 +1,4 @@
+import { defineSlot } from './slots.ts'
 import type { Awaitable } from '../util/awaitable.ts'
 
 /** Kinds of objects that upstreams store for clients. */
@@ -6,11 +7,13 @@ export type ObjectKind =
   | 'item'
   | 'conversation'
   | 'file'
+  | 'upload'
   | 'batch'
   | 'message batch'
   | 'cached content'
   | 'container'
   | 'vector store'
+  | 'session handle'
 
 /** Reference to an object in a request. `place` is the top-level field of the body, or the path parameter. */
 export type ObjectReference = { readonly kind: ObjectKind; readonly id: string; readonly place: string }
@@ -69,6 +72,52 @@ export type ObjectStore = {
   list(filter: ObjectFilter): Awaitable<readonly StoredObject[]>
 }
 
+/** The object in the path of a request, as it was before. */
+export const storedObjectSlot = defineSlot<StoredObject>('stored-object')
+
+/** Members of the JSON of an object. */
+export type ListedMembers = {
+  readonly id: string
+  /** Member of the response that holds the object; absent if the response is the object. */
+  readonly inside?: string
+  readonly bytes?: string
+  /** When the upstream deletes it: seconds since the epoch, or an RFC 3339 time. */
+  readonly expires?: string
+}
+
+/** How an upload continues: its first response has a link, whose query names the upload. */
+export type UploadTraits = {
+  /** Query parameter with the upstream's id of the upload. */
+  readonly id: string
+  /** Query parameter with a short-lived secret of the gateway: some clients send no key to a link. */
+  readonly key: string
+  /** Response header that holds the link. */
+  readonly link: string
+  /** Other response headers with links of the upstream, which no client gets. */
+  readonly others: readonly string[]
+  /** Request header with the size of the whole object. */
+  readonly bytes: string
+  readonly days: number
+}
+
+/** A page of the key's objects: as the client requests it, and as its API format shows it. */
+export type ObjectListQuery = {
+  readonly limit: number
+  /** Id of the object before the first one of the page. */
+  readonly after?: string
+  readonly order: 'asc' | 'desc'
+  /** The page ends before `after` in the order of the list: its objects are in reverse. */
+  readonly isReversed?: true
+}
+
+export type ObjectListPage = {
+  readonly objects: readonly object[]
+  readonly ids: readonly string[]
+  readonly hasMore: boolean
+  /** Name of the list, for API formats that have one. */
+  readonly member: string
+}
+
 /** How an operation uses stored objects. */
 export type ObjectTraits = {
   /** Its responses create objects of this kind. */
@@ -87,21 +136,62 @@ export type ObjectTraits = {
      * upstream runs create such objects.
      */
     readonly member?: { readonly name: string; readonly inside: readonly string[] }
+    /** What the request's model has before its name: `models/`. */
+    readonly modelPrefix?: string
     /** Request field; with `false` the upstream stores no object. */
     readonly unlessFalse?: string
     /** Days until the upstream deletes it. */
     readonly days?: number
-    /** The kind has a list. */
-    readonly listed?: true
+    /** The kind has a list, made of the responses that created its objects. */
+    readonly listed?: ListedMembers
+    /** Members with ids of files that it has produced, and what lists show of such a file in addition to its id and time. */
+    readonly files?: { readonly members: readonly string[]; readonly shown: { readonly [name: string]: string } }
+    /** Members with links to the vendor. Clients get this path instead; `{id}` is the object's. */
+    readonly links?: { readonly [member: string]: string }
   }
   /** Kind of the object `{id}` in the path; the request goes to its upstream. `ends`: success deletes the object. */
-  readonly of?: { readonly kind: ObjectKind; readonly ends?: true }
-  /** The gateway answers with a list from its records. */
-  readonly lists?: ObjectKind
+  readonly of?: {
+    readonly kind: ObjectKind
+    readonly ends?: true
+    /** What the object's id has before `{id}`: `files/`. */
+    readonly prefix?: string
+    /** Headers that a request of the gateway's own needs. */
+    readonly headers?: { readonly [name: string]: string }
+  }
+  /** The gateway answers with a list from its records; some API formats name the list. */
+  readonly lists?: { readonly kind: ObjectKind; readonly member?: string }
+  /** Large objects may arrive in several requests, by a link that the first response returns. */
+  readonly uploads?: UploadTraits
   /** The body is streamed to the upstream without buffering. */
   readonly unread?: true
   /** Requests name no model: any model whose family offers the operation may serve them. */
   readonly namesNoModel?: true
+}
+
+type Creates = NonNullable<ObjectTraits['creates']>
+type Shown = { readonly [name: string]: unknown }
+
+/** The files that an object has produced. They belong to its key and to its request. */
+export function resultFiles(
+  { files }: Pick<Creates, 'files'>,
+  own: StoredObject,
+  object: Shown,
+  now: number,
+): readonly StoredObject[] {
+  if (!files) return []
+  return files.members.flatMap(member => {
+    const id = object[member]
+    if (typeof id !== 'string' || id === '') return []
+    const shown = JSON.stringify({ id, ...files.shown, created_at: Math.floor(now / 1000) })
+    return [{ ...own, kind: 'file', id, parent: own.id, shown, bytes: 0, createdAt: now } as const]
+  })
+}
+
+/** The object with the gateway's own links. */
+export function withLinks({ links }: Pick<Creates, 'links'>, id: string, object: Shown): Shown {
+  if (!links) return object
+  const changed = Object.entries(links).filter(([member]) => typeof object[member] === 'string')
+  return { ...object, ...Object.fromEntries(changed.map(([member, path]) => [member, path.replace('{id}', id)])) }
 }
 
 /** Member names at any depth of a body, and the kind of object that their text, or each text of their list, refers to. */
@@ -130,12 +220,23 @@ export function isTopReference(plain: string): boolean {
 }
 
 /** End of a link to a stored file: `https://…/v1beta/files/abc`, `files/abc`. Other links are not references. */
-const fileLink = /(?:^|\/)(files\/[^/?#]+)$/
+const fileLink = /(?:^|\/)files\/([^/:]+)(?::[^/]*)?\/*$/i
 
 /** Object id in a text; undefined if it contains none. */
 export function objectIdOf(kind: ObjectKind, text: string): string | undefined {
   if (kind !== 'file' || !text.includes('/')) return text === '' ? undefined : text
-  return fileLink.exec(text)?.[1]
+  // Upstreams may read a link with escapes, a query or a slash at its end as one without.
+  const [path = ''] = unescaped(text.trim()).split(/[?#;]/, 1)
+  const id = fileLink.exec(path)?.[1]
+  return id === undefined ? undefined : `files/${id}`
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 /** Request element that refers to an item of an earlier response. */

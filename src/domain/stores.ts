@@ -10,9 +10,11 @@ import type { Journal } from './journal.ts'
 import type { KeyStore } from './keys.ts'
 import type { StoredAnswer } from './reply.ts'
 import type { LevelKind } from './budget.ts'
+import type { LabelStore } from './labels.ts'
 import type { Level, LevelName, LevelSums } from './levels.ts'
 import type { Micros } from '../util/units.ts'
 import type { Statement } from './statement.ts'
+import type { LiveSessionStore } from './live-sessions.ts'
 import type { ObjectStore } from './stored-objects.ts'
 import type { SignInStore } from './sign-in.ts'
 import type { SessionStore, Trail, UserStore } from './users.ts'
@@ -107,6 +109,7 @@ export type Stores = {
   readonly counters: Counters
   readonly jobs: JobStore
   readonly objects: ObjectStore
+  readonly labels: LabelStore
 }
 
 /** Charges of one state and currency that have not ended. */
@@ -187,6 +190,7 @@ export type Storage = Omit<Stores, 'counters'> & {
   readonly trail: Trail
   readonly configs: ConfigHistory
   readonly vendorKeys: VendorKeyStore
+  readonly liveSessions: LiveSessionStore
   readonly events: EventStore
   readonly watch: WatchStore
   /** For commands that run next to a gateway. */

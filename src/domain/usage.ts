@@ -7,7 +7,7 @@ type UnitFacts = {
   readonly parent?: string
   /** How many one price in the configuration is for. */
   readonly per: number
-  /** A count of events, such as searches: nothing includes it, and an answer need not report it. */
+  /** A count of events, such as searches, or of token-hours: nothing includes it, and an answer need not report it. */
   readonly call?: true
   /** Without a price of its own it always costs what its parent costs; `unpriced` does not govern it. */
   readonly inherits?: true
@@ -39,6 +39,7 @@ const unitTable = {
   maps: { per: thousand, call: true },
   code_execution: { per: thousand, call: true },
   file_search: { per: thousand, call: true },
+  cache_storage: { per: million, call: true },
 } as const satisfies { readonly [unit: string]: UnitFacts }
 
 export type UnitName = keyof typeof unitTable

@@ -131,7 +131,7 @@ export type VendorKeyStore = {
    * Of two that change one, the later `changedAt` wins, and a person's decision wins over both. Writes an event when the key is
    * suspended or active again, and when it was the last active one of its upstream.
    */
-  put(standing: KeyStatus, others?: OtherKeys): Promise<void>
+  put(status: KeyStatus, others?: OtherKeys): Promise<void>
   /** A person's decision, for all gateways on the storage, with its row of the audit trail. False: it is in use already. */
   decide(decision: KeyDecision, by: string): Promise<boolean>
   spent(): Awaitable<readonly KeySpending[]>

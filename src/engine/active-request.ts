@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Body, Candidate, Failure, Marks, CompiledConfig, Reply } from '../domain/index.ts'
+import type { AttemptRecord, Body, Candidate, Failure, Json, Marks, CompiledConfig, Reply } from '../domain/index.ts'
 import type { RequestContext, Outbound, Target } from '../plugin-api/index.ts'
 import type { Clock, Member } from '../util/index.ts'
 import type { IncomingBody } from './body-reader.ts'
@@ -7,6 +7,7 @@ import type { ErrorSnippet } from './error-snippet.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { PumpTarget, ResponsePump } from './response-pump.ts'
 import { answerHeaders } from './respond.ts'
+import type { Retries } from './retries.ts'
 import type { Router } from './router.ts'
 import type { Pin } from './stored-objects/object-records.ts'
 import type { Call } from './transport.ts'
@@ -34,6 +35,8 @@ export type LiveSession = {
   /** No new turn begins, and it ends when none runs. */
   drain(): void
   stop(failure: Failure): void
+  /** Ends it for a reason that clients cannot change: running turns are cancelled, and charged. */
+  end(failure: Failure): void
 }
 
 /** State shared by all requests of an engine. */
@@ -70,6 +73,12 @@ export class ActiveRequest implements Member, PumpTarget {
   readonly socket: CallerSocket | undefined
   opening: Opening | undefined
   session: LiveSession | undefined
+  /** Frees its slot among the open sessions of its key. */
+  freeSlot: (() => void) | undefined
+  /** The client's WebSocket is open, and its upstream is not known yet. */
+  opened: { refuse(failure: Failure): void } | undefined
+  /** Request in the setup message of a session. */
+  setup: { readonly [name: string]: Json } | undefined
   context: RequestContext | undefined
   body: Body | undefined
   incoming: IncomingBody | undefined
@@ -83,6 +92,12 @@ export class ActiveRequest implements Member, PumpTarget {
   keyUser: KeyUser | undefined
   /** Another upstream was called after one that may have sold it: `on_unknown: pay_twice`. */
   inDoubt = false
+  /** How often it may be sent again; absent for a model without `retry_on`. */
+  retries: Retries | undefined
+  /** Its requests to upstreams that have ended. */
+  readonly attempts: AttemptRecord[] = []
+  /** Ends the wait before it is sent again, while it waits. */
+  endRest: (() => void) | undefined
   /** The client has left and the answer is read on. */
   detached = false
   /** The upstream and key of the stored objects that it names; absent if it names none. */
@@ -141,9 +156,19 @@ export class ActiveRequest implements Member, PumpTarget {
     if (this.res.destroyed) this.#onClose()
   }
 
+  /** Its body was a stream and was sent: it cannot be sent again. */
+  get isSpent(): boolean {
+    return this.#out?.body.kind === 'stream' && this.call !== undefined && this.call.reach !== 'untouched'
+  }
+
   /** From now on the pump sends the answer. */
   pumps(pump: ResponsePump): void {
     this.#pump = pump
+  }
+
+  /** The request as its upstream got it. */
+  get out(): Outbound | undefined {
+    return this.#out
   }
 
   readonly #onClose = (): void => {
@@ -168,6 +193,7 @@ export class ActiveRequest implements Member, PumpTarget {
   letGo(): void {
     if (this.body?.kind === 'form') this.body.discard()
     this.incoming?.release(this.#isUnread)
+    this.freeSlot?.()
     if (this.detached) this.#shared.detached--
   }
 

@@ -1,5 +1,6 @@
 import { type Affinity, type Body, readField } from '../domain/index.ts'
 import type { Head, RequestContext, Target } from '../plugin-api/index.ts'
+import { valueAtNames } from '../util/index.ts'
 
 /** Characters of a hint that count. */
 const charactersMax = 1_024
@@ -21,8 +22,8 @@ export function affinityOf(
 }
 
 function findHint({ fields, headers }: Affinity, head: Head, body: Body): string | undefined {
-  for (const path of fields) {
-    const value = readPath(body, path)
+  for (const [first = '', ...rest] of fields) {
+    const value = valueAtNames(readField(body, first), rest)
     if (typeof value === 'string' && value !== '') return value
   }
   for (const name of headers) {
@@ -30,13 +31,4 @@ function findHint({ fields, headers }: Affinity, head: Head, body: Body): string
     if (typeof value === 'string' && value !== '') return value
   }
   return undefined
-}
-
-function readPath(body: Body, [first = '', ...rest]: readonly string[]): unknown {
-  let value: unknown = readField(body, first)
-  for (const name of rest) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
-    value = (value as { readonly [name: string]: unknown })[name]
-  }
-  return value
 }

@@ -1,5 +1,5 @@
 import type { ServerResponse, IncomingMessage } from 'node:http'
-import { type Candidate, Failure, type Upstream } from '../domain/index.ts'
+import { type Candidate, Failure, jobSlot, type RetryCause, type SaleClass, type Upstream } from '../domain/index.ts'
 import { type Log, type Outbound, type RequestContext, type Target, tokenUseSlot } from '../plugin-api/index.ts'
 import { type Awaitable, type Clock, drawFor, isPromise, type Random, isTrusted } from '../util/index.ts'
 import { type ActiveRequest, CallerGone } from './active-request.ts'
@@ -16,6 +16,7 @@ import { fail } from './errors.ts'
 import { notTogether, runAllOn } from './fallback-models.ts'
 import { orderCandidates } from './order-candidates.ts'
 import { shapeOutbound } from './outbound.ts'
+import { causeOf, Retries } from './retries.ts'
 import type { RequestSender, SenderParts } from './send-request.ts'
 import { UpstreamSession } from './upstream-session.ts'
 import { digestBody } from './vendor-keys/digest-body.ts'
@@ -50,8 +51,20 @@ export type AttemptsParts = {
   readonly trace?: SenderParts['trace']
   /** An upstream's head arrived (status), or never did (null), after so many milliseconds. */
   upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
+  /** A request is sent again after a failure of this upstream. */
+  retried(upstream: string, cause: string): void
   /** Why requests are no longer sent, once that is so. */
   stopped(): Failure | undefined
+  /** Whether the gateway stops once its requests have ended. */
+  isDraining(): boolean
+}
+
+/** An attempt that has failed, as far as `retry_on` needs to know it. */
+type Failed = {
+  readonly upstream: Upstream
+  readonly cause: RetryCause | undefined
+  readonly saleClass: SaleClass
+  readonly isLast: boolean
 }
 
 /** Tries the upstreams of a model, and the keys of each, one after another until one answers. */
@@ -89,14 +102,66 @@ export class Attempts {
 
   /** The head of the first answer that goes to the client; `request.target` is then on its upstream. @throws Failure */
   async answer(request: ActiveRequest, context: RequestContext, first: Target): Promise<AnswerHead> {
-    const { order } = request
-    for (let i = 0; i < order.length; i++) {
-      const target = i === 0 ? first : withCandidate(first, order[i] as Candidate)
-      request.target = target
-      const head = await this.#ask(request, context, target, i === order.length - 1)
-      if (head) return head
+    const { retry } = first.model
+    if (retry && !request.socket) request.retries = new Retries(retry, context, first, this.#parts.clock.tick())
+    let { order } = request
+    for (;;) {
+      for (const [i, candidate] of order.entries()) {
+        const target = candidate === request.order[0] ? first : withCandidate(first, candidate)
+        request.target = target
+        const head = await this.#ask(request, context, target, i === order.length - 1)
+        if (head) return head
+      }
+      const round = request.retries?.nextRound()
+      if (!round) throw new Error('the last attempt neither answered nor failed')
+      await request.stopwatch.wait('request', this.#rest(request, round.waitMs))
+      order = round.order
     }
-    throw new Error('the last attempt neither answered nor failed')
+  }
+
+  /** Waits before all upstreams are tried again; shorter if the client leaves or the gateway stops. */
+  #rest(request: ActiveRequest, ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const { res } = request
+    const end = (): void => {
+      wait.cancel()
+      res.off('close', end)
+      request.endRest = undefined
+      resolve()
+    }
+    const wait = this.#parts.clock.after(ms, end)
+    res.once('close', end)
+    request.endRest = end
+    return promise
+  }
+
+  /** An upstream has asked for time: the request is not sent to it again before. */
+  #defer({ retries }: ActiveRequest, upstream: Upstream, waitMs: number | undefined): void {
+    if (waitMs !== undefined) retries?.defer(upstream.name, this.#parts.clock.tick() + waitMs)
+  }
+
+  /** Whether `retry_on` of the model sends the request again. */
+  #mayRetry(request: ActiveRequest, failed: Failed): boolean {
+    const { clock, log, random } = this.#parts
+    const { call, context, retries } = request
+    // A job that an upstream has accepted goes on there.
+    const isSpent = request.isSpent || context?.slots.get(jobSlot)?.isOpen === true
+    const around = {
+      nowTick: clock.tick(),
+      isWanted: !request.res.destroyed && !(failed.isLast && this.#parts.isDraining()),
+      unit: random.unit(),
+    }
+    const about = { ...failed, isSession: call instanceof UpstreamSession, isSpent }
+    if (!retries?.allows(about, request.order, around)) return false
+    const { cause, saleClass, upstream } = failed
+    // What may have been sold stays in doubt, whatever becomes of the next request.
+    request.inDoubt ||= saleClass === 'unknown'
+    this.#parts.retried(upstream.name, String(cause))
+    log.warn(
+      { request: request.id, ...namesOf(upstream), cause, isSold: saleClass === 'unknown' ? null : false },
+      'sending a request again',
+    )
+    return true
   }
 
   /**
@@ -161,20 +226,27 @@ export class Attempts {
         request.mark('firstByte', headTick)
         classified = this.#classify(request, call, head, wanted)
         refused = classified ? await stopwatch.wait('answer', classified.head) : head
-        this.#answered(context, upstream, refused.status, headTick - sentTick)
+        this.#answered(request, context, upstream, refused.status, headTick - sentTick)
       } catch (error) {
         stopwatch.start()
-        this.#noHead(context, upstream, sentTick, error)
+        this.#noHead(request, context, upstream, sentTick, error)
         verdict = this.#lost(request, upstream, call, error, isLast)
       } finally {
         if (waiting) this.#parts.deadlines.forget(waiting)
       }
       if (refused) verdict = this.#decide(request, upstream, refused, classified, isLast)
       if (verdict === 'take') return refused
+      if (verdict === 'retry') return this.#leave(request, refused)
       // A body that was streamed cannot be sent again.
-      if (out.body.kind === 'stream' && call.reach !== 'untouched') verdict = 'next_upstream'
+      if (request.isSpent) verdict = 'next_upstream'
     }
-    return attempt && this.#noKeyLeft(request, attempt, refused, isLast)
+    return attempt && this.#noKeyLeft(request, attempt, refused, isLast || request.isSpent)
+  }
+
+  /** The request goes to another upstream, or to this one again. */
+  #leave(request: ActiveRequest, refused: AnswerHead | undefined): undefined {
+    if (refused) this.#discard(request, request.inDoubt)
+    return this.#leaveKeys(request)
   }
 
   #send(request: ActiveRequest, context: RequestContext, target: Target, out: Outbound): Call {
@@ -183,6 +255,7 @@ export class Attempts {
     if (stopped) throw stopped
     this.#parts.breaker.began(target.upstream, this.#parts.clock.tick())
     request.keys?.sent()
+    request.retries?.sent()
     return this.#parts.sender.send(request, context, target, out)
   }
 
@@ -271,13 +344,21 @@ export class Attempts {
     refused: AnswerHead | undefined,
     isLast: boolean,
   ): AnswerHead | undefined {
+    const { upstream, last, fault } = attempt
+    const cause = fault ? causeOf(fault, request.call?.reach === 'untouched') : refused?.status
+    const saleClass = attempt.isInDoubt ? 'unknown' : 'not_sold'
+    // Limited keys know when the first of them may be used again.
+    if (last?.key === 'cooling') this.#defer(request, upstream, attempt.failure.retryAfterMs)
+    if (isLast && this.#mayRetry(request, { upstream, cause, saleClass, isLast })) return this.#leave(request, refused)
     if (isLast && refused && attempt.isLastShown) return refused
     if (refused) this.#discard(request, attempt.isInDoubt)
     request.inDoubt ||= attempt.isInDoubt
     if (isLast) throw attempt.failure
     const { code } = attempt.failure
-    const { name: upstream } = attempt.upstream
-    this.#parts.log.warn({ request: request.id, upstream, code }, 'no usable key; trying the next upstream')
+    this.#parts.log.warn(
+      { request: request.id, upstream: upstream.name, code },
+      'no usable key; trying the next upstream',
+    )
     return this.#leaveKeys(request)
   }
 
@@ -286,7 +367,12 @@ export class Attempts {
     const { keys: attempt } = request
     const isUntouched = call.reach === 'untouched'
     const verdict = attempt ? attempt.lost(error, isUntouched) : isUntouched && !isLast ? 'next_upstream' : 'take'
-    if (verdict === 'take' || !(error instanceof Failure)) throw error
+    if (!(error instanceof Failure)) throw error
+    if (verdict === 'take') {
+      const saleClass = isUntouched ? 'not_sold' : 'unknown'
+      if (this.#mayRetry(request, { upstream, cause: causeOf(error, isUntouched), saleClass, isLast })) return 'retry'
+      throw error
+    }
     if (attempt) request.inDoubt ||= attempt.isInDoubt
     const { log } = this.#parts
     const about = {
@@ -301,18 +387,24 @@ export class Attempts {
     return verdict
   }
 
-  #answered(context: RequestContext, upstream: Upstream, status: number, tookMs: number): void {
+  #answered(request: ActiveRequest, context: RequestContext, upstream: Upstream, status: number, tookMs: number): void {
+    request.attempts.push({ ...attemptOf(upstream), answer: String(status), ms: Math.round(tookMs) })
     this.#parts.upstreamAnswered(upstream.name, status, tookMs)
     this.#parts.trace?.answered(context, status)
   }
 
-  #noHead(context: RequestContext, upstream: Upstream, sentTick: number, error: unknown): void {
+  #noHead(request: ActiveRequest, context: RequestContext, upstream: Upstream, sentTick: number, error: unknown): void {
     const now = this.#parts.clock.tick()
+    const answer =
+      error instanceof Failure ? error.code : error instanceof CallerGone ? 'caller_gone' : 'internal_error'
+    request.attempts.push({ ...attemptOf(upstream), answer, ms: Math.round(now - sentTick) })
     this.#parts.upstreamAnswered(upstream.name, null, now - sentTick)
     this.#parts.trace?.answered(context, null)
     // It is no failure of the upstream that all its connections are in use.
     const isQueue = error instanceof Failure && error.code === 'upstream_queue_full'
-    if (error instanceof CallerGone || isQueue) this.#parts.breaker.undecided(upstream)
+    // Nor is a request that a plugin refuses after it has called the upstream.
+    const isClients = error instanceof Failure && error.status < 500 && !error.code.startsWith('upstream_')
+    if (error instanceof CallerGone || isQueue || isClients) this.#parts.breaker.undecided(upstream)
     else this.#parts.breaker.failed(upstream, now)
   }
 
@@ -327,11 +419,13 @@ export class Attempts {
     const { clock, log } = this.#parts
     const { keys: attempt } = request
     const classification = classified?.classification
+    const wait = retryAfterMs(head.headers['retry-after'], clock.now())
     // A limited key does not pause the upstream, unless it is the only key.
     const isLimited = classification?.key === 'cooling' && attempt?.key?.isOnly === true
     const isOfKey = attempt !== undefined && classification !== undefined && classification.key !== 'none'
     if (!isLimited && (isOfKey || !isRetryableStatus(head.status))) this.#parts.breaker.succeeded(upstream)
-    else this.#parts.breaker.failed(upstream, clock.tick(), retryAfterMs(head.headers['retry-after'], clock.now()))
+    else this.#parts.breaker.failed(upstream, clock.tick(), wait)
+    if (!isOfKey) this.#defer(request, upstream, wait)
     if (!attempt) return this.#decideUnkeyed(request, upstream, head.status, classification, isLast)
     if (!classification) {
       attempt.succeeded()
@@ -341,24 +435,29 @@ export class Attempts {
     const told = { request: request.id, ...namesOf(upstream), answer: classification.code }
     if (verdict === 'same_key') log.info(told, 'a token was refused before it expired; requesting a new one')
     else if (verdict !== 'take') log.warn(told, 'a key was refused; trying the next one')
-    return verdict
+    if (verdict !== 'take') return verdict
+    const failed = { upstream, cause: head.status, saleClass: classification.class, isLast }
+    return this.#mayRetry(request, failed) ? 'retry' : 'take'
   }
 
   /** For an upstream without keys. */
   #decideUnkeyed(
     request: ActiveRequest,
-    { name: upstream }: Upstream,
+    upstream: Upstream,
     status: number,
     classification: Classification | undefined,
     isLast: boolean,
   ): Verdict {
     const { log } = this.#parts
-    const about = { request: request.id, upstream, status }
+    const about = { request: request.id, upstream: upstream.name, status }
     if (classification)
       log.warn({ ...about, answer: classification.code }, 'the first event of an upstream stream is an error')
     // A status inferred from the first event is no proof: an answer that has begun well may have been sold.
     const isUnsold = classification ? classification.class === 'not_sold' : isDefiniteRefusal(status)
-    if (isLast || !isRetryableStatus(status) || !isUnsold) return 'take'
+    if (isLast || request.isSpent || !isRetryableStatus(status) || !isUnsold) {
+      const saleClass = isUnsold ? 'not_sold' : (classification?.class ?? 'unknown')
+      return this.#mayRetry(request, { upstream, cause: status, saleClass, isLast }) ? 'retry' : 'take'
+    }
     request.refused = request.call
     request.call?.abort(fail('upstream_cut', { reason: 'trying another upstream' }))
     log.warn(about, 'an upstream refused; trying the next one')
@@ -368,6 +467,10 @@ export class Attempts {
 
 function namesOf({ name, key }: Upstream) {
   return { upstream: name, key }
+}
+
+function attemptOf({ name, key }: Upstream) {
+  return { upstream: name, key: key ?? null }
 }
 
 function withCandidate(target: Target, candidate: Candidate): Target {

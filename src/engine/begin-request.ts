@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
-import { Slots } from '../domain/index.ts'
+import { type Route, Slots } from '../domain/index.ts'
 import type { ApiFormat, Head, Notes, RequestContext } from '../plugin-api/index.ts'
 import type { ActiveRequest } from './active-request.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { fail } from './errors.ts'
 import { readHead } from './read-head.ts'
-import type { Match } from './router.ts'
+import type { Match, Router } from './router.ts'
 
 /** A browser's preflight request: answered before a key is looked up. */
 export class Preflight extends Error {
@@ -31,15 +31,17 @@ export function beginRequest(
   if (head.path === '*') throw new Preflight({ allow: router.methods.join(', ') })
   const match = router.find(head.method, head.path)
   if (match.kind !== 'route') throw refuseRoute(req, head, match, corsOrigins)
-  if (match.route.session && !socket) throw fail('websocket_wanted', { path: head.path }, { headers: toWebSocket })
+  const found = routeOf(match, head, formatOf)
+  if (found.session && !socket) throw fail('websocket_wanted', { path: head.path }, { headers: toWebSocket })
   if (isDraining) throw fail('draining', {}, { retryAfterMs: 1_000, headers: { connection: 'close' } })
-  const format = formatOf(match.route.dialect, head)
-  if (!format) throw new Error(`no API format '${match.route.dialect}'`)
+  const format = formatOf(found.dialect, head)
+  if (!format) throw new Error(`no API format '${found.dialect}'`)
+  const route = found.session ? routeOfSession(found, { head, format, router }) : found
   return {
     id,
     startedAt,
     head,
-    route: match.route,
+    route,
     params: match.params,
     dialect: format,
     plan,
@@ -47,9 +49,44 @@ export function beginRequest(
     notes: createNotes(),
     payer: '',
     limits: [],
-    ...(match.route.session && { part: { kind: 'session' as const } }),
+    ...(route.session && { part: { kind: 'session' as const } }),
     answerHeaders: corsOrigins.length > 0 ? { ...corsHeaders(req, corsOrigins) } : {},
   }
+}
+
+/** The route of the client's API format, where several formats share a path; the first route for any other format. */
+function routeOf(
+  { route, others }: Extract<Match, { readonly kind: 'route' }>,
+  head: Head,
+  formatOf: (name: string, head: Head) => ApiFormat | undefined,
+): Route {
+  if (others.length === 0) return route
+  const name = formatOf('by-caller', head)?.name
+  return [route, ...others].find(one => one.dialect === name) ?? route
+}
+
+/**
+ * A session names its model in the query, or requests a variant: a route with that query in its path.
+ * @throws Failure session_query, session_call
+ */
+function routeOfSession(
+  route: Route,
+  { head, format, router }: { head: Head; format: ApiFormat; router: Router },
+): Route {
+  const names = format.session?.query
+  if (!names || route.session?.each) return route
+  const asked = new URLSearchParams(head.query)
+  // Calls are made without the gateway, so they belong to other clients.
+  const call = asked.get(names.call)
+  if (call !== null) throw fail('session_call', { id: call.slice(0, 120) }, { param: names.call })
+  const variant = asked.get(names.variant)
+  if (variant === null) return route
+  const path = `${head.path}?${names.variant}=${variant}`
+  const found = router.find(route.method, path)
+  if (found.kind !== 'route' || found.route.path !== path || !found.route.session)
+    throw fail('session_query', { why: `'${names.variant}' has an unknown value` }, { param: names.variant })
+  if (!asked.has('model')) return found.route
+  throw fail('session_query', { why: `it has both 'model' and '${names.variant}'` }, { param: 'model' })
 }
 
 const toWebSocket = { upgrade: 'websocket', connection: 'upgrade, close' }

@@ -37,7 +37,7 @@ const abandoned = new Error('the body has no reader any more')
 const nothing: IncomingBody = { body: { kind: 'none' }, release: () => undefined }
 
 /**
- * Reads the body that the route declares: nothing, one JSON object in memory, or the unread bytes of a form. Bytes
+ * Reads the body that the route declares: nothing, one JSON object in memory, or the unread bytes of a form or of any content. Bytes
  * received are counted, with or without Content-Length. A compressed body is decoded.
  * @param memory reserves the body's memory before it is read, until it is released
  * @throws Failure body_unexpected, unsupported_content_type, unsupported_content_encoding, body_too_large,
@@ -59,7 +59,10 @@ export function readBody(
   const packed = req.headers['content-encoding']
   const codings = packed === undefined ? undefined : readCodings(packed)
   const kind = checkType(req, route)
-  if (announced === 0) throw fail('body_missing')
+  if (announced === 0) {
+    if (kind === 'any') return nothing
+    throw fail('body_missing')
+  }
   if (announced !== undefined && announced > route.bodyBytesMax)
     throw tooLarge(route.bodyBytesMax, route.path, `content-length is ${announced} bytes`)
   if (kind === 'json') {
@@ -106,7 +109,8 @@ function readCodings(packed: string): readonly Coding[] | undefined {
 }
 
 /** The kind of the body, by its content type. @throws Failure unsupported_content_type */
-function checkType(req: IncomingMessage, route: Route): 'json' | 'form' {
+function checkType(req: IncomingMessage, route: Route): 'json' | 'form' | 'any' {
+  if (route.body === 'any') return 'any'
   const found = (req.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
   const isJson = found === 'application/json' || /^application\/[\w.-]+\+json$/.test(found)
   if (isJson && route.body !== 'form') return 'json'

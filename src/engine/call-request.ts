@@ -25,6 +25,8 @@ export type CallRequest = {
   /** Path and query as the upstream gets them. */
   readonly path: string
   readonly foreign?: Foreign
+  /** When it has to be over, by the clock's `tick`; absent for the upstream's own deadline. */
+  readonly endsAt?: number
   /** Flat list of names and values. */
   readonly headers: string[]
   readonly body: Body

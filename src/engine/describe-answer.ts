@@ -1,5 +1,6 @@
 import { Failure, type Upstream } from '../domain/index.ts'
 import { type Reach, SigningError } from '../plugin-api/index.ts'
+import { ProxyError } from '../util/index.ts'
 import { fail } from './errors.ts'
 import { AddressRefused } from './foreign-url.ts'
 import { type AnswerHeaders, connectionsMax, QueueFull, UnsendableRequest, WireFault } from './upstream/index.ts'
@@ -47,7 +48,8 @@ export function describeFailure(error: Error, reach: Reach, upstream: Upstream):
   if (reach === 'untouched') {
     if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT')
       return fail('upstream_connect_timeout', { ms: upstream.timeouts.connectMs }, extra)
-    return fail('upstream_unreachable', { reason: code ?? error.name }, extra)
+    const reason = error instanceof ProxyError ? error.told : (code ?? error.name)
+    return fail('upstream_unreachable', { reason }, extra)
   }
   if (error instanceof WireFault) return fail('upstream_invalid', { reason: 'it is not valid HTTP/1.1' }, extra)
   return fail('upstream_cut', { reason: code ?? error.message }, extra)

@@ -6,10 +6,12 @@ import type {
   Counters,
   Failure,
   Job,
+  JobStore,
   KeyStatus,
   KeyTrial,
   LogRow,
   ObjectStore,
+  OpenSession,
   StoredAnswer,
   Upstream,
   VendorKey,
@@ -46,10 +48,11 @@ import { type PumpResult, writeIdleMs } from './response-pump.ts'
 import { RunningConfigs } from './running-configs.ts'
 import { RequestSender, type SenderParts } from './send-request.ts'
 import { noObjects, ObjectRecords } from './stored-objects/object-records.ts'
-import { type SignerOf, Transport } from './transport.ts'
+import type { CreateLinkSecret } from './stored-objects/upload-link.ts'
+import { type ProxyOf, type SignerOf, Transport } from './transport.ts'
 import type { PoolStatus } from './upstream/index.ts'
 import type { CallerSocket } from './sessions/caller-socket.ts'
-import { readOpening } from './sessions/handshake.ts'
+import { openingUrl, readOpening } from './sessions/handshake.ts'
 import { SessionRunner } from './sessions/run-session.ts'
 import { probe } from './vendor-keys/probe.ts'
 import { VendorKeys } from './vendor-keys/vendor-keys.ts'
@@ -72,9 +75,13 @@ export type EngineParts = {
   began(): void
   /** An upstream's head arrived (status), or never did (null), after so many milliseconds. */
   upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
+  /** A request is sent again after a failure of this upstream. */
+  retried(upstream: string, cause: string): void
   /** A request blocked the event loop for too long. */
   turnWasLong?(turn: LongTurn): void
   readonly trace?: SenderParts['trace'] | undefined
+  /** The proxy of an upstream; undefined for none. */
+  readonly proxyOf?: ProxyOf
   /** A request without a route has ended: why it was refused, or undefined if a preflight was answered. */
   unrouted?(failure: Failure | undefined, req: IncomingMessage): void
   /** Invalid data arrived instead of a request. */
@@ -91,10 +98,17 @@ export type EngineParts = {
   readonly log: Log
   /** Records of stored objects; without it nothing is recorded, and no request may name an object. */
   readonly objects?: ObjectStore
+  /** Creates the secrets of links to uploads. */
+  readonly createLinkSecret?: CreateLinkSecret
+  /** Jobs that poll stored objects. */
+  readonly openJobs?: Pick<JobStore, 'find'>
   /** Counts the limits of upstream keys; absent if they are not counted. */
   readonly counters?: Pick<Counters, 'take' | 'settle'>
   /** Called for each upstream key whose state has changed. */
   readonly keyChanged?: (status: KeyStatus, before: KeyStatus | undefined) => void
+  /** A WebSocket session has opened. */
+  sessionOpened?(session: OpenSession): void
+  sessionClosed?(id: string): void
   /** How slow clients may be; tests shorten it. */
   readonly callers?: { readonly bodyPace?: BodyPace; readonly writeIdleMs?: number }
 }
@@ -136,7 +150,7 @@ export class Engine {
     })
     const deadlines = new Deadlines(clock)
     const stopped = (): Failure | undefined => this.#stopped
-    const transport = new Transport(url => parts.resolveUrl(url), clock, parts.connect, parts.signerOf)
+    const transport = new Transport(url => parts.resolveUrl(url), clock, parts.connect, parts.signerOf, parts.proxyOf)
     this.#transport = transport
     this.vendorKeys = new VendorKeys({ clock, random, log, zone: running.plan.timeZone, counters, onChange })
     const sender = new RequestSender({ ...parts, transport })
@@ -147,9 +161,12 @@ export class Engine {
       vendorKeys: this.vendorKeys,
       deadlines,
       stopped,
+      isDraining: () => this.#draining,
     })
-    this.#sessions = new SessionRunner({ ...parts, deadlines, onFault: this.#onSettleFault })
-    this.#objects = new ObjectRecords(parts.objects ?? noObjects, clock)
+    const { createLinkSecret, openJobs } = parts
+    const objects = new ObjectRecords(parts.objects ?? noObjects, clock, { createLinkSecret, jobs: openJobs })
+    this.#objects = objects
+    this.#sessions = new SessionRunner({ ...parts, deadlines, objects, onFault: this.#onSettleFault })
     this.#responses = new ResponseOpener(deadlines, callers?.writeIdleMs ?? writeIdleMs, this.#objects)
     this.#jobs = new JobResumer({
       ...parts,
@@ -171,7 +188,7 @@ export class Engine {
 
   /** Whether the path of a request is that of a WebSocket. */
   isWebSocket({ url = '/' }: IncomingMessage): boolean {
-    const match = this.running.router.find('GET', url.split('?', 1)[0] as string)
+    const match = this.running.router.find('GET', openingUrl(url).split('?', 1)[0] as string)
     return match.kind === 'route' && match.route.session !== undefined
   }
 
@@ -183,6 +200,17 @@ export class Engine {
   /** WebSockets that are open. */
   get sessions(): number {
     return this.#sessions.open
+  }
+
+  /** Ends an open session for an administrator. False if this process has none with the id. */
+  endSession(id: string): boolean {
+    let isFound = false
+    this.#requests.each(request => {
+      if (request.id !== id || !request.session) return
+      isFound = true
+      request.session.end(fail('session_ended'))
+    })
+    return isFound
   }
 
   get heldBytes(): number {
@@ -222,7 +250,8 @@ export class Engine {
   /** Refuses new requests; resolves when the last one has settled. */
   drain(): Promise<void> {
     this.#draining = true
-    this.#requests.each(({ session }) => session?.drain())
+    // One that waits to be sent again is sent at once.
+    this.#requests.each(({ session, endRest }) => (session ? session.drain() : endRest?.()))
     return new Promise(resolve => {
       if (this.#requests.size === 0) resolve()
       else this.#onIdle = resolve
@@ -233,7 +262,11 @@ export class Engine {
   stop(): void {
     const reason = fail('drain_deadline')
     this.#stopped = reason
-    this.#requests.each(({ call, session }) => (session ? session.stop(reason) : call?.stop(reason)))
+    this.#requests.each(({ call, session, endRest }) => {
+      if (session) session.stop(reason)
+      else call?.stop(reason)
+      endRest?.()
+    })
     this.#jobs.stop(reason)
   }
 
@@ -266,6 +299,7 @@ export class Engine {
     const { clock, ids, log } = this.#parts
     const now = clock.now()
     const id = ids.next('req_', now)
+    if (socket) req.url = openingUrl(req.url ?? '/')
     const stopwatch = new Stopwatch(this.#loop, id)
     stopwatch.start()
     const request = new ActiveRequest(req, res, this.running, id, now, stopwatch, this.#shared, socket)
@@ -310,7 +344,8 @@ export class Engine {
     if (context.route.session?.each) return this.#sessions.runMessages(request, context)
     if (context.route.serve !== undefined) return this.#serve(request, context, context.route.serve, incoming.body)
 
-    const body = await stopwatch.wait('request', pipeline.onBody(context, incoming.body))
+    const setup = request.socket && (await this.#sessions.readSetup(request, context))
+    const body = await stopwatch.wait('request', pipeline.onBody(context, setup ?? incoming.body))
     request.body = body
     const found = await stopwatch.wait('request', findRequestTarget(this.#objects, request, context))
     const target = this.#attempts.order(found, request)

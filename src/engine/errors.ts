@@ -135,6 +135,32 @@ export const errors = {
     text: 'The session was closed: {why}. Send valid WebSocket messages within the size limit of the route.',
     retry: false,
   },
+  session_query: {
+    status: 400,
+    type: bad,
+    text: 'The query of the session is invalid: {why}. Send either `model` or `intent`.',
+    retry: false,
+  },
+  session_call: {
+    status: 404,
+    type: bad,
+    text: "The call '{id}' does not exist for this key: calls are not made through this gateway. Open a session with `model`.",
+    retry: false,
+  },
+  session_setup: {
+    status: 400,
+    type: bad,
+    text: 'The first message of the session is invalid: {why}. Send a setup message that names the model.',
+    retry: false,
+  },
+  session_setup_refused: {
+    status: 400,
+    type: bad,
+    text: 'The upstream refused the setup of the session: {why}. Correct the setup message.',
+    retry: false,
+    operator:
+      "If other clients get the same error, check the model's name at the upstream (`send_as`) and the vendor key.",
+  },
   session_request: {
     status: 400,
     type: bad,
@@ -151,6 +177,13 @@ export const errors = {
     status: 429,
     type: 'rate_limit_error',
     text: 'The API key already has the maximum of {max} open sessions. Close one first.',
+  },
+  session_ended: {
+    status: 403,
+    type: bad,
+    text: 'An administrator ended the session. Contact the administrator of the gateway.',
+    retry: false,
+    operator: 'The audit log has the reason: `session.end`.',
   },
   session_idle: {
     status: 408,
@@ -214,6 +247,12 @@ export const errors = {
     text: "'{one}' and '{other}' belong to different vendor accounts, so no request can use both. Create one of them again in the same conversation as the other.",
   },
   objects_too_many: { status: 400, type: bad, text: 'The request names more than {max} stored objects.' },
+  object_unsettled: {
+    status: 409,
+    type: bad,
+    text: "'{id}' has not ended, or its charge has not. Cancel it, or try again shortly.",
+    retry: true,
+  },
   object_elsewhere: {
     status: 400,
     type: bad,
@@ -253,6 +292,12 @@ export const errors = {
     text: 'The stored object could not be recorded for your key, so the response was not delivered.',
     retry: false,
     operator: 'Writing to the storage failed: see the error in the log.',
+  },
+  upload_link_invalid: {
+    status: 502,
+    type: server,
+    text: "The upstream's response has no valid link for the upload ({name}). Start the upload again.",
+    operator: "Check that the url of the upstream leads to the vendor's API.",
   },
   over_capacity: {
     status: 503,

@@ -13,6 +13,7 @@ import {
 } from '../domain/index.ts'
 import { fail, modelNotFound } from './errors.ts'
 import { isForwarded } from './forwarded-fields.ts'
+import { isObject } from '../util/index.ts'
 
 type Place = readonly string[]
 type Reading = {
@@ -180,10 +181,6 @@ function walk(value: Json, path: Place, place: string): readonly Found[] {
   if (!isObject(value)) return []
   const inner = value[next]
   return inner === undefined ? [] : walk(inner, rest, `${place}.${next}`)
-}
-
-function isObject(value: Json): value is { readonly [name: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Whether a text may have a member of this name; if it is written with escapes, any text with escapes may. */

@@ -1,5 +1,5 @@
-import { callerSlot, type FailureValues, type LogRow } from '../domain/index.ts'
-import type { RequestContext, Outcome } from '../plugin-api/index.ts'
+import { type AttemptRecord, attributionSlot, callerSlot, type FailureValues, type LogRow } from '../domain/index.ts'
+import type { Notes, Outcome, RequestContext } from '../plugin-api/index.ts'
 import { clipSnippet } from './error-snippet.ts'
 import type { ActiveRequest } from './active-request.ts'
 
@@ -9,9 +9,13 @@ const nameCharsMax = 100
 /** The same for an error's message. */
 const valuesMax = 16
 
+/** The first requests to upstreams, of more. */
+const attemptsMax = 32
+
 /** What a row says of a request besides what plugins see. */
 type LoggedRequest = Pick<ActiveRequest, 'target' | 'marks' | 'errorSnippet'> & {
   readonly call: { readonly upstream: { readonly name: string } } | undefined
+  readonly attempts?: readonly AttemptRecord[]
 }
 
 /** The log row of a settled request. `durationMs` is its duration. */
@@ -23,7 +27,9 @@ export function toLogRow(
 ): LogRow {
   const { target } = request
   const caller = context.slots.get(callerSlot)
+  const attribution = context.slots.get(attributionSlot)
   const failure = 'failure' in outcome ? outcome.failure : undefined
+  const { blocked } = context.notes
   const client = context.head.headers['x-request-id']
   return {
     id: context.id,
@@ -34,8 +40,8 @@ export function toLogRow(
     model: target?.model.name ?? null,
     operation: context.route.operation,
     status: outcome.status ?? null,
-    outcome: outcome.kind === 'answered' && context.notes.failed !== undefined ? 'upstream_cut' : outcomeName(outcome),
-    errorCode: failure?.code ?? context.notes.failed ?? null,
+    outcome: outcomeOf(outcome, context.notes),
+    errorCode: failure?.code ?? context.notes.failed ?? (blocked ? 'response_blocked' : null),
     durationMs: Math.round(durationMs),
     upstream: request.call?.upstream.name ?? null,
     configRevision: context.plan.revision,
@@ -45,8 +51,10 @@ export function toLogRow(
     inputTokens: context.notes.inputTokens,
     outputTokens: context.notes.outputTokens,
     marks: request.marks,
-    errorValues: failure ? clipValues(failure.values) : null,
+    errorValues: clipValues(failure?.values ?? blocked ?? {}),
     upstreamSaid: request.errorSnippet?.words ?? null,
+    attempts: request.attempts && request.attempts.length > 1 ? request.attempts.slice(0, attemptsMax) : null,
+    ...(attribution && attribution.ids !== '' && { attribution: attribution.ids }),
   }
 }
 
@@ -66,6 +74,13 @@ function clipValues(values: FailureValues): FailureValues | null {
   return Object.fromEntries(
     all.map(([name, value]) => [name, typeof value === 'string' ? clipSnippet(value) : value] as const),
   )
+}
+
+/** An answer of status 200 may have failed, or been blocked, after it had begun. */
+function outcomeOf(outcome: Outcome, { failed, blocked }: Notes): LogRow['outcome'] {
+  if (outcome.kind !== 'answered') return outcomeName(outcome)
+  if (failed !== undefined) return 'upstream_cut'
+  return blocked ? 'refused' : 'answered'
 }
 
 function outcomeName(outcome: Outcome): LogRow['outcome'] {

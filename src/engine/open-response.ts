@@ -13,6 +13,17 @@ import { unbuffered } from './respond.ts'
 import { ResponsePump } from './response-pump.ts'
 import type { ObjectRecords } from './stored-objects/object-records.ts'
 
+type Opened = {
+  readonly headers: { readonly [name: string]: string }
+  readonly call: Call
+  readonly source: Source
+}
+
+/** The object in a response gets other links, so its length changes. */
+function linksOf({ route }: RequestContext): boolean {
+  return route.object?.creates?.links !== undefined
+}
+
 /** Turns the head of an upstream's answer into the client's response. */
 export class ResponseOpener {
   readonly #deadlines: Deadlines
@@ -32,11 +43,23 @@ export class ResponseOpener {
     const source = openSource(call, head, upstream)
     // A coding marks its own end: half of a compressed body differs from all of it.
     request.endUnknown = head.endsWithConnection && source === call
-    const headers = struckHeaders(
+    const passed = struckHeaders(
       replyHeaders(head.headers, context.dialect, target.family.replyHeaders),
       head.status,
       call,
     )
+    const linked = this.#objects?.linked(context, target, request.req, passed) ?? passed
+    return andThen(linked, headers => this.#shape(request, context, target, head, { headers, call, source }))
+  }
+
+  #shape(
+    request: ActiveRequest,
+    context: RequestContext,
+    target: Target,
+    head: AnswerHead,
+    { headers, call, source }: Opened,
+  ): Awaitable<ResponsePump> {
+    const { upstream } = target
     const first = firstStages(head, call)
     if (head.status >= 400) request.errorSnippet = new ErrorSnippet(secretsOfCall(call), requestWords(request.body))
     const judge = new ResponseFormCheck(context, target, { ...head, headers }, call, source === call)
@@ -46,7 +69,7 @@ export class ResponseOpener {
       context,
       {
         status: head.status,
-        headers: source === call ? judge.headers : withoutLength(judge.headers),
+        headers: source === call && !linksOf(context) ? judge.headers : withoutLength(judge.headers),
         stages: [
           ...first,
           ...(stage ? [stage] : []),

@@ -1,5 +1,5 @@
 import type { Call } from '../domain/index.ts'
-import type { RequestContext, Outbound, Target } from '../plugin-api/index.ts'
+import type { Outbound, RequestContext, Target, UpstreamRequest } from '../plugin-api/index.ts'
 import { requestHeaders, upstreamQuery } from './headers.ts'
 import { applyForward } from './target.ts'
 
@@ -35,13 +35,25 @@ export function addressOf(context: RequestContext, target: Target): Address {
   }
 }
 
+/** Address of another operation of the target's family. @throws Error if the configuration has no route for it */
+export function addressOfOther(
+  context: RequestContext,
+  target: Target,
+  { operation = '', params = {} }: Pick<UpstreamRequest, 'operation' | 'params'>,
+): Address {
+  const route = context.plan.routes.find(one => one.operation === operation && one.serve === undefined)
+  if (!route) throw new Error(`no route for ${operation}`)
+  const head = { ...context.head, query: '' }
+  return addressOf({ ...context, head, route, params }, { ...target, stream: false })
+}
+
 /** Path and query as the upstream gets them. */
 export function upstreamPath(context: RequestContext, target: Target, call: Call | undefined): string {
   if (call) return callPath(call, context, target)
   const { upstreamPath: template } = context.route
   const path = template.includes('{') ? fillPath(template, { ...context.params, model: target.sendAs }) : template
   // What else the query of a session may hold names other people's sessions, or is for us.
-  const query = context.part ? `model=${encodeURIComponent(target.sendAs)}` : context.head.query
+  const query = context.part ? sessionQuery(context, target) : context.head.query
   return withQuery(path, upstreamQuery(query, target.upstream))
 }
 
@@ -49,6 +61,12 @@ function callPath({ path, query, stream }: Call, context: RequestContext, target
   const template = (target.stream ? stream.path : undefined) ?? path
   const given = new URLSearchParams((target.stream ? stream.query : undefined) ?? query)
   return withQuery(fillPath(template, { ...context.params, model: target.sendAs }), given.toString())
+}
+
+/** A session names its model in the query, in its first message, or in its settings. */
+function sessionQuery({ dialect, route }: RequestContext, { sendAs }: Target): string {
+  const isNamed = dialect.session?.setup !== undefined || route.object?.namesNoModel === true
+  return isNamed ? '' : `model=${encodeURIComponent(sendAs)}`
 }
 
 const noHeaders = {}
@@ -73,7 +91,7 @@ export function outgoingHeaders(context: RequestContext, target: Target, out: Ou
   const { upstream, family } = target
   const headers = requestHeaders(context.head, context.dialect, upstream, out.headers, family.forwardHeaders)
   if (out.body.kind === 'json') headers.push('content-type', 'application/json')
-  else if (out.body.kind === 'stream' || out.body.kind === 'composed')
+  else if ((out.body.kind === 'stream' && out.body.contentType !== '') || out.body.kind === 'composed')
     headers.push('content-type', out.body.contentType)
   return headers
 }

@@ -35,6 +35,10 @@ export function refuse(request: ActiveRequest, error: unknown, parts: RefusalPar
   }
   const failure = toFailure(request, error, log)
   call?.abort(failure)
+  if (request.opened) {
+    request.opened.refuse(failure)
+    return { kind: 'refused', status: failure.status, failure, reach }
+  }
   if (res.headersSent) {
     res.socket?.resetAndDestroy()
     return { kind: 'cut', by: 'gateway', status: res.statusCode, reach, failure }

@@ -1,32 +1,47 @@
 import type { Route } from '../domain/index.ts'
 
 export type Match =
-  | { readonly kind: 'route'; readonly route: Route; readonly params: { readonly [name: string]: string } }
+  | {
+      readonly kind: 'route'
+      readonly route: Route
+      readonly params: { readonly [name: string]: string }
+      /** Routes with the same requests for other API formats. */
+      readonly others: readonly Route[]
+    }
   /** The path exists, with other methods. */
   | { readonly kind: 'method'; readonly allow: readonly string[] }
   | { readonly kind: 'none' }
 
-type Pattern = { readonly route: Route; readonly match: RegExp; readonly names: readonly string[] }
+type Place = { readonly route: Route; readonly others: Route[] }
+type Pattern = Place & { readonly match: RegExp; readonly names: readonly string[] }
 
 const none: { readonly [name: string]: string } = Object.freeze({})
 
 /** Finds a route by method and path: literal paths by one lookup, patterns in the order written. */
 export class Router {
-  readonly #literal = new Map<string, Map<string, Route>>()
+  readonly #literal = new Map<string, Map<string, Place>>()
   readonly #patterns: Pattern[] = []
   /** All methods of a path. */
   readonly methods: readonly string[]
 
   constructor(routes: readonly Route[]) {
     for (const route of routes) {
-      if (route.path.includes('{')) this.#patterns.push(compile(route))
+      const same = this.#placeOf(route)
+      if (same) same.others.push(route)
+      else if (route.path.includes('{')) this.#patterns.push(compile(route))
       else {
-        const methods = this.#literal.get(route.path) ?? new Map<string, Route>()
-        methods.set(route.method, route)
+        const methods = this.#literal.get(route.path) ?? new Map<string, Place>()
+        methods.set(route.method, { route, others: [] })
         this.#literal.set(route.path, methods)
       }
     }
     this.methods = withHead([...new Set(routes.map(route => route.method)), 'OPTIONS'])
+  }
+
+  #placeOf({ method, path }: Route): Place | undefined {
+    if (!path.includes('{')) return this.#literal.get(path)?.get(method)
+    const plain = plainPath(path)
+    return this.#patterns.find(({ route }) => route.method === method && plainPath(route.path) === plain)
   }
 
   /**
@@ -36,9 +51,9 @@ export class Router {
   find(method: string, path: string): Match {
     const methods = this.#literal.get(path)
     const literal = methods?.get(method) ?? (method === 'HEAD' ? methods?.get('GET') : undefined)
-    if (literal) return { kind: 'route', route: literal, params: none }
+    if (literal) return { kind: 'route', ...literal, params: none }
     const allow = methods ? [...methods.keys()] : []
-    for (const { route, match, names } of this.#patterns) {
+    for (const { route, others, match, names } of this.#patterns) {
       const found = match.exec(path)
       if (!found) continue
       if (route.method !== method && !(method === 'HEAD' && route.method === 'GET')) {
@@ -51,7 +66,7 @@ export class Router {
         if (text === undefined) return { kind: 'none' }
         params[name] = text
       }
-      return { kind: 'route', route, params }
+      return { kind: 'route', route, others, params }
     }
     return allow.length > 0 ? { kind: 'method', allow: withHead([...new Set(allow)]) } : { kind: 'none' }
   }
@@ -61,6 +76,11 @@ function withHead(methods: readonly string[]): readonly string[] {
   return methods.includes('GET') && !methods.includes('HEAD') ? [...methods, 'HEAD'] : methods
 }
 
+/** The path without the names in braces. */
+function plainPath(path: string): string {
+  return path.replaceAll(/\{\w+\}/g, '{}')
+}
+
 function compile(route: Route): Pattern {
   const names: string[] = []
   const source = route.path.replaceAll(/\{(\w+)\}|[^{}]+/g, (text, name: string | undefined) => {
@@ -68,7 +88,7 @@ function compile(route: Route): Pattern {
     names.push(name)
     return '(.+)'
   })
-  return { route, match: new RegExp(`^${source}$`), names }
+  return { route, others: [], match: new RegExp(`^${source}$`), names }
 }
 
 function decode(text: string): string | undefined {

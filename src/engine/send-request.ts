@@ -4,7 +4,7 @@ import type { Clock } from '../util/index.ts'
 import type { ActiveRequest } from './active-request.ts'
 import { openSource } from './answer-source.ts'
 import type { Call, CallRequest } from './call-request.ts'
-import { addressOf, callOf, outgoingHeaders, upstreamPath } from './outbound.ts'
+import { addressOf, addressOfOther, callOf, outgoingHeaders, upstreamPath } from './outbound.ts'
 import { openingHeaders } from './sessions/handshake.ts'
 import type { Transport } from './transport.ts'
 import { toRequest } from './upstream-request.ts'
@@ -55,6 +55,7 @@ export class RequestSender {
       body: out.body,
       reuse: upstream.reuse ?? context.route.reuse ?? true,
       payer: context.payer,
+      ...(request.retries && { endsAt: request.retries.endsAt }),
       ...(opening && { upgrade: 'websocket' }),
     }
     return request.socket ? this.transport.open(request.req, request.socket.socket, sent) : this.transport.send(sent)
@@ -75,7 +76,8 @@ export class RequestSender {
     // Requests of a session after its first continue work that has begun, as do all of a resumed one.
     let isFollowUp = context.slots.get(jobSlot)?.resumed !== undefined
     const send = (asked: UpstreamRequest): Sent => {
-      const sent = toRequest(asked, { upstream, address, reuse, headers, resolve })
+      const own = asked.operation === undefined ? address : addressOfOther(context, target, asked)
+      const sent = toRequest(asked, { upstream, address: own, reuse, headers, resolve })
       const call = sendOne({ ...sent, payer: context.payer, isFollowUp })
       isFollowUp = true
       return { call, open: head => openSource(call, head, upstream) }

@@ -3,7 +3,7 @@ import { type Duplex, Readable } from 'node:stream'
 import httpProxy from 'http-proxy-3'
 import type { Composed, Upstream } from '../domain/index.ts'
 import type { Fetched, Signer, SignerHost } from '../plugin-api/index.ts'
-import type { Clock, Connect } from '../util/index.ts'
+import type { Clock, Connect, ProxyAddress } from '../util/index.ts'
 import type { CallRequest, Destination, Foreign } from './call-request.ts'
 import { Deadlines } from './deadlines.ts'
 import { createFixedQuery } from './fixed-query.ts'
@@ -17,6 +17,9 @@ export { UpstreamCall } from './upstream-call.ts'
 
 /** The signer of an upstream, if it has one. */
 export type SignerOf = (upstream: Upstream) => Signer | undefined
+
+/** The proxy of an upstream for an address of its own, or out of its answers; undefined for none. */
+export type ProxyOf = (upstream: Upstream, url: URL) => ProxyAddress | undefined
 
 /** A request for a token. */
 const mint: Omit<Upstream, 'url'> = {
@@ -46,13 +49,21 @@ export class Transport {
   readonly #resolve: (url: string) => string
   readonly #connect: Connect | undefined
   readonly #signerOf: SignerOf
+  readonly #proxyOf: ProxyOf
 
   /**
    * `resolve` turns an upstream's configured url (`simulator:NAME`) into one that can be dialled; `connect` dials it,
    * instead of this machine's network; `signerOf` finds the signer of an upstream.
    */
-  constructor(resolve: (url: string) => string, clock: Clock, connect?: Connect, signerOf: SignerOf = () => undefined) {
+  constructor(
+    resolve: (url: string) => string,
+    clock: Clock,
+    connect?: Connect,
+    signerOf: SignerOf = () => undefined,
+    proxyOf: ProxyOf = () => undefined,
+  ) {
     this.#resolve = resolve
+    this.#proxyOf = proxyOf
     this.#signerOf = signerOf
     this.#deadlines = new Deadlines(clock)
     this.#connect = connect
@@ -134,7 +145,9 @@ export class Transport {
   #foreignDestination(foreign: Foreign, upstream: Upstream): Destination {
     const { url, withCredential } = foreign
     const { connectMs } = upstream.timeouts
-    const dialler = new Dialler(addressOf(url), connectMs, this.#deadlines.clock, this.#connect, lookupOf(foreign))
+    const way = { proxy: this.#proxyOf(upstream, url), ...(foreign.sameOrigin && { ca: upstream.ca }) }
+    const { clock } = this.#deadlines
+    const dialler = new Dialler(addressOf(url), connectMs, clock, this.#connect, lookupOf(foreign), way)
     return {
       origin: new URL(url.origin),
       prefix: '',
@@ -173,12 +186,17 @@ export class Transport {
     return signer
   }
 
-  #pool(url: URL, named: string | undefined, { connections = connectionsMax, timeouts }: Upstream): Pool {
+  #pool(url: URL, named: string | undefined, upstream: Upstream): Pool {
+    const { connections = connectionsMax, ca = '', timeouts } = upstream
     const { connectMs } = timeouts
-    const name = `${url.origin} ${named ?? ''} ${connectMs} ${connections}`
+    const proxy = this.#proxyOf(upstream, url)
+    const by = proxy ? `${proxy.shown} ${proxy.user ?? ''} ${proxy.password ?? ''}` : ''
+    const name = [url.origin, named ?? '', connectMs, connections, by, ca].join(' ')
     let pool = this.#pools.get(name)
     if (!pool) {
-      const dialler = new Dialler(addressOf(url, named), connectMs, this.#deadlines.clock, this.#connect)
+      const way = { proxy, ca: upstream.ca }
+      const { clock } = this.#deadlines
+      const dialler = new Dialler(addressOf(url, named), connectMs, clock, this.#connect, undefined, way)
       pool = new Pool(dialler, this.#deadlines, connections)
       this.#pools.set(name, pool)
     }

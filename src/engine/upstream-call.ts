@@ -87,8 +87,8 @@ export class UpstreamCall implements Call, Waiter, Timed {
     const firstByteMs = this.#firstByteMs
     this.#deadlines = deadlines
     this.#startedAt = deadlines.clock.tick()
-    this.#totalAt = this.#startedAt + totalMs
-    this.deadlineAt = this.#startedAt + Math.min(firstByteMs, totalMs)
+    this.#totalAt = Math.min(this.#startedAt + totalMs, request.endsAt ?? Number.POSITIVE_INFINITY)
+    this.deadlineAt = Math.min(this.#startedAt + firstByteMs, this.#totalAt)
   }
 
   get upstream(): Upstream {
@@ -200,7 +200,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
     this.reach = 'unknown'
     if (this.request.upgrade !== undefined) connection.sendUpgrade(method, this.#lines)
     else if (this.#form) connection.sendStream(method, this.#lines, this.#form.open(true), this.#form.bytes, reuse)
-    else if (body.kind === 'stream') connection.sendStream(method, this.#lines, body.source, undefined, reuse)
+    else if (body.kind === 'stream') connection.sendStream(method, this.#lines, body.source, body.bytes, reuse)
     else if (body.kind !== 'composed')
       connection.send(method, this.#lines, body.kind === 'json' ? body.json.bytes : undefined, reuse)
     else if (body.whole) connection.send(method, this.#lines, body.whole, reuse)
@@ -361,10 +361,10 @@ export class UpstreamCall implements Call, Waiter, Timed {
   }
 
   onDeadline(): number | undefined {
-    const { totalMs, idleMs } = this.request.upstream.timeouts
+    const { idleMs } = this.request.upstream.timeouts
     const now = this.#deadlines.clock.tick()
     if (!this.#answered) {
-      const ms = Math.min(this.#firstByteMs, totalMs)
+      const ms = Math.round(Math.min(this.#firstByteMs, this.#totalAt - this.#startedAt))
       const isLate = now >= this.#startedAt + ms
       // If it has a connection by now, its answer is waited for.
       if (!isLate && !this.line) return this.#startedAt + ms

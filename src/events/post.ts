@@ -1,7 +1,18 @@
 import { Agent as PlainAgent, type ClientRequest, request as plainRequest } from 'node:http'
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
 import { isIP } from 'node:net'
-import { AddressRefused, type Clock, guardedLookup, isPublicAddress, plainHost } from '../util/index.ts'
+import type { Duplex } from 'node:stream'
+import { connect as connectTls } from 'node:tls'
+import {
+  AddressRefused,
+  type Clock,
+  environmentProxy,
+  guardedLookup,
+  isPublicAddress,
+  openTunnel,
+  plainHost,
+  ProxyError,
+} from '../util/index.ts'
 
 /** What became of an event on its way. `why` quotes nothing of the answer, nor of the address. */
 export type Sent =
@@ -16,6 +27,27 @@ export const answerMs = 15_000
 const answerBytesMax = 65_536
 
 export const failed = (why: string, laterMs = 0): Sent => ({ kind: 'failed', why, laterMs })
+
+type Connected = (error: Error | null, socket: Duplex) => void
+
+/** How a receiver is reached through the proxy of the environment, which resolves its name; undefined without one. */
+function tunnelTo(url: URL, host: string, clock: Clock) {
+  const isEncrypted = url.protocol === 'https:'
+  const place = { host, port: Number(url.port || (isEncrypted ? 443 : 80)) }
+  const proxy = environmentProxy(process.env, { ...place, isEncrypted })
+  if (!proxy) return undefined
+  const open = async (done: Connected): Promise<void> => {
+    const late = new AbortController()
+    const limit = clock.after(answerMs, () => late.abort())
+    const opened = await openTunnel(proxy, place, late.signal).catch((error: Error) => error)
+    limit.cancel()
+    // Node's types do not know that a failure comes without a socket.
+    if (opened instanceof Error) return (done as (error: Error) => void)(opened)
+    const name = isIP(host) === 0 ? { servername: host } : {}
+    done(null, isEncrypted ? connectTls({ socket: opened, ...name, ALPNProtocols: ['http/1.1'] }) : opened)
+  }
+  return { createConnection: (_options: unknown, done: Connected): undefined => void open(done) }
+}
 
 /** Posts to one receiver, over connections that are kept for a while. */
 export class Poster {
@@ -43,10 +75,13 @@ export class Poster {
       return Promise.resolve(failed(`${host} is not a public internet address`))
     return new Promise(resolve => {
       const isTls = url.protocol === 'https:'
+      const tunnel = tunnelTo(url, host, this.#clock)
       const request = (isTls ? tlsRequest : plainRequest)(url, {
         method: 'POST',
-        agent: this.#agents[isTls ? 'https:' : 'http:'],
-        ...(!address.allowPrivate && { lookup: guardedLookup() }),
+        ...(tunnel ?? {
+          agent: this.#agents[isTls ? 'https:' : 'http:'],
+          ...(!address.allowPrivate && { lookup: guardedLookup() }),
+        }),
         headers: { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
       })
       this.#follow(request, signal, resolve)
@@ -88,6 +123,7 @@ function laterMs(status: number, retryAfter: string | undefined): number {
 
 /** The code alone: messages have addresses in them. */
 export function reasonOf(error: unknown): string {
+  if (error instanceof ProxyError) return `it could not be reached: ${error.message}`
   if (error instanceof AddressRefused) return 'its name does not resolve to a public internet address'
   const code = (error as { readonly code?: unknown } | null)?.code
   return typeof code === 'string' ? `it could not be reached (${code})` : 'it could not be reached'

@@ -11,7 +11,7 @@ import {
 } from '../domain/index.ts'
 import { modelNotFound } from '../engine/errors.ts'
 import type { RequestContext } from '../plugin-api/index.ts'
-import { type Clock, createSecret, hashSecret, hintOfSecret, type Random } from '../util/index.ts'
+import { type Clock, createSecret, hashSecret, hintOfSecret, type Random, membersOf } from '../util/index.ts'
 import { fail } from './errors.ts'
 
 const unavailableMs = 1_000
@@ -33,33 +33,16 @@ export async function createClientSecret(
   body: Body,
 ): Promise<Answer> {
   const caller = context.slots.need(callerSlot)
-  const session = memberOf(readField(body, 'session')) ?? {}
+  const session = membersOf(readField(body, 'session'))
   const model = session['model']
   if (typeof model !== 'string')
     throw fail('client_secret_invalid', { why: '`session.model` is missing' }, { param: 'session.model' })
   const known = context.plan.models.get(model)
   if (!known?.enabled || !mayAsk(caller, model)) throw modelNotFound(model, 'session.model')
   const seconds = readSeconds(readField(body, 'expires_after'))
-  const secret = createSecret(random)
   const expiresAt = Math.floor(clock.now() / 1_000) + seconds
-  try {
-    await storage.keys.create(
-      {
-        name: nameOfClientSecret(caller.key.id),
-        user: caller.key.user,
-        group: caller.key.group,
-        kind: 'session',
-        models: [model],
-        expiresAt: expiresAt * 1_000,
-        hash: hashSecret(secret),
-        hint: hintOfSecret(secret),
-      },
-      caller.key.user,
-    )
-  } catch (cause) {
-    throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
-  }
-  const answer = { value: showClientSecret(secret), expires_at: expiresAt, session }
+  const value = await createLinkSecret({ storage, random }, context, model, expiresAt * 1_000)
+  const answer = { value, expires_at: expiresAt, session }
   return {
     status: 200,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
@@ -67,17 +50,41 @@ export async function createClientSecret(
   }
 }
 
+/** A secret for one model until then, as clients get it. @throws Failure storage_unavailable */
+export async function createLinkSecret(
+  { storage, random }: Pick<Parts, 'storage' | 'random'>,
+  { slots }: RequestContext,
+  model: string,
+  expiresAt: number,
+): Promise<string> {
+  const { key } = slots.need(callerSlot)
+  const secret = createSecret(random)
+  try {
+    await storage.keys.create(
+      {
+        name: nameOfClientSecret(key.id),
+        user: key.user,
+        group: key.group,
+        kind: 'session',
+        models: [model],
+        expiresAt,
+        hash: hashSecret(secret),
+        hint: hintOfSecret(secret),
+      },
+      key.user,
+    )
+  } catch (cause) {
+    throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
+  }
+  return showClientSecret(secret)
+}
+
 /** @throws Failure client_secret_invalid */
 function readSeconds(after: Json | undefined): number {
-  const seconds = memberOf(after)?.['seconds']
+  const seconds = membersOf(after)['seconds']
   if (seconds === undefined) return secondsUsual
   if (typeof seconds === 'number' && Number.isInteger(seconds) && seconds >= secondsMin && seconds <= secondsMax)
     return seconds
   const why = `\`expires_after.seconds\` is no whole number from ${secondsMin} to ${secondsMax}`
   throw fail('client_secret_invalid', { why }, { param: 'expires_after.seconds' })
-}
-
-function memberOf(value: Json | undefined): { readonly [name: string]: Json } | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  return value as { readonly [name: string]: Json }
 }

@@ -24,6 +24,7 @@ export function createRecorder(parts: RecorderParts): (row: LogRow, context: Req
     observers.quiet('log', row => log.request(row)),
     observers.quiet('metrics', (_row, context) => {
       if (context.notes.limits) metrics.limited(context.notes.limits)
+      if (context.notes.folded) metrics.folded(context.notes.folded)
     }),
     observers.quiet('unrecognised', (row, context) => {
       if (context.notes.unrecognised) noteUnrecognised(parts, row, context.notes.unrecognised.shape)

@@ -1,5 +1,6 @@
 import { scanObject } from '../engine/fields.ts'
 import { modelNotFound } from '../engine/errors.ts'
+import { isRepeatable } from '../engine/retries.ts'
 import { applyForward, findTarget } from '../engine/target.ts'
 import {
   type Body,
@@ -13,8 +14,10 @@ import {
   type PriceQuote,
   type Quote,
   type RequestExplanation,
+  type Route,
   Slots,
 } from '../domain/index.ts'
+import type { Target } from '../plugin-api/index.ts'
 import { formatMoney } from '../util/index.ts'
 
 /**
@@ -61,9 +64,16 @@ export function explainRequest(plan: CompiledConfig, request: ImaginedRequest): 
     expected_resolution: expected?.resolution ?? null,
     expected_ratio: expected?.ratio ?? null,
     quote: price ? writePrice(price, plan.currency) : null,
+    retry: route && target ? explainRetry(route, target) : null,
     warnings: quotes.flatMap(quote => quote.warnings ?? []),
     mismatch: quotes.find(quote => quote.mismatch)?.mismatch ?? null,
   }
+}
+
+function explainRetry(route: Route, target: Target): RequestExplanation['retry'] {
+  const { retry } = target.model
+  if (!retry) return null
+  return { on: [...retry.on], attempts: retry.attempts, if_sold: retry.paysTwice || isRepeatable({ route }, target) }
 }
 
 /** Each plugin sees what those above it make of the request. */

@@ -56,6 +56,7 @@ import { addGauges } from './gauges.ts'
 import { JobRunner } from './job-runner.ts'
 import { VendorKeyService } from './vendor-key-service.ts'
 import { bind, type Listener, unbind } from './listeners.ts'
+import { createLinkSecret } from './client-secrets.ts'
 import { createLocalAnswers } from './local-answers.ts'
 import { logWarnings } from './log-warnings.ts'
 import { needRestart } from './need-restart.ts'
@@ -63,12 +64,14 @@ import { otherCurrency } from './other-currency.ts'
 import { openTelemetry, quietTrace } from './open-telemetry.ts'
 import { createOpsServer } from './ops.ts'
 import { refuseUnsafeEnvironment } from './refuse-unsafe-environment.ts'
+import { upstreamProxy } from './upstream-proxies.ts'
 import { changedCode } from './plugin-finder.ts'
 import { countSlots } from './concurrency-slots.ts'
 import type { ReloadResult } from './reload-result.ts'
 import { Reloads } from './reloads.ts'
 import { EventPublisher } from './event-publisher.ts'
 import { Retention } from './retention.ts'
+import { SessionEnds } from './session-ends.ts'
 import { secretsOf } from './secrets-of.ts'
 import { Signers } from './signers.ts'
 import { SimulatedUpstreams } from './simulated-upstreams.ts'
@@ -144,7 +147,11 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   const base = createBase(plan, parts)
   const opened = await openStores(plan, base, parts)
   try {
-    return new RunningGateway(source, parts.role ?? 'gateway', await startEngine(plan, source, opened, parts.connect))
+    return new RunningGateway(
+      source,
+      parts.role ?? 'gateway',
+      await startEngine(plan, source, opened, { connect: parts.connect, env }),
+    )
   } catch (error) {
     for (const one of [opened.telemetry, opened.simulated, opened.counters, opened.storage]) await one?.close()
     throw error
@@ -210,6 +217,7 @@ type Started = Opened & {
   readonly engine: Engine
   readonly jobs: JobRunner
   readonly vendorKeyService: VendorKeyService
+  readonly sessionEnds: SessionEnds
   /** Makes the parts of a plan: its simulated upstreams, its plugins, its routes. */
   readonly build: (plan: CompiledConfig) => Promise<Engine['running']>
 }
@@ -218,12 +226,14 @@ async function startEngine(
   plan: CompiledConfig,
   source: ConfigSource,
   opened: Opened,
-  connect: Connect | undefined,
+  { connect, env }: { readonly connect: Connect | undefined; readonly env: Environment },
 ): Promise<Started> {
   const { clock, random, ids, log, metrics, observers, storage, counters, telemetry, simulated, modules } = opened
   const tellFigures = observers.quiet('metrics', (charge: EndedCharge) => metrics.charged(charge))
+  const traceCost = telemetry && observers.quiet('telemetry', (charge: EndedCharge) => telemetry.charged(charge))
   const charges = watchCharges(storage.ledger, charge => {
     tellFigures(charge)
+    traceCost?.(charge)
     const key = engine.vendorKeys.budgets.charged(charge.id, charge.amount)
     if (key) vendorKeyService.spent(key, charge.amount)
     notifyPlugins(builder.subscribers(engine.running.pipeline), charge, log)
@@ -237,8 +247,14 @@ async function startEngine(
     log,
   })
   const vendorKeyService = new VendorKeyService({ store: storage.vendorKeys, engine: () => engine, clock, log })
+  const sessionEnds = new SessionEnds({
+    store: storage.liveSessions,
+    end: id => void engine.endSession(id),
+    clock,
+    log,
+  })
   const stores = { ...storage, ledger: charges.ledger, counters, jobs: jobs.store }
-  const host = { stores, clock, random, ids, log }
+  const host = { stores, clock, random, ids, log, parseObject: modules.scanObject }
   const builder = new PipelineBuilder({ finder: () => source.finder(), host, Pipeline: modules.Pipeline })
   const signers = new Signers({
     finder: () => source.finder(),
@@ -254,6 +270,7 @@ async function startEngine(
       operations: plan.routes.map(route => route.operation),
       models: plan.models.keys(),
       upstreams: plan.upstreams.keys(),
+      ...(plan.metricsBy && { by: plan.metricsBy }),
     })
     return { plan, pipeline, router: new modules.Router(plan.routes) }
   }
@@ -264,9 +281,12 @@ async function startEngine(
     guessDialect,
     local: createLocalAnswers(storage, clock.now(), { clock, random }),
     objects: storage.objects,
+    createLinkSecret: (context, model, expiresAt) => createLinkSecret({ storage, random }, context, model, expiresAt),
+    openJobs: storage.jobs,
     resolveUrl: url => simulated.resolve(url),
     began: observers.quiet('metrics', () => metrics.began()),
     upstreamAnswered: observers.quiet('metrics', (...told) => metrics.upstreamAnswered(...told)),
+    retried: observers.quiet('metrics', (...told) => metrics.retried(...told)),
     turnWasLong: observers.quiet('metrics', ({ step }) => metrics.turnWasLong(step)),
     record: createRecorder({ ...opened, charges }),
     unrouted: observers.quiet('metrics', (...told) => unrouted.unrouted(...told)),
@@ -277,13 +297,16 @@ async function startEngine(
     ids,
     connect,
     signerOf: signers.of,
+    proxyOf: (upstream, url) => upstreamProxy(env, upstream, url),
     log,
     counters,
     keyChanged: vendorKeyService.changed,
+    sessionOpened: sessionEnds.opened,
+    sessionClosed: sessionEnds.closed,
   }
   const engine = new modules.Engine(parts, await build(plan))
   await vendorKeyService.start()
-  return { ...opened, build, engine, jobs, vendorKeyService }
+  return { ...opened, build, engine, jobs, vendorKeyService, sessionEnds }
 }
 
 const start: ConfigCause = { how: 'start', by: null }
@@ -336,6 +359,7 @@ class RunningGateway implements Gateway {
       log,
       keptMs: () => this.plan.logRetentionMs,
       reviewMs: () => this.plan.reviewRetentionMs,
+      labelsMs: () => this.plan.labelRetentionMs,
       events: () => {
         const { eventRetentionMs: keptMs, webhooks } = this.plan
         return keptMs === undefined ? undefined : { keptMs, webhooks: [...(webhooks?.keys() ?? [])] }
@@ -596,7 +620,8 @@ class RunningGateway implements Gateway {
   }
 
   async #shut(): Promise<void> {
-    const { engine, clock, jobs, vendorKeyService, log, metrics, storage, counters, telemetry, simulated } = this.#parts
+    const { engine, clock, jobs, vendorKeyService, sessionEnds, log } = this.#parts
+    const { metrics, storage, counters, telemetry, simulated } = this.#parts
     this.#callers.release()
     await this.#publisher.close()
     await this.#history.close()
@@ -607,6 +632,7 @@ class RunningGateway implements Gateway {
     engine.stop()
     await jobs.stop()
     await vendorKeyService.stop()
+    await sessionEnds.close()
     this.#ops?.closeAllConnections()
     if (this.#ops) await unbind(this.#ops, clock)
     await engine.close()

@@ -72,13 +72,13 @@ export function addGauges(metrics: Metrics, { clock, storage, counters, engine, 
 function upstreamSnapshots(plan: CompiledConfig, engine: Watched['engine']): readonly Snapshot[] {
   const resting = [...plan.upstreams.keys()].map(upstream => ({ upstream, ms: engine.restMs(upstream) }))
   const pools = [...plan.upstreams.values()].flatMap(upstream => {
-    const standing = engine.connectionsOf(upstream)
-    return standing ? { labels: { upstream: upstream.name }, standing, turnedAway: engine.turnedAway(upstream) } : []
+    const status = engine.connectionsOf(upstream)
+    return status ? { labels: { upstream: upstream.name }, status, turnedAway: engine.turnedAway(upstream) } : []
   })
-  const busy = pools.map(({ labels, standing }) => ({ labels, value: standing.busy }))
-  const most = pools.map(({ labels, standing }) => ({ labels, value: standing.most }))
-  const waiting = pools.map(({ labels, standing }) => ({ labels, value: standing.waiting }))
-  const waits = pools.map(({ labels, standing }) => ({ labels, value: (standing.waits.p95Ms ?? 0) / 1_000 }))
+  const busy = pools.map(({ labels, status }) => ({ labels, value: status.busy }))
+  const most = pools.map(({ labels, status }) => ({ labels, value: status.most }))
+  const waiting = pools.map(({ labels, status }) => ({ labels, value: status.waiting }))
+  const waits = pools.map(({ labels, status }) => ({ labels, value: (status.waits.p95Ms ?? 0) / 1_000 }))
   const away = pools.map(({ labels, turnedAway: value }) => ({ labels, value }))
   const refused =
     'Requests refused because the connection queue of an upstream was full, or because they waited too long.'

@@ -113,8 +113,8 @@ export class JobRunner {
   }
 
   /** It counts against the limits of its key, user and group, which were checked when it was admitted. */
-  async #hold({ id, keyId }: Pick<Job, 'id' | 'keyId'>): Promise<void> {
-    if (this.#held.has(id)) return
+  async #hold({ id, keyId, operation }: Pick<Job, 'id' | 'keyId' | 'operation'>): Promise<void> {
+    if (this.#held.has(id) || this.#isBatch(operation)) return
     try {
       const key = await this.#keys.find(keyId)
       const group = key && this.#engine().running.plan.groups.get(key.group ?? key.userGroup)
@@ -127,6 +127,12 @@ export class JobRunner {
     } catch (error) {
       this.#log.warn({ job: id, err: error }, 'the slots of a job could not be counted')
     }
+  }
+
+  /** A batch runs for hours, and takes no place of a request. */
+  #isBatch(operation: string): boolean {
+    const route = this.#engine().running.plan.routes.find(one => one.operation === operation)
+    return route?.deferred?.batch !== undefined
   }
 
   async #end(...[id, ...how]: Parameters<JobStore['end']>): Promise<boolean> {

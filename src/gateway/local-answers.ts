@@ -63,35 +63,29 @@ export function createLocalAnswers(
   ])
 }
 
-/** Rows of a page that names no number, and at most. */
-const pageRows = { usual: 20, most: 10_000 } as const
-
-/** A page of the objects of a key, newest first, as the upstreams showed them. @throws Failure storage_unavailable */
+/** A page of the objects of a key, as the upstreams showed them. @throws Failure storage_unavailable */
 async function listObjects({ objects }: Storage, context: RequestContext): Promise<Answer> {
-  const kind = context.route.object?.lists
-  if (!kind) throw new Error(`route ${context.route.path} lists nothing`)
-  const asked = new URLSearchParams(context.head.query)
-  const wanted = Number(asked.get('limit') ?? pageRows.usual)
-  const limit = Number.isInteger(wanted) && wanted > 0 ? Math.min(wanted, pageRows.most) : pageRows.usual
-  const after = asked.get('after') ?? undefined
-  const order = asked.get('order') === 'asc' ? 'asc' : 'desc'
+  const { objectList } = context.dialect
+  const lists = context.route.object?.lists
+  if (!lists) throw new Error(`route ${context.route.path} lists nothing`)
+  const { limit, isReversed, ...query } = objectList.query(context.head.query)
   const keyId = context.slots.need(callerSlot).key.id
-  const page = { keyId, kind, limit: limit + 1, order, ...(after !== undefined && { after }) } as const
   let found: readonly StoredObject[]
   try {
-    found = await objects.page(page)
+    found = await objects.page({ keyId, kind: lists.kind, limit: limit + 1, ...query })
   } catch (cause) {
     throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
   }
-  const data = found.slice(0, limit).map(({ shown }) => JSON.parse(shown ?? 'null') as object)
-  const ids = found.slice(0, limit).map(({ id }) => id)
-  return toJson({
-    object: 'list',
-    data,
-    first_id: ids[0] ?? null,
-    last_id: ids.at(-1) ?? null,
-    has_more: found.length > limit,
-  })
+  const cut = found.slice(0, limit)
+  const rows = isReversed ? cut.toReversed() : cut
+  return toJson(
+    objectList.page({
+      objects: rows.map(({ shown }) => JSON.parse(shown ?? 'null') as object),
+      ids: rows.map(({ id }) => id),
+      hasMore: found.length > limit,
+      member: lists.member ?? 'data',
+    }),
+  )
 }
 
 /** @throws Failure storage_unavailable */

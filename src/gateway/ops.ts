@@ -84,7 +84,8 @@ async function answer(req: IncomingMessage, parts: OpsParts): Promise<Said> {
   const route = Object.hasOwn(routes, path) ? routes[path] : undefined
   req.resume()
   if (!route) return { status: 404, text: `available: ${known}\n` }
-  if (req.method !== route.method) return { status: 405, text: `only ${route.method} is supported here\n` }
+  const isHead = req.method === 'HEAD' && route.method === 'GET'
+  if (!isHead && req.method !== route.method) return { status: 405, text: `only ${route.method} is supported here\n` }
   if (route.nearOnly && !loopback.test(req.socket.remoteAddress ?? ''))
     return {
       status: 403,

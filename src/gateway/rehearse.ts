@@ -30,7 +30,8 @@ export async function rehearse(plan: CompiledConfig): Promise<readonly Finding[]
   const storage = await openStorage({ url: 'sqlite::memory:', role: 'gateway', clock, ids, log })
   const counters = await openCounters({ url: 'memory:', clock, random, log })
   try {
-    const shared = { stores: { ...storage, counters }, clock, random, ids, plan, log }
+    const { scanObject: parseObject } = await import('../engine/index.ts')
+    const shared = { stores: { ...storage, counters }, clock, random, ids, plan, log, parseObject }
     const findings: Finding[] = []
     for (const { line, plugin } of others) {
       const created = createHooks(plugin, line, hostOf(plugin, shared, new Map()))

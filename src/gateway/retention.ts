@@ -1,4 +1,4 @@
-import { aheadMs, type Storage } from '../domain/index.ts'
+import { aheadMs, labelKinds, type Storage } from '../domain/index.ts'
 import type { Log } from '../plugin-api/index.ts'
 import type { Awaitable, Clock, Pending } from '../util/index.ts'
 
@@ -16,6 +16,7 @@ type Parts = {
   readonly storage: Pick<Storage, 'journal' | 'ledger' | 'waiting'> & {
     readonly books: Pick<Storage['books'], 'lapse'>
     readonly events?: Pick<Storage['events'], 'prune'>
+    readonly labels?: Pick<Storage['labels'], 'prune'>
   }
   readonly clock: Clock
   readonly log: Log
@@ -23,6 +24,8 @@ type Parts = {
   keptMs(this: void): number | undefined
   /** How long charges wait for a person; undefined for ever. */
   reviewMs(this: void): number | undefined
+  /** How long names of end users and tags are kept that no request has; undefined for ever. */
+  labelsMs?(this: void): number | undefined
   /** How long events are kept, and which webhooks have to have got them; undefined for ever. */
   events?(this: void): { readonly keptMs: number; readonly webhooks: readonly string[] } | undefined
 }
@@ -69,6 +72,7 @@ export class Retention {
     }
     await this.#lapse()
     await this.#pruneEvents()
+    await this.#pruneLabels()
     return this.#prune()
   }
 
@@ -96,6 +100,18 @@ export class Retention {
     const until = clock.now() - rule.keptMs
     const gone = await this.#repeat(batchRows, () => events.prune(until, batchRows, rule.webhooks))
     if (gone > 0) log.info({ rows: gone, until: new Date(until).toISOString() }, 'expired events were deleted')
+  }
+
+  async #pruneLabels(): Promise<void> {
+    const { storage, clock, log, labelsMs } = this.#parts
+    const { labels } = storage
+    const kept = labelsMs?.()
+    if (kept === undefined || !labels) return
+    const until = clock.now() - kept
+    for (const kind of labelKinds) {
+      const gone = await this.#repeat(batchRows, () => labels.prune(kind, until, batchRows))
+      if (gone > 0) log.info({ kind, names: gone, until: new Date(until).toISOString() }, 'unused names were erased')
+    }
   }
 
   async #prune(): Promise<number> {

@@ -72,12 +72,12 @@ export class VendorKeyService {
   }
 
   /** A state has changed here. */
-  readonly changed = (standing: KeyStatus, before: KeyStatus | undefined): void => {
-    const { upstream, key, model, state, reason, code } = standing
+  readonly changed = (status: KeyStatus, before: KeyStatus | undefined): void => {
+    const { upstream, key, model, state, reason, code } = status
     if (state === 'active' && before?.state === 'suspended')
       this.#parts.log.info({ upstream, key, was: before.reason }, keyIsBack)
     if (state === 'cooling') this.#parts.log.warn({ upstream, key, model, reason, answer: code }, 'a key is paused')
-    if (this.#unwritten.size < keptMax) this.#unwritten.set(`${upstream}/${key} ${model}`, standing)
+    if (this.#unwritten.size < keptMax) this.#unwritten.set(`${upstream}/${key} ${model}`, status)
     void this.#write()
   }
 
@@ -105,9 +105,9 @@ export class VendorKeyService {
   async #writeAll(): Promise<void> {
     const { store, log } = this.#parts
     try {
-      for (const [id, standing] of this.#unwritten) {
-        await store.put(standing, this.#othersOf(standing))
-        if (this.#unwritten.get(id) === standing) this.#unwritten.delete(id)
+      for (const [id, status] of this.#unwritten) {
+        await store.put(status, this.#othersOf(status))
+        if (this.#unwritten.get(id) === status) this.#unwritten.delete(id)
       }
       for (let one = this.#spent[0]; one; one = this.#spent[0]) {
         await this.#spend(one)
@@ -190,7 +190,7 @@ export class VendorKeyService {
     const { store, log, engine } = this.#parts
     const { states, budgets } = engine().vendorKeys
     try {
-      for (const standing of await store.list()) this.#tell(standing, states.learn(standing))
+      for (const status of await store.list()) this.#tell(status, states.learn(status))
       if (keys.some(key => key.budget)) budgets.learn(await store.spent())
     } catch (error) {
       log.warn({ err: error }, 'the status of upstream keys could not be read')

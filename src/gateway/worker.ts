@@ -2,6 +2,7 @@ import { boundYoungSpace } from './bound-young-space.ts'
 import { endOnFault } from './end-on-fault.ts'
 import type { Gateway } from './gateway.ts'
 import { importHttp } from './import-http.ts'
+import { useEnvironmentProxy } from './use-environment-proxy.ts'
 import type {
   FromWorker,
   Question,
@@ -38,6 +39,7 @@ async function start({ file, first, current, owner }: WorkerConfig): Promise<voi
   const config: Config = { file, ...first }
   await importHttp()
   boundYoungSpace()
+  useEnvironmentProxy()
   const { createGateway } = await import('./gateway.ts')
   const gateway = await createGateway(config, { role: 'worker', owner })
   if (current) {

@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
-import type { EndedCharge, LogRow } from '../domain/index.ts'
+import type { EndedCharge, LabelKind, LogRow, MetricDimension } from '../domain/index.ts'
 import type { LimitDecision } from '../plugin-api/index.ts'
 import type { Awaitable } from '../util/index.ts'
 import {
@@ -12,6 +12,7 @@ import {
   type Snapshot,
   type Histogram,
 } from './tally.ts'
+import { MoreSeries } from './series-by.ts'
 
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const commitBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -23,6 +24,8 @@ export type KnownNames = {
   readonly operations: Iterable<string>
   readonly models: Iterable<string>
   readonly upstreams: Iterable<string>
+  /** Dimensions of which there are more series; absent: none. */
+  readonly by?: ReadonlySet<MetricDimension>
 }
 
 /** Read on demand, and only then: what is in flight, held, spooled. */
@@ -41,10 +44,14 @@ export type Metrics = {
   unrecognised(model: string, upstream: string): void
   /** What limits said of a request. */
   limited(decisions: readonly LimitDecision[]): void
+  /** Kinds of labels that a request has and that are more than are stored. */
+  folded(kinds: readonly LabelKind[]): void
   /** A change of the storage that was waited for. */
   committed(change: string, durationMs: number, committed: boolean): void
   /** An upstream's head has come (status), or never came (null), after so many milliseconds. */
   upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
+  /** A request is sent again after a failure of this upstream. */
+  retried(upstream: string, cause: string): void
   /** One request took a whole turn of the event loop for longer than it may, with this step. */
   turnWasLong(step: string): void
   /** The names of a new configuration; series of the old one stay. */
@@ -92,6 +99,11 @@ function createFamilies() {
       'limit',
       'decision',
     ]),
+    folded: counters(
+      'tollgate_labels_folded_total',
+      'End users and tags of requests that count as (other), because as many are stored as may be.',
+      ['kind'],
+    ),
     commitFailures: counters('tollgate_storage_commit_failures_total', 'Changes that are not known to be committed.', [
       'change',
     ]),
@@ -99,6 +111,11 @@ function createFamilies() {
       'tollgate_answers_unrecognised_total',
       'Upstream responses that were withheld in whole or in part because of unknown content.',
       ['model', 'upstream'],
+    ),
+    retries: counters(
+      'tollgate_retries_total',
+      'Requests that were sent again, by the failed upstream and the cause.',
+      ['upstream', 'cause'],
     ),
     longTurns: counters(
       'tollgate_long_turns_total',
@@ -130,20 +147,14 @@ function createDurations() {
 type Families = ReturnType<typeof createFamilies>
 type Known = { readonly operations: Set<string>; readonly models: Set<string>; readonly upstreams: Set<string> }
 
-/** Opens the metrics of one gateway. Nothing is shared between two gateways of one process but the process's own figures. */
-export function createMetrics(): Metrics {
-  const families = createFamilies()
-  const durations = createDurations()
-  const known: Known = { operations: new Set(), models: new Set(), upstreams: new Set() }
+/** The cells of a request, which are found by its facts. */
+function createCells(
+  families: Families,
+  durations: ReturnType<typeof createDurations>,
+  known: Known,
+): (row: LogRow) => RequestCells {
   const bound = new Map<string, RequestCells>()
-  const gauges: (() => Snapshot)[] = []
-  const readers: (() => Awaitable<readonly Snapshot[]>)[] = []
-  const delay = monitorEventLoopDelay({ resolution: delayResolutionMs })
-  delay.enable()
-  let loop = performance.eventLoopUtilization()
-  let inFlight = 0
-
-  function cellsOf(row: LogRow): RequestCells {
+  return row => {
     const key = `${row.operation}\n${row.model}\n${statusClass(row.status)}\n${row.outcome}`
     const found = bound.get(key)
     if (found) return found
@@ -156,6 +167,21 @@ export function createMetrics(): Metrics {
     if (operation !== 'other' && (row.model === null || known.models.has(row.model))) bound.set(key, cells)
     return cells
   }
+}
+
+/** Opens the metrics of one gateway. Nothing is shared between two gateways of one process but the process's own figures. */
+export function createMetrics(): Metrics {
+  const families = createFamilies()
+  const durations = createDurations()
+  const known: Known = { operations: new Set(), models: new Set(), upstreams: new Set() }
+  const cellsOf = createCells(families, durations, known)
+  const more = new MoreSeries(name => label(name, known.models))
+  const gauges: (() => Snapshot)[] = []
+  const readers: (() => Awaitable<readonly Snapshot[]>)[] = []
+  const delay = monitorEventLoopDelay({ resolution: delayResolutionMs })
+  delay.enable()
+  let loop = performance.eventLoopUtilization()
+  let inFlight = 0
 
   function ownSnapshots(): readonly Snapshot[] {
     const since = performance.eventLoopUtilization(loop)
@@ -165,6 +191,7 @@ export function createMetrics(): Metrics {
     return [
       ...Object.values(families).map(countersSnapshot),
       ...Object.values(durations).map(histogramsSnapshot),
+      ...more.snapshots(),
       gaugeSnapshot('tollgate_requests_in_flight', 'Requests in flight.', inFlight),
       gaugeSnapshot(
         'tollgate_event_loop_busy_ratio',
@@ -196,9 +223,16 @@ export function createMetrics(): Metrics {
       cells.requests.value++
       cells.seconds.add(row.durationMs / 1000)
       countRow(families, known, row)
+      more.settled(row)
     },
-    charged: charge => countCharge(families, known, charge),
+    charged(charge) {
+      countCharge(families, known, charge)
+      more.charged(charge)
+    },
     limited: decisions => countLimits(families, decisions),
+    folded(kinds) {
+      for (const kind of kinds) families.folded.at(kind).value++
+    },
     unrecognised(model, upstream) {
       families.unrecognised.at(label(model, known.models), label(upstream, known.upstreams)).value++
     },
@@ -209,10 +243,16 @@ export function createMetrics(): Metrics {
     upstreamAnswered(upstream, status, durationMs) {
       durations.upstreamSeconds.at(label(upstream, known.upstreams), statusClass(status)).add(durationMs / 1000)
     },
+    retried(upstream, cause) {
+      families.retries.at(label(upstream, known.upstreams), cause).value++
+    },
     turnWasLong(step) {
       families.longTurns.at(step).value++
     },
-    know: names => learn(known, names),
+    know(names) {
+      learn(known, names)
+      more.use(names.by ?? [])
+    },
     gauge(name, help, read, aggregator) {
       gauges.push(() => gaugeSnapshot(`tollgate_${name}`, help, read(), aggregator))
     },
@@ -305,7 +345,7 @@ function delaySnapshot(delay: ReturnType<typeof monitorEventLoopDelay>): Snapsho
   return {
     name: 'tollgate_event_loop_delay_seconds',
     help: 'Event loop delay since the last scrape.',
-    type: 'gauge',
+    type: 'summary',
     aggregator: 'max',
     values: [
       ...quantiles.map(quantile => ({

@@ -52,6 +52,7 @@ console.log(reply.choices[0].message.content)`,
   ],
   form: 'conversation',
   traits: {
+    repeatable: { unless: ['modalities', 'audio'] },
     answersObject: true,
     usageOnDemand: true,
     usageBehind: 'finish_reason',

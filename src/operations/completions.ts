@@ -29,6 +29,7 @@ export const completions: Operation = {
   ],
   smallest: model => ({ json: { model, max_tokens: 16, prompt: 'Say yes.' } }),
   traits: {
+    repeatable: { unless: [] },
     answersObject: true,
     usageOnDemand: true,
     usageBehind: 'finish_reason',

@@ -25,6 +25,10 @@ export const filesCreate: Operation = {
   traits: {
     answersObject: true,
     free: true,
-    object: { creates: { kind: 'file', listed: true }, namesNoModel: true, unread: true },
+    object: {
+      creates: { kind: 'file', listed: { id: 'id', bytes: 'bytes', expires: 'expires_at' } },
+      namesNoModel: true,
+      unread: true,
+    },
   },
 }

@@ -12,5 +12,5 @@ export const filesList: Operation = {
     zh: { label: '文件列表', summary: '列出你的令牌上传的文件' },
   },
   samples: call => [get(call)],
-  traits: { free: true, object: { lists: 'file' } },
+  traits: { free: true, object: { lists: { kind: 'file' } } },
 }

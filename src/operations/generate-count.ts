@@ -18,5 +18,5 @@ export const generateCount: Operation = {
   samples: call => [curl(call, { contents: helloContents })],
   usage: { counted: 'totalTokens' },
   listedAs: 'countTokens',
-  traits: {},
+  traits: { repeatable: { unless: [] } },
 }

@@ -50,6 +50,13 @@ export const generate: Operation = {
   listedAs: 'generateContent',
   otel: 'generate_content',
   traits: {
+    // Its answers may be images or speech.
+    repeatable: {
+      unless: ['generationConfig', 'generation_config'].flatMap(name => [
+        `${name}.responseModalities`,
+        `${name}.response_modalities`,
+      ]),
+    },
     answersObject: true,
     answersTokens: 'only',
     // Its upstreams take both spellings.

@@ -9,6 +9,7 @@ import { embed } from './embed.ts'
 import { embeddings } from './embeddings.ts'
 import { generateCount } from './generate-count.ts'
 import { generateEmbed } from './generate-embed.ts'
+import { generateLive } from './generate-live.ts'
 import { generate } from './generate.ts'
 import { imageEdit } from './image-edit.ts'
 import { imageGenerate } from './image-generate.ts'
@@ -20,6 +21,7 @@ import { modelsGet } from './models-get.ts'
 import { modelsList } from './models-list.ts'
 import type { Operation } from './operation.ts'
 import { realtimeSecrets } from './realtime-secrets.ts'
+import { realtimeTranscribe } from './realtime-transcribe.ts'
 import { realtime } from './realtime.ts'
 import { rerank } from './rerank.ts'
 import { responsesGet } from './responses-get.ts'
@@ -39,6 +41,30 @@ import { filesList } from './files-list.ts'
 import { filesGet } from './files-get.ts'
 import { filesContent } from './files-content.ts'
 import { filesDelete } from './files-delete.ts'
+import { messagesFilesCreate } from './messages-files-create.ts'
+import { messagesFilesList } from './messages-files-list.ts'
+import { messagesFilesGet } from './messages-files-get.ts'
+import { messagesFilesContent } from './messages-files-content.ts'
+import { messagesFilesDelete } from './messages-files-delete.ts'
+import { generateFilesCreate } from './generate-files-create.ts'
+import { generateFilesList } from './generate-files-list.ts'
+import { generateFilesGet } from './generate-files-get.ts'
+import { generateFilesDelete } from './generate-files-delete.ts'
+import { cachesCreate } from './caches-create.ts'
+import { cachesList } from './caches-list.ts'
+import { cachesGet } from './caches-get.ts'
+import { cachesUpdate } from './caches-update.ts'
+import { cachesDelete } from './caches-delete.ts'
+import { batchesCreate } from './batches-create.ts'
+import { batchesList } from './batches-list.ts'
+import { batchesGet } from './batches-get.ts'
+import { batchesCancel } from './batches-cancel.ts'
+import { messagesBatchesCreate } from './messages-batches-create.ts'
+import { messagesBatchesList } from './messages-batches-list.ts'
+import { messagesBatchesGet } from './messages-batches-get.ts'
+import { messagesBatchesCancel } from './messages-batches-cancel.ts'
+import { messagesBatchesDelete } from './messages-batches-delete.ts'
+import { messagesBatchesResults } from './messages-batches-results.ts'
 import { responses } from './responses.ts'
 
 export type * from './operation.ts'
@@ -54,12 +80,14 @@ export const operations: readonly Operation[] = [
   generate,
   generateCount,
   generateEmbed,
+  generateLive,
   embeddings,
   rerank,
   audioSpeech,
   audioTranscribe,
   moderations,
   realtime,
+  realtimeTranscribe,
   realtimeSecrets,
   modelsList,
   modelsGet,
@@ -81,6 +109,30 @@ export const operations: readonly Operation[] = [
   filesGet,
   filesContent,
   filesDelete,
+  messagesFilesCreate,
+  messagesFilesList,
+  messagesFilesGet,
+  messagesFilesContent,
+  messagesFilesDelete,
+  generateFilesCreate,
+  generateFilesList,
+  generateFilesGet,
+  generateFilesDelete,
+  cachesCreate,
+  cachesList,
+  cachesGet,
+  cachesUpdate,
+  cachesDelete,
+  batchesCreate,
+  batchesList,
+  batchesGet,
+  batchesCancel,
+  messagesBatchesCreate,
+  messagesBatchesList,
+  messagesBatchesGet,
+  messagesBatchesCancel,
+  messagesBatchesDelete,
+  messagesBatchesResults,
   responsesCompact,
   completions,
   audioTranslate,

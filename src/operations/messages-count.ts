@@ -19,5 +19,5 @@ export const messagesCount: Operation = {
   },
   samples: call => [curl(call, { model: call.model, messages: hello })],
   usage: { counted: 'input_tokens' },
-  traits: {},
+  traits: { repeatable: { unless: [] } },
 }

@@ -54,6 +54,7 @@ export const messages: Operation = {
   ],
   otel: 'chat',
   traits: {
+    repeatable: { unless: [] },
     answersObject: true,
     answersTokens: 'only',
     answerLimits: ['max_tokens'],

@@ -10,9 +10,9 @@ export type Operation = {
   /** The path for clients of its API format; `{model}` and `{id}` are placeholders for names. */
   readonly path: string
   /** Absent for GET where a request carries nothing, else POST. */
-  readonly method?: 'DELETE' | 'POST'
+  readonly method?: 'DELETE' | 'PATCH' | 'POST'
   /** What a request carries. */
-  readonly body: 'json' | 'form' | 'none'
+  readonly body: 'json' | 'form' | 'any' | 'none'
   readonly words: { readonly en: OperationWords; readonly zh: OperationWords }
   /** What its style defines; a field that is not here is described by its name alone. */
   readonly fields?: Fields
@@ -31,6 +31,13 @@ export type Operation = {
     readonly seconds?: true
     /** The answer counts tokens and takes none: the member that says how many. */
     readonly counted?: string
+    /** Answers describe tokens that are kept from one time to another; `writes`: the tokens are read as input, too. */
+    readonly stored?: {
+      readonly tokens: readonly [string, string]
+      readonly from: string
+      readonly until: string
+      readonly writes?: true
+    }
   }
   /** Its name in lists of models, in the API formats that list what a model can do. */
   readonly listedAs?: string

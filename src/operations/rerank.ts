@@ -23,5 +23,5 @@ export const rerank: Operation = {
   smallest: model => ({ json: { model, query: 'yes', documents: ['yes', 'no'] } }),
   listedAs: 'rerank',
   form: 'ranks',
-  traits: {},
+  traits: { repeatable: { unless: [] } },
 }

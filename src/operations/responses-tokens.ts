@@ -18,5 +18,5 @@ export const responsesTokens: Operation = {
   },
   usage: { counted: 'input_tokens' },
   smallest: model => ({ json: { model, input: 'Say yes.' } }),
-  traits: { answersObject: true, free: true },
+  traits: { repeatable: { unless: [] }, answersObject: true, free: true },
 }

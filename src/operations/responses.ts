@@ -35,11 +35,23 @@ export const responses: Operation = {
   usage: { inside: 'response' },
   otel: 'chat',
   traits: {
+    repeatable: { unless: ['background', 'conversation'] },
     answersObject: true,
     imageTools: true,
     longLastEvent: true,
     answersTokens: 'only',
     answerLimits: ['max_output_tokens'],
+    deferred: {
+      when: 'background',
+      inside: 'response',
+      state: 'status',
+      ended: ['completed', 'incomplete', 'failed', 'cancelled', 'expired'],
+      whole: ['completed', 'incomplete'],
+      poll: 'responses.get',
+      everyMs: 500,
+      mostMs: 15_000,
+      hours: 24,
+    },
     object: {
       creates: {
         kind: 'response',

@@ -3,6 +3,7 @@ import type { Json } from '../domain/json.ts'
 import type { Head } from './head.ts'
 import type { Answer } from '../domain/reply.ts'
 import type { MessageFormat, SessionFormat } from './session-format.ts'
+import type { ObjectListPage, ObjectListQuery } from '../domain/stored-objects.ts'
 import type { Usage } from '../domain/usage.ts'
 
 /** The API format of one vendor: where the key is, what errors look like. */
@@ -33,9 +34,9 @@ export type ApiFormat = {
   readonly lastEvents?: readonly string[]
   /**
    * What a whole answer reports as used; null where it reports nothing. `operation` is the route's, `body` the answer as
-   * JSON (only the members that matter need be there).
+   * JSON (only the members that matter need be there), `before` the stored object that the request changed.
    */
-  usageOf(operation: string, body: Json): Usage | null
+  usageOf(operation: string, body: Json, before?: Json): Usage | null
   /** What one event of a stream reports: later reports replace earlier ones, member by member. */
   usageOfEvent(operation: string, data: Json): Usage | null
   /** How sessions on a WebSocket read; absent where the style has none. */
@@ -45,6 +46,11 @@ export type ApiFormat = {
   /** The models on offer, and one of them, as this style lists them; the query holds the style's own paging. */
   modelList(models: readonly ListedModel[], query: string): object
   modelOne(model: ListedModel): object
+  /** Lists of stored objects: the page that a query requests, and its JSON. */
+  readonly objectList: {
+    query(query: string): ObjectListQuery
+    page(page: ObjectListPage): object
+  }
   /** The limit headers of this style. */
   limitHeaders(limits: readonly LimitState[], nowMs: number): { readonly [name: string]: string }
 }

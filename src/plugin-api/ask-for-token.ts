@@ -1,5 +1,6 @@
 import type { Clock } from '../util/clock.ts'
 import { type Minted, type SignerHost, SigningError } from './signer.ts'
+import { parseObject } from '../util/index.ts'
 
 type TokenAsk = {
   readonly url: string
@@ -24,7 +25,7 @@ export async function askForToken({ url, form, headers = [], clock, post }: Toke
     headers: ['content-type', 'application/x-www-form-urlencoded', 'accept', 'application/json', ...headers],
     body: new URLSearchParams(form).toString(),
   })
-  const said = parse(answer.body)
+  const said = parseObject(answer.body) ?? {}
   if (answer.status !== 200)
     throw new SigningError(
       `${new URL(url).host} refused to issue a token, with status ${answer.status}${wordOf(said['error'])}`,
@@ -34,15 +35,6 @@ export async function askForToken({ url, form, headers = [], clock, post }: Toke
     throw new SigningError(`${new URL(url).host} responded without a token`)
   const seconds = Number(given ?? lifeS)
   return { token, until: asked + (seconds > 0 ? seconds : lifeS) * 1_000 }
-}
-
-function parse(body: Buffer): { readonly [name: string]: unknown } {
-  try {
-    const value: unknown = JSON.parse(body.toString())
-    return typeof value === 'object' && value !== null ? (value as { readonly [name: string]: unknown }) : {}
-  } catch {
-    return {}
-  }
 }
 
 /** The registered error code (RFC 6749 5.2); nothing else of the answer is reported. */

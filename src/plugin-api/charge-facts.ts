@@ -1,3 +1,4 @@
+import { attributionSlot } from '../domain/labels.ts'
 import { callerSlot } from '../domain/caller.ts'
 import type { ChargeFacts, ChargeRule } from '../domain/charge.ts'
 import type { RequestContext, Target } from './request-context.ts'
@@ -11,6 +12,7 @@ export function chargeFacts(
 ): ChargeFacts {
   const caller = context.slots.need(callerSlot)
   const { key, group } = caller
+  const attribution = context.slots.get(attributionSlot)
   const facts: ChargeFacts = {
     id: own.id ?? context.id,
     keyId: key.id,
@@ -26,6 +28,7 @@ export function chargeFacts(
     quality: own.quality ?? null,
     n: own.n ?? 1,
     rule: own.rule,
+    ...(attribution && attribution.ids !== '' && { attribution: attribution.ids }),
   }
   const levels = levelsOf(caller)
   if (levels.length > 0) levelsOfFacts.set(facts, levels)

@@ -10,6 +10,7 @@ import type { Origin } from '../domain/model.ts'
 import type { CompiledConfig } from '../domain/compiled-config.ts'
 import type { KnownPlugin, PluginFacts } from '../domain/plugin-facts.ts'
 import type { Random } from '../util/random.ts'
+import type { JsonObjectView } from '../domain/json.ts'
 import type { Answer, Reply } from '../domain/reply.ts'
 import type { Admits, Schema } from '../util/schema.ts'
 import { defineSlot, type Slot } from '../domain/slots.ts'
@@ -95,6 +96,8 @@ export type Host = {
   readonly ids: Ids
   readonly plan: CompiledConfig
   readonly log: Log
+  /** Reads a JSON object as the body of a request is read. @throws Failure for one that a request could not have */
+  parseObject(bytes: Buffer): JsonObjectView
   /** State that outlives a reload of the configuration (counters, caches), by a name of the plugin's own. */
   keep<T>(name: string, create: () => T): T
 }

@@ -1,4 +1,6 @@
 import type { Body } from '../domain/body.ts'
+import type { Counts } from '../domain/usage.ts'
+import type { LabelKind } from '../domain/labels.ts'
 import type { DeclaredModel } from '../domain/declared.ts'
 import type { ApiFormat, LimitState } from './api-format.ts'
 import type { Head } from './head.ts'
@@ -8,6 +10,16 @@ import type { Slots } from '../domain/slots.ts'
 
 /** `shadow`: it would have refused, and does not. */
 export type LimitDecision = { readonly limit: string; readonly decision: 'admitted' | 'refused' | 'shadow' }
+
+/** What the upstream's answer says of itself, for traces. */
+export type AnswerFacts = {
+  /** The upstream's name of the model that answered; undefined where the answer has none. */
+  readonly model: string | undefined
+  /** In the upstream's words, one for each choice. */
+  readonly finishReasons: readonly string[]
+  readonly counts: Counts
+  readonly isStream: boolean
+}
 
 /** What the log will say of the request's fields and usage; hooks add to it. */
 export type Notes = {
@@ -19,10 +31,15 @@ export type Notes = {
   failed?: string
   /** The shape of an answer that was not recognised and not delivered whole. `isEmpty`: it had no byte but blanks. */
   unrecognised?: { readonly shape: string; readonly isEmpty?: boolean }
+  /** The guard and the rule that blocked the answer. What was used is charged. */
+  blocked?: { readonly guard: string; readonly rule: string }
   /** What limits said of the request, by their names. */
   limits?: readonly LimitDecision[]
+  /** Kinds of labels that were more than are stored. */
+  folded?: readonly LabelKind[]
   inputTokens: number | null
   outputTokens: number | null
+  answer?: AnswerFacts
 }
 
 /** One request from its head to its settlement. */

@@ -1,5 +1,6 @@
 import type { Family } from '../domain/model.ts'
 import { defineSlot } from '../domain/slots.ts'
+import { membersOf } from '../util/index.ts'
 
 /**
  * What a response reports of itself, as far as it has been read. The plugin that reads the upstream's format fills it before
@@ -80,8 +81,4 @@ export function defaultSize(family: Family): { readonly width: number; readonly 
     if (typeof width === 'number' && typeof height === 'number') return { width, height }
   }
   return undefined
-}
-
-function membersOf(value: unknown): { readonly [name: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
 }

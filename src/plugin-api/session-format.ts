@@ -5,14 +5,27 @@ import type { Json } from '../domain/json.ts'
 export type SessionSign =
   /** A turn started, through a client message or voice detection. */
   | { readonly kind: 'began'; readonly id: string }
-  /** A turn ended. `failed`: it used only what it reports. */
-  | { readonly kind: 'ended'; readonly id: string; readonly failed: boolean }
+  /**
+   * A turn ended. `failed`: it used only what it reports. `report`: its usage, in the shape of an event of a stream; absent
+   * if the message itself is the report; null if the upstream reported no usage.
+   */
+  | { readonly kind: 'ended'; readonly id: string; readonly failed: boolean; readonly report?: Json | null }
   /** The session's second model finished, for example a transcription of the input. */
   | { readonly kind: 'beside'; readonly failed: boolean }
   /** New settings: the session's second model (null: none; undefined: unchanged) and the response's token limit. */
   | { readonly kind: 'settings'; readonly beside: string | null | undefined; readonly outputMax: number | undefined }
   /** The upstream refused the client's last message. */
   | { readonly kind: 'refused' }
+  /** The upstream accepted the setup message. */
+  | { readonly kind: 'ready' }
+  /** The upstream issued an id with which a later session continues this one. */
+  | { readonly kind: 'handle'; readonly id: string }
+
+/** Reads the upstream messages of one session. */
+export type SessionReader = { read(message: Json): readonly SessionSign[] }
+
+/** How an upstream reports usage: for each turn, or as the total of the session. */
+export type SessionUsage = 'turn' | 'running'
 
 /** Messages of WebSocket sessions in an API format. */
 export type SessionFormat = {
@@ -20,14 +33,37 @@ export type SessionFormat = {
   readonly upstreamWords: readonly string[]
   /** Each client message that starts a turn contains one of these texts. */
   readonly callerWords: readonly string[]
+  /** A client message that contains one of these texts ends the session: it may refer to another key's object. */
+  readonly barredWords?: readonly string[]
+  /** Turns of a session never overlap: a message during a turn ends it. */
+  readonly isSerial?: true
   /** Subprotocols with keys or account names; they are not sent to the upstream. */
   readonly secretProtocol?: RegExp
-  /** @returns undefined for a message without a meaning for turns */
-  read(message: Json): SessionSign | undefined
+  /** Parameters of the handshake's query that name no model: a variant of the route, and a call made elsewhere. */
+  readonly query?: { readonly variant: string; readonly call: string }
+  /** The first client message names the model. Absent if the query of the handshake names it. */
+  readonly setup?: SetupFormat
+  createReader(usage: SessionUsage): SessionReader
   /** Builds the message for a gateway error. */
   error(failure: Failure, requestId: string): string
   /** Builds the message that cancels a running turn. The upstream then reports its usage. */
   cancel?(turn: string): string
+  /** Builds the message that announces the end of the session. */
+  goAway?(leftMs: number): string
+}
+
+/** First client message of a session, which contains the model and the settings. */
+export type SetupFormat = {
+  /** The request in the message; undefined for another message. */
+  read(message: Json): JsonObject | undefined
+  /** Builds the message with a request. */
+  write(request: string): string
+  /** The model's name, without the prefix that the format adds. */
+  modelOf(request: JsonObject): string | undefined
+  /** Token limit of each response. */
+  outputMaxOf(request: JsonObject): number | undefined
+  /** Id of the session that it continues. */
+  handleOf(request: JsonObject): string | undefined
 }
 
 type JsonObject = { readonly [name: string]: Json }

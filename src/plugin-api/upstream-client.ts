@@ -3,6 +3,9 @@ import type { Body } from '../domain/body.ts'
 
 /** One of the requests of which an exchange with an upstream consists. What is left out is as the operation's call says. */
 export type UpstreamRequest = {
+  /** Another operation of the model's family, whose method and path are used; `params` fill its path. */
+  readonly operation?: string
+  readonly params?: { readonly [name: string]: string }
   readonly method?: string
   /** Path and query below the upstream's address. */
   readonly path?: string

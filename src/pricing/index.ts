@@ -18,12 +18,14 @@ export {
   isGoverned,
   priceListOf,
   type RatedUsage,
+  rateGroups,
   rateUsage,
   sumOf,
   unpricedFacts,
   unpricedName,
   type UsageAsk,
+  type UsageGroup,
   type Use,
   usesOf,
 } from './rate-usage.ts'
-export { exactLines, situationOf } from './replay-usage.ts'
+export { exactLines, situationOf, situationOfLine } from './replay-usage.ts'

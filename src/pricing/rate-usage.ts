@@ -38,7 +38,12 @@ export type UsageAsk = {
   readonly carried?: number
   /** Flags of every line. */
   readonly flags?: readonly string[]
+  /** Input tokens that conditions compare, if `uses` are of several requests. */
+  readonly input?: number
 }
+
+/** Uses of many requests that have the same prices. */
+export type UsageGroup = Omit<UsageAsk, 'carried' | 'input'> & { readonly input: number }
 
 export type RatedUsage = {
   readonly lines: readonly ChargeItem[]
@@ -60,7 +65,7 @@ const none: readonly string[] = []
 /** One charge item for each unit that was used, at the prices that hold for the request. */
 export function rateUsage(rule: UsageRule, ask: UsageAsk): RatedUsage {
   const { uses, facts, at, flags = none, carried = 0 } = ask
-  const prices = priceListOf(rule, { input: inputOf(uses), facts, at })
+  const prices = priceListOf(rule, { input: ask.input ?? inputOf(uses), facts, at })
   let unpriced = unpricedFacts(rule, facts)
   const factFlags = unpriced.length === 0 ? none : unpriced.map(flagOf)
   const lines: ChargeItem[] = []
@@ -85,6 +90,29 @@ export function rateUsage(rule: UsageRule, ask: UsageAsk): RatedUsage {
     lines.push(told ? { ...line, told } : line)
   }
   return finish(lines, amounts, unpriced, carried)
+}
+
+/** One charge item for each unit of each group. Each item keeps what its price depends on. */
+export function rateGroups(rule: UsageRule, groups: readonly UsageGroup[]): RatedUsage {
+  const lines: ChargeItem[] = []
+  const amounts: Exact[] = []
+  const unpriced = new Set<string>()
+  for (const ask of groups) {
+    const { input } = ask
+    const prices = priceListOf(rule, ask)
+    const rated = rateUsage(rule, ask)
+    for (const name of rated.unpriced) unpriced.add(name)
+    for (const line of rated.lines) {
+      const { row } = prices.find(line.tier)
+      amounts.push(row ? exactAmount(line.quantity ?? 0, row.price, row.per, prices.factorOf(line.tier)) : nothing)
+      lines.push({
+        ...line,
+        index: lines.length,
+        told: { facts: { ...toldFacts(ask.facts)?.facts, input: String(input) } },
+      })
+    }
+  }
+  return finish(lines, amounts, [...unpriced], 0)
 }
 
 /** Puts the rounded prices into the lines. */

@@ -12,11 +12,21 @@ export function situationOf({ id, createdAt, lines }: Pick<Charge, 'id' | 'creat
   return { input: inputOf(counted), facts, at: Number.isNaN(begun) ? createdAt : begun }
 }
 
+/** The same for one line: those of a batch have each the input of a request that they are for. */
+export function situationOfLine(charge: Pick<Charge, 'id' | 'createdAt' | 'lines'>, { told }: ChargeItem): Situation {
+  const situation = situationOf(charge)
+  const { input, ...facts } = told?.facts ?? {}
+  return input === undefined ? situation : { ...situation, input: Number(input), facts }
+}
+
 /** The exact amount of each line of a stored charge by a rule; undefined where the rule has no price for it. */
 export function exactLines(
   rule: UsageRule,
   charge: Pick<Charge, 'id' | 'createdAt' | 'lines'>,
 ): readonly (Exact | undefined)[] {
   const situation = situationOf(charge)
-  return charge.lines.map(({ tier, quantity }: ChargeItem) => exactItem(rule, situation, tier, quantity ?? 0))
+  return charge.lines.map(line => {
+    const own = line.told?.facts?.['input'] === undefined ? situation : situationOfLine(charge, line)
+    return exactItem(rule, own, line.tier, line.quantity ?? 0)
+  })
 }

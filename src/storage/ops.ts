@@ -31,6 +31,7 @@ import type {
   Session,
   Settlement,
   StoredObject,
+  OpenSession,
   Deliveries,
   TopUp,
   TrailRow,
@@ -87,11 +88,13 @@ import {
 import { countRefused } from './people/refused.ts'
 import { leave, type Signed } from './people/trail.ts'
 import { changeUser, createUser, setPassword } from './people/users.ts'
+import { addLabel, eraseLabel, noteSeen, pruneLabels } from './labels.ts'
 import { putView, removeView, type ViewPut, type ViewRemoval } from './people/views.ts'
 import { takeInRows } from './log-batches/move.ts'
 import { writeLogs } from './log-batches/write.ts'
 import { ask, type QueryProgram, skipLocked } from './query.ts'
 import { endObject, type ObjectEnd, putObjects } from './stored-objects.ts'
+import { dropSession, endLiveSession, putSession } from './live-sessions.ts'
 import { decideVendorKey, type KeySpent, putVendorKey, spendOfKey } from './vendor-keys.ts'
 import type { Scribe } from './writer-identity.ts'
 import { aheadMs } from '../domain/budget.ts'
@@ -137,6 +140,9 @@ export type Changes = {
   beat: { given: { readonly at: number }; gives: Recovery }
   putObjects: { given: readonly StoredObject[]; gives: null }
   endObject: { given: ObjectEnd; gives: boolean }
+  putSession: { given: OpenSession; gives: null }
+  dropSession: { given: string; gives: null }
+  endLiveSession: { given: Signed & { readonly id: string; readonly reason: string | null }; gives: boolean }
   openJob: { given: { readonly job: NewJob; readonly at: number }; gives: null }
   endJob: { given: JobEnd; gives: boolean }
   ownJobs: { given: null; gives: readonly Job[] }
@@ -182,6 +188,10 @@ export type Changes = {
   createSession: { given: { readonly session: Session }; gives: null }
   touchSession: { given: { readonly hash: string; readonly at: number }; gives: null }
   endSession: { given: { readonly hash: string }; gives: null }
+  addLabel: { given: Parameters<typeof addLabel>[1]; gives: string | null }
+  noteSeen: { given: { readonly id: string; readonly at: number }; gives: null }
+  eraseLabel: { given: Parameters<typeof eraseLabel>[1]; gives: boolean }
+  pruneLabels: { given: Parameters<typeof pruneLabels>[0]; gives: number }
   putView: { given: ViewPut; gives: boolean }
   removeView: { given: ViewRemoval; gives: boolean }
   createAdminToken: { given: Signed & { readonly token: NewAdminToken }; gives: AdminToken }
@@ -200,7 +210,7 @@ export type Changes = {
   countRefused: { given: RefusedTry & { readonly at: number }; gives: null }
   dealWith: { given: Signed & { readonly alert: string; readonly isDealt: boolean }; gives: null }
   introduce: { given: { readonly version: string; readonly revision: string }; gives: null }
-  putVendorKey: { given: { readonly standing: KeyStatus; readonly others: OtherKeys | undefined }; gives: null }
+  putVendorKey: { given: { readonly status: KeyStatus; readonly others: OtherKeys | undefined }; gives: null }
   decideVendorKey: { given: Signed & { readonly decision: KeyDecision }; gives: boolean }
   spendOfKey: { given: KeySpent; gives: null }
   writeEvent: { given: { readonly event: NewEvent; readonly at: number }; gives: null }
@@ -259,6 +269,9 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   beat: (identity, { at }) => beat(identity, at),
   putObjects: (_self, given) => putObjects(given),
   endObject: (_self, given) => endObject(given),
+  putSession,
+  dropSession: (_self, given) => dropSession(given),
+  endLiveSession,
   openJob,
   endJob,
   ownJobs: identity => ownJobs(identity),
@@ -283,6 +296,10 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   createSession: (_self, given) => createSession(given),
   touchSession: (_self, given) => touchSession(given),
   endSession: (_self, given) => endSession(given),
+  addLabel,
+  noteSeen: (_self, { id, at }) => noteSeen(id, at),
+  eraseLabel,
+  pruneLabels: (_self, given) => pruneLabels(given),
   putView: (_self, given) => putView(given),
   removeView: (_self, given) => removeView(given),
   createAdminToken,

@@ -70,6 +70,7 @@ import { listGateways } from './ledger/replicas.ts'
 import type { Corrections } from './ledger/repair.ts'
 import { sumStatement } from './ledger/statement.ts'
 import { sumOpen } from './ledger/sum-open.ts'
+import { withLabelIds, withLabelNames } from './labels.ts'
 import { listRefused } from './people/refused.ts'
 import type { QueryProgram } from './query.ts'
 import type { Tables } from './tables.ts'
@@ -171,8 +172,8 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     event: ({ id }) => snapshot(findEvent(id)),
     webhooks: () => run(listWebhooks()),
     due: ({ webhook, at, limit }) => snapshot(readDue(webhook, at, limit)),
-    steps: ({ match, stepMs }) => snapshot(countSteps(match, stepMs)),
-    totals: match => snapshot(sumMatching(match)),
+    steps: ({ match, stepMs }) => snapshot(countStepsOf(match, stepMs)),
+    totals: match => snapshot(sumTotals(match)),
     pageCharges: given => snapshot(sumNextBatch(given)),
     summary: span => snapshot(summarize(span)),
     latency: span => snapshot(sumLatency(span)),
@@ -196,8 +197,16 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
   }
 }
 
+function* countStepsOf(match: Readings['steps']['given']['match'], stepMs: number): QueryProgram<readonly LogStep[]> {
+  return yield* countSteps(yield* withLabelIds(match), stepMs)
+}
+
+function* sumTotals(match: TotalsMatch): QueryProgram<LogTotals> {
+  return yield* sumMatching(yield* withLabelIds(match))
+}
+
 function* listCharged(filter: LogFilter): QueryProgram<Readings['logs']['gives']> {
-  const rows = yield* listLogs(filter)
+  const rows = yield* withLabelNames(yield* listLogs(yield* withLabelIds(filter)))
   const charges = yield* findCharges(rows.map(row => row.id))
   return rows.map(row => ({ row, charge: charges.get(row.id) ?? null }))
 }

@@ -46,7 +46,12 @@ export function toLine(row: Row): ChargeItem {
 /** A row of `charge` with `refunded` added, and the rows of its items. */
 export function toCharge(row: Row, lines: Rows): Charge {
   const charge = { ...readRow(factMembers, row), ...readRow(courseMembers, row) }
-  return { ...charge, held: isHeld(row) ? charge.hold : 0, lines: lines.map(toLine) }
+  return { ...charge, ...attributionOf(row), held: isHeld(row) ? charge.hold : 0, lines: lines.map(toLine) }
+}
+
+/** The ids of labels that a row has; nothing without any. */
+export function attributionOf({ attribution }: { readonly attribution?: unknown }): { attribution?: string } {
+  return typeof attribution === 'string' ? { attribution } : {}
 }
 
 function isHeld(charge: Row): boolean {

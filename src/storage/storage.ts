@@ -2,6 +2,7 @@ import type { HoldResult, RebuildState, Settlement, Storage, StoredAnswer } from
 import type { Log } from '../plugin-api/index.ts'
 import type { Awaitable, Clock } from '../util/index.ts'
 import { boundsOf } from '../plugin-api/charge-facts.ts'
+import { createLabels } from './create-labels.ts'
 import { createConfigHistory, newestConfig } from './config-history.ts'
 import { StorageError } from './errors.ts'
 import type { StorageOptions } from './options.ts'
@@ -22,6 +23,7 @@ import { findLinked, listLinks } from './people/sign-in.ts'
 import { findUser, hasAdmin, listUsers, readPasswordHash } from './people/users.ts'
 import { listViews } from './people/views.ts'
 import type { QueryProgram } from './query.ts'
+import { endedSessions, listLiveSessions } from './live-sessions.ts'
 import { findObjects, listObjects, pageObjects, sizeOfObjects } from './stored-objects.ts'
 import type { Reading, Readings } from './readings.ts'
 import { type CommitWatch, watchCommits } from './watch-commits.ts'
@@ -115,7 +117,9 @@ export function createStorage(parts: StorageParts): Storage {
     ledger: createLedger({ ...parts, writer }, endings),
     jobs: createJobs({ ...parts, writer }),
     objects: createObjects({ ...parts, writer }),
+    liveSessions: createLiveSessions({ ...parts, writer }),
     vendorKeys: createVendorKeys({ ...parts, writer }),
+    labels: createLabels({ ...parts, writer }),
     journal: {
       append(row) {
         logQueue.append(row)
@@ -367,6 +371,20 @@ function createObjects({ clock, reads, writer }: StorageParts): Storage['objects
   }
 }
 
+function createLiveSessions({ clock, owner, reads, writer }: StorageParts): Storage['liveSessions'] {
+  return {
+    async opened(session) {
+      await writer.submit('putSession', session)
+    },
+    async closed(id) {
+      await writer.submit('dropSession', id)
+    },
+    list: async filter => reads.run(listLiveSessions(filter)),
+    end: (id, by, reason) => writer.submit('endLiveSession', { id, by, reason, at: clock.now() }),
+    ended: async () => reads.run(endedSessions(owner)),
+  }
+}
+
 function createJobs({ clock, reads, writer }: StorageParts): Storage['jobs'] {
   return {
     async open(job) {
@@ -382,8 +400,8 @@ function createJobs({ clock, reads, writer }: StorageParts): Storage['jobs'] {
 function createVendorKeys({ clock, reads, writer }: StorageParts): Storage['vendorKeys'] {
   return {
     list: () => reads.run(listVendorKeys()),
-    async put(standing, others) {
-      await writer.submit('putVendorKey', { standing, others })
+    async put(status, others) {
+      await writer.submit('putVendorKey', { status, others })
     },
     decide: (decision, by) => writer.submit('decideVendorKey', { decision, by, at: clock.now() }),
     spent: () => reads.run(readKeySpending()),

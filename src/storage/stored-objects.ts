@@ -9,7 +9,7 @@ const together = 1_000
 /** Neither deleted nor expired. */
 const isThere = 'deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?)'
 /** Objects that count toward a key's limits. */
-const isCounted = `kind NOT IN ('response', 'item')`
+const isCounted = `kind NOT IN ('response', 'item', 'upload', 'session handle')`
 
 export type ObjectEnd = {
   readonly keyId: string
@@ -18,15 +18,33 @@ export type ObjectEnd = {
   readonly at: number
 }
 
-/** Inserts objects. A later record of the same object replaces the earlier one. */
+/** Kinds whose ids clients may choose at some vendors. */
+const chosen: ReadonlySet<ObjectKind> = new Set(['file'])
+
+/**
+ * Inserts objects. A later record of the same object replaces the earlier one; a deleted object stays deleted, unless another
+ * request has made one of its name. A new object with a chosen id proves that the one of another key does not exist any more.
+ */
 export function* putObjects(objects: readonly StoredObject[]): QueryProgram<null> {
-  for (const one of objects)
+  for (const one of objects) {
+    if (chosen.has(one.kind))
+      yield ask(
+        `UPDATE stored_object SET deleted_at = ?, shown = NULL WHERE kind = ? AND id = ? AND key_id <> ? AND upstream = ?
+           AND coalesce(vendor_key, '') = ? AND deleted_at IS NULL`,
+        one.createdAt,
+        one.kind,
+        one.id,
+        one.keyId,
+        one.upstream,
+        one.vendorKey ?? '',
+      )
     yield ask(
       `INSERT INTO stored_object (key_id, kind, id, upstream, vendor_key, model, parent, request_id, bytes, shown, created_at,
          expires_at, deleted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (key_id, kind, id) DO UPDATE SET upstream = excluded.upstream, vendor_key = excluded.vendor_key,
          model = excluded.model, parent = excluded.parent, request_id = excluded.request_id, bytes = excluded.bytes,
-         shown = excluded.shown, expires_at = excluded.expires_at, deleted_at = excluded.deleted_at`,
+         shown = excluded.shown, expires_at = excluded.expires_at, deleted_at = excluded.deleted_at
+       WHERE stored_object.deleted_at IS NULL OR stored_object.request_id <> excluded.request_id`,
       one.keyId,
       one.kind,
       one.id,
@@ -41,6 +59,7 @@ export function* putObjects(objects: readonly StoredObject[]): QueryProgram<null
       one.expiresAt,
       one.deletedAt,
     )
+  }
   return null
 }
 

@@ -34,7 +34,7 @@ export type KeySpent = {
 
 export function* listVendorKeys(): QueryProgram<readonly KeyStatus[]> {
   const rows = yield ask('SELECT * FROM vendor_key ORDER BY upstream, name, model')
-  return rows.map(toStanding)
+  return rows.map(toStatus)
 }
 
 /**
@@ -43,16 +43,16 @@ export function* listVendorKeys(): QueryProgram<readonly KeyStatus[]> {
  */
 export function* putVendorKey(
   zoned: Zoned,
-  { standing, others }: { readonly standing: KeyStatus; readonly others: OtherKeys | undefined },
+  { status, others }: { readonly status: KeyStatus; readonly others: OtherKeys | undefined },
 ): QueryProgram<null> {
-  const isToBeTold = standing.model === '' && standing.state !== 'cooling'
+  const isToBeTold = status.model === '' && status.state !== 'cooling'
   if (isToBeTold) yield ask(wait)
-  const before = isToBeTold ? yield* findWhole(standing) : undefined
+  const before = isToBeTold ? yield* findWhole(status) : undefined
   const written = yield* write(
-    standing,
+    status,
     `AND (vendor_key.reason IS NULL OR vendor_key.reason <> 'operator' OR vendor_key.until <= excluded.changed_at)`,
   )
-  if (written && isToBeTold) yield* tell(zoned, before, standing, others, null)
+  if (written && isToBeTold) yield* tell(zoned, before, status, others, null)
   return null
 }
 
@@ -68,7 +68,7 @@ export function* decideVendorKey(
     upstream,
     key,
   )
-  const known = rows.map(toStanding)
+  const known = rows.map(toStatus)
   const before = known.find(({ model }) => model === '')
   const laterThan = (row: KeyStatus | undefined): number => Math.max(at, (row?.changedAt ?? 0) + 1)
   const own = { upstream, key, hash, since: at, tries: 0 }
@@ -96,12 +96,12 @@ function toFields({ state, reason, code, until }: KeyStatus) {
 
 function* findWhole({ upstream, key }: Pick<KeyStatus, 'upstream' | 'key'>): QueryProgram<KeyStatus | undefined> {
   const [row] = yield ask(`SELECT * FROM vendor_key WHERE upstream = ? AND name = ? AND model = ''`, upstream, key)
-  return row && toStanding(row)
+  return row && toStatus(row)
 }
 
 /** @returns whether it was later than the stored one */
-function* write(standing: KeyStatus, also = ''): QueryProgram<boolean> {
-  const { upstream, key, model, hash, state, reason, code, since, until, tries, changedAt } = standing
+function* write(status: KeyStatus, also = ''): QueryProgram<boolean> {
+  const { upstream, key, model, hash, state, reason, code, since, until, tries, changedAt } = status
   const written = yield ask(
     `INSERT INTO vendor_key (upstream, name, model, hash, state, reason, code, since, until, tries, changed_at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -165,7 +165,7 @@ type Gone = {
  */
 function* tellWhereLast(zoned: Zoned, { upstream, last, others, at, by }: Gone): QueryProgram<void> {
   const rows = yield ask(`SELECT * FROM vendor_key WHERE upstream = ? AND model = '' AND state = 'suspended'`, upstream)
-  const suspended = rows.map(toStanding)
+  const suspended = rows.map(toStatus)
   const sums = yield* spentNow(zoned, upstream, at)
   const isSuspended = ({ name, hash }: OtherKeys[number]): boolean =>
     suspended.some(one => one.key === name && !isOver(one, at) && (one.hash === hash || one.reason === 'operator'))
@@ -241,7 +241,7 @@ export function* spendOfKey({ zone }: Zoned, { upstream, key, amount, at, bound 
   return null
 }
 
-function toStanding(row: Row): KeyStatus {
+function toStatus(row: Row): KeyStatus {
   const reason = textOrNull(row, 'reason')
   return {
     upstream: text(row, 'upstream'),

@@ -1,7 +1,12 @@
 import type { Log } from '../plugin-api/index.ts'
+import type { Clock, Pending } from '../util/index.ts'
 import { StorageError } from './errors.ts'
 import type { LogQueue, Batch } from './journal/log-queue.ts'
 import type { ChargeQueue, Posted } from './ledger/charge-queue.ts'
+import { Outage } from './outage.ts'
+
+/** Rows that no caller waits for wait this long for others. */
+const lazyMs = 50
 
 /** A caller waits until everything received so far is durable. */
 type Flush = {
@@ -12,16 +17,34 @@ type Flush = {
   reject(error: Error): void
 }
 
-export type WriteQueueParts = { readonly logQueue: LogQueue; readonly chargeQueue: ChargeQueue; readonly log: Log }
+export type WriteQueueParts = {
+  readonly logQueue: LogQueue
+  readonly chargeQueue: ChargeQueue
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export type WriteQueueDriver = {
+  readonly probeMs: number
+  /** A write that changes nothing: resolves when writing works. */
+  readonly probe: () => Promise<unknown>
+  /** Sends what is pending; `lazily`: it has waited long enough for more. */
+  readonly send: (lazily: boolean) => void
+}
 
 /**
  * The pending work of a writer: how many operations, and the log rows and charges that no caller waits for, of which
- * one batch and one group may be in flight; and who waits for all of it.
+ * one batch and one group may be in flight; who waits for all of it; and whether the storage can be written.
  */
 export class WriteQueue {
   readonly #logQueue: LogQueue
   readonly #chargeQueue: ChargeQueue
+  readonly #clock: Clock
   readonly #log: Log
+  readonly #send: (lazily: boolean) => void
+  readonly outage: Outage
+  #lazy: Pending | undefined
+  closed = false
   #submitted = 0
   #finished = 0
   #flushes: Flush[] = []
@@ -30,10 +53,19 @@ export class WriteQueue {
   hasPost = false
   hasBatch = false
 
-  constructor({ logQueue, chargeQueue, log }: WriteQueueParts) {
+  constructor({ logQueue, chargeQueue, clock, log }: WriteQueueParts, { probeMs, probe, send }: WriteQueueDriver) {
     this.#logQueue = logQueue
     this.#chargeQueue = chargeQueue
+    this.#clock = clock
     this.#log = log
+    this.#send = send
+    const ended = (): void => (this.waits ? this.touch() : undefined)
+    this.outage = new Outage({ clock, log, everyMs: probeMs, probe, ended })
+  }
+
+  /** False if commits fail, or charges wait in vain. */
+  get healthy(): boolean {
+    return this.outage.reason === undefined && !this.closed && !this.#chargeQueue.overfull
   }
 
   /** Rows or charges are pending. */
@@ -94,15 +126,50 @@ export class WriteQueue {
     this.#droppedTold = dropped
   }
 
-  /** Resolves when everything received so far is durable; undefined if it is. */
-  flush(): Promise<void> | undefined {
+  /** Something was put into the log queue or the charge queue. */
+  touch(): void {
+    if (this.closed) return
+    if (this.full) this.#send(false)
+    else
+      this.#lazy ??= this.#clock.after(lazyMs, () => {
+        this.#lazy = undefined
+        this.#send(true)
+      })
+  }
+
+  /** What is pending is sent now. */
+  stopWaiting(): void {
+    this.#lazy?.cancel()
+    this.#lazy = undefined
+  }
+
+  /** Resolves when everything received so far is durable. */
+  async flush(): Promise<void> {
     const { appended: rows } = this.#logQueue
     const { appended: postings } = this.#chargeQueue
     const wanted = { operations: this.#submitted, rows, postings }
-    if (this.#isThrough(wanted)) return undefined
-    return new Promise((resolve, reject) => {
+    if (this.#isThrough(wanted)) return
+    const flushing = new Promise<void>((resolve, reject) => {
       this.#flushes.push({ ...wanted, resolve, reject })
     })
+    const { reason } = this.outage
+    if (reason !== undefined) this.rejectFlushes(new StorageError('storage_unavailable', { reason }))
+    this.#send(false)
+    return flushing
+  }
+
+  /** Writes what waits, if it can be written. Nothing is sent afterwards. */
+  async close(): Promise<void> {
+    try {
+      if (this.outage.reason === undefined) await this.flush()
+    } catch (error) {
+      this.#log.error({ err: error }, 'the storage closes with rows that could not be written')
+    }
+    this.closed = true
+    const { size } = this.#chargeQueue
+    if (size > 0) this.#log.error({ charges: size }, 'charges could not be written and are lost when the process ends')
+    this.stopWaiting()
+    this.outage.close()
   }
 
   /** Resolves those whose work is done. */

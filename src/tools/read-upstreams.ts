@@ -27,7 +27,7 @@ export async function readUpstreams(
     log: createLog({ level: 'silent' }),
     zone: plan.timeZone,
   })
-  for (const standing of await store.list()) keys.states.learn(standing)
+  for (const status of await store.list()) keys.states.learn(status)
   keys.budgets.learn(await store.spent())
   return [...plan.upstreams.values()].map(upstream => {
     const { name, url } = upstream

@@ -24,6 +24,7 @@ export function valuesAt(value: unknown, path: Path): readonly unknown[] {
 }
 
 /** `path`, or a list of them, as a list. */
-export function toPaths(paths: string | readonly string[] | undefined): readonly string[] {
-  return paths === undefined ? [] : [paths].flat()
+export function toPaths(paths: unknown): readonly string[] {
+  if (paths === undefined) return []
+  return Array.isArray(paths) ? (paths as readonly string[]) : [paths as string]
 }

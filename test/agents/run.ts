@@ -29,7 +29,7 @@ const gateway = await start(
   { teardown: end => void ends.push(end) },
   {
     simulated: true,
-    edit: [['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 60000, tpm: 200000000 }']],
+    edit: [{ 'groups/default': { rpm: 60000, tpm: 200000000 } }],
   },
 )
 const rows: Row[] = []

@@ -2,9 +2,9 @@ import { tokenUsage } from '../../plugins/token-usage/plugin.ts'
 import { scanObject } from '../../src/engine/fields.ts'
 import { type Charge, replayCharge } from '../../src/index.ts'
 import { callerSlot, type Key, type Reply, type Stage, type Storage } from '../../src/domain/index.ts'
-import { Ids, systemClock } from '../../src/util/index.ts'
-import { openStorage } from '../../src/storage/index.ts'
-import { newKey, silentLog } from '../contract/storage.ts'
+import { Ids } from '../../src/util/index.ts'
+import { newKey } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { someExchange, someGroup, someHost, someKey, someTarget } from '../harness/exchange.ts'
 import { usageFacet as facet } from '../harness/usage-facet.ts'
 import { seeded } from '../harness/seed.ts'
@@ -52,7 +52,7 @@ const groups = tenths.map(tenth => someGroup({ name: `tenths-${tenth}`, multipli
 
 /** Charges random small use with the plugin that charges text, and compares the sum of each key with the exact one. */
 export async function chargeSmallUse({ database, charges, keys, seed }: SmallCharges): Promise<SmallChargesReport> {
-  const storage = await openStorage({ url: database, clock: systemClock, log: silentLog, role: 'gateway' })
+  const storage = await openDatabase({ url: database })
   try {
     const payers = await makeKeys(storage, keys)
     const exact = await chargeAll(storage, payers, { charges, seed })

@@ -24,10 +24,7 @@ const suiteModels: { readonly [model: string]: string } = {
 }
 
 const edits: Edits = [
-  [
-    'default: { rpm: 60, tpm: 500000, concurrency: 32 }',
-    'default: { rpm: 60000, tpm: 200000000 }\n  single: { rpm: 1 }',
-  ],
+  { 'groups/default': { rpm: 60000, tpm: 200000000 }, 'groups/single': { rpm: 1 } },
   ...Object.entries(suiteModels).map(
     ([name, like]) => [new RegExp(`^  ${like}: (.*)$`, 'm'), `  ${like}: $1\n  ${name}: $1`] as const,
   ),

@@ -124,7 +124,7 @@ export function countersContract(
       while (waitMs === 0) {
         asked = [requests, { ...tokens, amount: 1 + Math.floor(random() * 60) }]
         const { ticket, standings } = await take(...asked)
-        if (!ticket) waitMs = Math.max(...standings.map(standing => standing.waitMs))
+        if (!ticket) waitMs = Math.max(...standings.map(status => status.waitMs))
         else clock.move(random() * 9_000)
       }
       if (!Number.isInteger(waitMs) || waitMs < 1 || waitMs > minute) t.fail(`${waitMs} is no wait`)

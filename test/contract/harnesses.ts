@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { defaultThresholds } from '../../src/domain/index.ts'
 import { systemClock } from '../../src/util/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import type { Postgres } from '../harness/postgres.ts'
-import { startThread } from '../harness/threads.ts'
 import { runChild } from './run-child.ts'
 import { type Harness, silentLog, type StorageHarness } from './storage.ts'
 
@@ -31,7 +31,7 @@ export async function sqliteHarness(): Promise<StorageHarness> {
   return {
     url,
     open: (role, clock = systemClock, logPageRows, timeZone = 'UTC', thresholds = defaultThresholds) =>
-      openStorage({ url, clock, log: silentLog, role, logPageRows, timeZone, thresholds, startThread }),
+      openDatabase({ url, clock, role, logPageRows, timeZone, thresholds }),
     child: async (role, job) => runChild(url, role, job),
     lapse: async () => edit(lapseOthers, true, false),
     edit: async sql => edit(sql, true, false),

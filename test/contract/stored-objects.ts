@@ -52,6 +52,18 @@ export async function storedObjectsContract(t: Test, make: Harness): Promise<voi
     t.match(await objects.find(two, [{ kind: 'response', id: 'r' }]), [{ upstream: 'other' }])
   })
 
+  await t.test('a new file ends the record of another key that had its id at the same place', async t => {
+    const { objects, one, two } = await start(t)
+    const file = { kind: 'file', vendorKey: 'a' } as const
+    await objects.put([objectOf(one, 'files/x', file), objectOf(one, 'files/y', { ...file, vendorKey: null })])
+    await objects.put([objectOf(two, 'files/x', { ...file, vendorKey: 'b' }), objectOf(two, 'files/y', file)])
+    const wanted = [{ kind: 'file', id: 'files/x' } as const, { kind: 'file', id: 'files/y' } as const]
+    t.equal((await objects.find(one, wanted)).length, 2, 'another vendor key is another place')
+    await objects.put([objectOf(two, 'files/x', file), objectOf(two, 'files/y', { ...file, vendorKey: null })])
+    t.same(await objects.find(one, wanted), [])
+    t.equal((await objects.find(two, wanted)).length, 2)
+  })
+
   await t.test('what was ended or has expired is not found, nor are its parts', async t => {
     const { clock, objects, one } = await start(t)
     await objects.put([objectOf(one, 'r'), objectOf(one, 'i', { kind: 'item', parent: 'r' })])

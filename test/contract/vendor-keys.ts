@@ -15,7 +15,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     await harness.close()
   })
   const { vendorKeys, jobs } = storage
-  const standing: KeyStatus = {
+  const status: KeyStatus = {
     upstream: 'one',
     key: 'first',
     model: '',
@@ -31,16 +31,16 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
 
   await t.test('the status of a key is stored by upstream, key and model', async t => {
     t.same(await vendorKeys.list(), [])
-    await vendorKeys.put(standing)
-    const other = { ...standing, key: 'second', model: 'm', state: 'cooling', reason: 'model', code: null } as const
+    await vendorKeys.put(status)
+    const other = { ...status, key: 'second', model: 'm', state: 'cooling', reason: 'model', code: null } as const
     await vendorKeys.put({ ...other, until: null })
-    t.same(await vendorKeys.list(), [standing, { ...other, until: null }])
+    t.same(await vendorKeys.list(), [status, { ...other, until: null }])
   })
 
   await t.test('of two updates of one key the later one stays, in either order', async t => {
-    const later = { ...standing, state: 'active', reason: null, code: null, until: null, changedAt: at + 5 } as const
+    const later = { ...status, state: 'active', reason: null, code: null, until: null, changedAt: at + 5 } as const
     await vendorKeys.put(later)
-    await vendorKeys.put({ ...standing, changedAt: at + 4 })
+    await vendorKeys.put({ ...status, changedAt: at + 4 })
     t.same((await vendorKeys.list())[0], later)
   })
 
@@ -48,7 +48,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     const own = await openHarness(t, make, clockAt(at))
     const { vendorKeys: keys, events } = own.storage
     const others = [{ name: 'second', hash: 'def' }]
-    const first = { ...standing, upstream: 'two' }
+    const first = { ...status, upstream: 'two' }
     const second = { ...first, key: 'second', hash: 'def' }
     const kinds = async () =>
       (await events.after(0, 50)).map(
@@ -87,7 +87,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
       kind: 'upstream.key_exhausted',
       data: { upstream: 'three', key: 'first', amount: '1.00', per: 'day', renews: '2026-12-01T00:00:00.000Z' },
     })
-    await keys.put({ ...standing, upstream: 'three', key: 'second', hash: 'def' })
+    await keys.put({ ...status, upstream: 'three', key: 'second', hash: 'def' })
     await spend(1_000_000, at + day)
     t.same(
       (await told()).slice(1).map(([kind]) => kind),
@@ -106,7 +106,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     ]
     const of = (upstream: string) => ({
       spend: (amount: number) => keys.spend({ upstream, key: 'first', amount, at, bound: { budget, others } }),
-      suspend: (key: string, hash: string) => keys.put({ ...standing, upstream, key, hash }, others),
+      suspend: (key: string, hash: string) => keys.put({ ...status, upstream, key, hash }, others),
     })
     for (const [name, go] of [
       ['spent, and then suspended', one => [one.spend(1_000_000), one.suspend('second', 'def')]],
@@ -135,11 +135,11 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     const { vendorKeys: keys, events, trail } = own
     const word = { upstream: 'one', key: 'first', hash: 'abc', until: null, note: null, others: undefined }
     t.equal(await keys.decide({ ...word, state: 'active' }, 'ada'), false, 'it is active')
-    await keys.put({ ...standing, model: 'm', reason: 'model', state: 'cooling' })
-    await keys.put({ ...standing, changedAt: at + 5_000 })
+    await keys.put({ ...status, model: 'm', reason: 'model', state: 'cooling' })
+    await keys.put({ ...status, changedAt: at + 5_000 })
     const until = at + 60_000
     t.equal(await keys.decide({ ...word, state: 'suspended', until, note: 'over its bill' }, 'ada'), true)
-    await keys.put({ ...standing, changedAt: at + 30_000 })
+    await keys.put({ ...status, changedAt: at + 30_000 })
     const stored = async () => (await keys.list()).find(({ model }) => model === '')
     t.match(await stored(), {
       state: 'suspended',
@@ -148,7 +148,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
       until,
       changedAt: at + 5_001,
     })
-    await keys.put({ ...standing, changedAt: until })
+    await keys.put({ ...status, changedAt: until })
     t.match(await stored(), { reason: 'invalid' }, 'its time is over')
     clock.set(until)
     await keys.decide({ ...word, state: 'suspended', note: 'again' }, 'ada')

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import type { Level } from '../../src/domain/index.ts'
 import { systemClock } from '../../src/util/index.ts'
-import { openStorage } from '../../src/storage/index.ts'
 import { postgresHarness, sqliteHarness } from '../contract/harnesses.ts'
-import { newKey, silentLog, type StorageHarness } from '../contract/storage.ts'
+import { newKey, type StorageHarness } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { begins, ends, type Given, levelsOf, paidIn, zone } from './budget-crash-players.ts'
 import { runScript } from './run-script.ts'
@@ -109,7 +109,7 @@ async function runBudgetCrashes(
   let shift = begins - Date.now()
   const clock = { ...systemClock, now: () => Date.now() + shift }
   const role = sellers === 1 ? 'gateway' : 'worker'
-  const open = () => openStorage({ url: harness.url, clock, log: silentLog, role, timeZone: zone })
+  const open = () => openDatabase({ url: harness.url, clock, role, timeZone: zone })
 
   const first = await open()
   const keys: string[] = []

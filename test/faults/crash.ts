@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openStorage } from '../../src/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import { type ChildGateway, prepareSite, type Site } from '../harness/child.ts'
 import { newLife, type Order, runLoad, whileLoaded } from './load.ts'
 import { compare, type Look, readBooks, readOpen, type Sums } from './oracle.ts'
@@ -44,10 +44,7 @@ export async function runCrashes(options: {
   try {
     const site = await prepareSite(folder, {
       upstreams: { alpha: studio.url, beta: studio.url },
-      edit: [
-        ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 100000000 }'],
-        [', limits: { rpm: 300 } }', ' }'],
-      ],
+      edit: [{ 'groups/default': { rpm: 100000000 } }, [', limits: { rpm: 300 } }', ' }']],
     })
     const recovered = async (): Promise<void> => {
       const open = await look(site, readOpen)
@@ -79,7 +76,7 @@ export async function runCrashes(options: {
     await recovered()
     await child.stop()
     child = undefined
-    const storage = await openStorage({ url: `sqlite:${site.database}`, role: 'tool' })
+    const storage = await openDatabase({ url: `sqlite:${site.database}`, role: 'tool' })
     violations.push(...(await storage.books.verify()).problems)
     await storage.close()
     const sums = compare(orders, await look(site, readBooks))

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { Webhook } from 'standardwebhooks'
-import { openStorage, type Storage } from '../../src/index.ts'
+import type { Storage } from '../../src/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import { type ChildGateway, prepareSite } from '../harness/child.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { openReceiver, type Receiver, type Received } from '../harness/receiver.ts'
@@ -94,7 +95,7 @@ export async function runEventCrashes(
       [/rpm: 60\b/, 'rpm: 1000000'],
     ],
   })
-  const look = await openStorage({ url, role: 'tool' })
+  const look = await openDatabase({ url, role: 'tool' })
   t.teardown(() => look.close())
   /** Nobody waits for the lease of a gateway that is gone. */
   const endLease = async (pid: number): Promise<void> => {

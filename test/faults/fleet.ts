@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { openStorage } from '../../src/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import { type ChildGateway, prepareSite } from '../harness/child.ts'
 import { type Postgres, startPostgres } from '../harness/postgres.ts'
 import { type Life, type Load, newLife, type Order, runLoad, whileLoaded } from './load.ts'
@@ -76,10 +76,7 @@ export async function openFleet(
     upstreams: { alpha: studio.url, beta: studio.url },
     storage,
     compiled: await compile(),
-    edit: [
-      ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: {}'],
-      [', limits: { rpm: 300 } }', ' }'],
-    ],
+    edit: [{ 'groups/default': {} }, [', limits: { rpm: 300 } }', ' }']],
   })
   const look: Look = async sql => {
     const client = await postgres.connect(storage)
@@ -151,7 +148,7 @@ export async function openFleet(
         const exit = await child.gone
         if (exit !== 0) violations.push(`a gateway that was told to stop ended with ${exit}`)
       }
-      const books = await openStorage({ url: storage, role: 'tool' })
+      const books = await openDatabase({ url: storage, role: 'tool' })
       violations.push(...(await books.books.verify()).problems)
       await books.close()
       const sums = compare(orders, await readBooks(look))

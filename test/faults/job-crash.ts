@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openStorage } from '../../src/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import { type ChildGateway, prepareSite, type Site } from '../harness/child.ts'
 import { readImages } from '../harness/read-images.ts'
 import { jobEdits, readJob, runJobLoad } from './job-load.ts'
@@ -80,7 +80,7 @@ export async function runJobCrashes(options: {
       for (const mark of readImages(await readJob(url, site.key, id))) orders[order]?.delivered.add(mark)
     await child.stop()
     child = undefined
-    const storage = await openStorage({ url: `sqlite:${site.database}`, role: 'tool' })
+    const storage = await openDatabase({ url: `sqlite:${site.database}`, role: 'tool' })
     violations.push(...(await storage.books.verify()).problems)
     await storage.close()
     const sums = await compareJobs(orders, vendor.works, look)

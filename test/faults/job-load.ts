@@ -41,7 +41,7 @@ const family = (name: string, how: string): string => `
 
 /** What the shipped configuration lacks for these callers. */
 export const jobEdits: Edits = [
-  ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 100000000 }'],
+  { 'groups/default': { rpm: 100000000 } },
   ['image-tier-billing, token-usage]', 'image-tier-billing, token-usage, translate]'],
   ['\nupstreams:\n', '\nupstreams:\n  maker: { url: "${MAKER_URL}" }\n'],
   [

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { openStorage } from '../../src/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import { type ChildGateway, prepareSite } from '../harness/child.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { readImages } from '../harness/read-images.ts'
@@ -98,7 +98,7 @@ export async function runJobReplicas(
   for (const { id, order } of await readAnswered(look))
     for (const mark of readImages(await readJob(url, site.key, id))) orders[order]?.delivered.add(mark)
   for (const { child } of slots) await child.stop()
-  const books = await openStorage({ url: storage, role: 'tool' })
+  const books = await openDatabase({ url: storage, role: 'tool' })
   const { problems } = await books.books.verify()
   await books.close()
   const sums = await compareJobs(orders, vendor.works, look)

@@ -1,5 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
-import { createKey, openStorage } from '../../src/index.ts'
+import { createKey } from '../../src/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import { prepareSite, type Site } from '../harness/child.ts'
 import type { Edits } from '../harness/start.ts'
 import { jobEdits } from './job-load.ts'
@@ -123,7 +124,7 @@ export async function openMarket(options: {
     env,
     isApart: true,
   })
-  const storage = await openStorage({ url: options.storage, role: 'tool', timeZone: zone })
+  const storage = await openDatabase({ url: options.storage, role: 'tool', timeZone: zone })
 
   const payers: Payer[] = []
   const bounded: { readonly id: string; budget: number }[] = []

@@ -71,7 +71,7 @@ async function measure(one: Case): Promise<Found> {
   const site = await prepareSite(folder, {
     upstreams: { alpha: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}` },
     edit: [
-      ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 1000000, tpm: 500000 }'],
+      { 'groups/default': { rpm: 1000000, tpm: 500000 } },
       ['multipart-rewrite, size', `{ multipart-rewrite: { spool_dir: ${spool} } }, size`],
     ],
   })

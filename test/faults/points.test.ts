@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { openStorage } from '../../src/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import { prepareSite, type Site } from '../harness/child.ts'
 import { jpeg, picture } from '../harness/pictures.ts'
 import { readImages } from '../harness/read-images.ts'
@@ -75,7 +75,7 @@ async function openSite(t: Test, point?: Point): Promise<Kept> {
 
 /** The one charge there is, or undefined; the books hold and no money is held. Opened as a `gateway`, they are recovered first. */
 async function readCharge(t: Test, site: Site, role: 'gateway' | 'tool' = 'tool') {
-  const storage = await openStorage({ url: `sqlite:${site.database}`, role })
+  const storage = await openDatabase({ url: `sqlite:${site.database}`, role })
   t.strictSame((await storage.books.verify()).problems, [])
   t.match(await storage.keys.list(), [{ held: 0 }])
   const charges = await allCharges(storage.books)

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { openStorage } from '../../src/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import { prepareSite, type Site } from '../harness/child.ts'
 import { picture } from '../harness/pictures.ts'
 import { askOnce } from '../harness/ask.ts'
@@ -52,7 +52,7 @@ t.test(`ends ${rows} open charges in seconds, also when recovery is killed three
   const plainMs = await timeStart(site)
   t.comment(`ready ${recoveringMs} ms after its start, ${plainMs} ms when there is nothing to recover`)
   t.ok(recoveringMs - plainMs < 30_000, `recovery itself took ${Math.round(recoveringMs - plainMs)} ms`)
-  const storage = await openStorage({ url: `sqlite:${site.database}`, role: 'tool' })
+  const storage = await openDatabase({ url: `sqlite:${site.database}`, role: 'tool' })
   const audit = await storage.books.verify()
   t.match(
     { ...audit, problems: audit.problems.slice(0, 3) },

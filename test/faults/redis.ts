@@ -4,7 +4,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { createKey, openStorage } from '../../src/index.ts'
+import { createKey } from '../../src/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import { askOnce } from '../harness/ask.ts'
 import { prepareSite } from '../harness/child.ts'
 import { type RedisServer, startRedis } from '../harness/redis.ts'
@@ -60,7 +61,7 @@ export async function troubleRedis(
   const violations: string[] = []
 
   async function newKey(): Promise<string> {
-    const storage = await openStorage({ url: `sqlite:${site.database}`, role: 'tool' })
+    const storage = await openDatabase({ url: `sqlite:${site.database}`, role: 'tool' })
     const { secret } = await createKey(storage, { name: 'crowd', user: 'local' })
     await storage.close()
     return secret

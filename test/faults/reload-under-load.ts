@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openStorage } from '../../src/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import { prepareSite } from '../harness/child.ts'
 import { picture } from '../harness/pictures.ts'
 import { startUpstream } from '../harness/upstream.ts'
@@ -130,7 +130,7 @@ function variantOf(written: string, variant: number): string {
 
 /** Each charge has the price of the configuration whose header the upstream was sent. */
 async function compare(database: string, seen: ReadonlyMap<string, string>): Promise<string[]> {
-  const storage = await openStorage({ url: `sqlite:${database}`, role: 'tool' })
+  const storage = await openDatabase({ url: `sqlite:${database}`, role: 'tool' })
   const faults: string[] = []
   const revisions = new Map<string, Set<string>>()
   for (const [id, variant] of seen) {

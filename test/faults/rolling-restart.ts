@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { openStorage } from '../../src/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import { type ChildGateway, prepareSite } from '../harness/child.ts'
 import { freePort } from '../harness/free-port.ts'
 import { startFront } from '../harness/nginx.ts'
@@ -120,7 +120,7 @@ export async function rollingRestart(
   await asking
   agent.destroy()
   for (const gateway of running) await gateway.stop()
-  const books = await openStorage({ url: storage, role: 'tool' })
+  const books = await openDatabase({ url: storage, role: 'tool' })
   const { charges, problems } = await books.books.verify()
   await books.close()
   const p99Ms = Math.round(times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0)

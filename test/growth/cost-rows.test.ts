@@ -53,6 +53,7 @@ function* fill(chargesADay: number, keys: number): QueryProgram<void> {
         upstream: 'alpha',
         tier: n % 2 ? '4K' : 'input',
         currency: 'USD',
+        attribution: '',
       }
       sums.add(place, {
         charges: 1,

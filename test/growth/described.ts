@@ -96,14 +96,14 @@ function readDescribed(bytes: Buffer, type: string, chunkBytes: number): Promise
 }
 
 async function readAll(heard: UpstreamResponse): Promise<void> {
-  const told = createResponseMetadata()
-  const writer = new PictureWriter(told, { created: 1 })
+  const metadata = createResponseMetadata()
+  const writer = new PictureWriter(metadata, { created: 1 })
   const sums = { usage: new Map<string, number>(), words: new Map<string, string>() }
   const follow = (): never => {
     throw new Error('no link is followed')
   }
   try {
-    for await (const _ of readAnswer(heard, { reading, writer, told, sums, claim, isOneOfSeveral: false, follow }));
+    for await (const _ of readAnswer(heard, { reading, writer, metadata, sums, claim, isOneOfSeveral: false, follow }));
   } catch (error) {
     if (!(error instanceof Refused || error instanceof Failure)) throw error
   }

@@ -5,7 +5,7 @@ import { KeyCache } from '../../plugins/auth/key-cache.ts'
 import { hashSecret } from '../../src/index.ts'
 import type { KeyStore } from '../../src/domain/index.ts'
 import { systemClock } from '../../src/util/index.ts'
-import { openStorage } from '../../src/storage/index.ts'
+import { openDatabase } from '../harness/database.ts'
 
 // What a change of one key costs those of all others: a count, not a time.
 
@@ -15,7 +15,7 @@ for (const count of [100, 10_000]) {
     const url = `sqlite:${path}`
     await prepareDatabase(url)
     const hashes = fillKeys(path, count).map(hashSecret)
-    const open = (role: 'gateway' | 'tool') => openStorage({ url, clock: systemClock, log: onlyErrors, role })
+    const open = (role: 'gateway' | 'tool') => openDatabase({ url, log: onlyErrors, role })
     const [storage, elsewhere] = [await open('gateway'), await open('tool')]
     let lookups = 0
     const keys: KeyStore = {
@@ -57,3 +57,28 @@ for (const count of [100, 10_000]) {
     t.equal(await askAll(), count, 'a user has all of these')
   })
 }
+
+t.test('[9.7] remembers the latest 10,000 unknown secrets, each for five seconds', async t => {
+  const storage = await openDatabase({ url: 'sqlite::memory:', log: onlyErrors, role: 'tool' })
+  let now = 1_000
+  let lookups = 0
+  const clock = Object.assign(Object.create(systemClock) as typeof systemClock, { tick: () => now })
+  const findByHash: KeyStore['findByHash'] = hash => {
+    lookups++
+    return storage.keys.findByHash(hash)
+  }
+  const cache = new KeyCache({ ...storage.keys, findByHash }, clock, onlyErrors)
+  t.teardown(async () => {
+    cache.close()
+    await storage.close()
+  })
+  for (let i = 0; i <= 10_000; i++) await cache.find(`unknown ${i}`)
+  t.equal(lookups, 10_001)
+  await cache.find('unknown 10000')
+  t.equal(lookups, 10_001, 'the latest is known')
+  await cache.find('unknown 0')
+  t.equal(lookups, 10_002, 'the first has given up its place')
+  now += 5_001
+  await cache.find('unknown 10000')
+  t.equal(lookups, 10_003, 'five seconds later it may exist')
+})

@@ -13,7 +13,7 @@ export function chargedBy(plugin: string): Edits {
   return [
     ['multipart-rewrite, ', `multipart-rewrite, ${plugin}, `],
     [/forward: { rerank: { all: true } }\n {4}token-usage: {}/, 'forward: { rerank: { all: true } }\n    call-fee: {}'],
-    ['prices: { search_unit: "0.002" }', 'prices: { call: "0.05" }'],
+    { 'models/sim-rerank/prices': { call: '0.05' } },
   ]
 }
 

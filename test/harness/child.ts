@@ -6,8 +6,9 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { createKey, openStorage } from '../../src/index.ts'
-import type { Edits } from './start.ts'
+import { createKey } from '../../src/index.ts'
+import { openDatabase } from './database.ts'
+import { type Edits, editYaml } from './edit-yaml.ts'
 
 const bin = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
 const shipped = fileURLToPath(new URL('../../gateway.yaml', import.meta.url))
@@ -60,17 +61,12 @@ export async function prepareSite(
     readonly isApart?: boolean
   },
 ): Promise<Site> {
-  let text = await readFile(shipped, 'utf8')
-  for (const [find, put] of options.edit ?? []) {
-    const changed = text.replace(find, put)
-    if (changed === text) throw new Error(`the configuration has no ${String(find)}`)
-    text = changed
-  }
+  const text = editYaml(await readFile(shipped, 'utf8'), options.edit ?? [])
   const config = join(folder, 'gateway.yaml')
   const database = join(folder, 'tollgate.db')
   await writeFile(config, text)
   const url = options.storage ?? `sqlite:${database}`
-  const storage = await openStorage({ url, role: 'tool' })
+  const storage = await openDatabase({ url, role: 'tool' })
   const { secret } = await createKey(storage, { name: 'crash', user: 'local' })
   await storage.close()
   const env: NodeJS.ProcessEnv = {

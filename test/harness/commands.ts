@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 const bin = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
 const hostFile = fileURLToPath(new URL('./command-host.ts', import.meta.url))
+const fastImports = fileURLToPath(new URL('./fast-imports.cjs', import.meta.url))
 
 /** How a command ended, and what it said. */
 export type Ran = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
@@ -70,7 +71,7 @@ function tellsNode(env: NodeJS.ProcessEnv): boolean {
 
 function startHost(): NonNullable<typeof host> {
   const child = fork(hostFile, {
-    execArgv: [],
+    execArgv: ['--require', fastImports],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     serialization: 'advanced',
   })

@@ -69,8 +69,8 @@ export type Edited = Started & {
 }
 
 const noLimits: Edits = [
-  ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 1000000, tpm: 500000 }'],
-  ['limits: { rpm: 300 }', 'limits: { rpm: 1000000 }'],
+  { 'groups/default': { rpm: 1000000, tpm: 500000 } },
+  { 'models/beta-imagine-image/limits/rpm': 1000000 },
 ]
 
 /** A gateway without limits of requests, whose uploads are spooled into a folder of their own. */

@@ -83,6 +83,7 @@ export async function startEngine(t: Test, options: BareOptions = {}): Promise<B
       resolveUrl: url => url,
       began: ignore,
       upstreamAnswered: ignore,
+      retried: ignore,
       record: row => void rows.push(row),
       clock: completeClock(options.clock ?? systemClock),
       random: options.random ?? systemRandom,

@@ -1,3 +1,4 @@
+import { scanObject } from '../../src/engine/fields.ts'
 import { openai } from '../../src/api-formats/openai.ts'
 import {
   type Body,
@@ -77,6 +78,7 @@ export function someKey(more: Partial<Key> = {}): Key {
     oldUntil: null,
     models: null,
     ips: null,
+    tags: null,
     limits: {},
     budget: null,
     budgetPeriod: 'total',
@@ -136,6 +138,7 @@ export function someHost(more: Partial<Host> = {}): Host {
     ids: new Ids(),
     plan: somePlan(),
     log: new KeptLog(),
+    parseObject: scanObject,
     keep<T>(name: string, create: () => T): T {
       if (!kept.has(name)) kept.set(name, create())
       return kept.get(name) as T

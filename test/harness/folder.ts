@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { type Ran, runCommand } from './commands.ts'
+import { type Edits, editYaml } from './edit-yaml.ts'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 export const bin = join(root, 'src/cli/bin.ts')
@@ -32,13 +33,8 @@ export async function makeFolder(t: Test) {
     runWith: (more: NodeJS.ProcessEnv, ...args: readonly string[]) =>
       runCommand({ cwd: folder, env: { ...env, ...more } }, args),
     /** The shipped configuration, changed. */
-    async write(name: string, ...edits: readonly (readonly [string | RegExp, string])[]) {
-      await copyFile(join(root, 'gateway.yaml'), path(name))
-      const before = await readFile(path(name), 'utf8')
-      await writeFile(
-        path(name),
-        edits.reduce((text, [find, put]) => text.replace(find, put), before),
-      )
+    async write(name: string, ...edits: Edits) {
+      await writeFile(path(name), editYaml(await readFile(join(root, 'gateway.yaml'), 'utf8'), edits))
     },
   }
 }

@@ -54,6 +54,13 @@ export function rowAt(ms: number, i: number, changes: Partial<LogRow> = {}): Log
     marks: i % 4 ? { ...noMarks, received: 1, asked: 2, firstByte: i % 50 } : null,
     errorValues: i % 5 === 2 ? { limit: 'user_rpm', max: i, of: null } : null,
     upstreamSaid: i % 5 === 3 ? `busy "${i}"` : null,
+    attempts:
+      i % 5 === 4
+        ? [
+            { upstream: 'one', key: null, answer: '503', ms: i },
+            { upstream: 'two', key: 'k', answer: '200', ms: 2 },
+          ]
+        : null,
     ...changes,
   }
   // What is only looked up has no tokens.

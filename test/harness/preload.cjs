@@ -2,7 +2,8 @@
 // process started there, even where nothing is counted: they read each source once more and resolve its source map, which
 // took up to two thirds of all CPU. Here they are left out, unless coverage is counted (`npm run coverage`).
 const { enableCompileCache, registerHooks } = require('node:module')
-const { join } = require('node:path')
+const path = require('node:path')
+const { pathToFileURL } = require('node:url')
 
 const counted = process.env['_TAPJS_PROCESSINFO_COVERAGE_']
 
@@ -10,7 +11,7 @@ const counted = process.env['_TAPJS_PROCESSINFO_COVERAGE_']
 // compiled once for all of them, which was a third of what was left. What is kept goes by the text of a source.
 // Processes that a test starts are told too: what runs its commands is ended by SIGKILL, and would compile everything each time.
 if (counted !== '1') {
-  const compiled = join(__dirname, '../../node_modules/.cache/tests')
+  const compiled = path.join(__dirname, '../../node_modules/.cache/tests')
   enableCompileCache(compiled)
   process.env['NODE_COMPILE_CACHE'] ??= compiled
 }
@@ -24,8 +25,13 @@ if (counted === '0') {
   // Processes that are forked take these words over.
   process.execArgv = process.execArgv.filter(word => !ofHooks.test(word) && !ofCounting.test(word))
   process.setSourceMapsEnabled(false)
+  require('./fast-imports.cjs')
+  const strayErrors = pathToFileURL(path.join(__dirname, 'stray-errors.mjs')).href
   registerHooks({
-    resolve: (name, context, next) =>
-      ofHooks.test(name) ? { url: 'data:text/javascript,', format: 'module', shortCircuit: true } : next(name, context),
+    resolve: (name, context, next) => {
+      if (ofHooks.test(name)) return { url: 'data:text/javascript,', format: 'module', shortCircuit: true }
+      if (name === 'async-hook-domain') return { url: strayErrors, format: 'module', shortCircuit: true }
+      return next(name, context)
+    },
   })
 }

@@ -1,6 +1,6 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Edits } from './start.ts'
+import { type Edits, editYaml } from './edit-yaml.ts'
 
 const library = new URL('../../src/index.ts', import.meta.url).href
 const shipped = new URL('../../gateway.yaml', import.meta.url)
@@ -24,13 +24,7 @@ export async function layProject(folder: string, edits: Edits = []): Promise<Pro
 
 /** The shipped configuration with changes. @throws Error when there is nothing to change */
 export async function editShipped(edits: Edits): Promise<string> {
-  let text = await readFile(shipped, 'utf8')
-  for (const [find, put] of edits) {
-    const changed = text.replace(find, put)
-    if (changed === text) throw new Error(`the configuration has no ${String(find)}`)
-    text = changed
-  }
-  return text
+  return editYaml(await readFile(shipped, 'utf8'), edits)
 }
 
 /** Puts a package into the project, as `npm install` copies one. */

@@ -46,7 +46,10 @@ export async function makeBooks(
     const key = pick(keys)
     const id = firstIdAt('req_', clock.now()) + String(i).padStart(10, '0')
     const group = dice(2) ? 'default' : 'partner'
+    const label = { kind: 'tag', name: pick(['web', 'batch']), keyId: key.id, most: 9, mostPerKey: 9 } as const
+    const attribution = dice(3) ? {} : { attribution: await storage.labels.idOf(label) }
     const own = facts(key, {
+      ...attribution,
       id,
       user: key.user,
       group,
@@ -73,6 +76,7 @@ export async function makeBooks(
         group,
         model: own.model,
         clientRequestId: `of ${key.user}`,
+        ...attribution,
       }),
     )
     const sum = lines.reduce((all, one) => all + one.price, 0)

@@ -17,10 +17,7 @@ export type Shop = Started & {
   readonly overrule: (images: readonly Mark[]) => void
 }
 
-const noLimits: Edits = [
-  ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 1000000, tpm: 500000 }'],
-  [', limits: { rpm: 300 } }', ' }'],
-]
+const noLimits: Edits = [{ 'groups/default': { rpm: 1000000, tpm: 500000 } }, [', limits: { rpm: 300 } }', ' }']]
 
 /** A test of what is billed; when it is over, the books have to hold (I1 to I8 below). */
 export function billed(title: string, options: StartOptions, run: (t: Test, shop: Shop) => Promise<void>): void {

@@ -15,11 +15,15 @@ import {
   type CompiledConfig,
   type ReloadResult,
 } from '../../src/index.ts'
+import { layDatabase } from './database.ts'
+import { type Edits, editYaml } from './edit-yaml.ts'
 import { startThread } from './threads.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
 /** How long a request may take to settle after its answer. */
 const settleMs = 20_000
+
+export type { Edits } from './edit-yaml.ts'
 
 export type Started = {
   readonly gateway: Gateway
@@ -55,9 +59,6 @@ export type Started = {
   readonly reload: (edit: Edits) => Promise<ReloadResult>
 }
 
-/** Changes to a text: pairs of what to find (once at least) and what to put there. */
-export type Edits = readonly (readonly [find: string | RegExp, put: string])[]
-
 export type StartOptions = {
   /** Configuration text; the shipped `gateway.yaml` when absent. `UPSTREAM_URL` and `NAME_URL` are set in its environment. */
   readonly yaml?: string
@@ -89,6 +90,7 @@ export async function start(t: Pick<Test, 'teardown'>, options: StartOptions = {
     TOLLGATE_OPS: '127.0.0.1:0',
     TOLLGATE_STORAGE: `sqlite:${join(folder, 'tollgate.db')}`,
   }
+  layDatabase(join(folder, 'tollgate.db'))
   if (!options.simulated)
     for (const name of options.upstreams ?? ['alpha', 'beta', 'text']) {
       const upstream = await startUpstream()
@@ -100,7 +102,7 @@ export async function start(t: Pick<Test, 'teardown'>, options: StartOptions = {
   Object.assign(env, options.env)
   const shipped = options.yaml ?? (await readFile(new URL('../../gateway.yaml', import.meta.url), 'utf8'))
   // The gateway reads the text again whenever it is told to reload.
-  const config = { text: change(shipped, options.edit ?? []), file: options.file ?? join(folder, 'gateway.yaml') }
+  const config = { text: editYaml(shipped, options.edit ?? []), file: options.file ?? join(folder, 'gateway.yaml') }
   if (options.onDisk) await writeFile(config.file, config.text)
   const stops: (() => Promise<void>)[] = []
   t.teardown(async () => {
@@ -181,21 +183,11 @@ export async function start(t: Pick<Test, 'teardown'>, options: StartOptions = {
         return open()
       },
       reload(edit) {
-        config.text = change(config.text, edit)
+        config.text = editYaml(config.text, edit)
         return gateway.reload()
       },
     }
   }
-}
-
-function change(text: string, edits: Edits): string {
-  let changed = text
-  for (const [find, put] of edits) {
-    const next = changed.replace(find, put)
-    if (next === changed) throw new Error(`the configuration has no ${String(find)}`)
-    changed = next
-  }
-  return changed
 }
 
 /** A log that keeps nothing. */

@@ -12,7 +12,7 @@ export type Talk = {
   readonly socket: WebSocket
   readonly events: readonly Event[]
   send(event: object): void
-  /** The next message of a type that has not been waited for; rejects when the socket closes first. */
+  /** The next message of a type, or with such a member, that has not been waited for; rejects when the socket closes first. */
   next(type: string): Promise<Event>
   /** The code and the reason that it closed with. */
   readonly closed: Promise<readonly [code: number, reason: string]>
@@ -73,7 +73,7 @@ function follow(socket: WebSocket): Talk {
   socket.on('message', data => {
     const event = JSON.parse((data as Buffer).toString()) as Event
     events.push(event)
-    const at = waits.findIndex(wait => wait.type === event.type)
+    const at = waits.findIndex(({ type }) => isOf(event, type))
     if (at === -1) return
     taken.add(event)
     waits.splice(at, 1)[0]?.resolve(event)
@@ -84,11 +84,16 @@ function follow(socket: WebSocket): Talk {
     closed,
     send: event => socket.send(JSON.stringify(event)),
     next(type) {
-      const there = events.find(event => event.type === type && !taken.has(event))
+      const there = events.find(event => isOf(event, type) && !taken.has(event))
       if (there) taken.add(there)
       return there ? Promise.resolve(there) : new Promise((resolve, reject) => waits.push({ type, resolve, reject }))
     },
   }
+}
+
+/** Messages of one API format have a type, those of another a member that names it. */
+function isOf(event: Event, type: string): boolean {
+  return event.type === type || type in event
 }
 
 /** A vendor of sessions that does what a test says. */

@@ -37,10 +37,11 @@ function familiesOf(text: string): Families {
 /** A scrape of a gateway that has seen everything that a figure is of. */
 async function scrapeAll(test: Test): Promise<Families> {
   const receiver = `{ url: "http://127.0.0.1:9", secret: "\${HOOK_SECRET}", kinds: [user.erased], allow_private: true }`
+  const more = 'observability: { metrics: { by: [model, group] } }'
   const { gateway, opsUrl, upstreams, post, settled } = await start(test, {
     edit: [
       keyedEdit(),
-      ['retention: { log: 90d }', `retention: { log: 90d }\nevents: { webhooks: { nobody: ${receiver} } }\n#`],
+      ['retention: { log: 90d }', `retention: { log: 90d }\nevents: { webhooks: { nobody: ${receiver} } }\n${more}\n#`],
     ],
     env: { HOOK_SECRET: `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}` },
   })

@@ -71,7 +71,7 @@ t.test('the engine does not know the traits of an operation', async t => {
 
 t.test('each operation has a file of its own that names it', async t => {
   for (const { name } of operations) {
-    const file = `src/operations/${name.replace('.', '-')}.ts`
+    const file = `src/operations/${name.replaceAll('.', '-')}.ts`
     t.match(await read(file), `name: '${name}',`, file)
   }
   t.equal(new Set(operations.map(({ name }) => name)).size, operations.length)
@@ -92,7 +92,7 @@ t.test('the shipped routes and the operations match', async t => {
       `${name} is asked for at ${path}`,
     )
     t.ok(
-      own.every(route => (route.body ?? (method === 'POST' ? 'json' : 'none')) === body),
+      own.every(route => (route.body ?? (method === 'POST' || method === 'PATCH' ? 'json' : 'none')) === body),
       `${name} has a body of ${body}`,
     )
   }

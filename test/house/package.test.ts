@@ -91,7 +91,7 @@ async function tryPlugins(t: Test, folder: string, command: string): Promise<voi
     await cp(join(root, 'docs/examples', name), join(place, name), { recursive: true })
   const guard: Edits = [
     ['[auth, ratelimit,', '[auth, ratelimit, ./plugin-prompt-guard/index.js,'],
-    ['\n  alpha-image:\n', '\n  alpha-image:\n    prompt-guard: { words: [dragon] }\n'],
+    { 'families/alpha-image/prompt-guard': { words: ['dragon'] } },
   ]
   await writeFile(
     join(place, 'gateway.yaml'),

@@ -240,7 +240,7 @@ t.test('an administrator who disables a key that its holder had disabled binds i
 t.test("keys that a user creates stay within the user's bounds", async t => {
   const started = await start(t, {
     simulated: true,
-    edit: [['partner: {', 'partner: { keys_max: 1,']],
+    edit: [{ 'groups/partner/keys_max': 1 }],
   })
   const root = await enterAsAdmin(started)
   const ann = await enterAsUser(started, root, 'ann')

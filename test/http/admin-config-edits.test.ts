@@ -12,10 +12,7 @@ t.test('a change is proposed, written in place and applied, or nothing is change
   const started = await start(t, {
     simulated: true,
     onDisk: true,
-    edit: [
-      ['server:\n', 'server:\n  console_edits: on\n'],
-      ['Bearer ${ALPHA_API_KEY:-}', 'Bearer sk-literal-secret-77'],
-    ],
+    edit: [{ 'server/console_edits': 'on' }, ['Bearer ${ALPHA_API_KEY:-}', 'Bearer sk-literal-secret-77']],
   })
   const file = join(started.folder, 'gateway.yaml')
   const root = await enterAsAdmin(started)
@@ -110,10 +107,7 @@ t.test('a change that a reload refuses is reverted, or reported if someone saved
     simulated: true,
     onDisk: true,
     plugins: [plugin],
-    edit: [
-      ['server:\n', 'server:\n  console_edits: on\n'],
-      ['pipeline: [auth,', 'pipeline: [odd, auth,'],
-    ],
+    edit: [{ 'server/console_edits': 'on' }, ['pipeline: [auth,', 'pipeline: [odd, auth,']],
   })
   file = join(started.folder, 'gateway.yaml')
   const root = await enterAsAdmin(started)

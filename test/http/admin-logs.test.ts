@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
-import { Ids, openStorage, unknownOfLogRow } from '../../src/index.ts'
+import { Ids, unknownOfLogRow } from '../../src/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import { listen, type Row } from '../harness/listen.ts'
 import { png } from '../harness/pictures.ts'
 import { runCli } from '../harness/cli.ts'
@@ -12,9 +13,7 @@ import { caseName } from '../harness/case-name.ts'
 type Page = { readonly records: readonly Row[]; readonly next: string | null }
 
 const ids = new Ids()
-const noLimits: Edits = [
-  ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 1000000, tpm: 500000 }'],
-]
+const noLimits: Edits = [{ 'groups/default': { rpm: 1000000, tpm: 500000 } }]
 
 type Desk = {
   readonly started: Started
@@ -228,7 +227,7 @@ t.test('a tail sends rows that another process wrote', async t => {
   const { started, admin } = await openDesk(t)
   const tail = await listen(started.url, admin)
 
-  const other = await openStorage({ url: `sqlite:${started.folder}/tollgate.db`, role: 'tool' })
+  const other = await openDatabase({ url: `sqlite:${started.folder}/tollgate.db`, role: 'tool' })
   const [row] = await started.gateway.storage.journal.list({ limit: 1 })
   t.equal(row, undefined)
 
@@ -374,11 +373,8 @@ t.test('C13 an error shows only its request id; an unavailable storage is report
 t.test('the system page shows used limit slots, and the connections to upstreams', async t => {
   const started = await start(t, {
     edit: [
-      [
-        'default: { rpm: 60, tpm: 500000, concurrency: 32 }',
-        'default: { rpm: 60, tpm: 500000, limits_in_all: { concurrency: 5 } }',
-      ],
-      ['url: "${TEXT_URL:-simulator:text}"', 'url: "${TEXT_URL:-simulator:text}"\n    concurrency: 3'],
+      { 'groups/default': { rpm: 60, tpm: 500000, limits_in_all: { concurrency: 5 } } },
+      { 'upstreams/text/concurrency': 3 },
     ],
   })
   const admin = await enterAsAdmin(started)

@@ -54,6 +54,8 @@ async function startCast(t: Test): Promise<Cast> {
   const invitation = await signIn.invite(open, 'root')
   const token = { name: 'program', role: 'viewer', scopes: ['read'], ips: null, expiresAt: null } as const
   const { id } = await started.gateway.storage.adminTokens.create({ ...token, hash: 'of none', hint: '' }, 'root')
+  const live = { id: 'req_live', keyId: made.key.id, operation: 'realtime', model: null, upstream: null, openedAt: 0 }
+  await started.gateway.storage.liveSessions.opened(live)
   await started.gateway.storage.events.tell({ kind: 'ledger.differs', data: { count: 1, first: '' } })
   const { alerts } = (await admin.get('/api/alerts')).body as { alerts: { id: string }[] }
   const kept = await ben.post('/api/account/views', { page: '/console/logs', name: 'mine', query: '?model=x' })
@@ -103,6 +105,7 @@ const bodies: { readonly [endpoint: string]: object } = {
   'POST /api/config/propose': { edits: [{ path: ['models', 'alpha-image-2', 'enabled'], value: false }] },
   'POST /api/config/write': { edits: [{ path: ['models', 'alpha-image-2', 'enabled'], value: false }], base: 'x' },
   'POST /api/upstreams/:upstream/keys/:key/suspend': { reason: 'a test' },
+  'POST /api/sessions/:id/end': { reason: 'a test' },
 }
 
 const endpointOf = ({ method, url }: AnyRoute): string => `${method} ${url}`
@@ -118,6 +121,7 @@ function ask(visitor: Visitor, route: AnyRoute, cast: Cast) {
     '/api/account/views': cast.view,
     '/api/invitations': cast.invitation,
     '/api/config/history': '1',
+    '/api/sessions': 'req_live',
   }
   const prefix = Object.keys(ids).find(start => route.url.startsWith(start)) ?? ''
   const named = route.url.replace(':id', ids[prefix] ?? '').replace(':name', 'ben')
@@ -173,6 +177,8 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
   'GET /api/invitations': ['admin'],
   'POST /api/invitations': ['admin'],
   'DELETE /api/invitations/:id': ['admin'],
+  'GET /api/sessions': ['viewer', 'admin'],
+  'POST /api/sessions/:id/end': ['admin'],
   'GET /api/config/history': ['viewer', 'admin'],
   'GET /api/config/history/:id': ['viewer', 'admin'],
   'POST /api/config/history/:id/cost': ['admin'],

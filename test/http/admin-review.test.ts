@@ -150,7 +150,7 @@ t.test('field errors are sentences', async t => {
 t.test('the price of an unavailable model is not revealed under any operation', async t => {
   const started = await start(t, {
     upstreams: [],
-    edit: [['alpha-image-2: { family', 'alpha-image-2: { enabled: false, family']],
+    edit: [{ 'models/alpha-image-2/enabled': false }],
   })
   const admin = await enterAsAdmin(started)
   for (const operation of ['image.generate', 'image.edit', 'nothing']) {

@@ -257,7 +257,7 @@ t.test('C14 the console is only at its paths; an unknown Host or address gets no
 })
 
 t.test('server.console: off removes the console', async t => {
-  const started = await start(t, { upstreams: [], edit: [['  body_max: 32MiB', '  console: off\n  body_max: 32MiB']] })
+  const started = await start(t, { upstreams: [], edit: [{ 'server/console': 'off' }] })
   for (const path of ['/console', '/api/session', '/pricing', '/docs', '/openapi.json'])
     t.equal((await fetch(started.url + path)).status, 404, path)
   t.equal((await started.get('/v1/models')).status, 200)

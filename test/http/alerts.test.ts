@@ -2,10 +2,8 @@ import t from 'tap'
 import { stillOpen } from '../../src/admin/alerts-now.ts'
 import { dealtWith, findAlerts } from '../../src/admin/alerts.ts'
 import type { ToldEvent } from '../../src/domain/index.ts'
-import { systemClock } from '../../src/util/index.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
-import { openStorage } from '../../src/storage/index.ts'
-import { silentLog } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { caseName } from '../harness/case-name.ts'
 import { makeFile } from '../harness/log-pages.ts'
 import { start } from '../harness/start.ts'
@@ -155,7 +153,7 @@ t.test('an alert is shown to the right roles, dealt with for all, and reported a
 
 t.test('the number of rows read does not depend on the number of events', async t => {
   const path = makeFile(t)
-  const storage = await openStorage({ url: `sqlite:${path}`, role: 'tool', log: silentLog, clock: systemClock })
+  const storage = await openDatabase({ url: `sqlite:${path}`, role: 'tool' })
   await storage.events.tell({ kind: 'ledger.differs', data: { count: 1 } })
   await storage.close()
   const connection = new Connection(path)
@@ -167,7 +165,7 @@ t.test('the number of rows read does not depend on the number of events', async 
     .all()
     .map(row => String(row['detail']))
   t.strictSame(plan, ['SEARCH event USING INDEX event_kind (kind=?)'], 'it is found and in order by the index')
-  const again = await openStorage({ url: `sqlite:${path}`, role: 'tool', log: silentLog, clock: systemClock })
+  const again = await openDatabase({ url: `sqlite:${path}`, role: 'tool' })
   t.teardown(() => again.close())
   const { events } = await again.watch.alerts()
   t.equal(events.length, 101)
@@ -216,7 +214,7 @@ t.test('refused sign-ins are counted by name, address and hour, and no password 
 
 t.test('guesses from many addresses do not fill the disk', async t => {
   const clock = movableClock()
-  const storage = await openStorage({ url: `sqlite:${makeFile(t)}`, role: 'tool', log: silentLog, clock })
+  const storage = await openDatabase({ url: `sqlite:${makeFile(t)}`, role: 'tool', clock })
   t.teardown(() => storage.close())
   for (let i = 0; i < 320; i++)
     await storage.watch.refused({ name: 'none', remote: `198.51.${i >> 8}.${i & 255}`, way: 'password' })

@@ -1,7 +1,8 @@
 import { copyFile, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { backupStorage, createKey, openStorage, restoreStorage } from '../../src/index.ts'
+import { backupStorage, createKey, restoreStorage } from '../../src/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import { askOnce } from '../harness/ask.ts'
 import { prepareSite, runTollgate } from '../harness/child.ts'
 import { picture } from '../harness/pictures.ts'
@@ -41,7 +42,7 @@ t.test('a copy made under load balances, and can replace the database [D5]', asy
   t.equal((await stat(copy)).mode & 0o777, 0o600, 'only its owner may read it')
   t.notOk((await readdir(folder)).some(name => name.endsWith('.part')))
 
-  const storage = await openStorage({ url: `sqlite:${copy}`, role: 'tool' })
+  const storage = await openDatabase({ url: `sqlite:${copy}`, role: 'tool' })
   const audit = await storage.books.verify()
   const charges = await storage.books.all(null, 100_000)
   await storage.close()
@@ -79,7 +80,7 @@ t.test('restores what a killed gateway had not moved into its file yet', async t
     string,
     string,
   ]
-  const storage = await openStorage({ url: `sqlite:${live}`, role: 'tool' })
+  const storage = await openDatabase({ url: `sqlite:${live}`, role: 'tool' })
   const { key } = await createKey(storage, { name: 'kept', user: 'local' })
   for (const beside of ['', '-wal']) await copyFile(live + beside, aside + beside)
   await storage.close()
@@ -88,7 +89,7 @@ t.test('restores what a killed gateway had not moved into its file yet', async t
     (await readdir(folder)).filter(name => name.startsWith('back.db') && name !== 'back.db.lock'),
     ['back.db'],
   )
-  const restored = await openStorage({ url: `sqlite:${back}`, role: 'tool' })
+  const restored = await openDatabase({ url: `sqlite:${back}`, role: 'tool' })
   t.match(await restored.keys.list(), [{ id: key.id }])
   await restored.close()
 })

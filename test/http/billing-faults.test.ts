@@ -296,10 +296,18 @@ billed(
   {
     plugins: [faulty('above'), faulty('below')],
     edit: [
-      [
-        '[auth, ratelimit, multipart-rewrite, size-normalize, image-tier-billing,',
-        '[auth, above, ratelimit, multipart-rewrite, size-normalize, image-tier-billing, below,',
-      ],
+      {
+        pipeline: [
+          'auth',
+          'above',
+          'ratelimit',
+          'multipart-rewrite',
+          'size-normalize',
+          'image-tier-billing',
+          'below',
+          'token-usage',
+        ],
+      },
     ],
   },
   async (t, shop) => {

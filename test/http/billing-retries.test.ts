@@ -260,10 +260,7 @@ const shared =
 billed(
   'an upstream refuses and the next has no room: the charge is void, and the client may retry',
   {
-    edit: [
-      ['  beta:\n', '  beta:\n    concurrency: 1\n'],
-      ['alpha-image-2: { family: alpha-image, upstream: alpha,', shared],
-    ],
+    edit: [{ 'upstreams/beta/concurrency': 1 }, ['alpha-image-2: { family: alpha-image, upstream: alpha,', shared]],
   },
   async (t, shop) => {
     const arrived = Promise.withResolvers<void>()

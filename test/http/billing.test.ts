@@ -498,9 +498,7 @@ billed(
     const inFlight = Array.from({ length: 20 }, () => shop.ask(alpha))
     await arrived.promise
     const before = shop.gateway.plan.revision
-    const reloaded = await shop.reload([
-      ['upstream: alpha, prices: { 1K: "0.02", 2K: "0.04"', 'upstream: alpha, prices: { 1K: "0.02", 2K: "0.05"'],
-    ])
+    const reloaded = await shop.reload([{ 'models/alpha-image-2/prices/2K': '0.05' }])
     t.equal(reloaded.ok, true)
     gate.resolve()
     await Promise.all(inFlight)

@@ -77,10 +77,7 @@ t.test('a spent daily budget returns 402 with its renewal time, and renews then'
 
 t.test('reached thresholds are reported once a day, at the configured percentages', async t => {
   const clock = new HandClock()
-  const edit: Edits = [
-    ...noLimits,
-    ['retention: { log: 90d }', 'retention: { log: 90d }\nbudgets: { thresholds: [50] }'],
-  ]
+  const edit: Edits = [...noLimits, { budgets: { thresholds: [50] } }]
   const started = await open(t, { clock, edit })
   const { storage } = started.gateway
   const settings = { name: 'daily', user: 'local', budget: 2 * price, budgetPeriod: 'day' } as const

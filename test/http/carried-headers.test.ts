@@ -35,15 +35,16 @@ t.test('forwards the headers of known agents, and returns the response headers t
 t.test('passes further headers by name or prefix, and keeps the headers that the upstream defines', async t => {
   const { post, upstreams } = await start(t, {
     edit: [
-      [
-        'families:\n',
-        'families:\n  mine: { forward: { chat: { all: true } }, forward_headers: [X-One, "x-two-*", x-fixed], reply_headers: ["x-back-*"], token-usage: {} }\n',
-      ],
-      ['  sim-chat: { family: chat,', '  sim-chat: { family: mine,'],
-      [
-        '    url: "${TEXT_URL:-simulator:text}"',
-        '    url: "${TEXT_URL:-simulator:text}"\n    headers: { x-fixed: ours }',
-      ],
+      {
+        'families/mine': {
+          forward: { chat: { all: true } },
+          forward_headers: ['X-One', 'x-two-*', 'x-fixed'],
+          reply_headers: ['x-back-*'],
+          'token-usage': {},
+        },
+      },
+      { 'models/sim-chat/family': 'mine' },
+      { 'upstreams/text/headers': { 'x-fixed': 'ours' } },
     ],
   })
   const text = upstreams['text'] as NonNullable<(typeof upstreams)[string]>

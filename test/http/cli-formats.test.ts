@@ -160,7 +160,7 @@ t.test('a reload command reports a reload that the file watcher did a moment bef
       ['reload', '-c', 'CONFIG', '--format', 'json'],
     ])
   t.match(await again(), [{ stdout: '', stderr: /^revision \w+: no changes\n$/ }, {}])
-  await shop.reload([['rpm: 1000000', 'rpm: 1000001']])
+  await shop.reload([{ 'groups/default/rpm': 1000001 }])
   const [told, after] = await again()
   t.match(told, {
     code: 0,

@@ -94,7 +94,13 @@ t.test('[6.7] a tail begun by a clock ahead shows what ends after the clock is r
 t.test('[6.7] exported metrics begin before they end, whatever the clock did since the start', async t => {
   const sent: { readonly resourceMetrics: readonly object[] }[] = []
   const clock = new HandClock()
-  const plan = { endpoint: 'http://127.0.0.1:9', headers: {}, everyMs: day, forwardTraceparent: false }
+  const plan = {
+    endpoint: 'http://127.0.0.1:9',
+    headers: {},
+    everyMs: day,
+    forwardTraceparent: false,
+    attributes: new Set<never>(),
+  }
   const telemetry = new Telemetry(
     { ...plan, traces: false, metrics: true },
     { clock, random: systemRandom, log: new KeptLog(), version: '0' },

@@ -12,7 +12,7 @@ const nested = 'sequential_image_generation_options'
 const one = { created: 1, data: [{ url: 'https://pictures.example/one.png' }] }
 /** Family B forwards all fields, and knows of the nested number. */
 const declared: Edits = [
-  ['      image.generate: [model, prompt, n, size, response_format]\n', '      image.generate: { all: true }\n'],
+  { 'families/beta-image/forward/image.generate': { all: true } },
   ['      tier_from: [request] ', `      n_from: [n, ${nested}.max_images]\n      tier_from: [request] `],
 ]
 const undeclared: Edits = declared.slice(0, 1)

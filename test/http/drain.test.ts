@@ -129,7 +129,7 @@ t.test('a begun stream ends whole, and its connection with it [O3]', async t => 
 })
 
 t.test('server.drain_wait: accepts work while /readyz returns 503, and every answer closes its connection', async t => {
-  const started = await start(t, { edit: [...free, ['\nserver:\n', '\nserver:\n  drain_wait: 700ms\n']] })
+  const started = await start(t, { edit: [...free, { 'server/drain_wait': '700ms' }] })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   t.teardown(() => agent.destroy())
   t.match((await get(started, agent)).headers, { connection: 'keep-alive' })
@@ -143,7 +143,7 @@ t.test('server.drain_wait: accepts work while /readyz returns 503, and every ans
 })
 
 t.test('a stuck upstream is cut at the deadline, and its charges are resolved [O4]', async t => {
-  const started = await start(t, { edit: [...free, ['\nserver:\n', '\nserver:\n  drain: 300ms\n']] })
+  const started = await start(t, { edit: [...free, { 'server/drain': '300ms' }] })
   const { gateway, url, key, upstream } = started
   const reached = Promise.withResolvers<void>()
   let asked = 0

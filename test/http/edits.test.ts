@@ -315,7 +315,7 @@ t.test('a form that parsers may read differently is refused without a charge [M1
 
 t.test('an unusual but unambiguous form is forwarded', async t => {
   const { postForm, sent, spooled } = await startAnswering(t, {
-    edit: [['\nmodels:\n', '\nmodels:\n  m: { family: alpha-image, upstream: alpha, price: free }\n']],
+    edit: [{ 'models/m': { family: 'alpha-image', upstream: 'alpha', price: 'free' } }],
   })
   for (const [title, body, type = contentType] of acceptedForms) {
     t.equal((await postForm(body, type)).status, 200, title)

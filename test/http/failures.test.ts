@@ -8,7 +8,7 @@ const chat = { model: 'sim-chat', max_tokens: 10, messages: [{ role: 'user', con
 t.test('a refusal by a limit names it, and how long to wait', async t => {
   const { upstream, post, logs } = await start(t, {
     upstreams: ['text'],
-    edit: [['default: { rpm: 60,', 'default: { rpm: 1,']],
+    edit: [{ 'groups/default/rpm': 1 }],
   })
   upstream.answer({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } })
   t.equal((await post('/v1/chat/completions', chat)).status, 200)

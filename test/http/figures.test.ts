@@ -1,4 +1,5 @@
 import t from 'tap'
+import { caseName } from '../harness/case-name.ts'
 import { picture } from '../harness/pictures.ts'
 import { start } from '../harness/start.ts'
 import { holdOf, newKey } from '../contract/storage.ts'
@@ -96,11 +97,63 @@ t.test('metrics report outcomes of images, money, limits and upstreams', async t
   await t.test('client-chosen names create no series [X9]', async t => {
     const series = async (): Promise<number> => {
       await settled()
-      return (await scrape()).split('\n').filter(line => line !== '' && !line.startsWith('#')).length
+      // A busy machine may add a series for a long turn.
+      return (await scrape()).split('\n').filter(line => /^(?!#|tollgate_long_turns_total)./.test(line)).length
     }
     await post(path, { model: 'made-up', prompt: 'a' })
     const before = await series()
     for (let i = 0; i < 50; i++) await post(path, { model: `made-up-${i}`, prompt: 'a' })
     t.equal(await series(), before)
   })
+})
+
+t.test('models and groups have series of their own where the operator wants them', async t => {
+  const { opsUrl, upstreams, post, settled } = await start(t, {
+    edit: [['\nserver:\n', '\nobservability: { metrics: { by: [model, group] } }\nserver:\n']],
+  })
+  const answer = { choices: [], usage: { prompt_tokens: 3, completion_tokens: 4 } }
+  upstreams['text']?.answer(answer)
+  upstreams['alpha']?.answer({ data: [picture(1024, 1024)] })
+  await post('/v1/chat/completions', { model: 'sim-chat', messages: [{ role: 'user', content: 'hello' }] })
+  await post(path, { model: 'alpha-image-2', prompt: 'a' })
+  await post('/v1/chat/completions', { model: 'made-up', messages: [] })
+  await settled()
+  const text = await (await fetch(`${opsUrl}/metrics`)).text()
+  for (const [series, value] of [
+    ['tollgate_model_request_duration_seconds_count{model="sim-chat",operation="chat"}', 1],
+    ['tollgate_model_first_byte_seconds_count{model="alpha-image-2",operation="image.generate"}', 1],
+    ['tollgate_group_requests_total{group="default",model="sim-chat",outcome="answered"}', 1],
+    ['tollgate_group_tokens_total{group="default",model="sim-chat",direction="output"}', 4],
+    ['tollgate_group_charged_micros_total{group="default",model="alpha-image-2",currency="USD"}', 20_000],
+  ] as const)
+    t.equal(valueOf(text, series), value, series)
+  t.notMatch(text, /made-up/)
+})
+
+t.test('the exposition follows the conventions of Prometheus, and HEAD gets its head', async t => {
+  const { opsUrl, upstreams, post, settled } = await start(t, {
+    edit: [['\nserver:\n', '\nobservability: { metrics: { by: [model, group] } }\nserver:\n']],
+  })
+  upstreams['alpha']?.answer({ data: [picture(1024, 1024)] })
+  await post(path, { model: 'alpha-image-2', prompt: 'a' })
+  await settled()
+  const response = await fetch(`${opsUrl}/metrics`)
+  const text = await response.text()
+  const types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]))
+  const help = new Set([...text.matchAll(/^# HELP (\S+) \S/gm)].map(([, name = '']) => name))
+  t.ok(types.size > 40)
+  for (const [name, type] of types) {
+    t.ok(help.has(name), caseName({ name, has: 'a help text' }))
+    t.equal(name.endsWith('_total'), type === 'counter', caseName({ name, type }))
+  }
+  for (const [, name = '', labels = ''] of text.matchAll(/^(\w+)\{([^}]*)\}/gm)) {
+    const own = [...labels.matchAll(/(\w+)="/g)].map(([, label]) => label)
+    if (own.includes('quantile')) t.equal(types.get(name), 'summary', caseName({ name, label: 'quantile' }))
+    if (own.includes('le'))
+      t.equal(types.get(name.replace(/_bucket$/, '')), 'histogram', caseName({ name, label: 'le' }))
+  }
+  const head = await fetch(`${opsUrl}/metrics`, { method: 'HEAD' })
+  t.match(head, { status: 200 })
+  t.equal(head.headers.get('content-type'), response.headers.get('content-type'))
+  t.equal((await fetch(`${opsUrl}/reload`, { method: 'HEAD' })).status, 405, 'only what may be read')
 })

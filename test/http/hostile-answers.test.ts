@@ -7,9 +7,7 @@ import { caseName } from '../harness/case-name.ts'
 const generations = '/v1/images/generations'
 const asked = { model: 'beta-imagine-image', prompt: 'a boat' }
 const link = 'https://pictures.example/one.png'
-const allFields: Edits = [
-  ['      image.generate: [model, prompt, n, size, response_format]\n', '      image.generate: { all: true }\n'],
-]
+const allFields: Edits = [{ 'families/beta-image/forward/image.generate': { all: true } }]
 
 t.test('[6.2] an image in an answer with an error status is not delivered unpaid', async t => {
   const { upstreams, post, charges, gateway } = await start(t)

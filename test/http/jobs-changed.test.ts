@@ -5,7 +5,7 @@ import { type Edits, start } from '../harness/start.ts'
 const model = '\n  maker-1: { family: maker-picture, upstream: maker, prices: { 1K: "0.01", 2K: "0.03" } }\n'
 const job: Edits = [
   ['image-tier-billing, token-usage]', 'image-tier-billing, token-usage, translate]'],
-  ['\nupstreams:\n', '\nupstreams:\n  maker:\n    url: "${MAKER_URL}"\n'],
+  { 'upstreams/maker': { url: '${MAKER_URL}' } },
   [
     '\nfamilies:\n',
     `

@@ -9,10 +9,7 @@ import type { Received, Upstream } from '../harness/upstream.ts'
 
 const job: Edits = [
   ['image-tier-billing, token-usage]', 'image-tier-billing, token-usage, translate]'],
-  [
-    '\nupstreams:\n',
-    '\nupstreams:\n  maker:\n    url: "${MAKER_URL}"\n    credential: { header: x-maker-key, value: "secret-1" }\n',
-  ],
+  { 'upstreams/maker': { url: '${MAKER_URL}', credential: { header: 'x-maker-key', value: 'secret-1' } } },
   [
     '\nfamilies:\n',
     `
@@ -41,10 +38,7 @@ families:
         within: 20s
 `,
   ],
-  [
-    '\nmodels:\n',
-    '\nmodels:\n  maker-1: { family: maker-picture, upstream: maker, prices: { 1K: "0.01", 2K: "0.03" } }\n',
-  ],
+  { 'models/maker-1': { family: 'maker-picture', upstream: 'maker', prices: { '1K': '0.01', '2K': '0.03' } } },
 ]
 
 const small = png(512, 512).toString('base64')

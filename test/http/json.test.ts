@@ -19,7 +19,7 @@ const good = { model: 'alpha-image-2', prompt: 'a boat' }
 async function startOpen(t: Test, options: StartOptions = {}): Promise<Started> {
   const started = await start(t, {
     ...options,
-    edit: [['rpm: 60,', 'rpm: 100000,'], ['limits: { rpm: 300 }', 'limits: { rpm: 100000 }'], ...(options.edit ?? [])],
+    edit: [['rpm: 60,', 'rpm: 100000,'], { 'models/beta-imagine-image/limits/rpm': 100000 }, ...(options.edit ?? [])],
   })
   for (const upstream of Object.values(started.upstreams)) upstream.answer({ created: 1, data: [picture(64, 64)] })
   return started

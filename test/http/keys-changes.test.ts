@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createKey, openStorage, rotateKey, type Storage } from '../../src/index.ts'
+import { createKey, rotateKey, type Storage } from '../../src/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import { HandClock } from '../harness/exchange.ts'
 import { type Started, start, type StartOptions } from '../harness/start.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -84,7 +85,7 @@ t.test(
 
 /** Changes keys by another process's hand and waits for the gateway to know. */
 async function changeElsewhere(t: Test, started: Started): Promise<void> {
-  const elsewhere = await openStorage({ url: `sqlite:${join(started.folder, 'tollgate.db')}`, role: 'tool' })
+  const elsewhere = await openDatabase({ url: `sqlite:${join(started.folder, 'tollgate.db')}`, role: 'tool' })
   const slowest = { ms: 0 }
   for (const { name, status, make, mend } of changes) {
     const { key, secret } = await createKey(elsewhere, settings)

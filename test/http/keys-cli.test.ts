@@ -86,6 +86,8 @@ t.test('an invalid key setting is refused with the remedy, and a missing key wit
     [['users', 'role', 'local', 'boss'], 2, /user, viewer, billing, admin/],
     [['users', 'set', 'local', '--keys-max', '-1'], 2, /a whole number/],
     [['users', 'set', 'local', '--status', 'off'], 2, /active or disabled/],
+    [['users', 'create', 'a b;c'], 2, /user name 'a b;c' is invalid: use at most 64 letters, digits, _ \. @ or -/],
+    [['users', 'create', 'x'.repeat(65)], 2, /is invalid: use at most 64/],
     [['users', 'set', 'nobody', '--role', 'admin'], 1, /there is no user 'nobody'/],
   ]
   const refuse = async () => {

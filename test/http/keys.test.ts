@@ -468,7 +468,7 @@ t.test('returns 429 with Retry-After when the per-key RPM is exceeded, and admit
 
 t.test('the OpenAI SDK waits as long as a 429 asks, and its own retry succeeds', async t => {
   const clock = new HandClock()
-  const started = await startWith(t, { clock, edit: [['limits: { rpm: 300 }', 'limits: { rpm: 1 }']] })
+  const started = await startWith(t, { clock, edit: [{ 'models/beta-imagine-image/limits/rpm': 1 }] })
   const { url, key, upstreams } = started
   const waits: number[] = []
   const openai = new OpenAI({
@@ -492,7 +492,7 @@ t.test('the OpenAI SDK waits as long as a 429 asks, and its own retry succeeds',
 })
 
 t.test("a model's limit applies to that model, and is named in the refusal", async t => {
-  const { openai } = await startWith(t, { edit: [['limits: { rpm: 300 }', 'limits: { rpm: 1 }']] })
+  const { openai } = await startWith(t, { edit: [{ 'models/beta-imagine-image/limits/rpm': 1 }] })
   await openai.images.generate({ ...good, model: 'beta-imagine-image' })
   const error: unknown = await openai.images
     .generate({ ...good, model: 'beta-imagine-image' })

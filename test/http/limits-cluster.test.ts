@@ -29,7 +29,7 @@ async function begin(t: Test, cluster: RedisCluster): Promise<Started> {
       `default: { rpm: ${rpm.key}, tpm: 500000, concurrency: 50 }`,
     ],
     ['sim-chat: { ', `sim-chat: { limits: { rpm: ${rpm.model} }, `],
-    ['url: "${TEXT_URL:-simulator:text}"', 'url: "${TEXT_URL:-simulator:text}"\n    concurrency: 40'],
+    { 'upstreams/text/concurrency': 40 },
   ]
   const started = await start(t, { edit, counters: await open(t, cluster) })
   started.upstreams['text']?.answer({ choices: [] })

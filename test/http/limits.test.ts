@@ -227,10 +227,7 @@ t.test('at most 64 MiB of a refused body are read', async t => {
 
 t.test('a route may have its own limit, exact to the byte', async t => {
   const started = await startOpen(t, {
-    edit: [
-      ['dialect: openai, reuse: false', 'dialect: openai, body_max: 64KiB, reuse: false'],
-      ['dialect: openai, body: form, reuse: false', 'dialect: openai, body: form, body_max: 100000B, reuse: false'],
-    ],
+    edit: [{ 'routes/0/body_max': '64KiB' }, { 'routes/1/body_max': '100000B' }],
   })
   for (const [sized, max] of [
     [sizedJson, 65_536],
@@ -283,7 +280,7 @@ t.test('a key that announces bodies without sending them leaves room for other k
 })
 
 t.test('65 large forms at a time exceed the space: the 65th gets 503 [L5]', async t => {
-  const started = await startOpen(t, { edit: [['body_max: 32MiB', 'spool_max: 2GiB\n  body_max: 32MiB']] })
+  const started = await startOpen(t, { edit: [{ 'server/spool_max': '2GiB' }] })
   const contentType = sizedForm(2_000).contentType
   const wires: Wire[] = []
   const memory = process.memoryUsage().rss

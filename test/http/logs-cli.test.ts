@@ -110,7 +110,10 @@ t.test('the log has filters, formats and a follow mode', async t => {
     )
     t.match(table?.stdout, / {2}0\.08 USD\n.* {2}0\.04 USD\n$/)
     const [head, first] = sheet?.stdout.split('\n') ?? []
-    t.match(head, /^time,id,status,outcome,error,.*,amount,refunded,currency,text,counts,service_tier,speed,region$/)
+    t.match(
+      head,
+      /^time,id,status,outcome,error,.*,amount,refunded,currency,text,counts,service_tier,speed,region,end_user,tags$/,
+    )
     t.match(first, new RegExp(`^\\S+Z,${dear.id},200,answered,,image\\.generate,.*,settled,0\\.08,0\\.00,USD,"`))
     const told = records?.stdout
       .trim()

@@ -6,7 +6,7 @@ import { caseName } from '../harness/case-name.ts'
 import { editShipped } from '../harness/project.ts'
 import { type Edits, start } from '../harness/start.ts'
 
-const ending: Edits = [['beta-imagine-image: { ', 'beta-imagine-image: { ends: 2026-12-01, ']]
+const ending: Edits = [{ 'models/beta-imagine-image/ends': '2026-12-01' }]
 const text = await editShipped(ending)
 
 async function notesOn(day: string, of = text) {

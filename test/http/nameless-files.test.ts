@@ -96,10 +96,9 @@ t.test('a sound of unknown type keeps the name and type that it was sent with [1
 })
 
 t.test('texts of one name are forwarded as often as they were sent, in either kind of family [15]', async t => {
-  const lists = [
-    '      image.edit: [model, prompt, n, size, response_format]',
-    '      image.edit: [model, prompt, n, size, response_format, tag]',
-  ] as const
+  const lists = {
+    'families/beta-image/forward/image.edit': ['model', 'prompt', 'n', 'size', 'response_format', 'tag'],
+  } as const
   const started = await start(t, { edit: [lists] })
   const tags: readonly Row[] = [
     [part('tag'), 'a'],
@@ -169,10 +168,10 @@ t.test(
 )
 
 t.test("a text under the name of another family's file field stays text [6.8]", async t => {
-  const other = [
-    '  beta-image:\n    forward:\n      image.generate: [model, prompt, n, size, response_format]\n      image.edit: [model, prompt, n, size, response_format]\n    multipart-rewrite:\n      files: { image: { send_as: { one: image, many: "image[]" } }, mask: { keep: first } }',
-    '  beta-image:\n    forward:\n      image.generate: [model, prompt, n, size, response_format]\n      image.edit: { all: true }\n    multipart-rewrite:\n      files: { picture: {} }',
-  ] as const
+  const other = {
+    'families/beta-image/forward/image.edit': { all: true },
+    'families/beta-image/multipart-rewrite/files': { picture: {} },
+  } as const
   const started = await start(t, { edit: [other] })
   const answer = await send(started, edits, [
     [part('image'), 'https://example.com/a.png'],

@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { runCli } from '../harness/cli.ts'
 import { start } from '../harness/start.ts'
+import type { Upstream } from '../harness/upstream.ts'
 
 t.test('lists stored objects and ends one while the gateway is running', async t => {
   const started = await start(t, { simulated: true })
@@ -32,4 +34,55 @@ t.test('lists stored objects and ends one while the gateway is running', async t
   t.match(await run('objects', 'end', made.id), { code: 1, stderr: /no stored object/ })
   const { trail } = started.gateway.storage
   t.match(await trail.list({ limit: 1 }), [{ action: 'object.end', subject: made.id, reason: 'asked for' }])
+})
+
+t.test('deletes an ended object at the upstream and vendor key that made it', async t => {
+  const keys = 'keys: { a: { value: "${K1}" }, b: { value: "${K2}" } }'
+  const edit = [
+    [
+      'credential: { header: authorization, value: "Bearer ${TEXT_API_KEY:-}" }',
+      `credential: { header: authorization, value: "Bearer {key}" }\n    ${keys}`,
+    ],
+  ] as const
+  const env = { K1: 'one', K2: 'two' }
+  const started = await start(t, { edit, env })
+  const { upstreams, keyId, gateway } = started
+  const text = upstreams['text'] as Upstream
+  const yaml = edit.reduce((all, [find, put]) => all.replace(find, () => put), await readFile('gateway.yaml', 'utf8'))
+  const run = (...args: readonly string[]) => runCli({ ...started, yaml, env: { ...env, TEXT_URL: text.url } }, ...args)
+  const base = {
+    keyId,
+    upstream: 'text',
+    parent: null,
+    requestId: 'req_1',
+    bytes: 0,
+    shown: null,
+    createdAt: Date.now(),
+  }
+  const rest = { ...base, expiresAt: null, deletedAt: null }
+  await gateway.storage.objects.put([
+    { ...rest, id: 'resp_1', kind: 'response', vendorKey: 'b', model: 'sim-chat' },
+    { ...rest, id: 'file_1', kind: 'file', vendorKey: 'a', model: 'sim-messages' },
+    { ...rest, id: 'files/x', kind: 'file', vendorKey: 'a', model: 'sim-generative' },
+    { ...rest, id: 'cntr_1', kind: 'container', vendorKey: 'a', model: 'sim-chat' },
+    { ...rest, id: 'resp_2', kind: 'response', vendorKey: 'b', model: 'sim-chat' },
+  ])
+  text.answer({ deleted: true })
+  for (const [id, method, path, secret, beta] of [
+    ['resp_1', 'DELETE', '/v1/responses/resp_1', 'two', undefined],
+    ['file_1', 'DELETE', '/v1/files/file_1', 'one', 'files-api-2025-04-14'],
+    ['files/x', 'DELETE', '/v1beta/files/x', 'one', undefined],
+  ] as const) {
+    t.match(await run('objects', 'end', id), { code: 0, stderr: /no longer at upstream/ }, id)
+    const sent = text.received.at(-1)
+    t.match(sent, { method, url: path }, id)
+    t.equal(sent?.headers.authorization, `Bearer ${secret}`, id)
+    t.equal(sent?.headers['anthropic-beta'], beta, id)
+  }
+  const before = text.received.length
+  t.match(await run('objects', 'end', 'cntr_1'), { code: 0, stderr: /no family of its models/ })
+  t.equal(text.received.length, before, 'no request can delete it')
+  text.answer(res => void res.writeHead(500).end('{}'))
+  t.match(await run('objects', 'end', 'resp_2'), { code: 1, stderr: /is ended, but .* it answered 500/ })
+  t.match(await gateway.storage.objects.find(keyId, [{ kind: 'response', id: 'resp_2' }]), [], 'the record ends anyway')
 })

@@ -1,9 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { systemClock } from '../../src/util/index.ts'
-import { openStorage } from '../../src/storage/index.ts'
-import { silentLog } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { prepareSite, runTollgate } from '../harness/child.ts'
 import { openOperated } from '../harness/operated.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -78,7 +76,7 @@ t.test('doctor reports each fault with its remedy, and exits with 1', async t =>
   t.match(bad.stdout, /^fail +upstream alpha +127\.0\.0\.1:9: .*→/m)
   t.match(bad.stdout, /^fail +counters +redis does not respond .*→/m)
   const db = site.config.replace(/[^/]*$/, 'gone.db')
-  const held = await openStorage({ url: `sqlite:${db}`, clock: systemClock, log: silentLog, role: 'tool' })
+  const held = await openDatabase({ url: `sqlite:${db}`, role: 'tool' })
   await held.users.create({ name: 'ann', group: 'vip', role: 'user', passwordHash: null }, 'test')
   await held.close()
   t.match(

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
@@ -8,7 +8,12 @@ import { caseName } from '../harness/case-name.ts'
 
 type Attribute = {
   readonly key: string
-  readonly value: { readonly stringValue?: string; readonly intValue?: string; readonly doubleValue?: number }
+  readonly value: {
+    readonly stringValue?: string
+    readonly intValue?: string
+    readonly doubleValue?: number
+    readonly arrayValue?: { readonly values: readonly { readonly stringValue: string }[] }
+  }
 }
 type Span = {
   readonly traceId: string
@@ -64,10 +69,19 @@ async function startReceiver(t: Test) {
   }
 }
 
-function facts(attributes: readonly Attribute[]): { readonly [name: string]: string | number | undefined } {
+function facts(attributes: readonly Attribute[]): { readonly [name: string]: string | number | readonly string[] } {
   return Object.fromEntries(
-    attributes.map(({ key, value }) => [key, value.stringValue ?? value.doubleValue ?? Number(value.intValue)]),
+    attributes.map(({ key, value: { stringValue, doubleValue, intValue, arrayValue } }) => [
+      key,
+      stringValue ?? doubleValue ?? arrayValue?.values.map(one => one.stringValue) ?? Number(intValue),
+    ]),
   )
+}
+
+/** Events of a stream in the chat-completions format, and its end. */
+function sse(...events: readonly object[]): (res: ServerResponse) => void {
+  const text = events.map(event => `data: ${JSON.stringify(event)}\n\n`).join('')
+  return res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${text}data: [DONE]\n\n`)
 }
 
 function withOtlp(url: string, more = ''): readonly (readonly [string, string])[] {
@@ -175,3 +189,88 @@ t.test('upstreams get trace headers only if the operator wants it', async t => {
     await gateway.close()
   }
 })
+
+t.test('a span names the provider, the answering model, why it ended, and what was cached', async t => {
+  const receiver = await startReceiver(t)
+  const edit = [
+    ...withOtlp(receiver.url),
+    [/\n    url: "\$\{TEXT_URL/, '\n    provider: openai\n    url: "${TEXT_URL'],
+  ] as never
+  const { gateway, upstreams, post, settled } = await start(t, { edit })
+  const text = upstreams['text']
+  const details = { prompt_tokens_details: { cached_tokens: 2 } }
+  const usage = { prompt_tokens: 3, completion_tokens: 4, ...details }
+  text?.answer({ model: 'sim-chat-2026', choices: [{ finish_reason: 'stop' }, { finish_reason: 'length' }], usage })
+  await post('/v1/chat/completions', chat)
+  const delta = { model: 'sim-chat-2026', choices: [{ delta: { content: 'Hi' }, finish_reason: null }] }
+  text?.answer(
+    sse(
+      delta,
+      { choices: [{ delta: {}, finish_reason: 'tool_calls' }] },
+      { model: 'sim-chat-2026', choices: [], usage },
+    ),
+  )
+  await (await post('/v1/chat/completions', { ...chat, stream: true })).text()
+  text?.answer({ model: 'claude', stop_reason: 'end_turn', content: [], usage: { input_tokens: 1, output_tokens: 1 } })
+  await post('/v1/messages', { ...chat, model: 'sim-messages', max_tokens: 9 })
+  await settled()
+  await gateway.close()
+
+  const own = receiver.spans().filter(span => span.kind === 2)
+  const { port } = new URL(text?.url ?? '')
+  for (const [i, reasons] of [['stop', 'length'], ['tool_calls'], ['end_turn']].entries())
+    t.match(
+      facts(own[i]?.attributes ?? []),
+      {
+        'gen_ai.provider.name': 'openai',
+        'gen_ai.response.finish_reasons': reasons,
+        'server.address': '127.0.0.1',
+        'server.port': Number(port),
+        'tollgate.upstream': 'text',
+        ...(i < 2 && { 'gen_ai.response.model': 'sim-chat-2026', 'gen_ai.usage.cache_read.input_tokens': 2 }),
+      },
+      caseName({ i, reasons }),
+    )
+  t.equal(facts(own[0]?.attributes ?? [])['user.id'], undefined, 'nobody is named unless the operator wants it')
+  const [first] = receiver.points('gen_ai.server.time_to_first_token')
+  t.equal(first?.count, '1', 'of the stream alone')
+  t.match(facts(first?.attributes ?? []), { 'gen_ai.response.model': 'sim-chat-2026' })
+  const { resourceSpans, resourceMetrics } = Object.assign({}, ...receiver.received.map(({ body }) => body)) as {
+    readonly [kind: string]: readonly object[]
+  }
+  for (const [kind, all] of Object.entries({ resourceSpans, resourceMetrics }))
+    t.match(
+      all,
+      [
+        {
+          schemaUrl: /opentelemetry\.io\/schemas/,
+          resource: { attributes: [{}, {}, { key: 'service.instance.id' }, {}] },
+        },
+      ],
+      caseName({ kind }),
+    )
+})
+
+t.test(
+  'spans name the user, the key, the group and the cost where the operator wants it, as Langfuse reads them',
+  async t => {
+    const receiver = await startReceiver(t)
+    const langfuse = `${receiver.url}/api/public/otel`
+    const { gateway, upstreams, post, settled } = await start(t, {
+      edit: withOtlp(langfuse, ', metrics: false, attributes: [user, key, group, cost]'),
+    })
+    upstreams['alpha']?.answer({ data: [picture(1024, 1024)] })
+    await post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a' })
+    await settled()
+    await gateway.close()
+    t.same([...new Set(receiver.received.map(one => one.path))], ['/api/public/otel/v1/traces'])
+    const [own] = receiver.spans()
+    t.match(facts(own?.attributes ?? []), {
+      'user.id': 'local',
+      'tollgate.key.id': /^key_/,
+      'tollgate.group': 'default',
+      'gen_ai.usage.cost': 0.02,
+      'tollgate.cost.currency': 'USD',
+    })
+  },
+)

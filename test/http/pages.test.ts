@@ -421,10 +421,7 @@ t.test('the reference is rendered once for a configuration, and follows its chan
       t.equal((await fetch(url + path, { headers: { 'if-none-match': known } })).status, 304, `${path} ${known}`)
   }
   t.notMatch(first, /sim-tomorrow/)
-  t.match(
-    await reload([['  sim-chat:', '  sim-tomorrow: { family: chat, upstream: text, price: free }\n  sim-chat:']]),
-    { ok: true },
-  )
+  t.match(await reload([{ 'models/sim-tomorrow': { family: 'chat', upstream: 'text', price: 'free' } }]), { ok: true })
   t.match(await read(), /sim-tomorrow/)
   t.match(await (await fetch(`${url}/pricing`)).text(), /sim-tomorrow[^]*?Free/)
 })

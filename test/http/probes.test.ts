@@ -34,7 +34,7 @@ t.test('answers an HTTP/1.0 probe without a host, as HAProxy sends it', async t 
 t.test('returns 503 at /readyz while the gateway stops, and 200 at /healthz until it has stopped', async t => {
   const { url, gateway } = await start(t, {
     simulated: true,
-    edit: [['heartbeat: 15s ', 'drain_wait: 1s\n  heartbeat: 15s ']],
+    edit: [{ 'server/drain_wait': '1s' }],
   })
   const closing = gateway.close()
   const ask = async (path: string): Promise<number | undefined> => {

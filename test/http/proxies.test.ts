@@ -24,7 +24,7 @@ t.test('a direct client gets what was bought', async t => {
 const signInThrough = async (t: Test, proxy: Proxy) => {
   const started = await start(t, {
     upstreams: [],
-    edit: [['\nserver:\n', '\nserver:\n  trusted_proxies: [127.0.0.1]\n']],
+    edit: [{ 'server/trusted_proxies': ['127.0.0.1'] }],
   })
   const front = await proxy.start(t, started.url)
   const redirects = [`${front.url}/console/sign-in/company`]

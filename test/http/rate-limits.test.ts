@@ -9,7 +9,7 @@ import type { Reaction } from '../harness/upstream.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const minute = 60_000
-const limited: Edits = [['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 1000, tpm: 6000 }']]
+const limited: Edits = [{ 'groups/default': { rpm: 1000, tpm: 6000 } }]
 /** 3,500 tokens by its length: two of them are more than the limit. */
 const long = 'some words '.repeat(1_273)
 /** What every answer with a report says it has used: all that the limit admits. */
@@ -251,7 +251,7 @@ t.test('reservations are settled: refused and failed requests cost nothing, cut 
 })
 
 t.test('a key has a limited number of requests in flight, until the last byte of each [LIM-4] [LIM-9]', async t => {
-  const edit: Edits = [['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 60, concurrency: 2 }']]
+  const edit: Edits = [{ 'groups/default': { rpm: 60, concurrency: 2 } }]
   const { post, upstreams, settled } = await startLimited(t, { edit })
   const { held, reaction } = holdAll()
   upstreams['text']?.answer(reaction)
@@ -322,9 +322,7 @@ t.test('a full upstream is skipped for the next; if all are full, it is 429 and 
 
 t.test('a limit in shadow mode admits everyone and logs once a minute how many it would have refused', async t => {
   const kept = new KeptLog()
-  const edit: Edits = [
-    ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 2, tpm: 9, shadow: [rpm, tpm] }'],
-  ]
+  const edit: Edits = [{ 'groups/default': { rpm: 2, tpm: 9, shadow: ['rpm', 'tpm'] } }]
   const { post, clock, upstreams, settled } = await startLimited(t, {
     edit,
     log: { ...quietLog(), warn: kept.warn },

@@ -92,7 +92,16 @@ t.test('refuses an invalid handshake with an HTTP response before the 101', asyn
   t.equal((await refusal(openTalk(t, url + path, 'sk-wrong'))).status, 401)
   const unknown = await refusal(openTalk(t, `${url}/v1/realtime?model=other`, key))
   t.strictSame([unknown.status, code(unknown)], [404, 'model_not_found'])
-  t.equal((await refusal(openTalk(t, `${url}/v1/realtime?intent=transcription`, key))).status, 400)
+  for (const [query, status, reason] of [
+    ['intent=other', 400, 'session_query'],
+    ['intent=transcription&model=sim-realtime', 400, 'session_query'],
+    ['call_id=rtc_theirs', 404, 'session_call'],
+    ['call_id=rtc_theirs&model=sim-realtime', 404, 'session_call'],
+    ['', 400, 'missing_required_parameter'],
+  ] as const) {
+    const refused = await refusal(openTalk(t, `${url}/v1/realtime?${query}`, key))
+    t.strictSame([refused.status, code(refused)], [status, reason], query)
+  }
   t.equal((await refusal(openTalk(t, `${url}/v1/realtime?model=sim-chat`, key))).status, 400)
   const plain = await on.get(path)
   t.strictSame([plain.status, plain.headers.get('upgrade')], [426, 'websocket'])
@@ -115,9 +124,7 @@ t.test('answers a request that offers another protocol as an ordinary request', 
 })
 
 t.test("maps an upstream's refusal to a gateway error, and ends a handshake without a response in time", async t => {
-  const { on, vendor } = await open(t, [
-    ['text:                                                 #', 'text:\n    timeouts: { first_byte: 300ms }\n    #'],
-  ])
+  const { on, vendor } = await open(t, [{ 'upstreams/text/timeouts': { first_byte: '300ms' } }])
   const refuseWith = (status: string, more = ''): void => {
     vendor.answer = socket =>
       void socket.end(
@@ -190,6 +197,43 @@ t.test(
     t.match(turns, [{ model: 'sim-transcription', billing: { amount: '0.006', state: 'settled' } }])
   },
 )
+
+t.test('a session that only transcribes names its model in its settings, and is charged by that model', async t => {
+  const { on, vendor } = await open(t)
+  const url = `${on.url}/v1/realtime?intent=transcription`
+  const caller = await openTalk(t, url, on.key)
+  const model = await vendor.session()
+  t.equal(vendor.requests.at(-1)?.url, '/v1/realtime?intent=transcription')
+  const settings = (name: string | null, type = 'session.updated') => ({
+    type,
+    session: { type: 'transcription', audio: { input: { transcription: name === null ? null : { model: name } } } },
+  })
+  const heard = { type: 'conversation.item.input_audio_transcription.completed', item_id: 'i', transcript: 'words' }
+  model.send(settings(null, 'session.created'))
+  model.send(settings('sim-transcription', 'transcription_session.updated'))
+  await caller.next('transcription_session.updated')
+  for (let i = 0; i < 2; i++) {
+    caller.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
+    await model.next('input_audio_buffer.append')
+    model.send({ ...heard, usage: { type: 'duration', seconds: 3 } })
+    await caller.next(heard.type)
+  }
+  caller.socket.close()
+  await caller.closed
+  const turns = await turnsOf(on)
+  t.strictSame(
+    turns.map(row => [row.model, row.operation, row.billing?.amount]),
+    [1, 2].map(() => ['sim-transcription', 'realtime.transcribe', '0.006']),
+  )
+  const other = await openTalk(t, url, on.key)
+  const next = await vendor.session()
+  next.send(settings(null, 'session.created'))
+  next.send({ ...heard, usage: { type: 'duration', seconds: 3 } })
+  t.match(await other.next('error'), { error: { code: 'session_unmetered' } }, 'its model was never named')
+  t.equal((await other.closed)[0], 1011)
+  const { key } = await on.newKey({ models: ['sim-chat'] })
+  t.equal((await refusal(openTalk(t, url, key))).status, 404)
+})
 
 t.test(
   'ends the session between two messages when the budget is spent, with a close code that stops SDKs from reconnecting',
@@ -285,7 +329,7 @@ t.test('charges usage reports in fragments, large messages and binary frames', a
 })
 
 t.test('ends the session after an invalid client frame or an unreadable upstream frame', async t => {
-  const { on, vendor } = await open(t, [['idle: 15m', 'message_max: 64KiB, idle: 15m']])
+  const { on, vendor } = await open(t, [{ 'routes/9/session/message_max': '64KiB' }])
   for (const [bytes, closes] of [
     [writeFrame(1, Buffer.from('{}'), false), 1002],
     [Buffer.from([0xc1, 0x80, 0, 0, 0, 0]), 1002],
@@ -310,7 +354,7 @@ t.test('ends the session after an invalid client frame or an unreadable upstream
 })
 
 t.test('limits concurrent sessions of each key, and frees the slot when a session ends', async t => {
-  const { on } = await open(t, [['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { concurrency: 1 }']])
+  const { on } = await open(t, [{ 'groups/default': { concurrency: 1 } }])
   const caller = await openTalk(t, on.url + path, on.key)
   const second = await refusal(openTalk(t, on.url + path, on.key))
   t.strictSame([second.status, code(second)], [429, 'rate_limit_exceeded'])

@@ -90,7 +90,7 @@ t.test('answers requests of one lane in order, and different lanes independently
 t.test('refuses an invalid handshake with an HTTP response', async t => {
   const on = await start(t, {
     simulated: true,
-    edit: [['{ each: POST /v1/responses }', '{ each: POST /v1/responses, per_key: 1 }']],
+    edit: [{ 'routes/4/session/per_key': 1 }],
   })
   const refusal = (key: string | undefined): Promise<unknown> =>
     openTalk(t, on.url + path, key).then(
@@ -126,9 +126,7 @@ t.test('aborts running requests when the client disconnects, and completes them 
 })
 
 t.test('ends a session that is idle or sends a message over the size limit', async t => {
-  const idle = await talk(t, [
-    ['{ each: POST /v1/responses }', '{ each: POST /v1/responses, idle: 200ms, message_max: 64KiB }'],
-  ])
+  const idle = await talk(t, [{ 'routes/4/session/idle': '200ms', 'routes/4/session/message_max': '64KiB' }])
   t.match(await idle.caller.next('error'), { status: 408, error: { code: 'session_idle' } })
   t.equal((await idle.caller.closed)[0], 1000)
   const caller = await openTalk(t, idle.on.url + path, idle.on.key)

@@ -66,7 +66,7 @@ t.test("a model in the path is sent under the upstream's name, slashes included"
 })
 
 t.test('a body that names another model than the path is sent with the paid one', async t => {
-  const { post, upstreams } = await start(t, { edit: [['sim-generative: {', 'sim-generative: { send_as: known,']] })
+  const { post, upstreams } = await start(t, { edit: [{ 'models/sim-generative/send_as': 'known' }] })
   for (const method of ['generateContent', 'streamGenerateContent'])
     for (const [model, sent] of [
       ['dearer', 'known'],
@@ -90,8 +90,10 @@ t.test('a body that names another model than the path is sent with the paid one'
   t.equal(plain.upstreams['text']?.received.at(-1)?.json()['model'], 'sim-generative')
 })
 
-t.test('a response requested in the background runs at once: its answer reports the use', async t => {
-  const { post, upstreams } = await start(t)
+t.test('a family that does not forward `background` runs such responses at once', async t => {
+  const { post, upstreams } = await start(t, {
+    edit: [['responses: { all: true },', 'responses: { all: true, except: [background] },']],
+  })
   await post('/v1/responses', { model: 'sim-chat', input: 'hi', background: true })
   t.same(upstreams['text']?.received.at(-1)?.json(), { model: 'sim-chat', input: 'hi' })
 })
@@ -146,7 +148,7 @@ t.test('a reload applies web pages and heartbeats; settings that are read once a
   const result = await reload([
     ['origins: []', `origins: [${origin}]`],
     ['heartbeat: 15s', 'heartbeat: off\n  memory_max: 64MiB'],
-    ['"${TOLLGATE_LISTEN:-127.0.0.1:8080}"', '127.0.0.1:9'],
+    { 'server/listen': '127.0.0.1:9' },
   ])
   t.match(result, { ok: true })
   t.same(result.ok && result.changes, [

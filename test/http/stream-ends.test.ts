@@ -112,7 +112,7 @@ t.test('a client refused for reserved tokens waits until their requests are expe
   const clock = new HandTime()
   const { post, upstreams, settled } = await start(t, {
     clock: { now: clock.now, tick: clock.tick },
-    edit: [['tpm: 500000, concurrency: 32', 'tpm: 6000']],
+    edit: [{ 'groups/default': { rpm: 60, tpm: 6000 } }],
   })
   const upstream = upstreams['text'] as Upstream
   const held: (() => void)[] = []

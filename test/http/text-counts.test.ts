@@ -112,7 +112,7 @@ t.test('[14.10] the price list has conditional text prices, and factors', async 
     upstreams: ['text'],
     edit: [
       [
-        /^( {2}sim-chat: .*?) \}$/m,
+        /^( {2}sim-chat: .*?), times: .*\}$/m,
         '$1, overrides: [{ if: { input_above: 128000 }, input: "4.44" }], times: [{ if: { service_tier: flex }, by: "0.5" }] }',
       ],
     ],

@@ -24,10 +24,14 @@ families:
 ${family}
 `,
     ],
-    [
-      '\nmodels:\n',
-      '\nmodels:\n  maker-1: { family: maker-picture, upstream: maker, send_as: gemini-3.1-flash-image, prices: { 1K: "0.067", 2K: "0.101" } }\n',
-    ],
+    {
+      'models/maker-1': {
+        family: 'maker-picture',
+        upstream: 'maker',
+        send_as: 'gemini-3.1-flash-image',
+        prices: { '1K': '0.067', '2K': '0.101' },
+      },
+    },
   ]
 }
 

@@ -3,11 +3,12 @@ import t, { type Test } from 'tap'
 import { toFile } from 'openai'
 import { jpeg, png } from '../harness/pictures.ts'
 import { checkBooks } from '../harness/shop.ts'
+import type { TextEdit } from '../harness/edit-yaml.ts'
 import { type Edits, start, type Started } from '../harness/start.ts'
 import type { Reaction, Received, Upstream } from '../harness/upstream.ts'
 
 /** A vendor that is described in the file and nowhere else; `translate` and more is what a test says of it. */
-function vendor(translate: string, more = ''): Edits {
+function vendor(translate: string, more = ''): readonly TextEdit[] {
   return [
     ['dialect: openai, body: form, reuse: false', 'dialect: openai, body: form-or-json, reuse: false'],
     ['size-normalize, image-tier-billing, token-usage]', 'size-normalize, image-tier-billing, token-usage, translate]'],
@@ -551,12 +552,14 @@ described('a link to a host that nobody has named is not followed', vendor(linke
 const sent = '      request: { prompt: "{prompt}", n: "{n}" }\n'
 
 void t.test('[10.2] a free request is not repeated endlessly', async t => {
-  const edit = vendor(`${sent}      fan_out: 2`).map(([find, put]): Edits[number] => [
-    find,
-    typeof put === 'string'
-      ? put.replace(/prices: \{.*?\}/, 'price: free').replace(/image-tier-billing:[^]*?otherwise: 2K\n/, '')
-      : put,
-  ])
+  const edit = vendor(`${sent}      fan_out: 2`).map(
+    ([find, put]): TextEdit => [
+      find,
+      typeof put === 'string'
+        ? put.replace(/prices: \{.*?\}/, 'price: free').replace(/image-tier-billing:[^]*?otherwise: 2K\n/, '')
+        : put,
+    ],
+  )
   const { post, upstreams } = await start(t, { edit, upstreams: ['maker'] })
   upstreams['maker']?.answer({ data: [{ b64_json: small }] })
   t.equal((await post('/v1/images/generations', ask({ n: 4 }))).status, 200)
@@ -595,16 +598,18 @@ described(
 
 described(
   'pictures of several answers go by what their own answer says',
-  vendor(`${sent}      fan_out: 2\n      facts: { quality: quality }`).map(([find, put]): Edits[number] => [
-    find,
-    typeof put === 'string'
-      ? put
-          .replace('prices: { 1K: "0.01", 2K: "0.03" }', 'prices: { low: "0.01", high: "0.20" }')
-          .replace(/tiers: .*\n/, 'price_by: [quality]\n')
-          .replace(/ *tier_from: .*\n/, '')
-          .replace(/otherwise: 2K\n$/m, 'otherwise: high\n')
-      : put,
-  ]),
+  vendor(`${sent}      fan_out: 2\n      facts: { quality: quality }`).map(
+    ([find, put]): TextEdit => [
+      find,
+      typeof put === 'string'
+        ? put
+            .replace('prices: { 1K: "0.01", 2K: "0.03" }', 'prices: { low: "0.01", high: "0.20" }')
+            .replace(/tiers: .*\n/, 'price_by: [quality]\n')
+            .replace(/ *tier_from: .*\n/, '')
+            .replace(/otherwise: 2K\n$/m, 'otherwise: high\n')
+        : put,
+    ],
+  ),
   async (t, { post, upstreams, charges }) => {
     const says = ['high', 'low', undefined]
     upstreams['maker']?.answer((res: ServerResponse) => {

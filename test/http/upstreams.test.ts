@@ -366,10 +366,7 @@ t.test('a second upstream is called for pictures only if the first accepted none
         '{ family: alpha-image, upstream: alpha,',
         '{ family: alpha-image, upstreams: [{ upstream: alpha }, { upstream: beta, priority: 2 }],',
       ],
-      [
-        'timeouts: { connect: 5s, first_byte: 600s, idle: 120s, total: 15m }',
-        'timeouts: { connect: 5s, first_byte: 300ms, idle: 120s, total: 15m }\n    cooldown: { failures: 1000 }',
-      ],
+      { 'upstreams/alpha/timeouts/first_byte': '300ms', 'upstreams/alpha/cooldown': { failures: 1000 } },
     ],
   })
   const { alpha, beta } = upstreams as { readonly alpha: Upstream; readonly beta: Upstream }

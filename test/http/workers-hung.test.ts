@@ -22,7 +22,7 @@ t.test('a hung worker is ended and replaced; until then the gateway reports read
   const redis = await startRedis(t)
   const site = await prepareSite(folder, {
     upstreams: {},
-    edit: [['\nserver:\n', '\nserver:\n  workers: 2\n']],
+    edit: [{ 'server/workers': 2 }],
   })
   const workers = await startWorkers(site.config, {
     log: { ...silentLog, request: () => undefined, hide: () => undefined, flush: async () => undefined },

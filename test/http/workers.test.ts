@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import t from 'tap'
-import { createKey, openStorage, type Status } from '../../src/index.ts'
+import { createKey, type Status } from '../../src/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import { askOnce } from '../harness/ask.ts'
 import { runCli } from '../harness/cli.ts'
 import { picture } from '../harness/pictures.ts'
@@ -32,7 +33,7 @@ t.test('several processes are one gateway: one address, one storage, one set of 
   t.equal((await fetch(`${await gateway.ops}/readyz`)).status, 200)
 
   await t.test('a key created or revoked next to them applies in each of them', async t => {
-    const storage = await openStorage({ url: `sqlite:${site.database}`, role: 'tool' })
+    const storage = await openDatabase({ url: `sqlite:${site.database}`, role: 'tool' })
     const { key, secret } = await createKey(storage, { name: 'second', user: 'local' })
     const ten = () => Promise.all(Array.from({ length: 10 }, () => askOnce(url, ask, { key: secret })))
     await until(async () => (await ten()).every(({ status }) => status === 200))

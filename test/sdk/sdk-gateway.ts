@@ -20,11 +20,8 @@ export const bodyBytesMax = 2 * 1024 * 1024
 
 /** The shipped limits would end these tests early, and 32 MiB make them slow. */
 const edits: Edits = [
-  [
-    'default: { rpm: 60, tpm: 500000, concurrency: 32 }',
-    'default: { rpm: 60000, tpm: 200000000 }\n  single: { rpm: 1 }',
-  ],
-  ['body_max: 32MiB', 'body_max: 2MiB'],
+  { 'groups/default': { rpm: 60000, tpm: 200000000 }, 'groups/single': { rpm: 1 } },
+  { 'server/body_max': '2MiB' },
   [/^ {2}sim-chat: (.*)$/m, '  sim-chat: $1\n  vendor/sim-chat: $1'],
 ]
 

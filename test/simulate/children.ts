@@ -8,6 +8,7 @@ import { recordPlan } from './play/record.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const script = resolve(import.meta.dirname, 'seed.ts')
+const fastImports = resolve(import.meta.dirname, '../harness/fast-imports.cjs')
 /** A seed takes about a second; one that takes so long will not end. */
 const longestMs = 240_000
 /** So many seeds are played in one process. */
@@ -35,8 +36,22 @@ export function runSeed(seed: number, options: SeedOptions = {}): Promise<Outcom
 
 /** Runs a plan in a process of its own. */
 export function runPlan(plan: Plan, { nth, ...options }: SeedOptions = {}): Promise<Outcome> {
-  const args = nth ? ['--nth', `${nth.of}:${nth.number}`] : []
-  return runScript(plan.seed, script, args, { ...options, input: JSON.stringify(recordPlan(plan)) })
+  return runScript(plan.seed, script, [], { ...options, input: toLine({ plan, nth }) })
+}
+
+/** A plan, and what fails in it. */
+export type Case = { readonly plan: Plan; readonly nth?: Nth | undefined }
+
+/** Runs plans one after the other in one process, which knows the program by the second. @returns their outcomes, in order */
+export async function runPlans(cases: readonly Case[]): Promise<readonly Outcome[]> {
+  const outcomes = new Map<Case, Outcome>()
+  await runTogether(cases, (outcome, one) => void outcomes.set(one, outcome))
+  return cases.map(one => outcomes.get(one) as Outcome)
+}
+
+/** What seed.ts reads. */
+function toLine({ plan, nth }: Case): string {
+  return JSON.stringify({ plan: recordPlan(plan), nth })
 }
 
 /** Runs a script that plays one seed, in a process of its own; `input` is what it reads. */
@@ -67,16 +82,14 @@ function startScript(
   { seed, sabotage, story, events = false, sluggish = false, coverage, input = '', mostMs = longestMs }: ScriptOptions,
   take: (outcome: Outcome) => void,
 ): Promise<string> {
-  const args = [path, ...more]
+  const args = ['--require', fastImports, path, ...more]
   if (story) args.push('--story')
   if (events) args.push('--events')
   if (sluggish) args.push('--sluggish')
   if (sabotage !== undefined) args.push('--sabotage', sabotage)
   // What is compiled is kept: half of a seed's time would go into it. Planted faults compile anew.
-  const cache =
-    sabotage === undefined && coverage === undefined
-      ? { NODE_COMPILE_CACHE: resolve(root, 'data/simulate/compiled') }
-      : {}
+  const compiled = process.env['NODE_COMPILE_CACHE'] ?? resolve(root, 'data/simulate/compiled')
+  const cache = sabotage === undefined && coverage === undefined ? { NODE_COMPILE_CACHE: compiled } : {}
   const counted = coverage === undefined ? {} : { NODE_V8_COVERAGE: resolve(coverage, String(seed)) }
   const env = { ...process.env, UV_THREADPOOL_SIZE: '1', ...cache, ...counted }
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['pipe', 'pipe', 'pipe'] })
@@ -128,26 +141,31 @@ export async function runSeeds(
     while (queue.length > 0) {
       const some = queue.splice(0, together)
       if (isAlone) takeOne(await runSeed(some[0] as number, options))
-      else await runTogether(some, takeOne)
+      else
+        await runTogether(
+          some.map(seed => ({ plan: drawPlan(seed) })),
+          takeOne,
+        )
     }
   }
   await Promise.all(Array.from({ length: jobs }, work))
 }
 
-/** Seeds of one process; what goes wrong is tried again in a process of its own. */
-async function runTogether(seeds: readonly number[], take: (outcome: Outcome) => void): Promise<void> {
-  const input = seeds.map(seed => JSON.stringify(recordPlan(drawPlan(seed)))).join('\n')
-  const left = new Set(seeds)
-  const alarmed: Outcome[] = []
-  await startScript(script, [], { input }, outcome => {
-    left.delete(outcome.seed)
-    if (outcome.alarms.length > 0) alarmed.push(outcome)
-    else take(outcome)
+/** Plans of one process; what goes wrong is tried again in a process of its own. */
+async function runTogether(cases: readonly Case[], take: (outcome: Outcome, one: Case) => void): Promise<void> {
+  const left = [...cases]
+  const alarmed: (readonly [Case, Outcome])[] = []
+  // Outcomes come in the order of the plans.
+  await startScript(script, [], { input: cases.map(toLine).join('\n') }, outcome => {
+    const one = left.shift() as Case
+    if (outcome.alarms.length > 0) alarmed.push([one, outcome])
+    else take(outcome, one)
   })
-  for (const outcome of alarmed) take(compare(outcome, await runSeed(outcome.seed)))
+  const runAlone = ({ plan, nth }: Case): Promise<Outcome> => runPlan(plan, nth ? { nth } : {})
+  for (const [one, outcome] of alarmed) take(compare(outcome, await runAlone(one)), one)
   const [stuck, ...rest] = left
   if (stuck === undefined) return
-  take(await runSeed(stuck))
+  take(await runAlone(stuck), stuck)
   if (rest.length > 0) await runTogether(rest, take)
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readRecorded, type Recorded } from './play/record.ts'
+import type { Nth } from './children.ts'
 import type { Outcome } from './play/play.ts'
 import { plantFault } from './sabotage.ts'
 import { beSluggish } from './world/sluggish.ts'
@@ -16,26 +17,24 @@ const { values } = parseArgs({
     story: { type: 'boolean', default: false },
     events: { type: 'boolean', default: false },
     sabotage: { type: 'string' },
-    nth: { type: 'string' },
     sluggish: { type: 'boolean', default: false },
   },
 })
-const plans = readFileSync(0, 'utf8')
+const cases = readFileSync(0, 'utf8')
   .split('\n')
   .filter(line => line !== '')
-  .map(line => readRecorded(JSON.parse(line) as Recorded))
-const [of, number] = values.nth?.split(':') ?? []
-const nth = of === undefined ? undefined : { of: of as 'statement' | 'commit', number: Number(number) }
+  .map(line => JSON.parse(line) as { readonly plan: Recorded; readonly nth?: Nth })
+  .map(({ plan, nth }) => ({ plan: readRecorded(plan), nth }))
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 if (values.sabotage !== undefined) plantFault(values.sabotage)
-const strange = values.sluggish ? beSluggish(plans[0]?.seed ?? 0) : new Set<string>()
+const strange = values.sluggish ? beSluggish(cases[0]?.plan.seed ?? 0) : new Set<string>()
 const home = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 mkdirSync(home, { recursive: true })
 const folder = mkdtempSync(join(home, 'tollgate-world-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 
-for (const [i, plan] of plans.entries()) {
+for (const [i, { plan, nth }] of cases.entries()) {
   const own = join(folder, String(i))
   mkdirSync(own)
   // The revision of a configuration holds the path of its storage: named from here it is the same in every process.

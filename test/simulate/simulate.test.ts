@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
-import { runPlan, runSeed, runSeeds } from './children.ts'
+import { runPlan, runPlans, runSeed, runSeeds } from './children.ts'
 import { Coverage } from './coverage.ts'
 import type { Alarm } from './oracles/oracle.ts'
 import { nthPlan } from './play/nth-plan.ts'
@@ -48,13 +48,16 @@ t.jobs = 1
 // A seed with vendors' keys is seconds of work; beside others the whole takes longer than a file may.
 t.setTimeout(600_000)
 
-for (const { oracle, what, cause, open, planted, plan } of found) {
+/** The stories as they end now, all in one process. */
+const ended = runPlans(found.map(({ plan }) => ({ plan: readRecorded(plan) })))
+
+for (const [i, { oracle, what, cause, open, planted, plan }] of found.entries()) {
   const operations = plan.operations.map(one => one.kind).join(', ')
   t.test(`${operations}: ${what}, because ${cause}`, open ? { todo: 'not mended yet' } : {}, async t => {
     const isMet = ({ alarms }: Outcome): boolean => alarms.some(one => one.oracle === oracle && one.what === what)
-    const story = readRecorded(plan)
-    t.notOk(isMet(await runPlan(story)), 'it is mended')
-    if (planted !== undefined) t.ok(isMet(await runPlan(story, { sabotage: planted })), 'and would be found again')
+    t.notOk(isMet((await ended)[i] as Outcome), 'it is mended')
+    if (planted !== undefined)
+      t.ok(isMet(await runPlan(readRecorded(plan), { sabotage: planted })), 'and would be found again')
   })
 }
 
@@ -84,16 +87,20 @@ t.test('the code that a seed reaches is recorded', async t => {
 
 t.test('any single failing statement or commit breaks no promise', async t => {
   const firstNth = 1 + (first % 60)
-  for (const kind of ['statement', 'commit'] as const)
-    for (let i = 0; i < fewNth; i++) {
-      const nth = { of: kind, number: firstNth + 7 * i }
-      t.strictSame(news(await runPlan(nthPlan, { nth })), [], `${kind} ${nth.number}`)
-    }
+  const numbers = Array.from({ length: fewNth }, (_, i) => firstNth + 7 * i)
+  const cases = (['statement', 'commit'] as const).flatMap(kind =>
+    numbers.map(number => ({ plan: nthPlan, nth: { of: kind, number } })),
+  )
+  const outcomes = await runPlans(cases)
+  for (const [i, { nth }] of cases.entries()) t.strictSame(news(outcomes[i] as Outcome), [], `${nth.of} ${nth.number}`)
 })
 
 t.test('a seed gives the same run again, in another process whose threads are late', async t => {
-  for (const seed of [1, 3, 10]) {
-    const [one, two] = await Promise.all([runSeed(seed), runSeed(seed, { sluggish: true })])
+  const seeds = [1, 3, 10]
+  const plain = runPlans(seeds.map(seed => ({ plan: drawPlan(seed) })))
+  for (const [i, seed] of seeds.entries()) {
+    const two = await runSeed(seed, { sluggish: true })
+    const one = (await plain)[i] as Outcome
     t.equal(one.trace, two.trace, `trace of seed ${seed}: what does time not stand still for? (world/time.ts)`)
     t.equal(one.books, two.books, `books of seed ${seed}`)
     t.strictSame(two.alarms, one.alarms, `alarms of seed ${seed}`)

@@ -7,8 +7,8 @@ import { auth } from '../../plugins/auth/plugin.ts'
 import { callerSlot, type Key, type KeyChanges, type KeyStore, type Stores } from '../../src/domain/index.ts'
 import type { RequestContext } from '../../src/plugin-api/index.ts'
 import type { Awaitable } from '../../src/util/index.ts'
-import { openStorage } from '../../src/storage/index.ts'
 import { MemoryCounters } from '../../src/storage/counters/memory.ts'
+import { openDatabase } from '../harness/database.ts'
 import {
   HandClock,
   KeptLog,
@@ -430,7 +430,7 @@ t.test('failures of at most 10,000 networks are remembered', async t => {
 t.test('keys in a real storage are found only by the secret, which no log and no answer contains', async t => {
   const clock = new HandClock()
   const log = new KeptLog()
-  const storage = await openStorage({ url: 'sqlite::memory:', role: 'gateway', clock, log })
+  const storage = await openDatabase({ url: 'sqlite::memory:', clock, log })
   const hooks = auth.create(
     { bad_keys_per_minute: 20 },
     someHost({ stores: { ...storage, counters: new MemoryCounters(clock) }, clock, log }),

@@ -13,9 +13,9 @@ import {
 } from '../../src/domain/index.ts'
 import { firstIdAt } from '../../src/util/index.ts'
 import { rollUpCosts } from '../../src/storage/costs/roll-up.ts'
-import { openStorage } from '../../src/storage/index.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
-import { clockAt, facts, line, newKey, silentLog } from '../contract/storage.ts'
+import { clockAt, facts, line, newKey } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { caseName } from '../harness/case-name.ts'
 import { startPostgres } from '../harness/postgres.ts'
 
@@ -127,7 +127,7 @@ t.test('possible savings equal the charges, to the micro-unit', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-avoidable-'))
   const path = join(folder, 'tollgate.db')
   const clock = clockAt(from)
-  const storage = await openStorage({ url: `sqlite:${path}`, clock, log: silentLog, role: 'gateway' })
+  const storage = await openDatabase({ url: `sqlite:${path}`, clock })
   const connection = new Connection(path)
   t.teardown(async () => {
     connection.close()
@@ -151,7 +151,7 @@ t.test('the same on PostgreSQL', async t => {
   const postgres = await startPostgres(['fsync=off'])
   t.teardown(() => postgres.close())
   const clock = clockAt(from)
-  const storage = await openStorage({ url: await postgres.createDatabase(), clock, log: silentLog, role: 'gateway' })
+  const storage = await openDatabase({ url: await postgres.createDatabase(), clock })
   t.teardown(() => storage.close())
   await compare(t, storage, await sell(storage, clock, 150))
 })

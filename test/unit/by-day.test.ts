@@ -3,11 +3,11 @@ import t from 'tap'
 import { spellsAt } from '../../src/domain/budget.ts'
 import { spendOfAll } from '../../src/storage/accounts/spend-of-all.ts'
 import { byDay } from '../../src/storage/by-day.ts'
-import { openStorage } from '../../src/storage/index.ts'
 import { spendAll } from '../../src/storage/keys/spend-all.ts'
 import type { Spent } from '../../src/storage/charge-batches/draft.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
-import { clockAt, newKey, silentLog } from '../contract/storage.ts'
+import { clockAt, newKey } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 
 const before = Date.UTC(2026, 9, 24, 12)
 const after = Date.UTC(2026, 9, 25, 12)
@@ -30,7 +30,7 @@ t.test('bookings of two days come day after day, each in its original order', as
 t.test('rows are on the new day, with its sum, whatever the order of days and keys', async t => {
   const path = join(t.testdir(), 'tollgate.db')
   const clock = clockAt(before)
-  const storage = await openStorage({ url: `sqlite:${path}`, clock, log: silentLog, role: 'gateway' })
+  const storage = await openDatabase({ url: `sqlite:${path}`, clock })
   const connection = new Connection(path)
   t.teardown(async () => {
     connection.close()

@@ -31,7 +31,7 @@ t.test('fmt writes the layout, --check only reports; a broken file is unchanged'
 t.test('check and lint print GitHub and SARIF formats; exit codes stay', async t => {
   const place = await makeFolder(t)
   await place.write('bad.yaml', ['rpm: 60,', 'rpm: sixty,'])
-  await place.write('risky.yaml', ['"${TOLLGATE_OPS:-127.0.0.1:9464}"', '0.0.0.0:9464'])
+  await place.write('risky.yaml', { 'server/ops': '0.0.0.0:9464' })
   const [github, sarif, audited, silenced, invalid, rules, misspelt] = await Promise.all([
     place.run('check', 'bad.yaml', '--format', 'github'),
     place.run('check', 'bad.yaml', '--format', 'sarif'),

@@ -106,7 +106,7 @@ t.test(
     await place.write(
       'next.yaml',
       open,
-      ['default: { rpm: 60,', 'default: { rpm: 90,'],
+      { 'groups/default/rpm': 90 },
       [/(beta-imagine-image: .*)"0\.04"/, '$1"0.05"'],
       [/^ {2}sim-rerank: .*\n/m, ''],
       [/^ {2}(sim-speech): (.*)$/m, '  $1: $2\n  new.one: $2'],

@@ -233,6 +233,28 @@ t.test('lint finds a secret in the file, wherever a credential may have it', asy
   }
 })
 
+t.test('lint finds the URL of a webhook only where it contains a secret', async t => {
+  const { path: pathIn } = await makeFolder(t)
+  const plain = ['http://127.0.0.1:9999/hook', 'http://localhost:9999/', 'https://hooks.example.com/tollgate/events']
+  const secret = [
+    'https://hooks.example.com/services/T0000/B0000/abcdefghijklmnopqrstuvwx',
+    'https://hooks.example.com/hook?token=abcd1234',
+    'https://user:abcd1234@hooks.example.com/hook',
+  ]
+  for (const [i, webhook] of [...plain, ...secret].entries()) {
+    const file = pathIn(`webhook-${i}.yaml`)
+    const events = `events: { webhooks: { one: { url: "${webhook}", secret: "\${S}", kinds: ["*"], allow_private: true } } }`
+    await writeFile(file, `${withUpstream(`one: { ${url} }`)}\n${events}\n`)
+    const linted = await lintConfig(file, [], { S: `whsec_${Buffer.alloc(32, 7).toString('base64')}` })
+    const found = linted.ok ? linted.findings.filter(({ code }) => code === 'literal-secret') : linted.findings
+    t.same(
+      found.map(({ path }) => path),
+      secret.includes(webhook) ? ['events.webhooks.one.url'] : [],
+      caseName({ webhook }),
+    )
+  }
+})
+
 t.test('an editor knows the options of each signing plugin, and so does docs', async t => {
   const fits = new Ajv({ strict: false }).compile(await configSchema())
   const valid = (credential: string): boolean => fits(parse(withUpstream(`one: { ${url}, credential: ${credential} }`)))

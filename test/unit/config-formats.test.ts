@@ -7,6 +7,14 @@ type Samples = { readonly fits: readonly string[]; readonly others: readonly str
 const samples: { readonly [name in FormatName]: Samples } = {
   money: { fits: ['0.04', '12', '0.000001'], others: ['', '-1', '.5', '1e3', '0.0000001'] },
   factor: { fits: ['1', '0.9'], others: ['1,5', '-1'] },
+  'proxy-or-none': {
+    fits: ['none', 'http://h', 'https://u:p@h:3128', 'socks5://h:1080', 'socks5h://u:p%40@[::1]:1'],
+    others: ['h:3128', 'ftp://h', 'http://', 'http://h/path', 'http://u:%zz@h', 'off'],
+  },
+  certificates: {
+    fits: ['-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n'],
+    others: ['/etc/ca.pem', '-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----'],
+  },
   duration: { fits: ['30s', '1.5m', '250ms'], others: ['0s', '30', 's', '30 s', 'off'] },
   'time-zone': { fits: ['UTC', 'Europe/Berlin', 'Etc/GMT+5'], others: ['', 'Berlin', '+02:00', 'Europe/Nowhere'] },
   'duration-or-none': { fits: ['0s', '5s'], others: ['5', 'none'] },

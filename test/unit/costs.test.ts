@@ -8,7 +8,7 @@ import {
   type ChargeFacts,
   type CostPart,
   costParts,
-  type CostQuestion,
+  type PlainQuestion,
   type CostRow,
   type Costs,
   type Key,
@@ -21,7 +21,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { rollUpCosts } from '../../src/storage/costs/roll-up.ts'
 import { auditCosts } from '../../src/storage/costs/audit-costs.ts'
 import { readCosts } from '../../src/storage/costs/read.ts'
-import { openStorage } from '../../src/storage/index.ts'
 import { costs } from '../../src/storage/migrations/0014-costs.ts'
 import { costSpans } from '../../src/storage/migrations/0020-cost-spans.ts'
 import { costCounts } from '../../src/storage/migrations/0026-cost-counts.ts'
@@ -31,7 +30,8 @@ import { createPool, Session } from '../../src/storage/postgres/connect.ts'
 import { migrateFrom } from '../../src/storage/postgres/migrate.ts'
 import { translateSchema } from '../../src/storage/postgres/translate.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
-import { clockAt, facts, line, newKey, silentLog } from '../contract/storage.ts'
+import { clockAt, facts, line, newKey } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { copyAsOf } from '../harness/old-database.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -162,7 +162,7 @@ const bySum = (a: CostRow, b: CostRow): number =>
   compareText(a.what ?? '', b.what ?? '')
 
 /** Of what costs are split by those that cost most. */
-function dearest(sold: readonly Sold[], question: CostQuestion, most: number): ReadonlySet<string> {
+function dearest(sold: readonly Sold[], question: PlainQuestion, most: number): ReadonlySet<string> {
   const sums = new Map<string, number>()
   for (const { what, amount } of count(sold, {
     since: question.since,
@@ -177,7 +177,7 @@ function dearest(sold: readonly Sold[], question: CostQuestion, most: number): R
 }
 
 /** The same from the test's own list. */
-function count(sold: readonly Sold[], question: CostQuestion): readonly CostRow[] {
+function count(sold: readonly Sold[], question: PlainQuestion): readonly CostRow[] {
   const { since, until, bars, by, where, apart } = question
   const names =
     by === null || apart === undefined
@@ -254,7 +254,7 @@ const where = fc.oneof(
 )
 /** Two put their clocks back in this time; two are parts of an hour away from the others. */
 const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'Asia/Kolkata', 'UTC'] as const
-const daysThere: fc.Arbitrary<CostQuestion> = fc
+const daysThere: fc.Arbitrary<PlainQuestion> = fc
   .record({
     zone: fc.constantFrom(...zones),
     ends: fc.tuple(fc.nat(10), fc.nat(10)),
@@ -268,7 +268,7 @@ const daysThere: fc.Arbitrary<CostQuestion> = fc
     for (let day = first; day < end; day += dayMs) bars.push(beginningOf(zone, day))
     return { since: beginningOf(zone, first), until: beginningOf(zone, end), bars, by, where }
   })
-const anyQuarters: fc.Arbitrary<CostQuestion> = fc
+const anyQuarters: fc.Arbitrary<PlainQuestion> = fc
   .record({
     ends: fc.tuple(fc.nat(960), fc.nat(960)),
     step: fc.constantFrom(1, 4, 96, 97, 2_000),
@@ -285,13 +285,13 @@ const anyQuarters: fc.Arbitrary<CostQuestion> = fc
 
 const questions = fc
   .tuple(fc.oneof(anyQuarters, daysThere), fc.constantFrom(undefined, 1, 2, 3, [], ['ada', 'm0', 'm4', '4K', 'beta']))
-  .map(([question, apart]): CostQuestion => ({ ...question, ...(apart !== undefined && { apart }) }))
+  .map(([question, apart]): PlainQuestion => ({ ...question, ...(apart !== undefined && { apart }) }))
 
 async function compare(
   t: Test,
   sold: readonly Sold[],
-  asked: readonly CostQuestion[],
-  ask: (question: CostQuestion) => Costs | Promise<Costs>,
+  asked: readonly PlainQuestion[],
+  ask: (question: PlainQuestion) => Costs | Promise<Costs>,
   stage: string,
 ): Promise<void> {
   let [rows, wrong] = [0, 0]
@@ -351,7 +351,7 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-costs-'))
   const clock = quietClock()
   const path = join(folder, 'tollgate.db')
-  const storage = await openStorage({ url: `sqlite:${path}`, clock, log: silentLog, role: 'gateway' })
+  const storage = await openDatabase({ url: `sqlite:${path}`, clock })
   const connection = new Connection(path)
   t.teardown(async () => {
     connection.close()
@@ -360,18 +360,18 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
   })
   const { sold, refund, keys } = await sell(storage, clock, charges, 7)
   const asked = fc.sample(questions, { numRuns: 80, seed: 11 })
-  const ask = (question: CostQuestion) => connection.snapshot(readCosts(question))
+  const ask = (question: PlainQuestion) => connection.snapshot(readCosts(question))
   const addUp = (): number => connection.transact(() => connection.run(rollUpCosts()))
 
   await compare(t, sold, asked.slice(0, Math.min(20, inTail)), ask, 'nothing added up')
-  t.ok(ask(asked[0] as CostQuestion).tail >= sold.length, 'all of it was looked at one by one')
+  t.ok(ask(asked[0] as PlainQuestion).tail >= sold.length, 'all of it was looked at one by one')
   await refund(20)
   const half = Math.max(3, Math.floor(charges / 400))
   for (let i = 0; i < half; i++) t.ok(addUp() > 0, caseName({ i }))
   await compare(t, sold, asked.slice(0, inTail), ask, 'half of it, some given back')
   const old = join(folder, 'old.db')
   copyOld(path, old)
-  const migrated = await openStorage({ url: `sqlite:${old}`, clock, log: silentLog, role: 'gateway' })
+  const migrated = await openDatabase({ url: `sqlite:${old}`, clock })
   await compare(
     t,
     sold,
@@ -383,7 +383,7 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
   await migrated.close()
   while (addUp() > 0);
   await compare(t, sold, asked, ask, 'all of it')
-  t.equal(ask(asked[0] as CostQuestion).tail, 0)
+  t.equal(ask(asked[0] as PlainQuestion).tail, 0)
   const audited = await storage.books.verify()
   t.same([...audited.problems, ...audited.sums], [])
   await refund(1_000)
@@ -427,7 +427,7 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
     state = await storage.books.rebuildCosts(state)
   t.ok(steps > 3, caseName({ steps }))
   await compare(t, [...sold, ...more], asked, ask, 'made anew, while something was sold')
-  t.equal(ask(asked[0] as CostQuestion).tail, 0)
+  t.equal(ask(asked[0] as PlainQuestion).tail, 0)
   t.same((await storage.books.verify()).sums, [], 'and right again')
   t.equal(connection.all({ sql: 'SELECT DISTINCT pass FROM cost_progress', params: [] }).length, 1)
   t.same(
@@ -463,7 +463,7 @@ t.test('a gateway sums again what an earlier version summed without quantities',
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'tollgate.db')
   const clock = quietClock()
-  const storage = await openStorage({ url: `sqlite:${path}`, clock, log: silentLog, role: 'gateway' })
+  const storage = await openDatabase({ url: `sqlite:${path}`, clock })
   const { sold } = await sell(storage, clock, 60, 7)
   const connection = new Connection(path)
   while (connection.transact(() => connection.run(rollUpCosts())) > 0);
@@ -480,7 +480,7 @@ t.test('a gateway sums again what an earlier version summed without quantities',
       return { cancel() {} }
     },
   }
-  const migrated = await openStorage({ url: `sqlite:${old}`, clock: paced, log: silentLog, role: 'gateway' })
+  const migrated = await openDatabase({ url: `sqlite:${old}`, clock: paced })
   t.teardown(() => migrated.close())
   const asked = fc.sample(questions, { numRuns: 40, seed: 3 })
   const everything = {
@@ -510,7 +510,7 @@ t.test('the same on PostgreSQL, summed by three at once', async t => {
   t.teardown(() => postgres.close())
   const url = await postgres.createDatabase()
   const clock = quietClock()
-  const storage = await openStorage({ url, clock, log: silentLog, role: 'gateway' })
+  const storage = await openDatabase({ url, clock })
   t.teardown(() => storage.close())
   const { sold, refund } = await sell(storage, clock, wished === undefined ? 240 : charges, 3)
   await refund(10)
@@ -518,7 +518,7 @@ t.test('the same on PostgreSQL, summed by three at once', async t => {
   const pool = createPool(url, 3, 600_000)
   t.teardown(() => pool.end())
   const asked = fc.sample(questions, { numRuns: wished === undefined ? 16 : 80, seed: 5 })
-  const ask = (question: CostQuestion) => storage.journal.costs(question)
+  const ask = (question: PlainQuestion) => storage.journal.costs(question)
   await compare(t, sold, asked.slice(0, Math.min(6, inTail)), ask, 'nothing added up')
   const addUp = async (): Promise<number> => {
     const client = await pool.connect()
@@ -530,7 +530,7 @@ t.test('the same on PostgreSQL, summed by three at once', async t => {
   }
   for (let counts = [1]; counts.some(count => count > 0); ) counts = await Promise.all([addUp(), addUp(), addUp()])
   await compare(t, sold, asked, ask, 'all of it')
-  t.equal((await ask(asked[0] as CostQuestion)).tail, 0)
+  t.equal((await ask(asked[0] as PlainQuestion)).tail, 0)
   t.same((await storage.books.verify()).sums, [])
   for (let state = await storage.books.rebuildCosts(); !state.isDone; ) state = await storage.books.rebuildCosts(state)
   await compare(t, sold, asked, ask, 'made anew')

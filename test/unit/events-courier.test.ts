@@ -6,7 +6,7 @@ import { Deliveries } from '../../src/events/deliveries.ts'
 import { retryMs } from '../../src/events/schedule.ts'
 import { eventKinds, type FeedEvent, type WebhookConfig } from '../../src/domain/index.ts'
 import { standardBody } from '../../src/events/write-body.ts'
-import { openStorage } from '../../src/storage/index.ts'
+import { openDatabase } from '../harness/database.ts'
 import { HandTime } from '../harness/hand-time.ts'
 import { openReceiver, type Received, type Receiver } from '../harness/receiver.ts'
 import { silentLog } from '../contract/storage.ts'
@@ -17,7 +17,7 @@ const oldSecret = `whsec_${Buffer.from('fedcba9876543210fedcba9876543210').toStr
 
 async function open(t: Test, more: Partial<WebhookConfig> = {}) {
   const clock = new HandTime()
-  const storage = await openStorage({ url: 'sqlite::memory:', clock, log: silentLog, role: 'gateway' })
+  const storage = await openDatabase({ url: 'sqlite::memory:', clock })
   const receiver = await openReceiver()
   const plan: WebhookConfig = {
     name: 'finance',

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import t from 'tap'
 import { kindOfRow, type LogMatch, type LogRow, unknownOfLogRow } from '../../src/domain/index.ts'
-import { firstIdAt, systemClock } from '../../src/util/index.ts'
-import { openStorage } from '../../src/storage/index.ts'
+import { firstIdAt } from '../../src/util/index.ts'
 import { listLogs } from '../../src/storage/journal/list.ts'
 import { LogQueue } from '../../src/storage/journal/log-queue.ts'
 import { pruneLogs } from '../../src/storage/journal/prune.ts'
@@ -16,7 +15,7 @@ import { takeInRows } from '../../src/storage/log-batches/move.ts'
 import { LogBatch } from '../../src/storage/log-batches/parse.ts'
 import { writeLogs } from '../../src/storage/log-batches/write.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
-import { silentLog } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { caseName } from '../harness/case-name.ts'
 import { count, insertOld, makeFile, minute, noon, open, rowAt, write } from '../harness/log-pages.ts'
@@ -218,7 +217,7 @@ t.test('[9.4] an older database gets log pages, and rows of an older gateway are
   for (const row of rows) old.db.exec(insertOld(row))
   old.db.exec('COMMIT; PRAGMA user_version = 6')
   old.close()
-  const storage = await openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'gateway' })
+  const storage = await openDatabase({ url: `sqlite:${path}` })
   t.teardown(() => storage.close())
   const newest = await storage.journal.list({ limit: 1_000 })
   t.same(
@@ -246,7 +245,7 @@ t.test('[9.4] the same on PostgreSQL', async t => {
   const postgres = await startPostgres(['fsync=off'])
   t.teardown(() => postgres.close())
   const url = await postgres.createDatabase()
-  const storage = await openStorage({ url, clock: systemClock, log: silentLog, role: 'gateway', logPageRows: 50 })
+  const storage = await openDatabase({ url, logPageRows: 50 })
   t.teardown(() => storage.close())
   const rows = Array.from({ length: 500 }, (_, i) => rowAt(noon + i * 100, i, { clientRequestId: null }))
   const client = await postgres.connect(url)

@@ -8,16 +8,16 @@ import { firstIdAt } from '../../src/util/index.ts'
 import { addTotals } from '../../src/console/pages/logs/add-totals.ts'
 import { rollUpCosts } from '../../src/storage/costs/roll-up.ts'
 import { asksForCharge } from '../../src/storage/journal/charged.ts'
-import { openStorage } from '../../src/storage/index.ts'
 import { dropChanged, writeBatchCharges, sumNextBatch } from '../../src/storage/journal/batch-charges.ts'
 import { sumMatching, type TotalsMatch } from '../../src/storage/journal/totals.ts'
 import { createPool, Session } from '../../src/storage/postgres/connect.ts'
 import { ask as query, type QueryProgram, type Row } from '../../src/storage/query.ts'
 import { whole } from '../../src/storage/rows.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
+import { openDatabase } from '../harness/database.ts'
 import { caseName } from '../harness/case-name.ts'
 import { startPostgres } from '../harness/postgres.ts'
-import { clockAt, facts, line, logRow, newKey, silentLog } from '../contract/storage.ts'
+import { clockAt, facts, line, logRow, newKey } from '../contract/storage.ts'
 
 const from = Date.UTC(2026, 10, 1)
 /** About 14 hours of requests. */
@@ -389,11 +389,9 @@ t.test('totals of a filter equal the charges of its requests, in any number of a
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-totals-'))
   const path = join(folder, 'tollgate.db')
   const clock = clockAt(from)
-  const storage = await openStorage({
+  const storage = await openDatabase({
     url: `sqlite:${path}`,
     clock,
-    log: silentLog,
-    role: 'gateway',
     logPageRows: pageRows,
   })
   const connection = new Connection(path)
@@ -432,7 +430,7 @@ t.test('the same on PostgreSQL', async t => {
   t.teardown(() => postgres.close())
   const url = await postgres.createDatabase()
   const clock = clockAt(from)
-  const storage = await openStorage({ url, clock, log: silentLog, role: 'gateway', logPageRows: pageRows })
+  const storage = await openDatabase({ url, clock, logPageRows: pageRows })
   t.teardown(() => storage.close())
   const pool = createPool(url, 1)
   t.teardown(() => pool.end())

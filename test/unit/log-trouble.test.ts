@@ -1,7 +1,5 @@
 import { performance } from 'node:perf_hooks'
 import t from 'tap'
-import { systemClock } from '../../src/util/index.ts'
-import { openStorage } from '../../src/storage/index.ts'
 import { listLogs } from '../../src/storage/journal/list.ts'
 import { pruneLogs } from '../../src/storage/journal/prune.ts'
 import { beat } from '../../src/storage/ledger/recover.ts'
@@ -15,7 +13,8 @@ import { translateSchema } from '../../src/storage/postgres/translate.ts'
 import type { QueryProgram, Rows } from '../../src/storage/query.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { used } from '../contract/segments.ts'
-import { clockAt, facts, holdOf, logRow, newKey, silentLog } from '../contract/storage.ts'
+import { clockAt, facts, holdOf, logRow, newKey } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { caseName } from '../harness/case-name.ts'
 import { count, insertOld, makeFile, minute, noon, open, rowAt, watch, write } from '../harness/log-pages.ts'
 import { startPostgres } from '../harness/postgres.ts'
@@ -38,7 +37,7 @@ t.test('[9.4] deleting a few old rows does not read every outdated page', async 
 
 t.test('[9.4] a damaged page does not prevent a start', async t => {
   const path = makeFile(t)
-  const start = () => openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'gateway' })
+  const start = () => openDatabase({ url: `sqlite:${path}` })
   const first = await start()
   const key = await first.keys.create(newKey())
   const own = facts(key)
@@ -199,7 +198,7 @@ t.test('[9.4] several at once on PostgreSQL', async t => {
 
   t.test("two processes that recover a third one's lost rows write them once", async t => {
     const own = await postgres.createDatabase()
-    const gone = await openStorage({ url: own, clock: systemClock, log: silentLog, role: 'gateway' })
+    const gone = await openDatabase({ url: own })
     await gone.ledger.hold(holdOf(await gone.keys.create(newKey()), 40_000))
     await gone.close()
     const ownPool = createPool(own, 2)
@@ -241,12 +240,12 @@ t.test('[9.4] several at once on PostgreSQL', async t => {
             return never
           },
         }
-        const silent = await openStorage({ url: own, clock: still, log: silentLog, role: 'gateway' })
+        const silent = await openDatabase({ url: own, clock: still })
         const request = holdOf(await silent.keys.create(newKey()), 40_000)
         await silent.ledger.hold(request)
         silent.journal.append(logRow({ id: request.facts.id }))
         const before = await client.query('UPDATE replica SET lease_until = 0 RETURNING epoch')
-        const other = await openStorage({ url: own, clock: systemClock, log: silentLog, role: 'gateway' })
+        const other = await openDatabase({ url: own })
         if (isBackFirst) {
           for (const call of repeated) call()
           for (let epochs = 0; epochs < 2; ) {

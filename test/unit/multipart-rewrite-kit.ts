@@ -1,3 +1,4 @@
+import { scanObject } from '../../src/engine/index.ts'
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readlink, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -119,6 +120,7 @@ export async function startPlugin(
       ids: new Ids(),
       plan,
       log,
+      parseObject: scanObject,
       keep: (_, create) => create(),
     },
   )

@@ -2,10 +2,9 @@ import t from 'tap'
 import { print, say } from '../../src/cli/exit.ts'
 import { formatTable } from '../../src/cli/table.ts'
 import { writeOut } from '../../src/cli/write-out.ts'
-import { systemClock } from '../../src/util/clock.ts'
 import { escapeUnprintable } from '../../src/util/unprintable.ts'
-import { openStorage } from '../../src/storage/index.ts'
-import { newKey, silentLog } from '../contract/storage.ts'
+import { newKey } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { caseName } from '../harness/case-name.ts'
 
 /** Each of another kind of character that a terminal obeys. */
@@ -21,7 +20,7 @@ const odd = [
 ]
 
 t.test('the storage accepts no name with control characters from any source', async t => {
-  const storage = await openStorage({ url: 'sqlite::memory:', clock: systemClock, log: silentLog, role: 'gateway' })
+  const storage = await openDatabase({ url: 'sqlite::memory:' })
   const { users, keys, signIn, views } = storage
   await users.create({ name: 'ann', group: 'default', role: 'user', passwordHash: null })
   const key = await keys.create(newKey({ user: 'ann' }))

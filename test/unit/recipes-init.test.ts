@@ -97,6 +97,49 @@ t.test('[10] a recipe of a simulated vendor makes pictures at once, without a ke
   await started.settled()
 })
 
+t.test('[10] the text models of a simulated vendor answer at once too', async t => {
+  const messages = [{ role: 'user', content: 'Say hello.' }]
+  const contents = [{ parts: [{ text: 'Say hello.' }] }]
+  const called: string[] = []
+  for (const names of [['gemini', 'gemini-image', 'openai-gpt-image', 'xai-grok-imagine'], ['azure-openai']]) {
+    const chosen = names.map(recipe)
+    const { files } = await draftConfig(t.testdir(), { upstreams: new Map() }, chosen)
+    const started = await start(t, { yaml: files['gateway.yaml'], upstreams: [] })
+    for (const { name, operations } of chosen.flatMap(({ models }) => models)) {
+      if (/image|embed/.test(name)) continue
+      const [path, body] = operations.includes('generate')
+        ? [`/v1beta/models/${name}:generateContent`, { contents }]
+        : ['/v1/chat/completions', { model: name, messages }]
+      const { status } = await started.post(path, body)
+      t.equal(status, 200, caseName({ name, path }))
+      called.push(name)
+    }
+    await started.settled()
+  }
+  t.strictSame(called, ['gemini-2.5-flash', 'gemini-2.5-pro', 'gpt-5-mini', 'grok-4', 'gpt-5-mini'])
+})
+
+t.test('[10] recipes that reach a host with the same credential share one upstream', t => {
+  const seen = new Map<string, Set<string>>()
+  for (const { texts } of recipes)
+    for (const text of texts) {
+      const { upstreams = {} } = parse(text) as { readonly upstreams?: { readonly [name: string]: Tree } }
+      for (const [name, { url, credential }] of Object.entries(upstreams)) {
+        const reached = JSON.stringify([url, credential])
+        seen.set(reached, (seen.get(reached) ?? new Set()).add(name))
+      }
+      const variables = [...text.matchAll(/^ {2}([\w-]+):.*\n {4}url: .*# (https:\S+)\n {4}(credential: .*)$/gm)]
+      for (const [, name = '', host = '', credential = ''] of variables)
+        seen.set(host + credential, (seen.get(host + credential) ?? new Set()).add(name))
+    }
+  t.ok(seen.size > recipes.length, 'of every recipe')
+  t.strictSame(
+    [...seen].filter(([, names]) => names.size > 1).map(([where, names]) => [where, ...names]),
+    [],
+  )
+  t.end()
+})
+
 const minimal = `version: 1
 groups: { default: {} }
 upstreams: { mine: { url: "https://mine.example" } }

@@ -3,7 +3,7 @@ import { createLog } from '../../src/observe/index.ts'
 import { unknownOfLogRow } from '../../src/domain/index.ts'
 import { firstIdAt, systemTimers } from '../../src/util/index.ts'
 import { Retention } from '../../src/gateway/retention.ts'
-import { openStorage } from '../../src/storage/index.ts'
+import { openDatabase } from '../harness/database.ts'
 
 const day = 86_400_000
 const log = createLog({ level: 'silent' })
@@ -11,7 +11,7 @@ const log = createLog({ level: 'silent' })
 t.test('outdated log rows are deleted some at a time; younger ones and all charges stay', async t => {
   const now = Date.UTC(2026, 10, 21)
   const clock = { now: () => now, tick: () => performance.now(), ...systemTimers }
-  const storage = await openStorage({ url: 'sqlite::memory:', clock, log, role: 'gateway' })
+  const storage = await openDatabase({ url: 'sqlite::memory:', clock, log })
   t.teardown(() => storage.close())
   let written = 0
   const append = (time: number): void =>

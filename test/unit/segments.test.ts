@@ -7,7 +7,6 @@ import { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import type { Key, Storage } from '../../src/domain/index.ts'
 import { firstIdAt, Ids, systemClock } from '../../src/util/index.ts'
-import { openStorage } from '../../src/storage/index.ts'
 import { ChargeQueue, type Posted } from '../../src/storage/ledger/charge-queue.ts'
 import { postCharges } from '../../src/storage/ledger/post-charges.ts'
 import { UncompactedBatches } from '../../src/storage/log-batches/uncompacted.ts'
@@ -17,7 +16,8 @@ import { findBooked } from '../../src/storage/charge-batches/find.ts'
 import { RecentIds } from '../../src/storage/charge-batches/recent-ids.ts'
 import { type StartThread, startThread } from '../../src/storage/sqlite/thread.ts'
 import { used } from '../contract/segments.ts'
-import { facts, holdOf, line, logRow, newKey, silentLog } from '../contract/storage.ts'
+import { facts, holdOf, line, logRow, newKey } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { copyAsOf } from '../harness/old-database.ts'
 import { startPostgres } from '../harness/postgres.ts'
 
@@ -28,7 +28,7 @@ function makeFile(t: Test): string {
 }
 
 async function open(t: Test, url: string, options: { startThread?: StartThread } = {}): Promise<Storage> {
-  const storage = await openStorage({ url, clock: systemClock, log: silentLog, role: 'gateway', ...options })
+  const storage = await openDatabase({ url, ...options })
   t.teardown(() => storage.close())
   return storage
 }
@@ -103,11 +103,8 @@ t.test('[9.4] a group whose commit is in doubt is sent again unchanged, and writ
 
 t.test('[9.4] charges wait while nothing can be written, and are then written once', async t => {
   const path = makeFile(t)
-  const storage = await openStorage({
+  const storage = await openDatabase({
     url: `sqlite:${path}`,
-    clock: systemClock,
-    log: silentLog,
-    role: 'gateway',
     busyMs: 100,
   })
   t.teardown(() => storage.close())
@@ -161,7 +158,7 @@ t.test('[9.4] a group written twice at once, on two connections, exists once', a
 t.test('[9.4] a database from before segments keeps its content next to the new one', async t => {
   const path = makeFile(t)
   const source = makeFile(t)
-  const first = await openStorage({ url: `sqlite:${source}`, clock: systemClock, log: silentLog, role: 'gateway' })
+  const first = await openDatabase({ url: `sqlite:${source}` })
   const secret = newKey({ hash: 'abc', budget: 10_000_000 })
   const key = await first.keys.create(secret)
   const ids: string[] = []

@@ -2,8 +2,8 @@ import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import { readMonth, type showAccount } from '../../src/domain/index.ts'
 import { parseMoney } from '../../src/util/index.ts'
-import { openStorage } from '../../src/storage/index.ts'
-import { clockAt, silentLog } from '../contract/storage.ts'
+import { clockAt } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { caseName } from '../harness/case-name.ts'
 import { runMany } from '../harness/many-commands.ts'
 import { type Made, makeBooks } from '../harness/random-books.ts'
@@ -16,7 +16,7 @@ const sum = (all: readonly Made[]): number => all.reduce((total, { amount }) => 
 t.test(`statements of random charges with refunds equal the charges and the ledger (seed ${seed})`, async t => {
   const folder = t.testdir()
   const clock = clockAt(Date.UTC(2026, 9, 30, 20))
-  const storage = await openStorage({ url: `sqlite:${folder}/tollgate.db`, clock, log: silentLog, role: 'gateway' })
+  const storage = await openDatabase({ url: `sqlite:${folder}/tollgate.db`, clock })
   t.teardown(() => storage.close())
   const made = (await makeBooks(storage, clock, { seed, count: 400, stepMs: 14 * 60_000 })).filter(
     one => one.amount > 0,

@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { createKey, type Storage, systemClock } from '../../src/index.ts'
-import { copyStorage, openStorage } from '../../src/storage/index.ts'
-import { clockAt, facts, holdOf, line, logRow, newKey, silentLog } from '../contract/storage.ts'
+import { createKey, type Storage } from '../../src/index.ts'
+import { copyStorage } from '../../src/storage/index.ts'
+import { clockAt, facts, holdOf, line, logRow, newKey } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { caseName } from '../harness/case-name.ts'
 import { runCli } from '../harness/cli.ts'
 import { makeBooks } from '../harness/random-books.ts'
@@ -25,7 +26,7 @@ async function fill(t: Test, count = 150): Promise<Source> {
   const path = join(t.testdir(), 'tollgate.db')
   const url = `sqlite:${path}`
   const clock = clockAt(Date.UTC(2026, 9, 30, 20))
-  const storage = await openStorage({ url, clock, log: silentLog, role: 'gateway', logPageRows: 40 })
+  const storage = await openDatabase({ url, clock, logPageRows: 40 })
   await makeBooks(storage, clock, { seed, count, stepMs: 14 * 60_000 })
   const { users, sessions, keys, ledger, trail, configs, journal } = storage
   await users.topUp('ada', 90_071_992_547, 'a transfer', 'boss')
@@ -74,6 +75,7 @@ async function fill(t: Test, count = 150): Promise<Source> {
     INSERT INTO webhook VALUES ('a', 'evt_', 'gone', 1);
     INSERT INTO vendor_key VALUES ('alpha', 'one', '', 'h', 'cooling', 'rate', '429', 5, 6, 1, 5);
     INSERT INTO stored_object VALUES ('k', 'file', 'f', 'alpha', NULL, 'm', NULL, 'req_1', 9007199254740991, '{}', 5, 6, NULL);
+    INSERT INTO live_session VALUES ('req_s', 'gone', 'k', 'realtime', 'm', NULL, 5, NULL);
     INSERT INTO job (id, key_id, operation, model, upstream, n, told, state, owner, epoch, created_at, deadline_at, body)
       VALUES ('req_job', '${key.id}', 'image.generate', 'm', 'alpha', 1, '{}', 'done', 'gone', 1, 1, 2, x'00ff00')`)
   db.close()
@@ -109,8 +111,7 @@ async function isRefused(t: Test, url: string, sql: string): Promise<void> {
   await client.end()
 }
 
-const open = (url: string): Promise<Storage> =>
-  openStorage({ url, clock: systemClock, log: silentLog, role: 'gateway' })
+const open = (url: string): Promise<Storage> => openDatabase({ url })
 
 /** A gateway goes on with a copy: charges, log, events, keys; and the books hold. */
 async function workOn(t: Test, url: string, keyId: string): Promise<void> {

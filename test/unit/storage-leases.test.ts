@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/util/index.ts'
-import { backupStorage, openStorage, restoreStorage } from '../../src/storage/index.ts'
+import { backupStorage, restoreStorage } from '../../src/storage/index.ts'
 import { begin, beat } from '../../src/storage/ledger/recover.ts'
 import { transact, useClient } from '../../src/storage/postgres/commit.ts'
 import { createPool } from '../../src/storage/postgres/connect.ts'
@@ -13,7 +13,8 @@ import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { migrate } from '../../src/storage/sqlite/migrate.ts'
 import { anchorsContract } from '../contract/anchors.ts'
 import { postgresHarness, sqliteHarness } from '../contract/harnesses.ts'
-import { clockAt, holdOf, newKey, silentLog } from '../contract/storage.ts'
+import { clockAt, holdOf, newKey } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -159,7 +160,7 @@ await t.test('[6.6] a copy with requests in flight is sound: it can be verified 
       string,
       string,
     ]
-    const storage = await openStorage({ url: `sqlite:${live}`, clock: systemClock, log: silentLog, role })
+    const storage = await openDatabase({ url: `sqlite:${live}`, role })
     await storage.ledger.hold(holdOf(await storage.keys.create(newKey()), 10))
     await backupStorage({ url: `sqlite:${live}`, to: copy })
     await storage.close()
@@ -167,7 +168,7 @@ await t.test('[6.6] a copy with requests in flight is sound: it can be verified 
     // As if the copy were a day old.
     db.exec('UPDATE replica SET lease_until = 1 WHERE lease_until < 9007199254740991')
     db.close()
-    const tool = await openStorage({ url: `sqlite:${copy}`, clock: systemClock, log: silentLog, role: 'tool' })
+    const tool = await openDatabase({ url: `sqlite:${copy}`, role: 'tool' })
     t.match(await tool.books.verify(), { problems: [], left: role === 'worker' ? 1 : 0 }, caseName({ role }))
     await tool.close()
     t.match(
@@ -175,7 +176,7 @@ await t.test('[6.6] a copy with requests in flight is sound: it can be verified 
       { problems: [], charges: 1 },
       caseName({ role }),
     )
-    const again = await openStorage({ url: `sqlite:${back}`, clock: systemClock, log: silentLog, role: 'gateway' })
+    const again = await openDatabase({ url: `sqlite:${back}` })
     t.match(await again.books.all(null, 5), [{ state: 'needs_review', reason: 'gateway_stopped' }], caseName({ role }))
     t.match(await again.keys.list(), [{ held: 0 }], caseName({ role }))
     await again.close()

@@ -3,9 +3,10 @@ import t, { type Test } from 'tap'
 import type { Key, Storage } from '../../src/domain/index.ts'
 import { systemClock } from '../../src/util/index.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
-import { claimStorage, openStorage } from '../../src/storage/index.ts'
+import { claimStorage } from '../../src/storage/index.ts'
 import { translateSchema } from '../../src/storage/postgres/translate.ts'
 import { holdOf, line, newKey, silentLog } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -14,12 +15,12 @@ t.teardown(() => postgres.close())
 const unavailable = { code: 'storage_unavailable' }
 
 function open(url: string, role: 'gateway' | 'tool' = 'gateway'): Promise<Storage> {
-  return openStorage({ url, clock: systemClock, log: silentLog, role })
+  return openDatabase({ url, role })
 }
 
 async function start(t: Test, log = silentLog) {
   const url = await postgres.createDatabase()
-  const storage = await openStorage({ url, clock: systemClock, log, role: 'gateway' })
+  const storage = await openDatabase({ url, log })
   t.teardown(() => storage.close())
   const made = newKey()
   const key = await storage.keys.create(made)
@@ -362,9 +363,7 @@ await t.test('the process that started a worker ends its lease when it dies', as
   const url = await postgres.createDatabase()
   const claim = await claimStorage({ url, clock: systemClock, log: silentLog })
   const [dead, other] = await Promise.all(
-    ['worker_a', 'worker_b'].map(owner =>
-      openStorage({ url, clock: systemClock, log: silentLog, role: 'worker', owner }),
-    ),
+    ['worker_a', 'worker_b'].map(owner => openDatabase({ url, role: 'worker', owner })),
   )
   const key = await dead?.keys.create(newKey())
   if (!dead || !other || !key) throw new Error('they did not open')

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { HoldRequest, Key, Level, ChargeItem } from '../../src/domain/index.ts'
-import { openStorage } from '../../src/storage/index.ts'
-import { clockAt, facts, holdOf, line, newKey, silentLog } from '../contract/storage.ts'
+import { clockAt, facts, holdOf, line, newKey } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { HandClock } from '../harness/exchange.ts'
 import { startPostgres } from '../harness/postgres.ts'
 
@@ -17,7 +17,7 @@ async function open(t: Test) {
   const clock = new HandClock()
   // By which ids are made: a charge of a request that took long has a row of its own.
   clock.jump(Date.now() - clock.now())
-  const storage = await openStorage({ url, clock, log: silentLog, role: 'gateway' })
+  const storage = await openDatabase({ url, clock })
   const [other, look] = [await postgres.connect(url), await postgres.connect(url)]
   t.teardown(async () => {
     await Promise.all([other.end(), look.end()])
@@ -98,9 +98,7 @@ const yesterday = Math.floor(Date.now() / day) * day - day / 2
 t.test('a late settlement of yesterday hides nothing of today from waiting transactions', async t => {
   const { url, other, waits } = await open(t)
   const clock = clockAt(yesterday)
-  const [late, now] = await Promise.all(
-    [clock, clockAt(yesterday + day)].map(clock => openStorage({ url, clock, log: silentLog, role: 'gateway' })),
-  )
+  const [late, now] = await Promise.all([clock, clockAt(yesterday + day)].map(clock => openDatabase({ url, clock })))
   if (!late || !now) return
   t.teardown(() => Promise.all([late.close(), now.close()]))
   await late.users.create({ name: 'anna', group: 'team', role: 'user', passwordHash: null })
@@ -164,7 +162,7 @@ t.test('the charges of a dead gateway are ended in one order, whatever their end
   await storage.close()
   await other.query('BEGIN')
   await other.query(`UPDATE account SET held = held + 5 WHERE kind = 'user' AND name = 'anna'`)
-  const next = openStorage({ url, clock, log: silentLog, role: 'gateway' })
+  const next = openDatabase({ url, clock })
   await waits()
   await other.query(`UPDATE account SET held = held + 5 WHERE kind = 'group' AND name = 'team'`)
   await other.query('ROLLBACK')
@@ -175,7 +173,7 @@ t.test('the charges of a dead gateway are ended in one order, whatever their end
 
 t.test('two concurrent imports count earlier spending once', async t => {
   const { url, clock, storage, other, waits } = await open(t)
-  const second = await openStorage({ url, clock, log: silentLog, role: 'gateway' })
+  const second = await openDatabase({ url, clock })
   t.teardown(() => second.close())
   const taken = { users: [], groups: [{ name: 'team', per: 'month', spentBefore: 1_200 }] } as const
   // So that both have begun before either is done.

@@ -5,7 +5,11 @@ import { readAnswer } from '../../plugins/translate/read-answer.ts'
 import type { Section } from '../../plugins/translate/schema.ts'
 import { AnswerValues, PictureWriter } from '../../src/wire/index.ts'
 
-type Read = { readonly text: string; readonly count: number; readonly told: ReturnType<typeof createResponseMetadata> }
+type Read = {
+  readonly text: string
+  readonly count: number
+  readonly metadata: ReturnType<typeof createResponseMetadata>
+}
 
 const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ'
 
@@ -21,12 +25,12 @@ async function read(
     ...writing
   }: { event?: string; waits?: boolean; seen?: string[]; type?: string; hasRoom?: boolean } = {},
 ): Promise<Read> {
-  const told = createResponseMetadata()
-  const writer = new PictureWriter(told, { created: 1, ...writing })
+  const metadata = createResponseMetadata()
+  const writer = new PictureWriter(metadata, { created: 1, ...writing })
   const reader = {
     reading: describe(section as Section),
     writer,
-    told,
+    metadata,
     sums: { usage: new Map<string, number>(), words: new Map<string, string>() },
     claim: { take: () => hasRoom, give: () => undefined },
     isOneOfSeveral: answers.length > 1,
@@ -43,7 +47,7 @@ async function read(
   const { usage, words } = reader.sums
   writer.finish({ usage: usage.size > 0 ? Object.fromEntries(usage) : undefined, words })
   for (const chunk of writer.take()) text += String(Buffer.isBuffer(chunk) ? chunk : chunk.url)
-  return { text, count: writer.count, told }
+  return { text, count: writer.count, metadata }
 }
 
 function heard(answer: string, bytes: number, type: string): UpstreamResponse {
@@ -112,8 +116,8 @@ t.test('[10] an item whose error member is empty has not failed', async t => {
 
 t.test('[10] if one of several answers has no count, none is uncounted', async t => {
   const one = (more: object) => JSON.stringify({ data: [{ b64_json: picture }], ...more })
-  const { told } = await read({ count: 'usage.images' }, [one({ usage: { images: 1 } }), one({})])
-  t.equal(told.count, 2)
+  const { metadata } = await read({ count: 'usage.images' }, [one({ usage: { images: 1 } }), one({})])
+  t.equal(metadata.count, 2)
 })
 
 t.test('[10] the last value of an answer is known, however often it is repeated', async t => {
@@ -176,10 +180,10 @@ t.test('[13.2] undescribed content does not cut a stream whose picture was deliv
       [eventsOf({ type: 'done', b64: picture }), strange],
       [strange, eventsOf({ type: 'done', b64: picture })],
     ]) {
-      const { text, count, told } = await read(roles, [events.join('')], 7, streamed)
+      const { text, count, metadata } = await read(roles, [events.join('')], 7, streamed)
       t.equal(count, 1, shape)
       t.match(text, picture, shape)
-      t.equal(told.omitted, shape, shape)
+      t.equal(metadata.omitted, shape, shape)
     }
 })
 

@@ -227,7 +227,7 @@ t.test('[10] check shows the line and the place of a meaningless description', a
   const text = await editShipped([
     ['size-normalize, image-tier-billing, token-usage]', 'size-normalize, translate, image-tier-billing, token-usage]'],
     ['\nfamilies:\n', described],
-    ['\nmodels:\n', '\nmodels:\n  maker-1: { family: maker, upstream: one, prices: { 1K: "0.01" } }\n'],
+    { 'models/maker-1': { family: 'maker', upstream: 'one', prices: { '1K': '0.01' } } },
   ])
   const loaded = await loadConfig({ file: 'gateway.yaml', text }, {})
   t.notOk(loaded.ok)

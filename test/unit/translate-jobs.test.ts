@@ -39,7 +39,7 @@ function polling(section: object, deadlineAt: number) {
     reading,
     job: reading.job,
     model: 'm',
-    told: createResponseMetadata(),
+    metadata: createResponseMetadata(),
     deadlineAt,
     now: () => 1_000,
     random: { bytes: (size: number) => Buffer.alloc(size) },
@@ -84,7 +84,7 @@ t.test('[10.5] the cost of a refusal is known for one that ends a job', async t 
   const { asker } = answering({ status: 'Moderated', message: 'no' })
   const terms = polling(section, 9_000)
   await t.rejects(awaitJob(asker, { id: 'a' }, terms), { message: 'no', code: 'moderated' })
-  t.equal(terms.told.refusalPrice, 'refusal')
+  t.equal(terms.metadata.refusalPrice, 'refusal')
 })
 
 t.test('[10.5] an answer without pictures that reports a running job is no refusal', async t => {

@@ -62,10 +62,7 @@ t.test('a gateway with such a model starts; check reports place and remedy, and 
   t.equal(loaded.ok, true)
   t.match(loaded.ok && loaded.plan.warnings, [new RegExp(`^gateway.yaml:${line}:.*add output, per million tokens`)])
   const place = await makeFolder(t)
-  await place.write('gateway.yaml', [
-    '\nmodels:\n',
-    '\nmodels:\n  probe: { family: chat, upstream: text, prices: { input: "1" } }\n',
-  ])
+  await place.write('gateway.yaml', { 'models/probe': { family: 'chat', upstream: 'text', prices: { input: '1' } } })
   t.match(await place.run('check'), { code: 0, stderr: /warning: .*no price for output[\s\S]*add output/ })
   t.match(await place.run('check', '--strict'), { code: 3, stderr: /1 warning, treated as errors by --strict/ })
 })

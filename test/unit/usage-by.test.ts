@@ -2,9 +2,9 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { usageSorts } from '../../src/cli/program.ts'
 import { parseMoney, timeOfId } from '../../src/util/index.ts'
-import { openStorage } from '../../src/storage/index.ts'
 import { shareOut } from '../../src/storage/ledger/share-out.ts'
-import { clockAt, silentLog } from '../contract/storage.ts'
+import { clockAt } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { caseName } from '../harness/case-name.ts'
 import { runMany } from '../harness/many-commands.ts'
 import { makeBooks } from '../harness/random-books.ts'
@@ -31,7 +31,7 @@ t.test('parts of an amount are whole, and add up to it', async t => {
 t.test(`every sum of random charges with refunds equals the ledger's, to the micro-unit (seed ${seed})`, async t => {
   const folder = t.testdir()
   const clock = clockAt(from)
-  const storage = await openStorage({ url: `sqlite:${folder}/tollgate.db`, clock, log: silentLog, role: 'gateway' })
+  const storage = await openDatabase({ url: `sqlite:${folder}/tollgate.db`, clock })
   t.teardown(() => storage.close())
   const made = (await makeBooks(storage, clock, { seed, count: 400, stepMs: 20 * 60_000 })).filter(
     ({ amount }) => amount > 0,

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { Ids } from '../../src/util/ids.ts'
-import { openStorage } from '../../src/storage/index.ts'
-import { clockAt, facts, holdOf, line, newKey, silentLog } from '../contract/storage.ts'
+import { clockAt, facts, holdOf, line, newKey } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { runCli } from '../harness/cli.ts'
 
 t.test('usage by day uses the days of the given zone', async t => {
   const folder = t.testdir()
   const clock = clockAt(Date.UTC(2026, 9, 24, 21, 30))
-  const storage = await openStorage({ url: `sqlite:${folder}/tollgate.db`, clock, log: silentLog, role: 'gateway' })
+  const storage = await openDatabase({ url: `sqlite:${folder}/tollgate.db`, clock })
   const key = await storage.keys.create(newKey())
   const ids = new Ids()
   // Before and behind midnight in Berlin, and behind the midnight after it, when the day has had 25 hours.

@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
 import { firstIdAt } from '../../src/util/index.ts'
-import { openStorage } from '../../src/storage/index.ts'
 import { sumUp } from '../../src/storage/journal/sum-up.ts'
 import { summarize } from '../../src/storage/journal/summary.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { used } from '../contract/segments.ts'
-import { clockAt, facts, logRow, newKey, silentLog } from '../contract/storage.ts'
+import { clockAt, facts, logRow, newKey } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { makeFile, minute, noon, watch } from '../harness/log-pages.ts'
 
 const day = 86_400_000
@@ -13,7 +13,7 @@ const day = 86_400_000
 async function open(t: Test) {
   const path = makeFile(t)
   const clock = clockAt(noon)
-  const storage = await openStorage({ url: `sqlite:${path}`, clock, log: silentLog, role: 'gateway', logPageRows: 16 })
+  const storage = await openDatabase({ url: `sqlite:${path}`, clock, logPageRows: 16 })
   const key = await storage.keys.create(newKey())
   const connection = new Connection(path)
   t.teardown(async () => {

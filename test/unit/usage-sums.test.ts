@@ -5,14 +5,14 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import type { Key } from '../../src/domain/index.ts'
 import { firstIdAt } from '../../src/util/index.ts'
-import { openStorage } from '../../src/storage/index.ts'
 import { sumUp } from '../../src/storage/journal/sum-up.ts'
 import { summarize } from '../../src/storage/journal/summary.ts'
 import { sumUsage } from '../../src/storage/journal/usage.ts'
 import { createPool, Session } from '../../src/storage/postgres/connect.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { used } from '../contract/segments.ts'
-import { clockAt, facts, logRow, newKey, silentLog } from '../contract/storage.ts'
+import { clockAt, facts, logRow, newKey } from '../contract/storage.ts'
+import { openDatabase } from '../harness/database.ts'
 import { caseName } from '../harness/case-name.ts'
 import { startPostgres } from '../harness/postgres.ts'
 
@@ -24,7 +24,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tollgate-sums-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 const path = join(folder, 'tollgate.db')
 const clock = clockAt(from)
-const storage = await openStorage({ url: `sqlite:${path}`, clock, log: silentLog, role: 'gateway', logPageRows: 64 })
+const storage = await openDatabase({ url: `sqlite:${path}`, clock, logPageRows: 64 })
 t.teardown(() => storage.close())
 await storage.users.create({ name: 'ada', group: 'partner', role: 'user', passwordHash: null })
 const keys = [await storage.keys.create(newKey()), await storage.keys.create(newKey({ user: 'ada', group: 'partner' }))]
@@ -141,7 +141,7 @@ t.test('[9.4] the same on PostgreSQL, and two at once sum nothing twice', async 
   const postgres = await startPostgres(['fsync=off'])
   t.teardown(() => postgres.close())
   const url = await postgres.createDatabase()
-  const other = await openStorage({ url, clock, log: silentLog, role: 'gateway' })
+  const other = await openDatabase({ url, clock })
   t.teardown(() => other.close())
   const key = await other.keys.create(newKey())
   for (let i = 0; i < 300; i++) {

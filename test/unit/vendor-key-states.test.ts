@@ -35,7 +35,7 @@ function word(changes: Partial<KeyStatus>): KeyStatus {
 function open(_t: Test) {
   const clock = new HandTime()
   const changes: KeyStatus[] = []
-  const states = new KeyStates({ clock, onChange: standing => void changes.push(standing) })
+  const states = new KeyStates({ clock, onChange: status => void changes.push(status) })
   const kind = (of = key, asked = model) => states.admission(of, asked).kind
   return { clock, states, changes, kind }
 }

@@ -25,7 +25,7 @@ async function alertsFor(ask: Ask) {
   ])
   // One that was taken out of the file gets no events, and fails no more.
   const receivers = parts.plan().webhooks
-  const standing = {
+  const status = {
     now: parts.clock.now(),
     webhooks: webhooks.filter(({ webhook }) => receivers?.has(webhook) === true),
     open,
@@ -33,7 +33,7 @@ async function alertsFor(ask: Ask) {
     certificateEnds: parts.facts.certificateEnds(),
   }
   const sees = may(sessionUserOf(ask).user, 'operators')
-  const found = findAlerts(told, standing).filter(({ kind }) => sees || ofMoney.has(kind))
+  const found = findAlerts(told, status).filter(({ kind }) => sees || ofMoney.has(kind))
   const alerts = stillOpen(found, await readNow(parts, found)).map(({ id, kind, at, data }) => {
     const [by] = dealtWith({ id }, dealt)
     return {

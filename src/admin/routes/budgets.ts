@@ -33,11 +33,11 @@ export const budgetRoutes = [
       const { timeZone, currency } = ask.parts.plan()
       const now = ask.parts.clock.now()
       const [month, names] = await Promise.all([sumMonth(ask, owner, timeZone, now), keyNames(ask, seen)])
-      const budgets = seen.map(standing => {
-        const { level, name, per, spent } = standing
+      const budgets = seen.map(status => {
+        const { level, name, per, spent } = status
         const forecast = per === 'total' ? null : forecastOf(spent, spellOf(per, now, timeZone), now)
         return {
-          ...budgetView.show(standing),
+          ...budgetView.show(status),
           called: level === 'key' ? (names.get(name) ?? null) : null,
           forecast: forecast === null ? null : formatMoney(forecast),
         }

@@ -1,4 +1,11 @@
-import { type CostPart, costParts, type CostQuestion, type CostRow, quarterMs } from '../../domain/index.ts'
+import {
+  type CostSplit,
+  costSplits,
+  labelKinds,
+  type CostQuestion,
+  type CostRow,
+  quarterMs,
+} from '../../domain/index.ts'
 import { beginningOf, csvFile, csvLine, formatMoney } from '../../util/index.ts'
 import { costsAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
@@ -7,6 +14,7 @@ import { refuse } from '../reasons.ts'
 import { ownerOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
 
+const label = { type: 'string', minLength: 1, maxLength: 256 } as const
 const hourMs = 3_600_000
 /** Days of a question: bars of hours are many. */
 const daysMax = { hour: 14, day: 400, month: 3_700 }
@@ -25,8 +33,10 @@ export const costRoutes = [
       additionalProperties: false,
       properties: {
         ...costQuery,
+        end_user: { ...label, description: 'Of this end user. Not together with tag.' },
+        tag: { ...label, description: 'With this tag. Not together with end_user.' },
         step: { type: 'string', enum: ['hour', 'day', 'month'], default: 'day' },
-        by: { type: 'string', enum: costParts },
+        by: { type: 'string', enum: costSplits },
         format: { type: 'string', enum: ['json', 'csv'], default: 'json' },
       },
     },
@@ -37,14 +47,16 @@ export const costRoutes = [
       const [first, last] = daysOf(query, parts.clock.now())
       const days = (last - first) / dayMs + 1
       if (days > daysMax[step]) throw refuse('invalid', `range_${step}`, { days: daysMax[step] }, { param: 'to' })
-      const where = costWhere(ask)
+      const where = { ...costWhere(ask), ...labelWhere(query) }
       const by = query.by ?? null
+      if (labelKinds.every(kind => by === kind || where[kind] !== undefined))
+        throw refuse('invalid', 'labels_together', {}, { param: 'by' })
       const bars = barsOf(zone, first, last, step)
       const [since, until] = [beginningOf(zone, first), beginningOf(zone, last + dayMs)]
       const earlier = beginningOf(zone, first - days * dayMs)
       const { journal } = parts.storage
       // Charges are counted once for each of their tiers there: their sum is one of its own.
-      const sumBy = by === 'tier' ? null : by
+      const sumBy = by === 'tier' || by === 'tag' ? null : by
       const past = { since: earlier, until: since, bars: [earlier], where }
       const [now, all, allBefore] = await Promise.all([
         journal.costs({ since, until, bars, by, where, apart: namedMax }),
@@ -73,6 +85,11 @@ export const costRoutes = [
     },
   }),
 ]
+
+/** What costs are narrowed to besides parts that every charge has. */
+function labelWhere({ end_user: endUser, tag }: { readonly end_user?: string; readonly tag?: string }) {
+  return { ...(endUser !== undefined && { end_user: endUser }), ...(tag !== undefined && { tag }) }
+}
 
 /** When bars begin: hours are those of the clock, however long a day is; the first month may begin in the middle of one. */
 function barsOf(zone: string, first: number, last: number, step: 'hour' | 'day' | 'month'): readonly number[] {
@@ -144,13 +161,13 @@ async function namesWith(
 }
 
 /** What keys of rows are called, and which names of rows are those of something that there is no more. */
-async function namesTold(ask: Ask, by: CostPart | null, names: readonly string[], key: string | undefined) {
+async function namesTold(ask: Ask, by: CostSplit | null, names: readonly string[], key: string | undefined) {
   const { revoked, ...told } = await keysTold(ask, [...(by === 'key' ? names : []), ...(key ? [key] : [])])
   const there = await Promise.all(names.map(name => isThere(ask, by, name)))
   return { ...told, gone: by === 'key' ? revoked : names.filter((name, i) => name !== '' && !there[i]) }
 }
 
-async function isThere({ parts }: Ask, by: CostPart | null, name: string): Promise<boolean> {
+async function isThere({ parts }: Ask, by: CostSplit | null, name: string): Promise<boolean> {
   if (by === 'user') return (await parts.storage.users.find(name)) !== undefined
   const { models, groups, upstreams } = parts.plan()
   if (by === 'model') return models.has(name)

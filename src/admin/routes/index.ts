@@ -20,6 +20,7 @@ import { overviewRoutes } from './overview.ts'
 import { pictureRoutes } from './pictures.ts'
 import { peopleRoutes } from './people.ts'
 import { sessionRoutes } from './session.ts'
+import { liveSessionRoutes } from './sessions.ts'
 import { signInRoutes } from './sign-in.ts'
 import { statementRoutes } from './statements.ts'
 import { systemRoutes } from './system.ts'
@@ -58,4 +59,5 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...eventRoutes,
   ...systemRoutes(),
   ...upstreamRoutes,
+  ...liveSessionRoutes,
 ]

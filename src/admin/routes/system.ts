@@ -94,9 +94,9 @@ export function systemRoutes() {
           bodies_memory_max: facts.bounds().heldBytes,
           places,
           upstream_connections: [...plan.upstreams.values()].flatMap(upstream => {
-            const standing = facts.connectionsTo(upstream)
-            if (!standing) return []
-            const { busy, most, waiting, waits } = standing
+            const status = facts.connectionsTo(upstream)
+            if (!status) return []
+            const { busy, most, waiting, waits } = status
             return {
               upstream: upstream.name,
               busy,

@@ -1,4 +1,5 @@
-import { type Issuer, type Role, roles } from '../../domain/index.ts'
+import { isChosenName, isUserName, type Issuer, type Role, roles } from '../../domain/index.ts'
+import { valueAtNames } from '../../util/index.ts'
 
 /** What an issuer says of a person, verified. */
 export type Claims = { readonly [claim: string]: unknown }
@@ -8,14 +9,9 @@ const order: readonly Role[] = [...roles].toReversed()
 
 /** The groups of a person: the value of a claim of that name, or else at the end of a path of dots. */
 export function groupsOf(claims: Claims, claim: string): readonly string[] {
-  const found = Object.hasOwn(claims, claim) ? claims[claim] : claim.split('.').reduce<unknown>(stepInto, claims)
+  const found = Object.hasOwn(claims, claim) ? claims[claim] : valueAtNames(claims, claim.split('.'))
   const all: readonly unknown[] = Array.isArray(found) ? found : [found]
   return all.filter(one => typeof one === 'string')
-}
-
-function stepInto(value: unknown, step: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
-  return (value as Claims)[step]
 }
 
 /** The role that the claims give by `roles`; undefined where they give none, or the issuer does not say roles. */
@@ -43,16 +39,13 @@ export function isDomainAllowed(email: string | undefined, { emailDomains }: Iss
   return email !== undefined && emailDomains.includes(email.slice(email.lastIndexOf('@') + 1))
 }
 
-const nameText = /^[\p{L}\p{N}][\p{L}\p{N}_.-]{0,63}$/u
-const emailText = /^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$/u
-
 /**
  * The name of a new user: their verified e-mail, or else the name that they go by there. A name with an @ is given by
  * only an administrator or an issuer that has verified it: it would be taken for the e-mail of another.
  */
 export function nameOf(claims: Claims): string | undefined {
   const email = verifiedEmail(claims)
-  if (email !== undefined && emailText.test(email)) return email
+  if (email !== undefined && isUserName(email)) return email
   const names = [claims['preferred_username'], claims['nickname']]
-  return names.find((name): name is string => typeof name === 'string' && nameText.test(name))
+  return names.find((name): name is string => typeof name === 'string' && isChosenName(name))
 }

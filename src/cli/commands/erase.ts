@@ -10,12 +10,14 @@ type Traces = NonNullable<Awaited<ReturnType<Storage['users']['traces']>>>
 type Options = {
   readonly dryRun: boolean
   readonly yes: boolean
+  readonly endUser: boolean
   readonly config: string
   readonly format: string
 }
 
 /** Erases a person after the name was typed or --yes given; or counts what would go. */
-export async function eraseUser(name: string, { dryRun, yes, config, format }: Options): Promise<void> {
+export async function eraseUser(name: string, { dryRun, yes, config, format, endUser }: Options): Promise<void> {
+  if (endUser) return eraseEndUser(name, { dryRun, yes, config, format })
   await withStorage(config, async storage => {
     const traces = await storage.users.traces(name)
     if (dryRun) {
@@ -40,6 +42,24 @@ export async function eraseUser(name: string, { dryRun, yes, config, format }: O
     print(formatRows(erasure.tables))
     say(`The user is now called ${erasure.pseudonym}.`)
     if (erasure.kept) say(tellKept(erasure.kept))
+  })
+}
+
+/** Charges and log rows of end users have an id, and only one row has the name. */
+async function eraseEndUser(name: string, { dryRun, yes, config, format }: Omit<Options, 'endUser'>): Promise<void> {
+  await withStorage(config, async storage => {
+    if (dryRun) {
+      const found = await storage.journal.list({ endUser: name, limit: 1 })
+      if (format === 'json') return print(JSON.stringify({ end_user: name, logged: found.length > 0 }))
+      return print(
+        found.length > 0 ? 'The log has requests for this end user.' : 'The log has no request for this end user.',
+      )
+    }
+    if (!yes) await needConsent(name)
+    if (!(await storage.labels.erase('end_user', name, actor)))
+      throw new Exit(exitCodes.failure, `there is no end user '${name}' (tollgate usage --by end_user)`)
+    if (format === 'json') return print(JSON.stringify({ end_user: name, erased: true }))
+    print('The name is erased. Charges and log rows keep an id without a name.')
   })
 }
 

@@ -147,6 +147,11 @@ const describeUnit =
     return `unit       ${unit} at ${price} for ${per === 1 ? 'one' : per.toLocaleString('en')} (${price_at})${asked}`
   }
 
+function describeRetry({ on, attempts, if_sold }: NonNullable<RequestExplanation['retry']>): string {
+  const unless = if_sold ? '' : ', if it was certainly not sold'
+  return `retry      after ${on.join(', ')}${unless}; at most ${attempts} requests`
+}
+
 function describe(found: RequestExplanation): string {
   const sent = Object.entries(found.sent).map(
     ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
@@ -158,6 +163,7 @@ function describe(found: RequestExplanation): string {
     `sent       ${sent.join('  ')}`,
     `returned   ${found.expected_size ?? 'decided by the upstream'}`,
   ]
+  if (found.retry) lines.push(describeRetry(found.retry))
   const { quote } = found
   if (quote) {
     const source =

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { type Invitation, invitationMsMax, parseDuration, type CompiledConfig } from '../../index.ts'
+import { type Invitation, invitationMsMax, isUserName, parseDuration, type CompiledConfig } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { actor, withStorage } from '../open-books.ts'
 import { formatTable } from '../table.ts'
@@ -19,7 +19,7 @@ export async function invite(options: InviteOptions): Promise<void> {
   const role = readRole(options.role)
   const validMs = readSpan(options.for)
   const { name = null, group } = options
-  if (name !== null && !/^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$/u.test(name))
+  if (name !== null && !isUserName(name))
     throw new Exit(exitCodes.usage, `--name ${name}: expected at most 64 letters, digits, _ . @ or -`)
   await withStorage(options.config, async (storage, plan) => {
     needGroup(plan, group)

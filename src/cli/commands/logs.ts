@@ -30,6 +30,8 @@ type ListOptions = {
   readonly user?: string
   readonly model?: string
   readonly key?: string
+  readonly endUser?: string
+  readonly tag?: string
   readonly outcome?: NonNullable<LogMatch['outcome']>
   readonly minCost?: string
   readonly follow: boolean
@@ -74,7 +76,7 @@ export async function listLogs(options: ListOptions): Promise<void> {
 
 /** @throws Exit 2 for what cannot be meant */
 function readAsked(options: ListOptions): Asked {
-  const { status, user, model, key, outcome, follow } = options
+  const { status, user, model, key, endUser, tag, outcome, follow } = options
   const zone = readZone(options.zone)
   const span = readSpan(options, Date.now(), zone)
   if (follow && span.until !== undefined)
@@ -92,6 +94,8 @@ function readAsked(options: ListOptions): Asked {
     ...(user !== undefined && { user }),
     ...(model !== undefined && { model }),
     ...(key !== undefined && { keyId: key }),
+    ...(endUser !== undefined && { endUser }),
+    ...(tag !== undefined && { tag }),
     ...(outcome !== undefined && { outcome }),
   }
   return { match, minCost, zone }
@@ -209,6 +213,8 @@ const columns: readonly (readonly [name: string, read: (record: LogRecord) => Ce
   ['text', record => record.billing?.text],
   ['counts', record => record.billing && countsCell(record.billing)],
   ...factNames.map(name => [name, (record: LogRecord) => record.billing?.facts[name]] as const),
+  ['end_user', record => record.end_user],
+  ['tags', record => record.tags.join(' ')],
 ]
 
 export async function showLog(
@@ -238,6 +244,7 @@ function formatDetails(record: LogRecord): string {
     ...formatError(record),
     `client     key ${record.key_id ?? '-'}, user ${record.user ?? '-'}, group ${record.group ?? '-'}`,
     `model      ${record.model ?? '-'} (${record.operation}) at upstream ${record.upstream ?? '-'}, configuration ${record.config_revision}`,
+    ...formatAttempts(record),
     `forwarded  ${record.forwarded.join(' ') || '-'}`,
     `dropped    ${record.dropped.join(' ') || '-'}`,
   ]
@@ -245,6 +252,15 @@ function formatDetails(record: LogRecord): string {
   if (phases.length > 0) lines.push('', ...phases)
   if (record.billing) lines.push('', ...formatBill(record.billing))
   return lines.map(writeOut).join('\n')
+}
+
+/** Its requests to upstreams, of more than one. */
+function formatAttempts({ attempts }: LogRecord): readonly string[] {
+  const all = attempts ?? []
+  return all.map(({ upstream, key, answer, ms }, i) => {
+    const by = key === null ? upstream : `${upstream} with key ${key}`
+    return `${i === 0 ? 'attempts ' : '         '}  ${by}: ${answer} after ${ms} ms`
+  })
 }
 
 /** What its error says, as names and values, and what the upstream said. */

@@ -1,4 +1,4 @@
-import type { StoredObject } from '../../index.ts'
+import { deleteAtVendor, loadConfig, type StoredObject, type VendorDeletion } from '../../index.ts'
 import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { actor, withStorage } from '../open-books.ts'
@@ -11,7 +11,7 @@ type Listing = {
   readonly key?: string
   readonly kind?: string
 }
-type Ending = { readonly config: string; readonly key?: string; readonly reason?: string }
+type Ending = { readonly config: string; readonly key?: string; readonly reason?: string; readonly keep?: boolean }
 
 /** Keys that may have an object of one id. */
 const sameMax = 100
@@ -26,8 +26,8 @@ export async function listObjects({ config, format, limit, key: keyId, kind }: L
   })
 }
 
-/** Takes an object from its key: no request reaches it any more. The vendor keeps it until it expires there. */
-export async function endObject(id: string, { config, key: keyId, reason }: Ending): Promise<void> {
+/** Takes an object from its key: no request reaches it any more. Then its vendor is called to delete it. */
+export async function endObject(id: string, { config, key: keyId, reason, keep }: Ending): Promise<void> {
   await withStorage(config, async storage => {
     const found = await storage.objects.list({ id, limit: sameMax, ...(keyId && { keyId }) })
     const open = found.filter(({ deletedAt }) => deletedAt === null)
@@ -45,8 +45,30 @@ export async function endObject(id: string, { config, key: keyId, reason }: Endi
       after: null,
       reason: reason ?? null,
     })
-    say(`The ${one.kind} '${one.id}' of ${one.keyId} is ended. It is still at upstream '${one.upstream}'.`)
+    const object = `The ${one.kind} '${one.id}' of ${one.keyId}`
+    if (keep) return say(`${object} is ended. It is still at upstream '${one.upstream}'.`)
+    const deletion = await deleteThere(config, one)
+    if (deletion.kind === 'deleted' || deletion.kind === 'gone')
+      return say(`${object} is ended, and it is no longer at upstream '${one.upstream}'.`)
+    const left = `${object} is ended, but it may still be at upstream '${one.upstream}': ${sayDeletion(deletion)}`
+    if (deletion.kind === 'refused' || deletion.kind === 'unreached') throw new Exit(exitCodes.failure, left)
+    say(left)
   })
+}
+
+type Deletion = VendorDeletion | { readonly kind: 'secretless' }
+
+/** Deletes an object at its vendor. The record needs the storage alone, the vendor the configuration's secrets too. */
+async function deleteThere(config: string, object: StoredObject): Promise<Deletion> {
+  const loaded = await loadConfig(config, process.env)
+  return loaded.ok ? deleteAtVendor(loaded.plan, object) : { kind: 'secretless' }
+}
+
+function sayDeletion(deletion: Exclude<Deletion, { readonly kind: 'deleted' | 'gone' }>): string {
+  if (deletion.kind === 'refused') return `it answered ${deletion.status}`
+  if (deletion.kind === 'unreached') return deletion.why
+  if (deletion.kind === 'secretless') return 'the secrets of the configuration are not set in this terminal'
+  return 'no family of its models has an operation that deletes it'
 }
 
 function shownOf(object: StoredObject) {

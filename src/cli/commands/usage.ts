@@ -1,8 +1,10 @@
 import {
   beginningOf,
+  type CostRow,
   csvLine,
   dateIn,
   formatMoney,
+  quarterMs,
   type Storage,
   type UsageRow,
   type UsageSum,
@@ -20,11 +22,13 @@ const defaultDays = 30
 type Summed = 'day' | 'key' | 'model' | 'user'
 /** Splits that read every charge; the others use stored sums. */
 type Walked = 'group' | 'tier' | 'upstream'
+/** Splits by the sums of costs: charges count when they settle. */
+type Labelled = 'end_user' | 'tag'
 
 type UsageOptions = {
   readonly config: string
   readonly format: string
-  readonly by: Summed | Walked
+  readonly by: Summed | Walked | Labelled
   readonly since?: string
   readonly until?: string
   readonly zone?: string
@@ -62,6 +66,7 @@ export async function usage(options: UsageOptions): Promise<void> {
   const { by, format } = options
   await withStorage(options.config, async storage => {
     if (options.againstVendor) return printCosts(format, await storage.journal.vendorCosts({ since, until }))
+    if (by === 'end_user' || by === 'tag') return printLabels(format, by, await sumLabels(storage, by, since, until))
     const sums =
       by === 'group' || by === 'tier' || by === 'upstream'
         ? (await storage.journal.usageBy({ since, until, by })).map(toSum).sort((a, b) => b.micros - a.micros)
@@ -84,6 +89,28 @@ export async function usage(options: UsageOptions): Promise<void> {
     if (format === 'json') for (const record of records) print(JSON.stringify(record))
     else printRows(format, headings, records)
   })
+}
+
+/** By end user or tag: whole quarters of an hour. A charge with several tags counts for each. */
+async function sumLabels({ journal }: Pick<Storage, 'journal'>, by: Labelled, since: number, until: number) {
+  const [from, to] = [Math.floor(since / quarterMs) * quarterMs, Math.ceil(until / quarterMs) * quarterMs]
+  const { rows } = await journal.costs({ since: from, until: to, bars: [from], by, where: {} })
+  return rows.toSorted((a, b) => b.amount - a.amount)
+}
+
+function printLabels(format: string, by: Labelled, rows: readonly CostRow[]): void {
+  if (rows.length === 0) say('no charges in that period')
+  const records = rows.map(({ what, currency, charges, images, tokens, amount, refunded }) => ({
+    [by]: what ?? '',
+    currency,
+    charges,
+    images,
+    tokens,
+    amount: formatMoney(amount),
+    refunded: formatMoney(refunded),
+  }))
+  if (format === 'json') for (const record of records) print(JSON.stringify(record))
+  else printRows(format, [by, 'currency', 'charges', 'images', 'tokens', 'amount', 'refunded'], records)
 }
 
 /** Use is stored by days of UTC: days of another zone are read one by one. */

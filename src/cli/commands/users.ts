@@ -1,6 +1,7 @@
 import {
   formatMoney,
   hashPassword,
+  isUserName,
   parseMoney,
   type CompiledConfig,
   type Role,
@@ -21,6 +22,11 @@ export async function createUser(
   options: { readonly group: string; readonly role: string; readonly config: string },
 ): Promise<void> {
   const role = readRole(options.role)
+  if (!isUserName(name))
+    throw new Exit(
+      exitCodes.usage,
+      `the user name '${name}' is invalid: use at most 64 letters, digits, _ . @ or -, and begin with a letter or digit`,
+    )
   await withStorage(options.config, async (storage, plan) => {
     needGroup(plan, options.group)
     const users = await storage.users.list()
@@ -125,6 +131,7 @@ function readBounds(options: SettingOptions, plan: CompiledConfig, { keyBounds }
   const was = {
     models: keyBounds.models?.to ?? null,
     ips: keyBounds.ips?.to ?? null,
+    tags: null,
     limits: keyBounds.limits?.to ?? {},
     budget: keyBounds.budget?.to.amount ?? null,
     budgetPeriod: keyBounds.budget?.to.per ?? 'total',

@@ -11,6 +11,7 @@ import { Source } from '../source.ts'
 import { entryOf, formatPath, type Path, toValue, type Tree } from '../tree.ts'
 import { readComments } from '../load.ts'
 import { SpliceBudget, SpliceError, Splicer } from './splice.ts'
+import { isObject } from '../../util/index.ts'
 
 /** One change of what a configuration says of a model or a group; without a value it is taken out. */
 export type ConfigEdit = {
@@ -263,16 +264,12 @@ function put(whole: Json, path: Path, value: Json | undefined): Json {
       ? list.toSpliced(at, 1)
       : list.with(at, put(list[at] ?? {}, rest, value))
   }
-  const map = isMapping(whole) ? whole : {}
+  const map = isObject(whole) ? whole : {}
   if (rest.length === 0 && value === undefined) {
     const { [step]: _gone, ...kept } = map
     return kept
   }
   return { ...map, [step]: put(map[step] ?? {}, rest, value) }
-}
-
-function isMapping(value: Json | undefined): value is { readonly [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 type Change = Pick<Place, 'path' | 'value'>

@@ -3,6 +3,7 @@ import type { Json } from '../../domain/index.ts'
 import { readYaml } from '../load.ts'
 import { type Entry, findNode, type ListTree, type MapTree, type Path, type Span, toValue, type Tree } from '../tree.ts'
 import { type Quotes, renderEntry, renderValue } from './render.ts'
+import { isObject } from '../../util/index.ts'
 
 // Changes of a text in places: what is not meant stays as it is to the letter, comments, quotes and blanks among it.
 
@@ -67,7 +68,7 @@ export class Splicer {
       return
     }
     if (isDeepStrictEqual(toValue(node), value)) return
-    if (node.kind === 'map' && isMapping(value)) this.#merge(path, node, value)
+    if (node.kind === 'map' && isObject(value)) this.#merge(path, node, value)
     else if (node.kind === 'list' && Array.isArray(value) && value.length > 0 && node.elements.length > 0)
       this.#mergeList(path, node, value)
     else this.#replace(path, value)
@@ -264,8 +265,4 @@ export class Splicer {
     this.#text = this.#text.slice(0, start) + put + this.#text.slice(end)
     this.#root = undefined
   }
-}
-
-function isMapping(value: Json): value is { readonly [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -12,6 +12,8 @@ import { findNear } from '../suggest.ts'
 import { findNode, formatPath, type Path, type Span, type Tree } from '../tree.ts'
 import { exposureRules } from './exposure.ts'
 import { type Ignore, readIgnores } from './ignores.ts'
+import { proxyRules } from './proxies.ts'
+import { retryRules } from './retries.ts'
 import type { Rule } from './rule.ts'
 import { spendingRules } from './spending.ts'
 import { upstreamRules } from './upstreams.ts'
@@ -34,7 +36,13 @@ export type LintRequest = {
 }
 
 /** Every rule, by what it is about. */
-export const lintRules: readonly Rule[] = [...upstreamRules, ...exposureRules, ...spendingRules]
+export const lintRules: readonly Rule[] = [
+  ...upstreamRules,
+  ...proxyRules,
+  ...retryRules,
+  ...exposureRules,
+  ...spendingRules,
+]
 
 const formerNames = new Map(lintRules.flatMap(({ id, formerly = [] }) => formerly.map(old => [old, id])))
 

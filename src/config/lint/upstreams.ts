@@ -9,6 +9,8 @@ const cooldownFailuresMax = 100
 const secretHeader = /auth|key|token|secret|cookie|passw/i
 /** Shorter ones are placeholders. */
 const secretLettersMin = 8
+/** Tokens in the URLs of webhooks have 18 characters and more. */
+const pathTokenMin = 16
 
 /** Rules about secrets and the connections to upstreams. */
 export const upstreamRules: readonly Rule[] = [
@@ -20,8 +22,9 @@ export const upstreamRules: readonly Rule[] = [
     *look({ written }) {
       for (const [{ value }, path] of scalarsOf(written)) {
         const text = String(value ?? '')
-        const literal = isSecretHere(path) && letters(literalPart(text)).length >= secretLettersMin
-        if (literal || hasSecret(literalPart(text))) yield { path, message: 'the file contains a secret' }
+        const literal = literalPart(text)
+        const found = isSecretHere(path) && letters(literal).length >= secretLettersMin && !isPlainUrl(literal)
+        if (found || hasSecret(literal)) yield { path, message: 'the file contains a secret' }
       }
     },
   },
@@ -127,6 +130,14 @@ function isSecretHere(path: Path): boolean {
   const [top, , part, name] = path
   if (top === 'upstreams' && (part === 'headers' || part === 'query')) return secretHeader.test(String(name))
   return isSecretPlace(path)
+}
+
+/** A URL that is no secret: without user, password, query and any part of a path that is long enough for a token. */
+function isPlainUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { username, password, search, hash, pathname } = new URL(text)
+  const parts = pathname.split('/')
+  return username + password + search + hash === '' && parts.every(part => part.length < pathTokenMin)
 }
 
 /** What of a text is not taken from elsewhere: defaults of references are in the file too. */

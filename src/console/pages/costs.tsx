@@ -21,7 +21,7 @@ import { presets, spanOf } from './costs/range.ts'
 import { Requests } from './costs/requests.tsx'
 import { CostSheet } from './costs/sheet.tsx'
 import { sheetsOf } from './costs/sheets.ts'
-import { partsFor, type Where } from './costs/where.ts'
+import { hasLabel, partsFor, type Where } from './costs/where.ts'
 
 /** What was spent, on what, and why: every figure links to its parts. */
 export function Costs() {
@@ -95,7 +95,7 @@ export function Costs() {
             <Empty title={t(Object.keys(where).length > 0 ? 'costs.none.narrowed' : 'costs.none')} />
           ) : (
             <div class="stack">
-              <AvoidableSpend of={avoidable.value} where={where} />
+              {!hasLabel(where) && <AvoidableSpend of={avoidable.value} where={where} />}
               {sheetsOf(answer).map((sheet, at) => (
                 <CostSheet
                   key={sheet.currency}
@@ -105,7 +105,7 @@ export function Costs() {
                   range={range}
                   by={by}
                   where={where}
-                  parts={partsFor(readsAll)}
+                  parts={partsFor(readsAll, where)}
                   hrefOf={hrefOf}
                 />
               ))}

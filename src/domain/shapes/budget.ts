@@ -36,7 +36,7 @@ export type BudgetStatus = {
   readonly renews: number | null
 }
 
-const own = shownOf(members, (standing: BudgetStatus) => standing)
+const own = shownOf(members, (status: BudgetStatus) => status)
 
 /** A budget as the interface and the command line show it. */
 export const budgetView = viewOf<BudgetStatus>()({

@@ -43,6 +43,8 @@ export const keyMembers = {
   models: textsOrNull('models'),
   /** Addresses the key may come from; null for all. */
   ips: textsOrNull('ips'),
+  /** What its requests are for; null for none. */
+  tags: textsOrNull('tags'),
   /** Its own, tighter limits. */
   limits: json('limits', limitsSchema, (limits: Limits) => showLimits(limits)),
   budget: moneyOrNull('budget'),
@@ -103,6 +105,16 @@ export const keySettings = {
     member: 'ips',
     schema: { ...listOrNull, description: 'Addresses and CIDR blocks that it may come from; null for all.' },
   },
+  tags: {
+    member: 'tags',
+    schema: {
+      ...listOrNull,
+      maxItems: 16,
+      items: { type: 'string', minLength: 1, maxLength: 128, pattern: '^[^,\\p{C}]+$' },
+      description:
+        'Tags of its requests, where `attribution` has the source `key`; null for none. Administrators only.',
+    },
+  },
   limits: {
     member: 'limits',
     schema: {
@@ -126,6 +138,7 @@ export const unset: Omit<KeySettings, 'name' | 'group'> = {
   expiresAt: null,
   models: null,
   ips: null,
+  tags: null,
   limits: {},
   budget: null,
   budgetPeriod: 'total',
@@ -197,6 +210,7 @@ export const keyView = viewOf<InPlan>()({
     (from: InPlan) => [...modelsBarred(from.key.models, from.plan.groups.get(groupOf(from)))],
   ),
   ips: own('ips'),
+  tags: own('tags'),
   limits: own('limits'),
   group_limits: computed(limitsSchema, (from: InPlan) => showLimits(from.plan.groups.get(groupOf(from))?.limits ?? {})),
   budget: own('budget'),
@@ -229,6 +243,7 @@ export const keyLineView = viewOf<AtMoment>()({
   status: own('status'),
   models: own('models'),
   ips: own('ips'),
+  tags: own('tags'),
   limits: own('limits'),
   expires: own('expiresAt'),
   old_key_until: oldUntil,

@@ -1,4 +1,5 @@
 import type { FailureValues } from '../errors.ts'
+import type { AttemptRecord } from '../retry.ts'
 import { oneOf, rounded, moment, text, textOrNull, texts, type Values, wholeOrNull } from './member.ts'
 
 /** The members of a row of the request log, in the order of its columns. */
@@ -53,10 +54,17 @@ export type LogRow = Values<typeof logMembers> & {
   readonly errorValues: FailureValues | null
   /** What its upstream said when it refused: its words, clipped, without keys and without what it quotes at length. */
   readonly upstreamSaid: string | null
+  /** Its requests to upstreams, if there was more than one. */
+  readonly attempts: readonly AttemptRecord[] | null
+  /** Ids of its end user and tags, as stored; absent without any. */
+  readonly attribution?: string | null
+  /** Their names, in rows that are listed. */
+  readonly endUser?: string | null
+  readonly tags?: readonly string[]
 }
 
 /** Of a row that an earlier version has written: what it did not keep. */
-export const unknownOfLogRow = { marks: null, errorValues: null, upstreamSaid: null } as const
+export const unknownOfLogRow = { marks: null, errorValues: null, upstreamSaid: null, attempts: null } as const
 
 /** Of a request whose row was lost: what only that row said. */
 export const lostOfLogRow = {

@@ -5,6 +5,7 @@ import { type Coding, unpackSmall } from '../codings.ts'
 import { isNothing, parseLoosely, type Refusal, refusalInside } from './classify.ts'
 import { mayBeError } from './may-be-error.ts'
 import { soldMembers } from './outcome-table.ts'
+import { isObject } from '../../util/index.ts'
 
 /** No lone error in an answer is longer. */
 const insideBytesMax = 16_384
@@ -102,18 +103,18 @@ function refusalOfEvent({ name, data }: FirstEvent): Refusal | undefined {
   const value = parseLoosely(data)
   const found = refusalInside(value)
   if (found) return found
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  const type = isObject && 'type' in value ? value.type : undefined
+  const members = isObject(value) ? value : undefined
+  const type = members?.['type']
   if (name !== 'error' && type !== 'error') return undefined
   // Something was sold, whatever failed later.
-  if (isObject && Object.entries(value).some(([member, of]) => soldMembers.has(member) && !isNothing(of)))
+  if (members && Object.entries(members).some(([member, of]) => soldMembers.has(member) && !isNothing(of)))
     return undefined
-  if (isObject && 'error' in value) {
+  if (members && 'error' in members) {
     // Its other members do not matter: the event is marked as an error.
-    const own = refusalInside({ ...(type === 'error' && { type }), error: value.error })
+    const own = refusalInside({ ...(type === 'error' && { type }), error: members['error'] })
     if (own) return own
   }
-  return refusalInside({ error: isObject ? value : { message: typeof value === 'string' ? value : data } })
+  return refusalInside({ error: members ?? { message: typeof value === 'string' ? value : data } })
 }
 
 /** The first whole event with data; undefined while there is none. */

@@ -56,6 +56,13 @@ export class CallerSocket {
     if (this.#isGone) reader.gone()
   }
 
+  /** Stops passing bytes to the reader. `rest` and all that follows wait for the next one. */
+  setAside(rest: Buffer): void {
+    this.#reader = undefined
+    this.#earlyBytes = 0
+    if (rest.length > 0) this.#onData(rest)
+  }
+
   readonly #onData = (chunk: Buffer): void => {
     if (this.#reader) return this.#reader.data(chunk)
     this.#early.push(chunk)

@@ -1,3 +1,5 @@
+import type { Failure } from '../../domain/index.ts'
+
 /** Frame opcodes (RFC 6455 5.2). */
 export const opcodes = { more: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
 
@@ -27,12 +29,15 @@ export class FrameFault extends Error {
 }
 
 export type FrameReader = {
-  /** A whole message, as sent on the wire. `payload` is undefined for a message longer than `keptBytesMax`. */
-  onMessage?(payload: Buffer | undefined, bytes: number): void
+  /**
+   * A whole message, as sent on the wire. `payload` is undefined for a message longer than `keptBytesMax`. `end`: its end in the
+   * chunk.
+   */
+  onMessage?(payload: Buffer | undefined, bytes: number, end: number): void
   /** A piece of a message, still masked. Byte `phase` of `mask` masks its first byte. */
   onPiece?(piece: Buffer, mask: Buffer, phase: number): void
   /** A close frame. `at`: its offset in the chunk; -1 if it started in an earlier chunk. */
-  onClose(code: number, at: number): void
+  onClose(code: number, at: number, reason: string): void
 }
 
 export type WalkerOptions = {
@@ -125,7 +130,7 @@ export class FrameWalker {
     this.#opcode = first & 0x0f
     this.#isLast = (first & 0x80) !== 0
     const isMasked = (second & 0x80) !== 0
-    if (first & 0x70) throw new FrameFault(closeCodes.protocol, 'a frame uses an extension that was not agreed')
+    if (first & 0x70) throw new FrameFault(closeCodes.protocol, 'a frame uses an extension that was not negotiated')
     if (isMasked !== this.#options.isMasked)
       throw new FrameFault(closeCodes.protocol, isMasked ? 'a frame is masked' : 'a frame is not masked')
     const short = second & 0x7f
@@ -141,14 +146,14 @@ export class FrameWalker {
   #checkFrame(length: number): void {
     const opcode = this.#opcode
     if (opcode >= opcodes.close) {
-      if (opcode > opcodes.pong) throw new FrameFault(closeCodes.protocol, `a frame has the unknown kind ${opcode}`)
+      if (opcode > opcodes.pong) throw new FrameFault(closeCodes.protocol, `a frame has the unknown opcode ${opcode}`)
       if (!this.#isLast || length > controlBytesMax)
-        throw new FrameFault(closeCodes.protocol, 'a control frame is in parts, or longer than 125 bytes')
+        throw new FrameFault(closeCodes.protocol, 'a control frame is fragmented or longer than 125 bytes')
       return
     }
-    if (opcode > opcodes.binary) throw new FrameFault(closeCodes.protocol, `a frame has the unknown kind ${opcode}`)
+    if (opcode > opcodes.binary) throw new FrameFault(closeCodes.protocol, `a frame has the unknown opcode ${opcode}`)
     if ((opcode === opcodes.more) !== this.#isInMessage)
-      throw new FrameFault(closeCodes.protocol, 'the parts of a message are not in order')
+      throw new FrameFault(closeCodes.protocol, 'the fragments of a message are out of order')
     this.#isInMessage = true
     this.#messageBytes += length
     if (this.#messageBytes > this.#options.messageBytesMax)
@@ -177,12 +182,13 @@ export class FrameWalker {
     if (this.#opcode === opcodes.close) {
       const payload = Buffer.concat(this.#control)
       this.#control = []
-      this.#reader.onClose(payload.length >= 2 ? payload.readUInt16BE(0) : closeCodes.noCode, this.#frameAt)
-    } else if (this.#opcode < opcodes.close && this.#isLast) this.#endMessage()
+      const code = payload.length >= 2 ? payload.readUInt16BE(0) : closeCodes.noCode
+      this.#reader.onClose(code, this.#frameAt, payload.subarray(2).toString())
+    } else if (this.#opcode < opcodes.close && this.#isLast) this.#endMessage(at)
     if (this.isBetween && this.boundary < 0) this.boundary = at
   }
 
-  #endMessage(): void {
+  #endMessage(end: number): void {
     const bytes = this.#messageBytes
     const kept = this.#kept
     this.#isInMessage = false
@@ -191,7 +197,7 @@ export class FrameWalker {
     if (!this.#reader.onMessage) return
     const isKept = bytes <= this.#options.keptBytesMax
     const [first = nothing] = kept
-    this.#reader.onMessage(isKept ? (kept.length > 1 ? Buffer.concat(kept) : first) : undefined, bytes)
+    this.#reader.onMessage(isKept ? (kept.length > 1 ? Buffer.concat(kept) : first) : undefined, bytes, end)
   }
 }
 
@@ -227,26 +233,61 @@ export function writeClose(code: number, text: string, isMasked: boolean): Buffe
   return writeFrame(opcodes.close, payload.subarray(0, 2 + bytes), isMasked)
 }
 
-/** Finds words in masked bytes without unmasking them: each word has four masked forms, one for each phase. */
+/**
+ * Finds words in masked bytes without unmasking them: each word has four masked forms, one for each phase. A word may be cut
+ * by the end of a piece, so the last bytes of each piece are kept.
+ */
 export class MaskedSearch {
   readonly #words: readonly Buffer[]
+  readonly #longest: number
   #mask: number | undefined
   #looks: readonly Buffer[] = []
+  #tail: Buffer = nothing
 
   constructor(words: readonly string[]) {
     this.#words = words.map(word => Buffer.from(word))
+    this.#longest = Math.max(0, ...this.#words.map(word => word.length - 1))
   }
 
-  /** Occurrences of the words in the piece. */
-  count(piece: Buffer, mask: Buffer): number {
+  /** Occurrences of the words in the piece, and across its beginning. Byte `phase` of `mask` masks its first byte. */
+  count(piece: Buffer, mask: Buffer, phase: number): number {
+    if (this.#words.length === 0) return 0
     const key = mask.readUInt32BE(0)
     if (key !== this.#mask) {
       this.#mask = key
-      this.#looks = this.#words.flatMap(word => [0, 1, 2, 3].map(phase => unmask(word, mask, phase)))
+      this.#looks = this.#words.flatMap(word => [0, 1, 2, 3].map(shift => unmask(word, mask, shift)))
     }
-    let count = 0
+    let count = this.#countSeam(piece, mask, phase)
     for (const look of this.#looks)
       for (let at = piece.indexOf(look); at !== -1; at = piece.indexOf(look, at + look.length)) count++
     return count
   }
+
+  /** Words that begin in the pieces before this one. */
+  #countSeam(piece: Buffer, mask: Buffer, phase: number): number {
+    const longest = this.#longest
+    const before = this.#tail
+    const start = unmask(piece.subarray(0, longest), mask, phase)
+    const from = Math.max(0, piece.length - longest)
+    const end = unmask(piece.subarray(from), mask, phase + from)
+    this.#tail = end.length < longest ? Buffer.concat([before, end]).subarray(-longest) : end
+    if (before.length === 0) return 0
+    const seam = Buffer.concat([before, start])
+    let count = 0
+    for (const word of this.#words)
+      for (let at = seam.indexOf(word); at !== -1; at = seam.indexOf(word, at + word.length))
+        if (at < before.length && at + word.length > before.length) count++
+    return count
+  }
+
+  /** A message has ended: no word continues in the next one. */
+  endMessage(): void {
+    this.#tail = nothing
+  }
+}
+
+/** SDKs reconnect depending on the close code. Use `policy` when the key cannot continue, so that they do not retry. */
+export function closeCodeOf({ code, status, retryAfterMs }: Failure): number {
+  if (code === 'session_unmetered' || code === 'internal_error') return closeCodes.fault
+  return status >= 500 || (status === 429 && retryAfterMs !== undefined) ? closeCodes.tryLater : closeCodes.policy
 }

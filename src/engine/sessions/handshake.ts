@@ -14,6 +14,11 @@ export function opensWebSocket({ method, headers }: Pick<IncomingMessage, 'metho
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
+/** Target of a handshake with one slash at its start: some SDKs join a base URL and a path with two. */
+export function openingUrl(url: string): string {
+  return url.startsWith('//') ? url.slice(1) : url
+}
+
 /** Client's WebSocket key and subprotocols. */
 export type Opening = { readonly key: string; readonly protocols: readonly string[] }
 
@@ -27,7 +32,7 @@ export function readOpening({ headers }: Head, secretProtocol: RegExp | undefine
     throw fail('websocket_invalid', { why: "'connection' does not name 'upgrade'" })
   const all = typeof offered === 'string' ? offered.split(',').map(one => one.trim()) : []
   if (!all.every(one => protocolPattern.test(one) || secretProtocol?.test(one)))
-    throw fail('websocket_invalid', { why: "'sec-websocket-protocol' holds what is no name" })
+    throw fail('websocket_invalid', { why: "'sec-websocket-protocol' contains an invalid name" })
   return { key, protocols: all.filter(one => !secretProtocol?.test(one)) }
 }
 
@@ -46,10 +51,12 @@ export function findOpeningFault(
   { headers }: Pick<AnswerHead, 'headers'>,
 ): string | undefined {
   if (String(headers['upgrade'] ?? '').toLowerCase() !== 'websocket') return 'it switched to another protocol'
-  if (headers['sec-websocket-accept'] !== acceptOf(key)) return 'its WebSocket does not prove that it read the request'
+  if (headers['sec-websocket-accept'] !== acceptOf(key)) return "its header 'sec-websocket-accept' is wrong"
   if (headers['sec-websocket-extensions'] !== undefined) return 'it uses a WebSocket extension that was not offered'
   const chosen = headers['sec-websocket-protocol']
-  return chosen === undefined || protocols.includes(String(chosen)) ? undefined : 'it chose a subprotocol unasked'
+  return chosen === undefined || protocols.includes(String(chosen))
+    ? undefined
+    : 'it chose a subprotocol that was not offered'
 }
 
 /** Head of the 101 for the client. `more`: further headers, such as the session id. */

@@ -5,9 +5,10 @@ import type { Clock, Ids } from '../../util/index.ts'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import { fail } from '../errors.ts'
 import { ConversationMemory } from './conversation-memory.ts'
-import { closeCodes } from './frames.ts'
+import { closeCodeOf, closeCodes } from './frames.ts'
 import { type Inner, readEvents } from './inner-request.ts'
 import type { WebSocket } from './message-socket.ts'
+import { parseObject } from '../../util/index.ts'
 
 /** Running and waiting requests on one connection. */
 const openMax = 16
@@ -78,6 +79,10 @@ export class MessageSession implements Timed {
     this.#end(closeCodes.restart, failure)
   }
 
+  end(failure: Failure): void {
+    this.#end(closeCodeOf(failure), failure)
+  }
+
   onDeadline(): number | undefined {
     const { idleMs, totalMs, pingMs } = this.#bounds
     const now = this.#host.clock.tick()
@@ -96,12 +101,12 @@ export class MessageSession implements Timed {
   #read(data: Buffer, isBinary: boolean): void {
     this.#messageAt = this.#host.clock.tick()
     this.#isAlive = true
-    const message = isBinary ? undefined : parseObject(data)
-    if (!message) return this.#refuse('a message is no JSON object in text')
+    const message = isBinary ? undefined : (parseObject(data) as JsonObject | undefined)
+    if (!message) return this.#refuse('the message is not a JSON object in a text frame')
     const asked = this.#format.readRequest(message)
-    if (asked.kind === 'unknown') return this.#refuse(`'${asked.name.slice(0, 64)}' is not known here`)
+    if (asked.kind === 'unknown') return this.#refuse(`'${asked.name.slice(0, 64)}' is not a supported message type`)
     if (this.#isDraining) return void this.#say(this.#format.error(fail('draining')), asked.lane)
-    if (this.#open >= openMax) return this.#refuse(`more than ${openMax} requests are under way`)
+    if (this.#open >= openMax) return this.#refuse(`more than ${openMax} requests are running or waiting`)
     this.#open++
     const { lane = '' } = asked
     const before = this.#lanes.get(lane) ?? Promise.resolve()
@@ -129,7 +134,7 @@ export class MessageSession implements Timed {
     try {
       await this.#pass(await inner.answer, items, lane)
     } catch {
-      await this.#say(this.#format.error(fail('upstream_cut', { reason: 'the request broke off' })), lane)
+      await this.#say(this.#format.error(fail('upstream_cut', { reason: 'the request was cut off' })), lane)
     } finally {
       this.#running.delete(inner)
     }
@@ -139,7 +144,7 @@ export class MessageSession implements Timed {
     const isStream = answer.headers['content-type']?.startsWith('text/event-stream') === true
     if (!isStream) return this.#say(await this.#readRefusal(answer), lane)
     for await (const text of readEvents(answer as AsyncIterable<Buffer>)) {
-      const event = parseObject(Buffer.from(text))
+      const event = parseObject(text) as JsonObject | undefined
       if (!event) continue
       const end = items && this.#format.readEnd(event)
       if (end) this.#memory.keep(end.id, [...items, ...end.items])
@@ -164,8 +169,8 @@ export class MessageSession implements Timed {
     }
     const shown = Object.entries(answer.headers).filter(([name]) => shownHeaders.test(name))
     const headers = Object.fromEntries(shown.map(([name, value]) => [name, String(value)]))
-    const error = parseObject(Buffer.concat(chunks))?.['error']
-    const own = this.#format.error(fail('upstream_invalid', { reason: 'it is no stream' }))
+    const error = (parseObject(Buffer.concat(chunks)) as JsonObject | undefined)?.['error']
+    const own = this.#format.error(fail('upstream_invalid', { reason: 'the response is not an event stream' }))
     return { ...own, status: answer.statusCode ?? 502, ...(error !== undefined && { error }), headers }
   }
 
@@ -201,14 +206,4 @@ export class MessageSession implements Timed {
 
 function unknownBefore(id = ''): Failure {
   return fail('previous_response_not_found', { id: id.slice(0, 128) }, { param: 'previous_response_id' })
-}
-
-function parseObject(data: Buffer): JsonObject | undefined {
-  try {
-    const value = JSON.parse(data.toString()) as Json
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
 }

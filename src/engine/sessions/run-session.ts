@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import type { LogRow } from '../../domain/index.ts'
+import type { Body, Counters, LogRow, OpenSession } from '../../domain/index.ts'
 import type { Log, Outcome, RequestContext } from '../../plugin-api/index.ts'
 import type { Clock, Ids } from '../../util/index.ts'
 import { type ActiveRequest, CallerGone } from '../active-request.ts'
@@ -9,41 +9,49 @@ import { fail } from '../errors.ts'
 import type { HookFault } from '../pipeline.ts'
 import { idHeaders } from '../respond.ts'
 import { UpstreamCall } from '../upstream-call.ts'
+import type { ObjectRecords } from '../stored-objects/object-records.ts'
 import { findOpeningFault, openingAnswer } from './handshake.ts'
 import { headersOfMessages, sendInner } from './inner-request.ts'
 import { MessageSession } from './message-session.ts'
 import { openMessages } from './message-socket.ts'
 import { Session } from './session.ts'
-
-/** `retry-after` for a key with too many open sessions. */
-const limitMs = 1_000
+import { SessionSlots } from './session-slots.ts'
+import { SetupSocket } from './setup-socket.ts'
 
 type RunnerParts = {
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
   readonly deadlines: Deadlines
+  readonly objects: Pick<ObjectRecords, 'record'>
   readonly onFault: (fault: HookFault, context: RequestContext) => void
   record(row: LogRow, context: RequestContext): void
+  readonly counters?: Pick<Counters, 'take' | 'settle'>
+  sessionOpened?(session: OpenSession): void
+  sessionClosed?(id: string): void
 }
+
+/** Days for which an upstream continues a session. */
+const handleDays = 1
 
 /** Model name in the path; for a session, in the query. */
 export function modelNamed({ params, head, part }: RequestContext): string | undefined {
   return part ? (new URLSearchParams(head.query).get('model') ?? undefined) : params['model']
 }
 
-/** Runs WebSocket sessions and counts those of each key. */
+/** Runs WebSocket sessions, counts those of each key and announces them. */
 export class SessionRunner {
   open = 0
   readonly #parts: RunnerParts
+  readonly #slots: SessionSlots
 
   constructor(parts: RunnerParts) {
     this.#parts = parts
+    this.#slots = new SessionSlots(parts.counters)
   }
 
   /** Serves in-memory connections. */
   accept: ((connection: Duplex) => void) | undefined
-  readonly #byKey = new Map<string, number>()
 
   /** Runs a session whose messages are requests. @throws Failure, CallerGone before the client's WebSocket is open */
   async runMessages(request: ActiveRequest, context: RequestContext): Promise<Outcome> {
@@ -58,7 +66,7 @@ export class SessionRunner {
     if (socket.isGone) throw new CallerGone()
     const messageBytesMax = route.session?.messageBytesMax ?? 0
     const own = { ...idHeaders(context.id), ...context.answerHeaders }
-    return this.#count(context, async () => {
+    return this.#count(request, context, async () => {
       const opened = await openMessages(req, socket, opening, { messageBytesMax, headers: own }).catch(() => {
         throw new CallerGone()
       })
@@ -66,21 +74,50 @@ export class SessionRunner {
     })
   }
 
-  /** @throws Failure session_limit */
-  async #count(context: RequestContext, run: () => Promise<Outcome>): Promise<Outcome> {
-    const { payer, route } = context
-    const open = this.#byKey.get(payer) ?? 0
-    const max = route.session?.perKeyMax ?? Infinity
-    if (open >= max) throw fail('session_limit', { max }, { retryAfterMs: limitMs })
-    this.#byKey.set(payer, open + 1)
+  /**
+   * Opens the client's WebSocket and reads its setup message, if that names the model.
+   * @returns the request in it; undefined for other sessions
+   * @throws Failure session_limit, session_setup, session_message; CallerGone
+   */
+  async readSetup(request: ActiveRequest, context: RequestContext): Promise<Body | undefined> {
+    const { socket, opening, stopwatch } = request
+    if (!socket || !opening || !context.dialect.session?.setup) return undefined
+    request.freeSlot = await this.#slots.take(context)
+    if (socket.isGone) throw new CallerGone()
+    const opened = new SetupSocket(socket, context, this.#parts.clock)
+    request.opened = opened
+    request.session = opened
+    stopwatch.stop('request')
+    try {
+      const { request: setup, body } = await opened.read(answerOf(request, context, opening.protocols[0]))
+      request.setup = setup
+      return body
+    } finally {
+      request.session = undefined
+      stopwatch.start()
+    }
+  }
+
+  /** Counts the session and announces it while it runs. @throws Failure session_limit */
+  async #count(request: ActiveRequest, context: RequestContext, run: () => Promise<Outcome>): Promise<Outcome> {
+    request.freeSlot ??= await this.#slots.take(context)
+    const { id, payer, route } = context
+    const { target } = request
     this.open++
+    this.#parts.sessionOpened?.({
+      id,
+      keyId: payer,
+      operation: route.operation,
+      model: target?.model.name ?? null,
+      upstream: target?.upstream.name ?? null,
+      openedAt: this.#parts.clock.now(),
+    })
     try {
       return await run()
     } finally {
       this.open--
-      const left = (this.#byKey.get(payer) ?? 1) - 1
-      if (left > 0) this.#byKey.set(payer, left)
-      else this.#byKey.delete(payer)
+      this.#parts.sessionClosed?.(id)
+      request.freeSlot()
     }
   }
 
@@ -93,8 +130,12 @@ export class SessionRunner {
     if (!format) throw new Error(`the API format '${context.dialect.name}' has no sessions`)
     const fault = findOpeningFault(opening, head)
     if (fault !== undefined) throw fail('upstream_invalid', { reason: fault })
-    const host = { ...this.#parts, pipeline: running.pipeline, call, marks }
-    const session = new Session(host, context, target, socket, format)
+    const record = (id: string): Promise<void> =>
+      this.#parts.objects.record(context, target, { kind: 'session handle', id, days: handleDays })
+    const host = { ...this.#parts, pipeline: running.pipeline, call, marks, recordHandle: record }
+    const { out, opened } = request
+    const setup = opened && format.setup && out?.body.kind === 'json' ? out.body.json.bytes : undefined
+    const session = new Session(host, context, target, socket, format, setup)
     await stopwatch.wait('request', session.admit())
     if (socket.isGone) {
       await session.abandon()
@@ -103,14 +144,26 @@ export class SessionRunner {
     const chosen = head.headers['sec-websocket-protocol']
     const protocol = typeof chosen === 'string' ? chosen : undefined
     const run = async (): Promise<Outcome> => {
-      session.start(openingAnswer(opening, protocol, { ...idHeaders(context.id), ...context.answerHeaders }))
+      // From here on the session ends it.
+      request.opened = undefined
+      session.start(opened ? '' : answerOf(request, context, protocol))
       return untilDone(request, session)
     }
-    return this.#count(context, run).catch(async error => {
+    return this.#count(request, context, run).catch(async error => {
       await session.abandon()
       throw error
     })
   }
+}
+
+/** The 101 for the client. */
+function answerOf(
+  { opening }: ActiveRequest,
+  { id, answerHeaders }: RequestContext,
+  chosen: string | undefined,
+): string {
+  if (!opening) throw new Error('a response to a handshake that was not read')
+  return openingAnswer(opening, chosen, { ...idHeaders(id), ...answerHeaders })
 }
 
 /** The time of a session is not the gateway's own. */

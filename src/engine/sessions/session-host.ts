@@ -16,4 +16,6 @@ export type SessionHost = {
   readonly marks: Marks
   readonly onFault: (fault: HookFault, context: RequestContext) => void
   record(row: LogRow, context: RequestContext): void
+  /** Records the id with which the client may continue the session. */
+  recordHandle(id: string): Promise<void>
 }

@@ -1,10 +1,26 @@
 import { Failure, type Json } from '../../domain/index.ts'
-import type { Outcome, RequestContext, SessionFormat, Target } from '../../plugin-api/index.ts'
+import type {
+  Outcome,
+  RequestContext,
+  SessionFormat,
+  SessionReader,
+  SessionSign,
+  Target,
+} from '../../plugin-api/index.ts'
 import type { Pending } from '../../util/index.ts'
 import type { Timed } from '../deadlines.ts'
 import { fail } from '../errors.ts'
 import type { CallerSocket } from './caller-socket.ts'
-import { closeCodes, FrameFault, FrameWalker, MaskedSearch, opcodes, writeClose, writeFrame } from './frames.ts'
+import {
+  closeCodeOf,
+  closeCodes,
+  FrameFault,
+  FrameWalker,
+  MaskedSearch,
+  opcodes,
+  writeClose,
+  writeFrame,
+} from './frames.ts'
 import type { SessionHost } from './session-host.ts'
 import { Turns } from './turns.ts'
 
@@ -16,7 +32,10 @@ const closeMs = 2_000
 const reportMs = 10_000
 /** Unanswered pings before a peer counts as gone. */
 const pingsMax = 2
+/** Time before the end of a session at which it is announced. */
+const goAwayMs = 60_000
 const nothing = Buffer.alloc(0)
+const barred = 'a message refers to a stored file, or hides letters in escapes. Send the content itself'
 
 /**
  * One WebSocket between a client and an upstream. Bytes are forwarded unchanged in both directions. Frames are parsed at the same
@@ -34,7 +53,19 @@ export class Session implements Timed {
   readonly #caller: CallerSocket
   readonly #turns: Turns
   readonly #callerWords: MaskedSearch
+  readonly #barredWords: MaskedSearch
   readonly #upstreamWords: readonly Buffer[]
+  readonly #reader: SessionReader
+  /** Request of the setup message, which the upstream has not accepted yet. */
+  #setup: Buffer | undefined
+  /** A client message may refer to another key's object. */
+  #isBarred = false
+  /** Ids in the current chunk that must be recorded before the client gets them. */
+  #handles: string[] = []
+  /** Upstream chunks that wait for a record. */
+  #behind: Buffer[] | undefined
+  #overWhy: string | undefined
+  #hasWarned = false
   readonly #up: FrameWalker
   readonly #down: FrameWalker
   readonly #bounds: NonNullable<RequestContext['route']['session']>
@@ -63,7 +94,15 @@ export class Session implements Timed {
   #callerAt: number
   #upstreamAt: number
 
-  constructor(host: SessionHost, context: RequestContext, target: Target, caller: CallerSocket, format: SessionFormat) {
+  /** @param setup request of the setup message for the upstream, if the format has one */
+  constructor(
+    host: SessionHost,
+    context: RequestContext,
+    target: Target,
+    caller: CallerSocket,
+    format: SessionFormat,
+    setup?: Buffer,
+  ) {
     const { session: bounds } = context.route
     if (!bounds) throw new Error('a session on a route that has none')
     const { promise, resolve } = Promise.withResolvers<Outcome>()
@@ -74,7 +113,16 @@ export class Session implements Timed {
     this.#format = format
     this.#caller = caller
     this.#bounds = bounds
-    this.#turns = new Turns(host, context, target, this.#refuse)
+    this.#setup = setup
+    this.#turns = new Turns(host, context, target, {
+      isSerial: format.isSerial === true,
+      isSecondOnly: context.route.object?.namesNoModel === true,
+      outputMax: outputMaxOf(format, setup),
+      onRefused: this.#refuse,
+    })
+    this.#turns.sentBytes = setup?.length ?? 0
+    this.#reader = format.createReader(target.family.sessionUsage ?? 'turn')
+    this.#barredWords = new MaskedSearch(format.barredWords ?? [])
     this.#callerWords = new MaskedSearch(format.callerWords)
     this.#upstreamWords = format.upstreamWords.map(word => Buffer.from(word))
     const now = host.clock.tick()
@@ -85,7 +133,8 @@ export class Session implements Timed {
     this.deadlineAt = now + Math.min(bounds.totalMs, bounds.idleMs, bounds.pingMs)
     this.#up = new FrameWalker(
       {
-        onPiece: (piece, mask) => void (this.#asks += this.#callerWords.count(piece, mask)),
+        onPiece: (piece, mask, phase) => this.#searchPiece(piece, mask, phase),
+        onMessage: () => this.#callerWords.endMessage(),
         onClose: (_code, at) => void (this.#closeAt = at),
       },
       { isMasked: true, messageBytesMax: bounds.messageBytesMax, keptBytesMax: 0 },
@@ -93,7 +142,7 @@ export class Session implements Timed {
     this.#down = new FrameWalker(
       {
         onMessage: payload => this.#readMessage(payload),
-        onClose: () => void (this.#hasUpstreamClosed = true),
+        onClose: (code, _at, reason) => this.#onUpstreamClose(code, reason),
       },
       { isMasked: false, messageBytesMax: Infinity, keptBytesMax },
     )
@@ -118,13 +167,16 @@ export class Session implements Timed {
 
   /** @param head the 101 for the client */
   start(head: string): void {
-    this.#caller.socket.write(head, 'latin1')
+    if (head !== '') this.#caller.socket.write(head, 'latin1')
     this.#host.deadlines.watch(this)
     this.#host.call.start({
       data: chunk => this.#fromUpstream(chunk),
-      end: () => this.#onUpstreamOver('its connection has ended'),
+      end: () => this.#onUpstreamOver('its connection ended'),
       cut: failure => this.#onUpstreamOver(failure.message),
     })
+    const { setup } = this.#format
+    if (setup && this.#setup)
+      this.#toUpstream(writeFrame(opcodes.text, Buffer.from(setup.write(this.#setup.toString())), true))
     this.#caller.start({
       data: chunk => this.#fromCaller(chunk),
       gone: () => this.#onCallerGone(),
@@ -135,6 +187,7 @@ export class Session implements Timed {
   /** Accepts no new turns and ends the session once none is running. */
   drain(): void {
     this.#isDraining = true
+    if (!this.#turns.isIdle) this.#warn(0)
     this.#goOnEnding()
   }
 
@@ -142,6 +195,10 @@ export class Session implements Timed {
   stop(failure: Failure): void {
     this.#end(closeCodes.restart, failure, 'gateway')
     this.#closeUpstream()
+  }
+
+  end(failure: Failure): void {
+    this.#end(closeCodeOf(failure), failure, 'gateway')
   }
 
   onDeadline(): number | undefined {
@@ -153,19 +210,34 @@ export class Session implements Timed {
       this.#end(closeCodes.normal, fail('session_idle', { ms: idleMs }), 'deadline')
     else if (now >= this.#upstreamAt + pingMs || now >= this.#callerAt + pingMs) this.#ping(now)
     if (this.#outcome) return undefined
-    return Math.min(this.#totalAt, this.#messageAt + idleMs, now + pingMs)
+    const warnAt = this.#totalAt - goAwayMs
+    if (totalMs > goAwayMs && now >= warnAt) this.#warn(this.#totalAt - now)
+    const next = Math.min(this.#totalAt, this.#messageAt + idleMs, now + pingMs)
+    return totalMs > goAwayMs && now < warnAt ? Math.min(next, warnAt) : next
+  }
+
+  /** Announces the end of the session, in formats that have a message for it. */
+  #warn(leftMs: number): void {
+    const message = this.#hasWarned ? undefined : this.#format.goAway?.(leftMs)
+    this.#hasWarned = true
+    if (message !== undefined) this.#say(writeFrame(opcodes.text, Buffer.from(message), false))
   }
 
   /** Pings both sides; ends the session if one no longer answers. */
   #ping(now: number): void {
     const goneMs = this.#bounds.pingMs * (pingsMax + 1)
-    if (now >= this.#upstreamAt + goneMs) return this.#end(closeCodes.fault, gone('it is silent'), 'upstream')
+    if (now >= this.#upstreamAt + goneMs) return this.#end(closeCodes.fault, gone('it does not respond'), 'upstream')
     if (now >= this.#callerAt + goneMs && !this.#caller.socket.isPaused()) return this.#leave(false)
     this.#say(writeFrame(opcodes.ping, nothing, false))
     if (this.#isUpBetween) this.#toUpstream(writeFrame(opcodes.ping, nothing, true))
   }
 
   // Client to upstream.
+
+  #searchPiece(piece: Buffer, mask: Buffer, phase: number): void {
+    this.#asks += this.#callerWords.count(piece, mask, phase)
+    if (this.#barredWords.count(piece, mask, phase) > 0) this.#isBarred = true
+  }
 
   #fromCaller(chunk: Buffer): void {
     if (this.#outcome) return
@@ -179,6 +251,7 @@ export class Session implements Timed {
       if (!(error instanceof FrameFault)) throw error
       return this.#end(error.closeCode, fail('session_message', { why: error.message }), 'gateway')
     }
+    if (this.#isBarred) return this.#end(closeCodes.policy, fail('session_message', { why: barred }), 'gateway')
     if (this.#closeAt !== undefined) return this.#onCallerClose(chunk, this.#closeAt)
     this.#messageAt = this.#callerAt
     if (this.#held.length === 0 && this.#turns.covers(this.#asks)) return this.#forward(chunk, this.#asks)
@@ -251,6 +324,7 @@ export class Session implements Timed {
 
   #fromUpstream(chunk: Buffer): void {
     this.#upstreamAt = this.#host.clock.tick()
+    if (this.#behind) return void this.#behind.push(chunk)
     this.#fault = undefined
     const wasBetween = this.#down.isBetween
     try {
@@ -263,6 +337,31 @@ export class Session implements Timed {
       else this.#caller.socket.destroy()
       return this.#closeUpstream()
     }
+    if (this.#handles.length > 0) return void this.#recordFirst(chunk)
+    this.#deliver(chunk)
+  }
+
+  /** Records new ids before the client gets them: it may use them at once. */
+  async #recordFirst(chunk: Buffer): Promise<void> {
+    const handles = this.#handles
+    this.#handles = []
+    this.#behind = []
+    this.#host.call.pause()
+    try {
+      for (const id of handles) await this.#host.recordHandle(id)
+      this.#deliver(chunk)
+    } catch (error) {
+      this.#refuse(error)
+    }
+    const behind = this.#behind
+    this.#behind = undefined
+    if (!this.#caller.socket.writableNeedDrain) this.#host.call.resume()
+    for (const one of behind) this.#fromUpstream(one)
+    if (this.#overWhy !== undefined && !this.#behind) this.#onUpstreamOver(this.#overWhy)
+  }
+
+  #deliver(chunk: Buffer): void {
+    if (this.#setup && this.#fault instanceof Failure) return this.#refuseSetup(this.#fault)
     this.#toCaller(chunk)
     if (this.#fault !== undefined) this.#refuse(this.#fault)
     this.#goOnEnding()
@@ -305,15 +404,34 @@ export class Session implements Timed {
     try {
       if (payload === undefined || !this.#upstreamWords.some(word => payload.includes(word))) return
       const message = JSON.parse(payload.toString()) as Json
-      const sign = this.#format.read(message)
-      if (sign) this.#turns.read(sign, message)
+      for (const sign of this.#reader.read(message)) this.#take(sign, message)
     } catch (error) {
       this.#fault ??= error instanceof SyntaxError ? fail('session_unmetered', { why: 'a message is not JSON' }) : error
     }
   }
 
+  #take(sign: SessionSign, message: Json): void {
+    if (sign.kind === 'ready') this.#setup = undefined
+    else if (sign.kind === 'handle') this.#handles.push(sign.id)
+    else this.#turns.read(sign, message)
+  }
+
+  #onUpstreamClose(code: number, reason: string): void {
+    this.#hasUpstreamClosed = true
+    if (this.#setup) this.#fault ??= fail('session_setup_refused', { why: `${code} ${reason.slice(0, 200)}`.trim() })
+  }
+
+  /** The upstream closed before it accepted the setup. Its own close frame is not forwarded. */
+  #refuseSetup(failure: Failure): void {
+    this.#end(closeCodes.policy, failure, 'upstream')
+  }
+
   #onUpstreamOver(why: string): void {
     if (this.#isUpstreamOver) return
+    if (this.#behind) {
+      this.#overWhy = why
+      return
+    }
     this.#isUpstreamOver = true
     if (!this.#outcome && this.#hasUpstreamClosed) {
       this.#outcome = { kind: 'answered', status: 101, reach: 'complete' }
@@ -408,8 +526,7 @@ function gone(why: string): Failure {
   return fail('session_upstream_gone', { why })
 }
 
-/** SDKs reconnect depending on the close code. Use `policy` when the key cannot continue, so that they do not retry. */
-function closeCodeOf({ code, status, retryAfterMs }: Failure): number {
-  if (code === 'session_unmetered' || code === 'internal_error') return closeCodes.fault
-  return status >= 500 || (status === 429 && retryAfterMs !== undefined) ? closeCodes.tryLater : closeCodes.policy
+/** Token limit of responses, as the setup message sets it. */
+function outputMaxOf({ setup }: SessionFormat, request: Buffer | undefined): number | undefined {
+  return setup && request ? setup.outputMaxOf(JSON.parse(request.toString()) as { [name: string]: Json }) : undefined
 }

@@ -1,4 +1,4 @@
-import { type Json, type Reply, Slots, type Stage } from '../../domain/index.ts'
+import { type Json, readField, type Reply, Slots, type Stage } from '../../domain/index.ts'
 import type { Outcome, RequestContext, Target } from '../../plugin-api/index.ts'
 import { createNotes } from '../begin-request.ts'
 import { fail } from '../errors.ts'
@@ -47,7 +47,7 @@ export class Turn {
       answerHeaders: {},
       part: { kind: 'turn', inputTokens: foreseen.inputTokens, sentBytes: () => foreseen.sentBytes() },
     }
-    const target = { ...on, body: bodyOf(on.model.name, foreseen.outputMax) }
+    const target = { ...on, body: bodyOf(on, foreseen.outputMax) }
     try {
       await pipeline.onRequest(context)
       await pipeline.onTarget(context, target)
@@ -94,12 +94,15 @@ const opened: Reply = { status: 200, headers: { 'content-type': 'text/event-stre
 
 const unused: Outcome = { kind: 'refused', status: 409, failure: fail('session_unused'), reach: 'untouched' }
 
-function bodyOf(model: string, outputMax: number | undefined): Target['body'] {
+function bodyOf({ model, body: setup }: Target, outputMax: number | undefined): Target['body'] {
   // Input and output may be audio: the hold uses audio prices if the model has any.
+  const tools = readField(setup, 'tools')
   const body = {
-    model,
+    model: model.name,
     modalities: ['text', 'audio'],
     ...(outputMax !== undefined && { max_output_tokens: outputMax }),
+    // Tools that the upstream runs have prices of their own.
+    ...(tools !== undefined && { tools }),
   }
   return { kind: 'json', json: scanObject(Buffer.from(JSON.stringify(body))) }
 }

@@ -11,6 +11,18 @@ const waitMinMs = 100
 /** Concurrent turns on one session; more of them end it. */
 const openMax = 64
 
+type Options = {
+  /** Turns never overlap: more than one message starts at most one turn. */
+  readonly isSerial: boolean
+  /** Only the second model runs; the session's own is its place until the settings name it. */
+  readonly isSecondOnly: boolean
+  readonly outputMax: number | undefined
+  /** Called if a turn that is already running is not admitted. */
+  onRefused(error: unknown): void
+}
+
+type TurnSign = Exclude<SessionSign, { readonly kind: 'ready' | 'handle' }>
+
 /**
  * Turns of one session. While none is running, one spare turn is admitted in advance: voice detection may start a turn without a client
  * message. Each client message that starts a turn needs one more. The client is not read while a turn is missing.
@@ -21,7 +33,7 @@ export class Turns {
   readonly #host: SessionHost
   readonly #session: RequestContext
   readonly #target: Target
-  readonly #onRefused: (error: unknown) => void
+  readonly #options: Options
   readonly #spares: Turn[] = []
   /** Running turns by upstream id. A turn may still be waiting for admission. */
   readonly #open = new Map<string, Promise<Turn>>()
@@ -38,12 +50,13 @@ export class Turns {
   /** Cancels waits for a limit. */
   readonly #stopped = new AbortController()
 
-  /** @param onRefused called if a turn that is already running is not admitted */
-  constructor(host: SessionHost, session: RequestContext, target: Target, onRefused: (error: unknown) => void) {
+  constructor(host: SessionHost, session: RequestContext, target: Target, options: Options) {
     this.#host = host
     this.#session = session
     this.#target = target
-    this.#onRefused = onRefused
+    this.#options = options
+    if (options.isSecondOnly) this.#beside = target
+    this.#outputMax = options.outputMax
   }
 
   /** Upstream ids of the running turns. */
@@ -63,7 +76,9 @@ export class Turns {
 
   /** Spare turns that are needed. While a turn is running, only a client message starts another. */
   #wanted(asked: number): number {
-    return Math.max(this.#open.size === 0 ? 1 : 0, this.#awaited + asked)
+    if (this.#options.isSecondOnly) return 0
+    const coming = this.#awaited + asked
+    return Math.max(this.#open.size === 0 ? 1 : 0, this.#options.isSerial ? Math.min(1, coming) : coming)
   }
 
   get #isStale(): boolean {
@@ -123,11 +138,11 @@ export class Turns {
 
   /** Counts forwarded messages that start turns. */
   asked(count: number): void {
-    this.#awaited += count
+    this.#awaited = this.#options.isSerial ? Math.min(1, this.#awaited + count) : this.#awaited + count
   }
 
   /** @throws Failure for a turn that cannot be charged */
-  read(sign: SessionSign, message: Json): void {
+  read(sign: TurnSign, message: Json): void {
     if (sign.kind === 'began') this.#began(sign.id)
     else if (sign.kind === 'ended') this.#ended(sign, message)
     else if (sign.kind === 'beside') this.#besideEnded(sign.failed, message)
@@ -149,30 +164,31 @@ export class Turns {
     const spare = spares.shift()
     if (spare) return Promise.resolve(spare)
     const late = this.#admitOne(target)
-    late.catch(this.#onRefused)
+    late.catch((error: unknown) => this.#options.onRefused(error))
     return late
   }
 
-  #ended({ id, failed }: { readonly id: string; readonly failed: boolean }, message: Json): void {
+  #ended({ id, failed, report }: Extract<SessionSign, { kind: 'ended' }>, message: Json): void {
     // The upstream may not have reported the start of the turn.
     const turn = this.#open.get(id) ?? this.#take(this.#spares, this.#target)
     this.#open.delete(id)
-    this.#close(turn, message, failed)
+    this.#close(turn, report === undefined ? message : (report ?? undefined), failed)
   }
 
   #besideEnded(failed: boolean, message: Json): void {
-    if (!this.#beside) throw fail('session_unmetered', { why: 'a model was used that the session did not name' })
+    if (!this.#beside)
+      throw fail('session_unmetered', { why: 'it reports a model that the session settings do not name' })
     this.#close(this.#take(this.#besideSpares, this.#beside), message, failed)
   }
 
-  #close(turning: Promise<Turn>, message: Json, failed: boolean): void {
+  #close(turning: Promise<Turn>, message: Json | undefined, failed: boolean): void {
     const outcome: Outcome = failed
       ? { kind: 'cut', by: 'upstream', status: 200, reach: 'truncated' }
       : { kind: 'answered', status: 200, reach: 'complete' }
     this.#track(turning.then(turn => this.#settle(turn, message, outcome)))
   }
 
-  async #settle(turn: Turn, message: Json, outcome: Outcome): Promise<void> {
+  async #settle(turn: Turn, message: Json | undefined, outcome: Outcome): Promise<void> {
     await turn.end(message, outcome)
     const { inputTokens, outputTokens } = turn.context.notes
     if (turn.target.model === this.#target.model) this.#inputTokens = (inputTokens ?? 0) + (outputTokens ?? 0)

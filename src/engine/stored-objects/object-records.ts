@@ -1,20 +1,26 @@
+import type { IncomingMessage } from 'node:http'
 import {
   type Body,
   callerSlot,
+  type JobStore,
+  type ListedMembers,
   type ObjectReference,
   type ObjectStore,
   type ObjectTraits,
   type Reply,
   readField,
+  resultFiles,
   serves,
   type Stage,
   type StoredObject,
+  withLinks,
 } from '../../domain/index.ts'
 import type { RequestContext, Target } from '../../plugin-api/index.ts'
 import { type Awaitable, andThen, type Clock, isPromise } from '../../util/index.ts'
 import { fail } from '../errors.ts'
 import type { FoundId } from './id-reader.ts'
 import { ListedObjectStage, ObjectStage } from './object-stage.ts'
+import { type CreateLinkSecret, linkHere, readLink, uploadIn } from './upload-link.ts'
 
 /** Location of an object: only this upstream and this vendor account have it. */
 export type Pin = { readonly upstream: string; readonly vendorKey: string | null }
@@ -30,19 +36,41 @@ type Creates = NonNullable<ObjectTraits['creates']>
 export class ObjectRecords {
   readonly #store: ObjectStore
   readonly #clock: Clock
+  readonly #createSecret: CreateLinkSecret | undefined
+  readonly #jobs: Pick<JobStore, 'find'> | undefined
 
-  constructor(store: ObjectStore, clock: Clock) {
+  /** @param parts `jobs`: those that poll objects and charge them; `createLinkSecret`: for links to uploads */
+  constructor(
+    store: ObjectStore,
+    clock: Clock,
+    parts: {
+      readonly createLinkSecret?: CreateLinkSecret | undefined
+      readonly jobs?: Pick<JobStore, 'find'> | undefined
+    } = {},
+  ) {
     this.#store = store
     this.#clock = clock
+    this.#createSecret = parts.createLinkSecret
+    this.#jobs = parts.jobs
   }
 
-  /** The object in the path. @throws Failure object_not_found, also for another key's object; object_store_unavailable */
-  named({ route, params, payer }: RequestContext): Awaitable<StoredObject | undefined> {
-    const of = route.object?.of
-    if (!of) return undefined
-    const { id = '' } = params
-    return andThen(this.#find(payer, [{ kind: of.kind, id }]), ([found]) => {
-      if (!found) throw notFound({ kind: of.kind, id, place: 'id' })
+  /**
+   * The object in the path, or the upload in the query.
+   * @throws Failure object_not_found, also for another key's object; object_unsettled, object_store_unavailable
+   */
+  named({ route, params, payer, head }: RequestContext): Awaitable<StoredObject | undefined> {
+    const { of, uploads } = route.object ?? {}
+    if (of)
+      return andThen(this.#need(payer, { kind: of.kind, id: idIn(of, params), place: 'id' }), found =>
+        of.ends ? andThen(this.#refuseUnsettled(found), () => found) : found,
+      )
+    const id = uploads && uploadIn(head, uploads)
+    return id === undefined ? undefined : this.#need(payer, { kind: 'upload', id, place: uploads?.id ?? '' })
+  }
+
+  #need(payer: string, wanted: ObjectReference): Awaitable<StoredObject> {
+    return andThen(this.#find(payer, [wanted]), ([found]) => {
+      if (!found) throw notFound(wanted)
       return found
     })
   }
@@ -54,10 +82,13 @@ export class ObjectRecords {
   pinOf(
     { payer, route }: RequestContext,
     { family, body }: Pick<Target, 'body'> & Partial<Target>,
+    more: readonly ObjectReference[] = [],
   ): Awaitable<Pin | undefined> {
-    if (body.kind !== 'json' || body.json.declared.objects.length === 0 || route.runsNoTools) return undefined
+    const isRead = body.kind === 'json' && (!route.runsNoTools || route.deferred)
+    const declared = isRead ? body.json.declared.objects : []
+    if (declared.length === 0 && more.length === 0) return undefined
     const { sharedObjects = [] } = family ?? {}
-    const wanted = distinct(body.json.declared.objects).filter(({ id }) => !serves(sharedObjects, id))
+    const wanted = distinct([...declared, ...more]).filter(({ id }) => !serves(sharedObjects, id))
     if (wanted.length === 0) return undefined
     if (wanted.length > referencesMax) throw fail('objects_too_many', { max: referencesMax })
     return andThen(this.#find(payer, wanted), found => {
@@ -68,16 +99,30 @@ export class ObjectRecords {
     })
   }
 
+  /** What has not been charged must not be deleted: its usage would be lost. @throws Failure object_unsettled */
+  #refuseUnsettled({ id, requestId }: StoredObject): Awaitable<void> {
+    const jobs = this.#jobs
+    if (!jobs) return undefined
+    return andThen(
+      orUnavailable(() => jobs.find(requestId)),
+      job => {
+        if (job?.state === 'running') throw fail('object_unsettled', { id }, { retryAfterMs: retryMs })
+      },
+    )
+  }
+
   #find(payer: string, wanted: readonly Pick<ObjectReference, 'kind' | 'id'>[]): Awaitable<readonly StoredObject[]> {
     return orUnavailable(() => this.#store.find(payer, wanted))
   }
 
   /** Checks the key's object and byte limits before a new object. @throws Failure objects_full, object_store_unavailable */
-  admits({ route, slots, payer }: RequestContext, body: Body): Awaitable<void> {
+  admits({ route, slots, payer, head }: RequestContext, body: Body): Awaitable<void> {
     const { max, bytesMax } = slots.get(callerSlot)?.group.storedObjects ?? {}
-    const isCounted = route.object?.creates && route.object.namesNoModel
+    const { creates, of, namesNoModel } = route.object ?? {}
+    const isCounted = creates && !of && (namesNoModel || creates.modelPrefix || creates.listed)
     if (!isCounted || (max === undefined && bytesMax === undefined)) return undefined
-    const coming = body.kind === 'stream' ? (body.bytes ?? 0) : 0
+    const named = Number(head.headers[route.object?.uploads?.bytes ?? ''] ?? 0)
+    const coming = Math.max(body.kind === 'stream' ? (body.bytes ?? 0) : 0, Number.isSafeInteger(named) ? named : 0)
     return andThen(
       orUnavailable(() => this.#store.sizeOf(payer)),
       ({ count, bytes }) => {
@@ -93,17 +138,19 @@ export class ObjectRecords {
   stageOf(context: RequestContext, target: Target, { status, headers }: Pick<Reply, 'status' | 'headers'>) {
     const creates = context.route.object?.creates
     if (!creates || status < 200 || status > 299) return undefined
-    if (creates.unlessFalse !== undefined && readField(target.body, creates.unlessFalse) === false) return undefined
+    const isUnstored = creates.unlessFalse !== undefined && readField(target.body, creates.unlessFalse) === false
+    const { when } = context.route.deferred ?? {}
+    // Clients poll work that goes on, stored or not.
+    if (isUnstored && !(when !== undefined && readField(target.body, when) === true)) return undefined
     const { body } = target
     if (creates.member && !(body.kind === 'json' && body.json.declared.tools.length > 0)) return undefined
     return this.#stage(context, target, creates, headers['content-type'] ?? '')
   }
 
   #stage(context: RequestContext, target: Target, creates: Creates, type: string): Stage {
-    if (creates.listed)
-      return new ListedObjectStage((id, shown) =>
-        this.#put([toListed(creates.kind, this.#base(context, target, creates), id, shown)]),
-      )
+    const { listed } = creates
+    if (listed)
+      return new ListedObjectStage(listed, (id, object) => this.#list(context, target, listed, { id, object }))
     let parent: string | null = null
     return new ObjectStage(creates, type.startsWith('text/event-stream'), found => {
       parent ??= found.find(({ kind }) => kind === creates.kind)?.id ?? null
@@ -112,7 +159,30 @@ export class ObjectRecords {
     })
   }
 
-  #base({ payer: keyId, id: requestId, plan }: RequestContext, { upstream, model }: Target, { days }: Creates) {
+  /** Records an object, or its new state, with the files that it has produced. @returns the object for the client */
+  async #list(
+    context: RequestContext,
+    target: Target,
+    listed: ListedMembers,
+    { id, object }: Listed,
+  ): Promise<Listed['object']> {
+    const { creates, of } = context.route.object ?? {}
+    if (!creates) return object
+    const shown = withLinks(creates, id, object)
+    // Its first request owns it, whichever request shows it.
+    const [known] = of ? await this.#find(context.payer, [{ kind: creates.kind, id }]) : []
+    if (of && !known) return shown
+    const base = known ?? { ...this.#base(context, target, creates), kind: creates.kind, id, parent: null }
+    const own = toListed(listed, base, shown)
+    await this.#put([own, ...resultFiles(creates, own, object, this.#clock.now())])
+    return shown
+  }
+
+  #base(
+    { payer: keyId, id: requestId, plan }: RequestContext,
+    { upstream, model }: Target,
+    { days }: { readonly days?: number },
+  ) {
     const now = this.#clock.now()
     const expiresAt = days === undefined ? null : now + days * dayMs
     // An upstream with a single key needs no key name: a new secret is the same account.
@@ -120,6 +190,43 @@ export class ObjectRecords {
     const vendorKey = isOnly ? null : (upstream.key ?? null)
     const place = { upstream: upstream.name, vendorKey, model: model.name }
     return { keyId, requestId, ...place, bytes: 0, shown: null, createdAt: now, expiresAt, deletedAt: null }
+  }
+
+  /**
+   * The response's headers with the gateway's link in place of the upstream's, once the upload is recorded.
+   * @throws Failure object_not_recorded, upload_link_invalid
+   */
+  linked(
+    context: RequestContext,
+    target: Target,
+    req: IncomingMessage,
+    headers: { readonly [name: string]: string },
+  ): Awaitable<{ readonly [name: string]: string }> {
+    const { uploads } = context.route.object ?? {}
+    if (!uploads) return headers
+    const link = headers[uploads.link]
+    const hidden = new Set([uploads.link, ...uploads.others])
+    const rest = Object.fromEntries(Object.entries(headers).filter(([name]) => !hidden.has(name)))
+    if (link === undefined) return rest
+    const found = readLink(link, uploads)
+    if (!found) throw fail('upload_link_invalid', { name: uploads.link })
+    const base = this.#base(context, target, uploads)
+    const { expiresAt } = base
+    return this.#put([{ ...base, kind: 'upload', id: found.id, parent: null }])
+      .then(() => this.#createSecret?.(context, target.model.name, expiresAt ?? 0))
+      .then(secret => {
+        const query = secret === undefined ? found.query : `${found.query}&${uploads.key}=${secret}`
+        return { ...rest, [uploads.link]: linkHere(req, context, query) }
+      })
+  }
+
+  /** Records an id that the upstream issued in a session. @throws Failure object_not_recorded */
+  record(
+    context: RequestContext,
+    target: Target,
+    { id, ...creates }: Creates & { readonly id: string },
+  ): Promise<void> {
+    return this.#put([{ ...this.#base(context, target, creates), kind: creates.kind, id, parent: null }])
   }
 
   /** @throws Failure object_not_recorded; the client must then not receive the id */
@@ -133,7 +240,7 @@ export class ObjectRecords {
   async answered({ route, params, payer }: RequestContext, status: number): Promise<void> {
     const of = route.object?.of
     if (!of?.ends || status < 200 || status > 299) return
-    await this.#store.end(payer, of.kind, params['id'] ?? '').catch((cause: unknown) => {
+    await this.#store.end(payer, of.kind, idIn(of, params)).catch((cause: unknown) => {
       throw fail('object_not_recorded', {}, { cause })
     })
   }
@@ -153,24 +260,31 @@ function orUnavailable<T>(read: () => Awaitable<T>): Awaitable<T> {
 }
 
 type Base = Omit<StoredObject, 'id' | 'kind' | 'parent'>
+type Listed = { readonly id: string; readonly object: { readonly [name: string]: unknown } }
 
 function toObject(base: Base, { kind, id }: FoundId, parent: string | null): StoredObject {
   return { ...base, kind, id, parent }
 }
 
-function toListed(
-  kind: StoredObject['kind'],
-  base: Base,
-  id: string,
-  shown: { readonly [name: string]: unknown },
-): StoredObject {
-  const { bytes, expires_at: expires } = shown
-  const expiresAt = isWhole(expires) && expires > 0 ? expires * 1_000 : base.expiresAt
-  return { ...base, kind, id, parent: null, bytes: isWhole(bytes) ? bytes : 0, shown: JSON.stringify(shown), expiresAt }
+function idIn({ prefix = '' }: { readonly prefix?: string }, params: { readonly [name: string]: string }): string {
+  return prefix + (params['id'] ?? '')
 }
 
-function isWhole(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value * 1_000) && value >= 0
+function toListed(
+  members: ListedMembers,
+  base: StoredObject,
+  shown: { readonly [name: string]: unknown },
+): StoredObject {
+  const bytes = Number(members.bytes === undefined ? base.bytes : shown[members.bytes])
+  const expiresAt = momentOf(members.expires === undefined ? undefined : shown[members.expires]) ?? base.expiresAt
+  const size = Number.isSafeInteger(bytes) && bytes > 0 ? bytes : 0
+  return { ...base, bytes: size, shown: JSON.stringify(shown), expiresAt }
+}
+
+/** Seconds since the epoch or an RFC 3339 time, in milliseconds. */
+function momentOf(value: unknown): number | undefined {
+  const at = typeof value === 'number' ? value * 1_000 : typeof value === 'string' ? Date.parse(value) : Number.NaN
+  return Number.isSafeInteger(at) && at > 0 ? at : undefined
 }
 
 function distinct(references: readonly ObjectReference[]): readonly ObjectReference[] {

@@ -1,5 +1,6 @@
-import type { ObjectTraits, Passed, Stage } from '../../domain/index.ts'
+import type { ListedMembers, ObjectTraits, Passed, Stage } from '../../domain/index.ts'
 import { type FoundId, IdReader } from './id-reader.ts'
+import { membersOf, parseObject } from '../../util/index.ts'
 
 type Creates = NonNullable<ObjectTraits['creates']>
 
@@ -35,17 +36,22 @@ export class ObjectStage implements Stage {
   }
 }
 
+type Shown = { readonly [name: string]: unknown }
+
 /** Longest object JSON that is stored for lists. */
 const shownBytesMax = 65_536
 
 /** Holds a small response until its object is recorded together with its JSON for lists. */
 export class ListedObjectStage implements Stage {
-  readonly #record: (id: string, shown: { readonly [name: string]: unknown }) => Promise<void>
+  readonly #members: ListedMembers
+  readonly #record: (id: string, shown: Shown) => Promise<Shown>
   readonly #held: Buffer[] = []
   #bytes = 0
   #isHeld = true
 
-  constructor(record: (id: string, shown: { readonly [name: string]: unknown }) => Promise<void>) {
+  /** @param record resolves once the object is durable, to the object for the client */
+  constructor(members: ListedMembers, record: (id: string, shown: Shown) => Promise<Shown>) {
+    this.#members = members
     this.#record = record
   }
 
@@ -61,19 +67,13 @@ export class ListedObjectStage implements Stage {
 
   async end(): Promise<Passed> {
     if (!this.#isHeld) return []
-    const object = parseObject(Buffer.concat(this.#held))
-    const id = object?.['id'] ?? object?.['name']
-    if (object && typeof id === 'string' && id !== '') await this.#record(id, object)
-    return this.#held
-  }
-}
-
-function parseObject(bytes: Buffer): { readonly [name: string]: unknown } | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes.toString())
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as { readonly [name: string]: unknown }) : undefined
-  } catch {
-    return undefined
+    const { inside, id: name } = this.#members
+    const whole = parseObject(Buffer.concat(this.#held))
+    const object = inside === undefined ? whole : membersOf(whole?.[inside])
+    const id = object?.[name]
+    if (!object || typeof id !== 'string' || id === '') return this.#held
+    const shown = await this.#record(id, object)
+    if (shown === object) return this.#held
+    return [Buffer.from(JSON.stringify(inside === undefined ? shown : { ...whole, [inside]: shown }))]
   }
 }

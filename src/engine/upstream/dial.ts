@@ -1,6 +1,6 @@
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
-import type { Clock, Connect } from '../../util/index.ts'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { type Clock, type Connect, openTunnel, type ProxyAddress } from '../../util/index.ts'
 import type { Connection } from './connection.ts'
 
 /** Where connections lead. */
@@ -10,6 +10,13 @@ export type Address = {
   readonly isEncrypted: boolean
   /** The name of the certificate and of SNI; undefined for an IP address. */
   readonly serverName: string | undefined
+}
+
+/** How connections get to an address. */
+export type Way = {
+  readonly proxy?: ProxyAddress | undefined
+  /** Who may have signed its certificate; absent for those that the system trusts. */
+  readonly ca?: string | undefined
 }
 
 /** How often a silent connection is probed, to notice a peer that has vanished. */
@@ -35,6 +42,7 @@ export class Dialler {
   readonly #clock: Clock
   readonly #connect: Connect | undefined
   readonly #lookup: LookupFunction | undefined
+  readonly #way: Way
   /** The TLS session of the last connection, for the next one. */
   #session: Buffer | undefined
 
@@ -48,7 +56,9 @@ export class Dialler {
     clock: Clock,
     connect: Connect | undefined,
     lookup?: LookupFunction,
+    way: Way = {},
   ) {
+    this.#way = way
     this.#lookup = lookup
     this.#address = address
     this.#timeoutMs = timeoutMs
@@ -64,6 +74,7 @@ export class Dialler {
       const socket = await this.#connect({ host, port, isEncrypted, ...foreign }, this.#timeoutMs)
       return connection.open(socket, false)
     }
+    if (this.#way.proxy) return this.#pass(this.#way.proxy, connection)
     const socket = isEncrypted ? this.#greet() : this.#reach(connection)
     let isOver = false
     const giveUp = (): void => void (isOver || socket.destroy(timedOut()))
@@ -85,6 +96,36 @@ export class Dialler {
     })
   }
 
+  /** Opens it through a proxy, with TLS to the server itself. One limit for everything. */
+  async #pass(proxy: ProxyAddress, connection: Connection): Promise<void> {
+    const { host, port, isEncrypted } = this.#address
+    const late = new AbortController()
+    const { promise: over, reject } = Promise.withResolvers<never>()
+    const limit = this.#clock.after(this.#timeoutMs, () => {
+      late.abort()
+      reject(timedOut())
+    })
+    over.catch(() => undefined)
+    let socket: Socket | undefined
+    try {
+      // A name out of an answer is judged here: the proxy would resolve it anew.
+      const dialled = this.#lookup ? await resolve(this.#lookup, host) : host
+      socket = await Promise.race([openTunnel(proxy, { host: dialled, port }, late.signal), over])
+      socket.setNoDelay(true).setKeepAlive(true, probeAfterMs)
+      if (isEncrypted) {
+        const greeted = this.#greet(socket)
+        socket = greeted
+        await Promise.race([whenGreeted(greeted), over])
+      }
+      connection.open(socket, false)
+    } catch (error) {
+      socket?.on('error', () => undefined).destroy()
+      throw error
+    } finally {
+      limit.cancel()
+    }
+  }
+
   #reach(connection: Connection): Socket {
     const { host, port } = this.#address
     return connectTcp({
@@ -104,11 +145,12 @@ export class Dialler {
     })
   }
 
-  #greet(): Socket {
+  /** @param tunnel an open connection to it, through a proxy */
+  #greet(tunnel?: Socket): TLSSocket {
     const { host, port, serverName } = this.#address
     const socket = connectTls({
-      host,
-      port,
+      ...(tunnel ? { socket: tunnel } : { host, port }),
+      ...(this.#way.ca !== undefined && { ca: this.#way.ca }),
       ALPNProtocols: ['http/1.1'],
       ...(this.#lookup && { lookup: this.#lookup }),
       ...(serverName !== undefined && { servername: serverName }),
@@ -121,6 +163,25 @@ export class Dialler {
         this.#session = session
       })
   }
+}
+
+function whenGreeted(socket: TLSSocket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once('error', reject).once('secureConnect', () => {
+      socket.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+/** The address that a name is dialled by, once it was judged. */
+function resolve(lookup: LookupFunction, host: string): Promise<string> {
+  const { promise, resolve: done, reject } = Promise.withResolvers<string>()
+  lookup(host, {}, (error, address) => {
+    if (error) reject(error)
+    else done(typeof address === 'string' ? address : (address[0]?.address ?? host))
+  })
+  return promise
 }
 
 function timedOut(): Error {

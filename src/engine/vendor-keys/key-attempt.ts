@@ -51,8 +51,11 @@ export type Asked = {
   readonly pinned: string | undefined
 }
 
-/** Whether an answer goes to the client, or what to try next. `same_key`: with a new token. */
-export type Verdict = 'take' | 'same_key' | 'next_key' | 'next_upstream'
+/**
+ * Whether an answer goes to the client, or what to try next. `same_key`: with a new token; `retry`: as `retry_on` of
+ * the model says.
+ */
+export type Verdict = 'take' | 'same_key' | 'next_key' | 'next_upstream' | 'retry'
 
 /**
  * One request's attempts with the keys of an upstream: each is used at most once, and its reserved limits are released.

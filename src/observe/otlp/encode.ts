@@ -1,8 +1,12 @@
 import type { Family, Histogram } from '../tally.ts'
 
 /** A value of OTLP's JSON: whole numbers are texts there. */
-type Value = { readonly stringValue: string } | { readonly intValue: string } | { readonly doubleValue: number }
-export type Attributes = { readonly [name: string]: string | number | null | undefined }
+type Value =
+  | { readonly stringValue: string }
+  | { readonly intValue: string }
+  | { readonly doubleValue: number }
+  | { readonly arrayValue: { readonly values: readonly Value[] } }
+export type Attributes = { readonly [name: string]: string | number | readonly string[] | null | undefined }
 type Attribute = { readonly key: string; readonly value: Value }
 
 /** A span as OTLP's JSON has it: https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding */
@@ -28,8 +32,9 @@ export function attributes(values: Attributes): readonly Attribute[] {
   )
 }
 
-function toValue(value: string | number): Value {
+function toValue(value: string | number | readonly string[]): Value {
   if (typeof value === 'string') return { stringValue: value }
+  if (typeof value !== 'number') return { arrayValue: { values: value.map(toValue) } }
   return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value }
 }
 

@@ -1,10 +1,11 @@
-import type { Anchor, LogRow, OtlpConfig } from '../../domain/index.ts'
-import type { RequestContext, Log } from '../../plugin-api/index.ts'
+import { LRUCache } from 'lru-cache'
+import type { Anchor, EndedCharge, LogRow, OtlpConfig } from '../../domain/index.ts'
+import { type Log, type RequestContext, useChargeId } from '../../plugin-api/index.ts'
 import type { Clock, Pending, Random } from '../../util/index.ts'
 import { gaugeSnapshot, type Snapshot, histograms } from '../tally.ts'
 import { attributes, encodeSpread, type Span } from './encode.ts'
 import { Sender } from './sender.ts'
-import { anchorSpan, operationName, Tracer } from './tracer.ts'
+import { anchorSpan, type Cost, operationName, Tracer, upstreamAttributes } from './tracer.ts'
 
 const spansMax = 4_096
 const batchSpans = 512
@@ -12,8 +13,21 @@ const batchSpans = 512
 const closeMs = 3_000
 // Bounds that the conventions advise: tokens, and seconds.
 const tokenBounds = Array.from({ length: 14 }, (_, i) => 4 ** i)
+const firstTokenBounds = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+const seriesNames = [
+  'gen_ai.operation.name',
+  'gen_ai.request.model',
+  'gen_ai.response.model',
+  'gen_ai.provider.name',
+  'server.address',
+  'server.port',
+]
 const secondBounds = Array.from({ length: 14 }, (_, i) => 0.01 * 2 ** i)
+/** The version of the conventions whose names are used. */
+const schemaUrl = 'https://opentelemetry.io/schemas/1.40.0'
 const scope = { name: 'tollgate' }
+/** Charges of requests that have not ended yet; those of jobs never meet their request. */
+const costsMax = 10_000
 
 /** Traces and GenAI metrics, sent by OTLP. No request ever waits for it: what does not fit is dropped and counted. */
 export class Telemetry {
@@ -27,15 +41,22 @@ export class Telemetry {
   readonly #tokens = histograms(
     'gen_ai.client.token.usage',
     'Tokens that were used.',
-    ['gen_ai.operation.name', 'gen_ai.request.model', 'gen_ai.provider.name', 'gen_ai.token.type'],
+    [...seriesNames, 'gen_ai.token.type'],
     tokenBounds,
   )
   readonly #seconds = histograms(
     'gen_ai.server.request.duration',
     'How long requests took.',
-    ['gen_ai.operation.name', 'gen_ai.request.model', 'gen_ai.provider.name', 'error.type'],
+    [...seriesNames, 'error.type'],
     secondBounds,
   )
+  readonly #firstToken = histograms(
+    'gen_ai.server.time_to_first_token',
+    'From the request to the first byte of a streamed answer.',
+    seriesNames,
+    firstTokenBounds,
+  )
+  readonly #costs = new LRUCache<string, Cost>({ max: costsMax })
   readonly #flushes: Pending
   #spans: Span[] = []
   #exported = 0
@@ -56,9 +77,14 @@ export class Telemetry {
     this.#random = random
     this.#startedAt = clock.now()
     this.#sender = new Sender(plan.endpoint, plan.headers, { clock, log })
-    this.#tracer = new Tracer(plan.forwardTraceparent, random)
+    this.#tracer = new Tracer(plan, random)
     this.#resource = {
-      attributes: attributes({ 'service.name': 'tollgate', 'service.version': version, 'process.pid': process.pid }),
+      attributes: attributes({
+        'service.name': 'tollgate',
+        'service.version': version,
+        'service.instance.id': random.bytes(16).toString('hex'),
+        'process.pid': process.pid,
+      }),
     }
     this.#flushes = clock.every(plan.everyMs, () => void this.flush())
   }
@@ -73,11 +99,18 @@ export class Telemetry {
     this.#tracer.answered(context, status, this.#clock.now())
   }
 
+  /** A charge has ended: a request that ends afterwards reports what it cost. */
+  charged({ id, amount, currency, state }: EndedCharge): void {
+    if (state !== 'settled' || !this.#plan.attributes.has('cost')) return
+    this.#costs.set(id, { amount, currency })
+  }
+
   /** A request has ended. */
   ended(row: LogRow, context: RequestContext): void {
-    if (this.#plan.metrics) this.#measure(row)
+    if (this.#plan.metrics) this.#measure(row, context)
     if (!this.#plan.traces) return
-    const spans = this.#tracer.ended(row, context)
+    const cost = this.#costOf(row.id)
+    const spans = this.#tracer.ended(row, context, cost)
     if (this.#spans.length + spans.length > spansMax) this.#dropped += spans.length
     else this.#spans.push(...spans)
     if (this.#spans.length >= batchSpans) void this.flush()
@@ -127,7 +160,8 @@ export class Telemetry {
   /** @returns whether there is more to send now */
   async #sendSpans(): Promise<boolean> {
     const batch = this.#spans.splice(0, batchSpans)
-    const body = { resourceSpans: [{ resource: this.#resource, scopeSpans: [{ scope, spans: batch }] }] }
+    const scopeSpans = [{ scope, spans: batch, schemaUrl }]
+    const body = { resourceSpans: [{ resource: this.#resource, scopeSpans, schemaUrl }] }
     const outcome = await this.#sender.send('traces', body)
     if (outcome === 'sent') this.#exported += batch.length
     else if (outcome === 'again' && this.#spans.length + batch.length <= spansMax) this.#spans.unshift(...batch)
@@ -139,17 +173,45 @@ export class Telemetry {
     const now = this.#clock.now()
     // Receivers refuse a series that begins after its end, as by a clock that was set back.
     const from = Math.min(this.#startedAt, now)
-    const metrics = [encodeSpread(this.#tokens, '{token}', from, now), encodeSpread(this.#seconds, 's', from, now)]
-    return { resourceMetrics: [{ resource: this.#resource, scopeMetrics: [{ scope, metrics }] }] }
+    const metrics = [
+      encodeSpread(this.#tokens, '{token}', from, now),
+      encodeSpread(this.#seconds, 's', from, now),
+      encodeSpread(this.#firstToken, 's', from, now),
+    ]
+    return {
+      resourceMetrics: [{ resource: this.#resource, scopeMetrics: [{ scope, metrics, schemaUrl }], schemaUrl }],
+    }
   }
 
-  #measure(row: LogRow): void {
-    const where = [operationName(row.operation), row.model ?? '', row.upstream ?? ''] as const
+  /** Of images and of what was used next to them: two charges. */
+  #costOf(requestId: string): Cost | undefined {
+    const ids = [requestId, useChargeId(requestId)]
+    const costs = ids.map(id => this.#costs.get(id)).filter(cost => cost !== undefined)
+    for (const id of ids) this.#costs.delete(id)
+    const [first] = costs
+    return first && { amount: costs.reduce((sum, { amount }) => sum + amount, 0), currency: first.currency }
+  }
+
+  #measure(row: LogRow, context: RequestContext): void {
+    const upstream = upstreamAttributes(context, row.upstream)
+    const text = (name: string): string => String(upstream[name] ?? '')
+    const { answer } = context.notes
+    const series = [
+      operationName(row.operation),
+      row.model ?? '',
+      answer?.model ?? '',
+      text('gen_ai.provider.name'),
+      text('server.address'),
+      text('server.port'),
+    ] as const
     const isError = row.outcome !== 'answered' || (row.status ?? 0) >= 400
     this.#seconds
-      .at(...where, isError ? (row.errorCode ?? String(row.status ?? row.outcome)) : '')
+      .at(...series, isError ? (row.errorCode ?? String(row.status ?? row.outcome)) : '')
       .add(row.durationMs / 1000)
-    if (row.inputTokens !== null) this.#tokens.at(...where, 'input').add(row.inputTokens)
-    if (row.outputTokens !== null) this.#tokens.at(...where, 'output').add(row.outputTokens)
+    if (row.inputTokens !== null) this.#tokens.at(...series, 'input').add(row.inputTokens)
+    if (row.outputTokens !== null) this.#tokens.at(...series, 'output').add(row.outputTokens)
+    const firstByte = row.marks?.firstByte
+    if (answer?.isStream && !isError && typeof firstByte === 'number')
+      this.#firstToken.at(...series).add(firstByte / 1000)
   }
 }

@@ -1,4 +1,4 @@
-import type { Anchor, LogRow } from '../../domain/index.ts'
+import type { Anchor, LogRow, OtlpConfig } from '../../domain/index.ts'
 import type { RequestContext } from '../../plugin-api/index.ts'
 import type { Random } from '../../util/index.ts'
 import { findOperation } from '../../operations/index.ts'
@@ -27,16 +27,18 @@ type Trace = {
   readonly attempts: Attempt[]
 }
 
+/** What a request cost, where it has ended: micro-units of the currency. */
+export type Cost = { readonly amount: number; readonly currency: string }
+
 /** The traces of requests under way (W3C Trace Context; GenAI semantic conventions). */
 export class Tracer {
   readonly #traces = new WeakMap<RequestContext, Trace>()
-  readonly #forwards: boolean
-
+  readonly #config: OtlpConfig
   readonly #random: Random
 
-  constructor(forwards: boolean, random: Random) {
+  constructor(config: OtlpConfig, random: Random) {
     this.#random = random
-    this.#forwards = forwards
+    this.#config = config
   }
 
   /** A request to an upstream is about to be sent. @returns headers that go with it, where the operator wants them to */
@@ -44,7 +46,9 @@ export class Tracer {
     const trace = this.#traceOf(context)
     const spanId = this.#random.bytes(8).toString('hex')
     trace.attempts.push({ spanId, upstream, startedAt: now })
-    return this.#forwards ? { traceparent: `00-${trace.traceId}-${spanId}-${trace.sampled ? '01' : '00'}` } : {}
+    return this.#config.forwardTraceparent
+      ? { traceparent: `00-${trace.traceId}-${spanId}-${trace.sampled ? '01' : '00'}` }
+      : {}
   }
 
   /** Its head has come (status), or never came (null). */
@@ -54,12 +58,13 @@ export class Tracer {
   }
 
   /** The spans of a request that has ended: its own, and one for each upstream that was called. None for an unsampled trace. */
-  ended(row: LogRow, context: RequestContext): readonly Span[] {
+  ended(row: LogRow, context: RequestContext, cost?: Cost): readonly Span[] {
     const trace = this.#traceOf(context)
     if (!trace.sampled) return []
     const endedAt = row.time + row.durationMs
     const operation = operationName(row.operation)
     const shared = { 'gen_ai.operation.name': operation, 'gen_ai.request.model': row.model }
+    const answer = answerAttributes(row, context)
     const name = row.model === null ? operation : `${operation} ${row.model}`
     const own = toSpan(trace, {
       spanId: trace.spanId,
@@ -71,9 +76,9 @@ export class Tracer {
       error: row.outcome === 'answered' && (row.status ?? 0) < 500 ? undefined : (row.errorCode ?? row.outcome),
       facts: {
         ...shared,
-        'gen_ai.provider.name': row.upstream,
-        'gen_ai.usage.input_tokens': row.inputTokens,
-        'gen_ai.usage.output_tokens': row.outputTokens,
+        ...answer,
+        ...upstreamAttributes(context, row.upstream),
+        ...this.#ownAttributes(row, cost),
         'http.request.method': context.head.method,
         'http.route': context.route.path,
         'http.response.status_code': row.status,
@@ -93,12 +98,25 @@ export class Tracer {
         error: errorOf(attempt),
         facts: {
           ...shared,
-          'gen_ai.provider.name': attempt.upstream,
+          ...(i === trace.attempts.length - 1 && answer),
+          ...upstreamAttributes(context, attempt.upstream),
           'http.response.status_code': attempt.status,
         },
       }),
     )
     return [own, ...asked]
+  }
+
+  /** What the operator wants to see of the client and the bill. */
+  #ownAttributes(row: LogRow, cost: Cost | undefined): Attributes {
+    const { attributes: wanted } = this.#config
+    return {
+      ...(wanted.has('user') && { 'user.id': row.user }),
+      ...(wanted.has('key') && { 'tollgate.key.id': row.keyId }),
+      ...(wanted.has('group') && { 'tollgate.group': row.group }),
+      ...(wanted.has('cost') &&
+        cost && { 'gen_ai.usage.cost': cost.amount / 1_000_000, 'tollgate.cost.currency': cost.currency }),
+    }
   }
 
   #traceOf(context: RequestContext): Trace {
@@ -116,6 +134,39 @@ export class Tracer {
     }
     this.#traces.set(context, trace)
     return trace
+  }
+}
+
+/** The upstream by its place; its own name is ours. */
+export function upstreamAttributes({ plan }: RequestContext, upstream: string | null): Attributes {
+  const known = upstream === null ? undefined : plan.upstreams.get(upstream)
+  return {
+    'gen_ai.provider.name': known?.provider ?? upstream,
+    ...(known && serverOf(known.url)),
+    'tollgate.upstream': upstream,
+  }
+}
+
+/** Nothing for a simulated upstream. */
+function serverOf(url: string): Attributes {
+  const { hostname, port, protocol } = new URL(url)
+  if (hostname === '') return {}
+  return {
+    'server.address': hostname.replace(/^\[|\]$/g, ''),
+    'server.port': port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port),
+  }
+}
+
+function answerAttributes({ inputTokens, outputTokens }: LogRow, { notes }: RequestContext): Attributes {
+  const { model, finishReasons = [], counts = {} } = notes.answer ?? {}
+  return {
+    'gen_ai.response.model': model,
+    'gen_ai.response.finish_reasons': finishReasons.length > 0 ? finishReasons : undefined,
+    'gen_ai.usage.input_tokens': inputTokens,
+    'gen_ai.usage.output_tokens': outputTokens,
+    'gen_ai.usage.cache_read.input_tokens': counts.cached_input,
+    'gen_ai.usage.cache_creation.input_tokens': counts.cache_write,
+    'gen_ai.usage.reasoning.output_tokens': counts.reasoning,
   }
 }
 

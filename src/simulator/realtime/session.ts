@@ -21,7 +21,7 @@ type Speaking = { readonly id: string; text: number; audio: number; isOver: bool
 /** Simulated conversation in speech and text. Each word of its audio is a tone. */
 export class SimulatedSession {
   readonly #id = `sess_${short()}`
-  readonly #model: string
+  readonly #model: string | undefined
   readonly #wire: Wire
   #settings: Settings
   #sound = 0
@@ -32,7 +32,8 @@ export class SimulatedSession {
   #speaking: Speaking | undefined
   #isClosed = false
 
-  constructor(model: string, wire: Wire) {
+  /** @param model undefined for a session that only transcribes */
+  constructor(model: string | undefined, wire: Wire) {
     this.#model = model
     this.#wire = wire
     this.#settings = { modalities: ['audio'], transcription: undefined, detectsVoice: true, longest: undefined }
@@ -59,6 +60,8 @@ export class SimulatedSession {
     else if (type === 'input_audio_buffer.append')
       this.#hear(typeof message['audio'] === 'string' ? message['audio'] : '')
     else if (type === 'input_audio_buffer.commit') this.#commit()
+    else if (type === 'response.create' && this.#model === undefined)
+      this.#refuse('a transcription session has no responses', 'invalid_request')
     else if (type === 'response.create') void this.#answer(message['response'])
     else if (type === 'response.cancel') this.#cancel()
     else this.#refuse(`the event '${String(type)}' is not known`, 'unknown_event')
@@ -77,8 +80,7 @@ export class SimulatedSession {
     return {
       id: this.#id,
       object: 'realtime.session',
-      type: 'realtime',
-      model: this.#model,
+      ...(this.#model === undefined ? { type: 'transcription' } : { type: 'realtime', model: this.#model }),
       output_modalities: modalities,
       max_output_tokens: longest ?? 'inf',
       audio: {
@@ -107,7 +109,7 @@ export class SimulatedSession {
     this.#send({ type: 'input_audio_buffer.speech_started', audio_start_ms: 0, item_id: 'item_voice' })
     this.#send({ type: 'input_audio_buffer.speech_stopped', audio_end_ms: 1_000, item_id: 'item_voice' })
     this.#commit()
-    void this.#answer(undefined)
+    if (this.#model !== undefined) void this.#answer(undefined)
   }
 
   #commit(): void {

@@ -4,6 +4,7 @@ import { fail } from '../errors.ts'
 import { readForm } from '../read-form.ts'
 import type { Call, Handler, SimulatedUpstream } from '../upstream.ts'
 import { findKept, forget, type Kept, keep } from './kept.ts'
+import { messageFiles } from './message-files.ts'
 
 const find = (call: Call): Kept => {
   const { id = '' } = call.params
@@ -33,14 +34,22 @@ const remove: Handler = call => {
   return answerJson(200, { id, object: 'file', deleted: true })
 }
 
+/** Both styles have the paths; only the messages style has this header. */
+const either =
+  (own: Handler, ofMessages: Handler): Handler =>
+  call =>
+    call.headers['anthropic-version'] === undefined ? own(call) : ofMessages(call)
+
+const content: Handler = call => {
+  const [bytes] = find(call).input
+  const headers = { 'content-type': 'application/octet-stream' }
+  return { status: 200, headers, body: Buffer.isBuffer(bytes) ? bytes : '' }
+}
+
 /** Stored files. */
 export const files: SimulatedUpstream = {
-  'POST /v1/files': create,
-  'GET /v1/files/{id}/content': call => {
-    const [content] = find(call).input
-    const headers = { 'content-type': 'application/octet-stream' }
-    return { status: 200, headers, body: Buffer.isBuffer(content) ? content : '' }
-  },
-  'GET /v1/files/{id}': call => answerJson(200, find(call).value),
-  'DELETE /v1/files/{id}': remove,
+  'POST /v1/files': either(create, messageFiles.create),
+  'GET /v1/files/{id}/content': either(content, messageFiles.content),
+  'GET /v1/files/{id}': either(call => answerJson(200, find(call).value), messageFiles.get),
+  'DELETE /v1/files/{id}': either(remove, messageFiles.remove),
 }

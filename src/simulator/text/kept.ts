@@ -4,7 +4,13 @@ import type { Shape } from './read.ts'
 /** Highest number of stored objects; the oldest is dropped first. */
 const keptMax = 10_000
 
-export type Kept = { readonly kind: string; readonly value: Shape; readonly input: readonly unknown[] }
+export type Kept = {
+  readonly kind: string
+  readonly value: Shape
+  readonly input: readonly unknown[]
+  /** What it becomes at that time. */
+  readonly later?: { readonly atMs: number; readonly value: Shape }
+}
 
 const bySite = new WeakMap<Site, Map<string, Kept>>()
 
@@ -29,7 +35,9 @@ export function keep(call: Call, id: string, kept: Kept): void {
 
 export function findKept(call: Call, kind: string, id: string): Kept | undefined {
   const found = objectsOf(call).get(nameOf(call, id))
-  return found?.kind === kind ? found : undefined
+  if (found?.kind !== kind) return undefined
+  const { later, ...rest } = found
+  return later && call.site.now() >= later.atMs ? { ...rest, value: later.value } : found
 }
 
 export function forget(call: Call, id: string): void {

@@ -1,12 +1,8 @@
 import type { Fields } from '../asked.ts'
 import { fail } from '../errors.ts'
+import { type Members as Shape, membersOf as shapeOf } from '../../util/index.ts'
 
-export type Shape = { readonly [name: string]: unknown }
-
-/** An object's members; none when it is no object. */
-export function shapeOf(value: unknown): Shape {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Shape) : {}
-}
+export { type Shape, shapeOf }
 
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []

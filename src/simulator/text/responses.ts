@@ -76,6 +76,13 @@ async function rehearse(call: Call): Promise<Rehearsed> {
     output: written.map(({ done }) => done),
     usage: usageOf(fields, messages, outputs, marks),
   }
+  if (fields.get('background') === true && !readFlag(fields, 'stream')) {
+    // The prompt's wait is that of the work, not of the answer.
+    const queued = { ...open, background: true, status: 'queued' }
+    const later = { atMs: call.site.now() + marks.slowMs, value: { ...whole, background: true } }
+    keep(call, whole.id, { kind: 'response', value: queued, input: messages, later })
+    return { marks: { ...marks, slowMs: 0 }, script: scriptJson(queued) }
+  }
   if (fields.get('store') !== false) keep(call, whole.id, { kind: 'response', value: whole, input: messages })
   const script = readFlag(fields, 'stream') ? scriptEvents(writeEvents(open, whole, written)) : scriptJson(whole)
   return { marks, script }

@@ -18,7 +18,9 @@ const get: Handler = call => {
   const { value } = find(call)
   if (call.query.get('stream') !== 'true') return answerJson(200, value)
   const events = ['response.created', `response.${String(value['status'])}`]
-  const text = events.map((type, i) => writeNamedRecord({ type, response: value, sequence_number: i }))
+  const after = Number(call.query.get('starting_after') ?? -1)
+  const all = events.map((type, i) => ({ type, response: value, sequence_number: i }))
+  const text = all.filter(({ sequence_number: at }) => at > after).map(writeNamedRecord)
   return { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, body: text.join('') }
 }
 
@@ -42,8 +44,9 @@ const cancel: Handler = call => {
   const { value, ...rest } = find(call)
   const { id = '' } = call.params
   if (value['background'] !== true) throw fail('not_cancellable')
-  const ended = value['status'] === 'completed' ? value : { ...value, status: 'cancelled' }
-  keep(call, id, { ...rest, value: ended })
+  const isOver = value['status'] !== 'queued' && value['status'] !== 'in_progress'
+  const ended = isOver ? value : { ...value, status: 'cancelled' }
+  keep(call, id, { kind: rest.kind, input: rest.input, value: ended })
   return answerJson(200, ended)
 }
 

@@ -1,10 +1,13 @@
 import type { SimulatedUpstream } from '../upstream.ts'
+import { caches } from './caches.ts'
+import { batches } from './batches.ts'
 import { chat } from './chat.ts'
 import { completions } from './completions.ts'
 import { conversations } from './conversations.ts'
 import { embed } from './embed.ts'
 import { embeddings } from './embeddings.ts'
 import { files } from './files.ts'
+import { generateFiles } from './generate-files.ts'
 import { generateMethods } from './generate.ts'
 import { countTokens, messages } from './messages.ts'
 import { rerankV1, rerankV2 } from './rerank.ts'
@@ -13,6 +16,15 @@ import { responses } from './responses.ts'
 import { speech } from './speech.ts'
 import { storedResponses } from './stored-responses.ts'
 import { transcribe } from './transcribe.ts'
+
+/** What the requests of a batch may be. */
+const inBatches = {
+  '/v1/chat/completions': chat,
+  '/v1/completions': completions,
+  '/v1/responses': responses,
+  '/v1/embeddings': embeddings,
+  '/v1/moderations': moderations,
+}
 
 /**
  * Text, sound and ranks in every style: the answer is made of the request, the same each time; tokens are words.
@@ -25,6 +37,9 @@ export const text: SimulatedUpstream = {
   ...storedResponses,
   ...conversations,
   ...files,
+  ...generateFiles,
+  ...caches,
+  ...batches(inBatches, messages),
   'POST /v1/messages': messages,
   'POST /v1/messages/count_tokens': countTokens,
   'POST /v1/embeddings': embeddings,

@@ -1,3 +1,4 @@
+import { text } from '../text/upstream.ts'
 import type { Played, SimulatedUpstream } from '../upstream.ts'
 import { drawEdit, drawGeneration, errorOf } from './gpt-image.ts'
 import { bearer, openVendor } from './open-vendor.ts'
@@ -6,8 +7,7 @@ import { Problem } from './problem.ts'
 
 type Draw = (ask: Ask, deployment: string | undefined) => Promise<Played>
 
-/** GPT Image at Azure: by deployment and version of the API, or at the newer address. */
-export const azure: SimulatedUpstream = openVendor({
+const images: SimulatedUpstream = openVendor({
   name: 'azure',
   words: {
     statuses: { content_type: 415 },
@@ -30,13 +30,19 @@ export const azure: SimulatedUpstream = openVendor({
     },
   },
   credential: call => call.headers['api-key'] !== undefined || bearer(call),
-  routes: {
-    'POST /openai/deployments/{deployment}/images/generations': byDeployment(drawGeneration),
-    'POST /openai/deployments/{deployment}/images/edits': byDeployment(drawEdit),
-    'POST /openai/v1/images/generations': ask => drawGeneration(ask, undefined),
-    'POST /openai/v1/images/edits': ask => drawEdit(ask, undefined),
-  },
+  // The address of the resource, or that with /openai.
+  routes: Object.fromEntries(
+    ['', '/openai'].flatMap(root => [
+      [`POST ${root}/deployments/{deployment}/images/generations`, byDeployment(drawGeneration)],
+      [`POST ${root}/deployments/{deployment}/images/edits`, byDeployment(drawEdit)],
+      [`POST ${root}/v1/images/generations`, (ask: Ask) => drawGeneration(ask, undefined)],
+      [`POST ${root}/v1/images/edits`, (ask: Ask) => drawEdit(ask, undefined)],
+    ]),
+  ),
 })
+
+/** GPT Image at Azure: by deployment and version of the API, or at the newer address; and text at the newer address. */
+export const azure: SimulatedUpstream = { ...text, ...images }
 
 function byDeployment(draw: Draw): (ask: Ask) => Promise<Played> {
   return async ask => {

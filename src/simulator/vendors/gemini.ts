@@ -1,5 +1,6 @@
 import { seedOf } from '../pictures/picture.ts'
-import type { Played, SimulatedUpstream } from '../upstream.ts'
+import { text as textUpstream } from '../text/upstream.ts'
+import type { Handler, Played, SimulatedUpstream } from '../upstream.ts'
 import { anything, decimal, either, image, list, must, oneOf, readJson, shape, text, whole } from './fields.ts'
 import { sizeOf } from './gemini-models.ts'
 import { bearer, openVendor } from './open-vendor.ts'
@@ -12,8 +13,7 @@ import { seconds, withNote } from './shapes.ts'
 
 const onVertex = '/projects/{project}/locations/{location}/publishers/google/models/{model}'
 
-/** Gemini's image models, natively: the Gemini API, Vertex, and the endpoint in the form of chat completions. */
-export const gemini: SimulatedUpstream = openVendor({
+const images: SimulatedUpstream = openVendor({
   name: 'gemini',
   words: {
     // Callers without a key are unknown ones, not unauthenticated ones, but for Vertex (below).
@@ -42,6 +42,17 @@ export const gemini: SimulatedUpstream = openVendor({
     'POST /v1beta/openai/images/generations': likeChatCompletions,
   },
 })
+
+/** Gemini's image models, natively: the Gemini API, Vertex, and the endpoint in the form of chat completions; and text models. */
+export const gemini: SimulatedUpstream = {
+  ...textUpstream,
+  ...Object.fromEntries(Object.entries(images).map(([route, draw]) => [route, byModel(draw, textUpstream[route])])),
+}
+
+/** Both kinds of models have the same paths. */
+function byModel(draw: Handler, write: Handler | undefined): Handler {
+  return write ? call => (/image/.test(call.params['model'] ?? '') ? draw : write)(call) : draw
+}
 
 function errorOf({ status, code, message }: Pick<Worded, 'status' | 'code' | 'message'>): object {
   return { error: { code: status, message, status: status === 401 ? 'UNAUTHENTICATED' : code } }

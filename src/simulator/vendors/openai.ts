@@ -1,9 +1,9 @@
+import { text } from '../text/upstream.ts'
 import type { SimulatedUpstream } from '../upstream.ts'
 import { drawEdit, drawGeneration, errorOf } from './gpt-image.ts'
 import { bearer, openVendor } from './open-vendor.ts'
 
-/** GPT Image at OpenAI. */
-export const openai: SimulatedUpstream = openVendor({
+const images: SimulatedUpstream = openVendor({
   name: 'openai',
   words: {
     statuses: { content_type: 415 },
@@ -25,3 +25,6 @@ export const openai: SimulatedUpstream = openVendor({
     'POST /v1/images/edits': ask => drawEdit(ask, undefined),
   },
 })
+
+/** GPT Image at OpenAI, and text in the same formats. */
+export const openai: SimulatedUpstream = { ...text, ...images }

@@ -1,5 +1,6 @@
 import { answerJson } from '../answer.ts'
 import type { Pixels } from '../pictures/measure.ts'
+import { text as textUpstream } from '../text/upstream.ts'
 import type { Played, SimulatedUpstream } from '../upstream.ts'
 import { image, list, must, oneOf, readJson, shape, text, whole } from './fields.ts'
 import type { Sent } from './fields.ts'
@@ -11,7 +12,7 @@ import { Problem } from './problem.ts'
 import { shapeAt } from './shapes.ts'
 
 /** Grok Imagine: edits are JSON as well, resolutions are words, the cost is reported. */
-export const xai: SimulatedUpstream = openVendor({
+const images: SimulatedUpstream = openVendor({
   name: 'xai',
   words: {
     statuses: { unauthorized: 401 },
@@ -31,6 +32,9 @@ export const xai: SimulatedUpstream = openVendor({
     'GET /v1/image-generation-models/{model}': describe,
   },
 })
+
+/** grok-imagine at xAI, and text. */
+export const xai: SimulatedUpstream = { ...textUpstream, ...images }
 
 const ratios = '1:1 3:4 4:3 9:16 16:9 2:3 3:2 1:2 2:1 9:19.5 19.5:9 9:20 20:9 auto'.split(' ')
 const fields = {

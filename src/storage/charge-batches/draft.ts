@@ -79,9 +79,7 @@ export class ChargeBatchDraft {
   }
 
   finish(): ChargeBatch {
-    const spent: Spent[] = []
-    for (const payers of this.#payers.values())
-      for (const { facts, amount, at } of payers) spent.push([facts.keyId, amount, at, facts.user, facts.group])
+    const spent = spentBy([...this.#payers.values()].flat())
     // Sorted, so that two transactions lock the same keys in the same order.
     spent.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
     const { count } = this
@@ -108,15 +106,23 @@ export class ChargeBatchDraft {
 
   #payerOf(facts: ChargeFacts, at: number): Paying {
     const { keyId, user, group } = facts
+    const attribution = facts.attribution ?? ''
     const quarter = Math.floor(at / quarterMs)
-    const known = this.#payers.get(keyId)
+    // One key may have as many end users as charges.
+    const whose = attribution === '' ? keyId : `${keyId} ${attribution}`
+    const known = this.#payers.get(whose)
     const found = known?.find(one => one.facts.user === user && one.facts.group === group && one.quarter === quarter)
     if (found) return found
     // With many keys nearly every charge has its own: no loop over the members.
-    const names: Payer = { key_id: keyId, user_name: user, group_name: group }
+    const names: Payer = {
+      key_id: keyId,
+      user_name: user,
+      group_name: group,
+      ...(attribution !== '' && { attribution }),
+    }
     const payer = { place: this.#put(JSON.stringify(names)), facts, quarter, amount: 0, at }
     if (known) known.push(payer)
-    else this.#payers.set(keyId, [payer])
+    else this.#payers.set(whose, [payer])
     return payer
   }
 
@@ -130,6 +136,17 @@ export class ChargeBatchDraft {
     else this.#terms.set(rule, [terms])
     return terms
   }
+}
+
+/** What keys have spent, whoever their end users are. */
+function spentBy(payers: readonly Paying[]): Spent[] {
+  const spent = new Map<string, Spent>()
+  for (const { facts, amount, at, quarter } of payers) {
+    const name = JSON.stringify([facts.keyId, quarter, facts.group, facts.user])
+    const before = spent.get(name)
+    spent.set(name, [facts.keyId, amount + (before?.[1] ?? 0), Math.max(at, before?.[2] ?? 0), facts.user, facts.group])
+  }
+  return [...spent.values()]
 }
 
 function writeTerms({ facts, lines, delivery }: Posting): object {

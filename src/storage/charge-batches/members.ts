@@ -18,7 +18,10 @@ export const termMembers = plain
 export const aloneColumns = ['at', 'key_id', 'user_name', 'model', 'currency', 'amount'] as const
 
 /** Items of a segment's text by the names of their columns in `charge`. */
-export type Payer = Columns<typeof payerMembers>
+export type Payer = Columns<typeof payerMembers> & {
+  /** Ids of labels; absent without any. */
+  readonly attribution?: string
+}
 export type Terms = Columns<typeof termMembers> & {
   readonly rule: ChargeRule
   readonly delivery: Charge['delivery']

@@ -1,6 +1,7 @@
 import type { Charge, ChargeItem } from '../../domain/index.ts'
 import { readRow } from '../../domain/shapes/member.ts'
 import type { Row } from '../query.ts'
+import { attributionOf } from '../rows.ts'
 import { type Payer, payerMembers, termMembers, type Terms } from './members.ts'
 
 /** A charge in a segment. */
@@ -64,6 +65,7 @@ export function chargeOf(booked: Booked, refunded: number): Charge {
   return {
     id,
     ...readRow(payerMembers, payer),
+    ...attributionOf(payer),
     ...readRow(termMembers, terms),
     rule,
     state: 'settled',

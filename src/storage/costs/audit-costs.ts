@@ -1,8 +1,9 @@
 import { costParts } from '../../domain/costs.ts'
 import { ask, type Query, type QueryProgram, type Row, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
+import { eachLabelled } from './label-sums.ts'
 import { addPlaces } from './places.ts'
-import { readPass } from './read.ts'
+import { readPass } from './plain.ts'
 import { isRebuilding } from './rebuild.ts'
 import { dayLength, dayOfSpan, lengthCount, lengthOfSpan, numbersOf, type Pass } from './spans.ts'
 import {
@@ -34,6 +35,11 @@ const byKind = `SELECT ${kindColumns.map(name => `k.${name}`).join(', ')}, p.det
   GROUP BY k.id, p.detail, s.${lengthOfSpan}`
 const byKey = `SELECT s.key_id, p.model, p.currency, s.${lengthOfSpan} AS length, sum(s.amount) AS amount
   FROM cost_key_sum s JOIN cost_place p ON p.id = s.place WHERE ${inPass} GROUP BY s.key_id, p.model, p.currency, s.${lengthOfSpan}`
+const byLabel = `SELECT s.kind, s.label, s.currency, s.${lengthOfSpan} AS length, ${counted} FROM cost_label_part s WHERE ${inPass}
+  GROUP BY s.kind, s.label, s.currency, s.${lengthOfSpan}`
+const byLabelAndModel = `SELECT p.kind, p.label, p.model, p.tier, p.currency, s.${lengthOfSpan} AS length, ${counted}
+  FROM cost_label_sum s JOIN cost_label_place p ON p.id = s.place WHERE ${inPass}
+  GROUP BY p.kind, p.label, p.model, p.tier, p.currency, s.${lengthOfSpan}`
 const progress = `SELECT s.chain, s.position, coalesce(c.position, 0) AS last
   FROM cost_progress s LEFT JOIN chain c ON c.id = s.chain WHERE s.pass = ? ORDER BY s.chain`
 
@@ -77,8 +83,29 @@ export function* auditCosts(report: (problem: string) => void): QueryProgram<voi
       String(whole(row, 'length')),
       amountOnly(whole(row, 'amount')),
     )
+  for (const row of yield read(byLabel))
+    tally.take(
+      ['label', text(row, 'kind'), text(row, 'label'), text(row, 'currency')],
+      String(whole(row, 'length')),
+      countsOf(row),
+    )
+  for (const row of yield read(byLabelAndModel))
+    tally.take(
+      ['labelled', text(row, 'kind'), text(row, 'label'), text(row, 'model'), text(row, 'tier'), text(row, 'currency')],
+      String(whole(row, 'length')),
+      countsOf(row),
+    )
   const inDetail = details.flatMap(detail => lengths.map(length => `${detail} ${length}`))
-  tally.reportOthers({ by: lengths, of: inDetail, day: [''], priced: inDetail, key: lengths }, report)
+  const copies = {
+    by: lengths,
+    of: inDetail,
+    day: [''],
+    priced: inDetail,
+    key: lengths,
+    label: lengths,
+    labelled: lengths,
+  }
+  tally.reportOthers(copies, report)
 }
 
 function* tallyCharges(tally: Tally, pass: Pass, report: (problem: string) => void): QueryProgram<void> {
@@ -96,12 +123,16 @@ function* tallyCharges(tally: Tally, pass: Pass, report: (problem: string) => vo
         tally.add(['key', place.key_id, place.model, currency], amountOnly(counts.amount))
         tally.add(['day', Math.floor(place.quarter / quartersADay), currency], countsIn('', counts))
       }
+      for (const { kind, label, place, counts } of eachLabelled(sums)) {
+        tally.add(['label', kind, label, place.currency], countsIn('', counts))
+        tally.add(['labelled', kind, label, place.model, place.tier, place.currency], counts)
+      }
       for (const { kind, images } of sums.kinds()) tally.add(['priced', nameOfKind(kind)], imagesOnly(images))
     }
   }
 }
 
-type Name = readonly [what: 'by' | 'of' | 'day' | 'priced' | 'key', ...rest: Value[]]
+type Name = readonly [what: 'by' | 'of' | 'day' | 'priced' | 'key' | 'label' | 'labelled', ...rest: Value[]]
 type Tallied = {
   readonly name: Name
   readonly counts: { -readonly [N in keyof Counts]: number }

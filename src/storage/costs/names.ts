@@ -1,4 +1,4 @@
-import type { CostPart, CostQuestion } from '../../domain/costs.ts'
+import type { CostPart, PlainQuestion } from '../../domain/costs.ts'
 import { askIn, inOne } from '../ask-in.ts'
 import { ask, type QueryProgram, type Rows, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
@@ -24,7 +24,7 @@ export const namesTogether = 512
  * The most expensive of the whole range, by the fewest spans: the cost depends on the number of names, not on the
  * range.
  */
-export function* findNames(question: CostQuestion, tail: readonly Sum[], pass: Pass): QueryProgram<Names> {
+export function* findNames(question: PlainQuestion, tail: readonly Sum[], pass: Pass): QueryProgram<Names> {
   const { since, until, by, apart } = question
   if (by === null || apart === undefined) return undefined
   if (typeof apart !== 'number') return new Set(apart)
@@ -142,7 +142,7 @@ function* boundingOf(search: Search): QueryProgram<Bounding> {
 
 /** Places that distinguish keys and not tiers: those of the question, and the others. */
 function* findKeyPlaces(
-  where: CostQuestion['where'],
+  where: PlainQuestion['where'],
 ): QueryProgram<{ readonly asked: readonly number[]; readonly others: readonly number[] }> {
   const { sql, params } = askedOf(where)
   const facts = 'group_name, model, operation, upstream, currency'

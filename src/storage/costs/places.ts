@@ -4,7 +4,7 @@ import { askIn } from '../ask-in.ts'
 import { groupRows } from '../ledger/find.ts'
 import { shareOfRefund } from '../ledger/share-out.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
-import { text, whole } from '../rows.ts'
+import { text, textOrNull, whole } from '../rows.ts'
 import { findBooked, readSound } from '../charge-batches/find.ts'
 import type { Booked } from '../charge-batches/parse.ts'
 import { type CostSums, type Counts, type Place, placeColumns, toKind } from './sums.ts'
@@ -12,8 +12,8 @@ import { type CostSums, type Counts, type Place, placeColumns, toKind } from './
 /** Positions of a chain that are read together. */
 const placesTogether = 256
 
-const settled = `SELECT e.position, e.kind, e.nth, e.amount, c.id, c.key_id, c.user_name, c.group_name, c.model, c.operation, c.upstream,
-  c.currency, c.size, c.rule, c.ended_at FROM entry e JOIN charge c ON c.id = e.charge_id
+const settled = `SELECT e.position, e.kind, e.nth, e.amount, c.id, c.key_id, c.user_name, c.group_name, c.model, c.operation,
+  c.upstream, c.currency, c.attribution, c.size, c.rule, c.ended_at FROM entry e JOIN charge c ON c.id = e.charge_id
   WHERE e.chain = ? AND e.position > ? AND e.position <= ? AND e.kind IN ('settle', 'refund')`
 const segments =
   'SELECT chain, position, body FROM segment WHERE chain = ? AND position > ? AND position <= ? ORDER BY position'
@@ -113,13 +113,19 @@ function addBooked(sums: CostSums, { payer, terms, at, counts }: Booked, back?: 
     operation,
     upstream,
     currency,
+    attribution: payer.attribution ?? '',
   }
   addLines(sums, place, priced, back)
 }
 
 function placeOf(row: Row, at: number): Omit<Place, 'tier'> {
   const names = Object.fromEntries(placeColumns.map(column => [column, row[column]]))
-  return { quarter: Math.floor(at / quarterMs), ...(names as Omit<Place, 'quarter' | 'tier'>) }
+  const attribution = textOrNull(row, 'attribution') ?? ''
+  return {
+    quarter: Math.floor(at / quarterMs),
+    ...(names as Omit<Place, 'quarter' | 'tier' | 'attribution'>),
+    attribution,
+  }
 }
 
 /** `quantity`: null for an image. */

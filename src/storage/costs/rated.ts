@@ -1,14 +1,14 @@
 import type { ChargeRule } from '../../domain/charge.ts'
-import { type CostQuestion, quarterMs, type RatedImages } from '../../domain/costs.ts'
+import { type PlainQuestion, quarterMs, type RatedImages } from '../../domain/costs.ts'
 import { askIn } from '../ask-in.ts'
 import type { QueryProgram } from '../query.ts'
 import { text, textOrNull, toLine, whole } from '../rows.ts'
-import { readPass, readTail } from './read.ts'
+import { readPass, readTail } from './plain.ts'
 import { spansOver } from './spans.ts'
 import { isAsked, placesOf } from './statements.ts'
 import { type Kind, nameOfKind, toKind } from './sums.ts'
 
-export type RatedQuestion = Pick<CostQuestion, 'since' | 'until' | 'where'>
+export type RatedQuestion = Pick<PlainQuestion, 'since' | 'until' | 'where'>
 
 /**
  * Settled images whose tier did not come from the returned image, grouped by how they were priced; without refunded

@@ -1,4 +1,5 @@
 import { costParts } from '../../domain/costs.ts'
+import { labelKinds } from '../../domain/labels.ts'
 import type { RebuildState } from '../../domain/stores.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { whole } from '../rows.ts'
@@ -14,6 +15,12 @@ const steps = { none: 0, clear: 1, add: 2, clearOld: 3 } as const
 
 const ofParts = `DELETE FROM cost_part_sum WHERE (part, span, what, currency) IN
   (SELECT part, span, what, currency FROM cost_part_sum WHERE part = ? AND span >= ? AND span < ? LIMIT ?) RETURNING part`
+
+const ofLabels = `DELETE FROM cost_label_part WHERE (kind, span, label, currency) IN
+  (SELECT kind, span, label, currency FROM cost_label_part WHERE kind = ? AND span >= ? AND span < ? LIMIT ?) RETURNING kind`
+const ofLabelPlaces = `DELETE FROM cost_label_sum WHERE span >= ? AND span < ? AND place IN
+  (SELECT p.id FROM cost_label_place p
+    WHERE EXISTS (SELECT 1 FROM cost_label_sum s WHERE s.place = p.id AND s.span >= ? AND s.span < ?) LIMIT 64) RETURNING place`
 
 /**
  * The next step of a rebuild: everything is added up again in a new pass, which replaces the current one when it has
@@ -79,6 +86,8 @@ function* measure(pass: Pass): QueryProgram<readonly [added: number, all: number
 /** Removes some sums of a pass, after one place. @returns the last place; undefined if nothing is left */
 function* clearSome(pass: Pass, after: number): QueryProgram<number | undefined> {
   const [from, to] = numbersOf(pass)
+  for (const kind of labelKinds) if ((yield ask(ofLabels, kind, from, to, rowsTogether)).length > 0) return after
+  if ((yield ask(ofLabelPlaces, from, to, from, to)).length > 0) return after
   for (const part of ['', ...costParts]) {
     const gone = yield ask(ofParts, part, from, to, rowsTogether)
     if (gone.length > 0) return after

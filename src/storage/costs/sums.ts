@@ -12,6 +12,8 @@ export type Place = {
   readonly upstream: string
   readonly tier: string
   readonly currency: string
+  /** Ids of labels; '' without any. */
+  readonly attribution: string
 }
 
 /** Columns of a place that are facts of the charge, without its time and detail. */
@@ -27,7 +29,7 @@ export const placeColumns = [
 
 /** All of a place except its time: the columns of `cost_place`. */
 export const factColumns = [...placeColumns, 'tier'] as const satisfies readonly (keyof Place)[]
-const sumColumns = ['quarter', ...factColumns] as const
+const sumColumns = ['quarter', ...factColumns, 'attribution'] as const
 
 export const columnOf = {
   user: 'user_name',

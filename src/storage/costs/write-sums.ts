@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto'
 import { costParts } from '../../domain/costs.ts'
+import { type LabelKind, labelKinds } from '../../domain/labels.ts'
 import { askIn } from '../ask-in.ts'
 import { insertRows } from '../insert-rows.ts'
 import { ask, type QueryProgram, type Row, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { type Pass, spansAround } from './spans.ts'
+import { eachLabelled } from './label-sums.ts'
 import {
   addCounts,
   columnOf,
@@ -54,6 +56,23 @@ export function* writeSums(sums: CostSums, pass: Pass): QueryProgram<void> {
   yield* all.write(['place', 'span'], countNames)
   yield* images.write(['place', 'span', 'kind'], ['images'])
   yield* ofKeys.write(['place', 'span', 'key_id'], ['amount'])
+  yield* writeLabelSums(sums, pass)
+}
+
+/** The same by end users and tags, of charges that have any. */
+function* writeLabelSums(sums: CostSums, pass: Pass): QueryProgram<void> {
+  const [parts, all, places] = [new Rows('cost_label_part'), new Rows('cost_label_sum'), new LabelPlaces()]
+  const labelled = [...eachLabelled(sums)]
+  if (labelled.length === 0) return
+  for (const { kind, label, place } of labelled) places.note(kind, label, place)
+  yield* places.find()
+  for (const { kind, label, place, counts } of labelled)
+    for (const span of spansAround(place.quarter, pass)) {
+      parts.add([kind, span, label, place.currency], countsIn('', counts))
+      all.add([places.idOf(kind, label, place), span], counts)
+    }
+  yield* parts.write(['kind', 'span', 'label', 'currency'], countNames)
+  yield* all.write(['place', 'span'], countNames)
 }
 
 /** The place of a key's total: it does not distinguish tiers either. */
@@ -109,7 +128,7 @@ function addTo(table: string, keyNames: readonly string[], names: readonly strin
   return sql
 }
 
-type Facts = Omit<Place, 'quarter'>
+type Facts = Omit<Place, 'quarter' | 'attribution'>
 
 /** Places by their ids, each in all details; unknown ones are written. */
 class Places {
@@ -155,6 +174,51 @@ class Places {
   }
 }
 
+/** Places of labels by their ids; unknown ones are written. */
+class LabelPlaces {
+  readonly #noted = new Map<string, { readonly row: Row; id: number }>()
+
+  note(kind: LabelKind, label: string, place: Place): void {
+    const row = labelFacts(kind, label, place)
+    const name = nameOfLabelled(row)
+    if (!this.#noted.has(name)) this.#noted.set(name, { row, id: 0 })
+  }
+
+  idOf(kind: LabelKind, label: string, place: Place): number {
+    return this.#noted.get(nameOfLabelled(labelFacts(kind, label, place)))?.id ?? 0
+  }
+
+  *find(): QueryProgram<void> {
+    for (const kind of labelKinds) {
+      const labels = [...this.#noted.values()].flatMap(({ row }) => (row['kind'] === kind ? [text(row, 'label')] : []))
+      const known = `SELECT id, ${labelColumns.join(', ')} FROM cost_label_place WHERE kind = ? AND label IN (…)`
+      for (const row of yield* askIn(known, [...new Set(labels)], [kind])) {
+        const one = this.#noted.get(nameOfLabelled(row))
+        if (one) one.id = whole(row, 'id')
+      }
+    }
+    const fresh = [...this.#noted.values()].filter(({ id }) => id === 0)
+    if (fresh.length === 0) return
+    let last = yield* lastOf('cost_label_place')
+    for (const one of fresh) one.id = ++last
+    yield* insertRows(
+      'cost_label_place',
+      ['id', ...labelColumns],
+      fresh.map(({ row, id }) => ({ id, ...row })),
+    )
+  }
+}
+
+const labelColumns = ['kind', 'label', ...factColumns] as const
+
+function labelFacts(kind: LabelKind, label: string, place: Place): Row {
+  return { kind, label, ...Object.fromEntries(factColumns.map(column => [column, place[column]])) }
+}
+
+function nameOfLabelled(row: Row): string {
+  return JSON.stringify(labelColumns.map(column => row[column]))
+}
+
 /** The columns that a detail lacks are empty: the condition lets the index of all columns find it. */
 const beside: { readonly [D in Detail]: string } = {
   all: ` AND key_id = '' AND user_name = ''`,
@@ -196,7 +260,7 @@ function* findKinds(sums: CostSums): QueryProgram<ReadonlyMap<string, number>> {
   return found
 }
 
-function* lastOf(table: 'cost_place' | 'cost_kind'): QueryProgram<number> {
+function* lastOf(table: 'cost_place' | 'cost_label_place' | 'cost_kind'): QueryProgram<number> {
   const [row] = yield ask(`SELECT coalesce(max(id), 0) AS last FROM ${table}`)
   return whole(row ?? {}, 'last')
 }

@@ -21,7 +21,7 @@ import {
 } from './names.ts'
 import type { Person } from './person.ts'
 import { countRows, eraseRows, wholesale } from './tables.ts'
-import { readPass, readTail } from '../costs/read.ts'
+import { readPass, readTail } from '../costs/plain.ts'
 import { lengthCount, lengthOfSpan, numbersOf } from '../costs/spans.ts'
 
 /** How long after an erasure requests in flight may still write: rows of the log without a hold. */

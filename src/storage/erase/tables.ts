@@ -28,6 +28,7 @@ export const wholesale: readonly (Wholesale & { readonly quoted?: true })[] = [
     set: 'idem_key = NULL, idem_fingerprint = NULL, idem_until = NULL',
   },
   { table: 'stored_object', how: 'deleted', where: `key_id IN ${theirKeys}` },
+  { table: 'live_session', how: 'deleted', where: `key_id IN ${theirKeys}` },
   { table: 'job', how: 'deleted', where: `state <> 'running' AND key_id IN ${theirKeys}` },
   {
     table: 'key',

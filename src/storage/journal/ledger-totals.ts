@@ -1,6 +1,7 @@
 import { quarterMs } from '../../domain/costs.ts'
 import { firstIdAt } from '../../util/ids.ts'
-import { readCosts, readPass } from '../costs/read.ts'
+import { readPass } from '../costs/plain.ts'
+import { readCosts } from '../costs/read.ts'
 import { numbersOf, quarterOfSpan } from '../costs/spans.ts'
 import { columnOf } from '../costs/sums.ts'
 import { ask, type QueryProgram, type Value } from '../query.ts'

@@ -113,6 +113,7 @@ export function digestCharge(charge: Row, lines: Rows): string {
     whole(charge, 'amount'),
     whole(charge, 'created_at'),
     wholeOrNull(charge, 'ended_at'),
+    ...attributed(charge),
   ]
   const priced = lines.map(line => [
     whole(line, 'idx'),
@@ -126,6 +127,11 @@ export function digestCharge(charge: Row, lines: Rows): string {
     ...toldOf(line),
   ])
   return sha256([facts, priced])
+}
+
+/** Empty without end user and tags, and for all charges from before this column existed. */
+function attributed({ attribution }: Row): readonly string[] {
+  return typeof attribution === 'string' ? [attribution] : []
 }
 
 /** Empty for most items, and for all that were booked before this column existed. */

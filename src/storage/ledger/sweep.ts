@@ -1,4 +1,5 @@
 import { foldParts } from '../accounts/fold.ts'
+import { sweepSessions } from '../live-sessions.ts'
 import { sweepJobs } from '../jobs.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { sweepObjects } from '../stored-objects.ts'
@@ -11,6 +12,7 @@ export function* sweep(identity: Pick<WriterIdentity, 'zone'>, at: number): Quer
   yield ask('DELETE FROM setup WHERE expires_at <= ?', at)
   yield* sweepJobs(at)
   yield* sweepObjects(at)
+  yield* sweepSessions()
   yield* foldParts(identity, at)
   return null
 }

@@ -1,4 +1,4 @@
-import type { FailureValues, LogRow } from '../../domain/index.ts'
+import type { AttemptRecord, FailureValues, LogRow } from '../../domain/index.ts'
 import { markMembers } from '../../domain/shapes/log-row.ts'
 import { cellsOf } from '../../domain/shapes/member.ts'
 import { begunAt } from '../charge-batches/reach.ts'
@@ -94,6 +94,7 @@ class Columns {
   readonly #outputs = new Sparse<number>('output_tokens')
   readonly #errors = new Sparse<FailureValues>('error_values')
   readonly #said = new Sparse<string>('upstream_said')
+  readonly #attempts = new Sparse<readonly AttemptRecord[]>('attempts')
   readonly #marks = marks.map(({ column }) => new Sparse<number>(column))
   readonly #who: number[] = []
   readonly #what: number[] = []
@@ -107,6 +108,7 @@ class Columns {
     this.#outputs.push(row.outputTokens)
     this.#errors.push(row.errorValues)
     this.#said.push(row.upstreamSaid)
+    this.#attempts.push(row.attempts)
     for (let i = 0; i < marks.length; i++)
       (this.#marks[i] as Sparse<number>).push(row.marks?.[(marks[i] as Mark).name] ?? null)
     this.#who.push(dictionary.placeOfWho(row))
@@ -120,9 +122,15 @@ class Columns {
       times: this.#times,
       duration_ms: this.#durations,
       ...Object.fromEntries(
-        [this.#clientIds, this.#inputs, this.#outputs, this.#errors, this.#said, ...this.#marks].flatMap(list =>
-          list.hasAny ? [[list.column, list.values] as const] : [],
-        ),
+        [
+          this.#clientIds,
+          this.#inputs,
+          this.#outputs,
+          this.#errors,
+          this.#said,
+          this.#attempts,
+          ...this.#marks,
+        ].flatMap(list => (list.hasAny ? [[list.column, list.values] as const] : [])),
       ),
       who: this.#who,
       what: this.#what,
@@ -138,6 +146,7 @@ function sharedStart(a: string, b: string): string {
 
 /** Shared values, each once, by the index at which they are written. */
 class Dictionary {
+  /** By key, or by key and attribution: one key may have as many end users as requests. */
   readonly #whos = new Map<string | null, WhoPlace[]>()
   readonly #whats = new Map<string | null, WhatPlace[]>()
   /**
@@ -148,16 +157,19 @@ class Dictionary {
   readonly whats: What[] = []
 
   placeOfWho(row: LogRow): number {
-    const known = this.#whos.get(row.keyId)
+    const attribution = row.attribution ?? ''
+    const whose = attribution === '' ? row.keyId : `${row.keyId} ${attribution}`
+    const known = this.#whos.get(whose)
     for (const one of known ?? []) {
       if (one.row.user !== row.user || one.row.group !== row.group) continue
       if (row.time > one.usedAt) one.usedAt = row.time
       return one.place
     }
-    const place = this.whos.push(cellsOf(whoMembers, row) as Who) - 1
+    const who = { ...cellsOf(whoMembers, row), ...(attribution !== '' && { attribution }) } as Who
+    const place = this.whos.push(who) - 1
     const one = { place, row, usedAt: row.time }
     if (known) known.push(one)
-    else this.#whos.set(row.keyId, [one])
+    else this.#whos.set(whose, [one])
     return place
   }
 
@@ -180,10 +192,11 @@ class Dictionary {
   }
 
   used(): readonly Used[] {
-    const used: Used[] = []
-    for (const [keyId, places] of this.#whos)
-      if (keyId !== null) used.push([keyId, Math.max(...places.map(({ usedAt }) => usedAt))])
-    return used
+    const used = new Map<string, number>()
+    for (const places of this.#whos.values())
+      for (const { row, usedAt } of places)
+        if (row.keyId !== null) used.set(row.keyId, Math.max(usedAt, used.get(row.keyId) ?? 0))
+    return [...used]
   }
 }
 

@@ -42,8 +42,14 @@ export function placesIn(page: LogBatch, match: Words): readonly number[] {
   return places
 }
 
-function isWho(who: Who, { keyId, user, group }: LogMatch): boolean {
-  return is(who.key_id, keyId) && is(who.user_name, user) && is(who.group_name, group)
+function isWho(who: Who, { keyId, user, group, endUser, tag }: LogMatch): boolean {
+  return (
+    is(who.key_id, keyId) &&
+    is(who.user_name, user) &&
+    is(who.group_name, group) &&
+    has(who.attribution, endUser) &&
+    has(who.attribution, tag)
+  )
 }
 
 /** Whether shared values match. */
@@ -60,6 +66,11 @@ export function isWhat(
     (lookups !== false || kindOfRow(what) !== 'lookup') &&
     (status === undefined || isStatus(what.status, status))
   )
+}
+
+/** Whether an attribution has the id of a label. */
+function has(attribution: string | undefined, id: string | undefined): boolean {
+  return id === undefined || attribution?.split(' ').includes(id) === true
 }
 
 function is(value: string | null, wanted: string | undefined): boolean {

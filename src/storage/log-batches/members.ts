@@ -1,4 +1,4 @@
-import type { FailureValues } from '../../domain/index.ts'
+import type { AttemptRecord, FailureValues } from '../../domain/index.ts'
 import { logMembers, type markMembers } from '../../domain/shapes/log-row.ts'
 import type { Columns } from '../../domain/shapes/member.ts'
 
@@ -23,7 +23,10 @@ export const whatMembers = what
 /** The phases reached: in lists of their own. */
 export type MarkColumn = keyof Columns<typeof markMembers>
 
-export type Who = Columns<typeof whoMembers>
+export type Who = Columns<typeof whoMembers> & {
+  /** Ids of labels; absent without any. */
+  readonly attribution?: string
+}
 export type What = Columns<typeof whatMembers>
 
 /** A page in its JSON form: lists of one value for each row, in the order of the ids, and shared values. */
@@ -41,6 +44,7 @@ export type LogBatchBody = {
   readonly output_tokens?: readonly (number | null)[]
   readonly error_values?: readonly (FailureValues | null)[]
   readonly upstream_said?: readonly (string | null)[]
+  readonly attempts?: readonly (readonly AttemptRecord[] | null)[]
   /** For each row the index of its own in the lists of the same name. */
   readonly who: readonly number[]
   readonly what: readonly number[]

@@ -2,6 +2,7 @@ import type { LogRow, Marks } from '../../domain/index.ts'
 import { markMembers } from '../../domain/shapes/log-row.ts'
 import { readRow } from '../../domain/shapes/member.ts'
 import { firstAt } from '../first-at.ts'
+import { attributionOf } from '../rows.ts'
 import { type LogBatchBody, type What, whatMembers, type Who, whoMembers } from './members.ts'
 
 /** A page that was read: its rows one by one, or by shared values. */
@@ -74,7 +75,14 @@ export class LogBatch {
   }
 
   rowOf(at: number): LogRow {
-    const { whos, whats, client_request_id: clientIds, error_values: errors, upstream_said: said } = this.#body
+    const {
+      whos,
+      whats,
+      client_request_id: clientIds,
+      error_values: errors,
+      upstream_said: said,
+      attempts,
+    } = this.#body
     const [who, what] = [this.whoOf(at), this.whatOf(at)]
     return {
       id: this.idOf(at),
@@ -88,6 +96,7 @@ export class LogBatch {
       marks: this.marksOf(at),
       errorValues: errors?.[at] ?? null,
       upstreamSaid: said?.[at] ?? null,
+      attempts: attempts?.[at] ?? null,
     }
   }
 
@@ -110,5 +119,5 @@ export class LogBatch {
 const markNames = Object.entries(markMembers).map(([name, { column }]) => [name as keyof Marks, column] as const)
 const noMarks = readRow(markMembers, Object.fromEntries(markNames.map(([, column]) => [column, null])))
 
-const readWho = (who: Who) => readRow(whoMembers, who)
+const readWho = (who: Who) => ({ ...readRow(whoMembers, who), ...attributionOf(who) })
 const readWhat = (what: What) => readRow(whatMembers, what)

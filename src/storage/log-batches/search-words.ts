@@ -7,7 +7,8 @@ import type { LogBatch } from './parse.ts'
  */
 export function wordsOf({ whos, whats }: LogBatch): readonly string[] {
   const words = new Set<string>()
-  for (const { key_id: key, user_name: user } of whos) {
+  for (const { key_id: key, user_name: user, attribution } of whos) {
+    if (attribution !== undefined) for (const id of attribution.split(' ')) words.add(`label ${id}`)
     if (key !== null) words.add(`key ${key}`)
     if (user !== null) words.add(`user ${user}`)
   }
@@ -20,7 +21,9 @@ export function wordsOf({ whos, whats }: LogBatch): readonly string[] {
 }
 
 /** The word that the fewest pages are likely to have; undefined if a question names none. */
-export function wordOf({ keyId, user, model, status, outcome }: LogMatch): string | undefined {
+export function wordOf({ keyId, user, model, status, outcome, endUser, tag }: LogMatch): string | undefined {
+  if (endUser !== undefined) return `label ${endUser}`
+  if (tag !== undefined) return `label ${tag}`
   if (keyId !== undefined) return `key ${keyId}`
   if (user !== undefined) return `user ${user}`
   if (outcome !== undefined && outcome !== 'answered') return `outcome ${outcome}`

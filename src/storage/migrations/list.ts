@@ -25,8 +25,11 @@ import { savedViews } from './0024-saved-views.ts'
 import { costKeys } from './0025-cost-keys.ts'
 import { costCounts } from './0026-cost-counts.ts'
 import { storedObjects } from './0027-stored-objects.ts'
-import { adminTokens } from './0028-admin-tokens.ts'
-import { partialRefunds } from './0029-partial-refunds.ts'
+import { objectIds } from './0028-object-ids.ts'
+import { adminTokens } from './0029-admin-tokens.ts'
+import { labels } from './0030-labels.ts'
+import { liveSessions } from './0031-live-sessions.ts'
+import { partialRefunds } from './0032-partial-refunds.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -62,7 +65,10 @@ export const migrations: readonly (readonly string[])[] = [
   costKeys,
   costCounts,
   storedObjects,
+  objectIds,
   adminTokens,
+  labels,
+  liveSessions,
   partialRefunds,
 ]
 

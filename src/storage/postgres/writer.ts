@@ -1,17 +1,13 @@
 import type pg from 'pg'
-import type { Log } from '../../plugin-api/index.ts'
-import type { Clock, Ids, Pending } from '../../util/index.ts'
+import type { Ids } from '../../util/index.ts'
 import type { Writing } from '../writing.ts'
 import { StorageError } from '../errors.ts'
-import type { LogQueue } from '../journal/log-queue.ts'
-import type { ChargeQueue } from '../ledger/charge-queue.ts'
 import { begin, type Recovery } from '../ledger/recover.ts'
 import { forget } from '../ledger/replicas.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
 import type { Scribe } from '../writer-identity.ts'
-import { Outage } from '../outage.ts'
 import { UncompactedBatches } from '../log-batches/uncompacted.ts'
-import { WriteQueue } from '../write-queue.ts'
+import { WriteQueue, type WriteQueueParts } from '../write-queue.ts'
 import { commitGroup, type GroupResult, transact, useClient } from './commit.ts'
 import { toStorageError } from './failure.ts'
 import { Lanes } from './lanes.ts'
@@ -22,8 +18,6 @@ const groupOpsMax = 64
 const waitingMax = 5_000
 /** The longest time to open a charge: its client waits, and nothing has been bought yet. */
 const holdMs = 2_000
-/** Rows that no caller waits for wait this long for others. */
-const lazyMs = 50
 const probeMs = 250
 
 type Waiting = {
@@ -34,19 +28,15 @@ type Waiting = {
   isGivenUp: boolean
 }
 
-export type WriterOptions = {
+export type WriterOptions = WriteQueueParts & {
   readonly pool: pg.Pool
   readonly connectionsMax: number
   readonly owner: string
   readonly host: string
   readonly zone: string
   readonly thresholds: readonly number[]
-  readonly logQueue: LogQueue
-  readonly chargeQueue: ChargeQueue
   readonly ids: Ids
   readonly logPageRows?: number | undefined
-  readonly clock: Clock
-  readonly log: Log
 }
 
 /**
@@ -59,22 +49,17 @@ export class Writer implements Writing {
   readonly #options: WriterOptions
   readonly #lanes: Lanes<Waiting>
   readonly #writeQueue: WriteQueue
-  readonly #outage: Outage
   readonly #chains = new WeakMap<pg.PoolClient, string>()
   #chainCount = 0
   #identity: Scribe
-  #closed = false
-  #lazy: Pending | undefined
 
   constructor(options: WriterOptions) {
     const { owner, host, zone, thresholds, ids, logPageRows } = options
     this.#options = options
-    this.#writeQueue = new WriteQueue(options)
-    this.#outage = new Outage({
-      ...options,
-      everyMs: probeMs,
+    this.#writeQueue = new WriteQueue(options, {
+      probeMs,
       probe: () => this.submit('probe', null),
-      ended: () => (this.#writeQueue.waits ? this.touch() : undefined),
+      send: () => this.#writeLazy(),
     })
     const own = { owner, host, epoch: 0, chain: owner, part: owner, zone, thresholds }
     this.#identity = { ...own, ids, loose: new UncompactedBatches(logPageRows) }
@@ -86,15 +71,15 @@ export class Writer implements Writing {
   }
 
   onRecovered(call: () => void): void {
-    this.#outage.onRecovered(call)
+    this.#writeQueue.outage.onRecovered(call)
   }
 
   trouble(): string | undefined {
-    return this.#outage.reason
+    return this.#writeQueue.outage.reason
   }
 
   healthy(): boolean {
-    return this.#outage.reason === undefined && !this.#closed && !this.#options.chargeQueue.overfull
+    return this.#writeQueue.healthy
   }
 
   /** Takes a lease and an epoch, and ends what others have left. */
@@ -107,7 +92,7 @@ export class Writer implements Writing {
   }
 
   submit<C extends Change>(change: C, given: Given<C>): Promise<Gives<C>> {
-    if (this.#closed) return Promise.reject(new StorageError('storage_closed'))
+    if (this.#writeQueue.closed) return Promise.reject(new StorageError('storage_closed'))
     const reason = this.#refusal(change)
     if (reason !== undefined) return Promise.reject(new StorageError('storage_unavailable', { reason }))
     return new Promise<Gives<C>>((resolve, reject) => {
@@ -121,45 +106,29 @@ export class Writer implements Writing {
   }
 
   touch(): void {
-    if (this.#closed) return
-    if (this.#writeQueue.full) this.#writeLazy()
-    else this.#lazy ??= this.#options.clock.after(lazyMs, () => this.#writeLazy())
+    this.#writeQueue.touch()
   }
 
-  async flush(): Promise<void> {
-    const flushing = this.#writeQueue.flush()
-    if (!flushing) return
-    if (this.#outage.reason !== undefined)
-      this.#writeQueue.rejectFlushes(new StorageError('storage_unavailable', { reason: this.#outage.reason }))
-    this.#writeLazy()
-    return flushing
+  flush(): Promise<void> {
+    return this.#writeQueue.flush()
   }
 
   /** Writes what waits and releases the lease. */
   async close(): Promise<void> {
-    if (this.#closed) return
-    const { clock, log, chargeQueue } = this.#options
-    try {
-      if (this.#outage.reason === undefined) await this.flush()
-    } catch (error) {
-      log.error({ err: error }, 'the storage closes with rows that could not be written')
-    }
-    this.#closed = true
-    this.#lazy?.cancel()
-    this.#outage.close()
+    if (this.#writeQueue.closed) return
+    await this.#writeQueue.close()
     this.#rejectAll(new StorageError('storage_closed'))
-    if (chargeQueue.size > 0)
-      log.error({ charges: chargeQueue.size }, 'charges could not be written and are lost when the process ends')
+    const { clock, log, pool } = this.#options
     const { owner, epoch } = this.#identity
-    if (epoch === 0 || this.#outage.reason !== undefined) return
-    await useClient(this.#options.pool, client => transact(client, clock, () => forget(owner))).catch(error =>
+    if (epoch === 0 || this.#writeQueue.outage.reason !== undefined) return
+    await useClient(pool, client => transact(client, clock, () => forget(owner))).catch(error =>
       log.warn({ err: error }, 'the lease of this gateway could not be released; it will expire'),
     )
   }
 
   #refusal(change: Change): string | undefined {
     if (change === 'probe') return undefined
-    if (this.#outage.reason !== undefined) return this.#outage.reason
+    if (this.#writeQueue.outage.reason !== undefined) return this.#writeQueue.outage.reason
     return change === 'hold' && this.#lanes.size >= waitingMax ? 'too many charges wait for the database' : undefined
   }
 
@@ -224,7 +193,7 @@ export class Writer implements Writing {
     })
     if (broken !== undefined) this.#break(broken)
     // The retry queue ends a charge that was opened after its caller had gone.
-    else if (isMadeUpFor) this.#outage.recovered()
+    else if (isMadeUpFor) this.#writeQueue.outage.recovered()
   }
 
   #keepEpoch(epoch: number): void {
@@ -235,9 +204,8 @@ export class Writer implements Writing {
   }
 
   #writeLazy(): void {
-    this.#lazy?.cancel()
-    this.#lazy = undefined
-    if (this.#closed || this.#outage.reason !== undefined) return
+    this.#writeQueue.stopWaiting()
+    if (this.#writeQueue.closed || this.#writeQueue.outage.reason !== undefined) return
     const charges = this.#writeQueue.takePost()
     if (charges !== undefined)
       void this.#follow(this.submit('post', { ...charges, at: this.#options.clock.now() }), error =>
@@ -259,9 +227,9 @@ export class Writer implements Writing {
   }
 
   #break(reason: string): void {
-    this.#outage.begin(reason)
+    this.#writeQueue.outage.begin(reason)
     this.#rejectAll(new StorageError('storage_unavailable', { reason }))
-    this.#outage.startProbing()
+    this.#writeQueue.outage.startProbing()
   }
 
   #rejectAll(error: StorageError): void {

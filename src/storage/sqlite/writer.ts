@@ -1,23 +1,16 @@
-import type { Log } from '../../plugin-api/index.ts'
-import type { Clock, Pending } from '../../util/index.ts'
 import type { Writing } from '../writing.ts'
 import { StorageError } from '../errors.ts'
-import type { LogQueue } from '../journal/log-queue.ts'
-import type { ChargeQueue } from '../ledger/charge-queue.ts'
 import type { Recovery } from '../ledger/recover.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
 import type { Fault, FromWriter, ToWriter, WriterStart } from './messages.ts'
 import type { StartThread, StorageThread } from './thread.ts'
-import { Outage } from '../outage.ts'
-import { WriteQueue } from '../write-queue.ts'
+import { WriteQueue, type WriteQueueParts } from '../write-queue.ts'
 
 /**
  * Operations of one commit. More wait for the next: a group is one turn of the writer, and the first waits for the
  * last.
  */
 const groupOpsMax = 512
-/** Rows that no caller waits for wait this long for others. */
-const lazyMs = 50
 const probeMs = 500
 /** A commit that takes longer than the wait for another process's write hangs. */
 const hangMs = 6_000
@@ -25,13 +18,9 @@ const closeMs = 10_000
 
 type Waiting = { readonly op: Op; resolve(value: unknown): void; reject(error: Error): void }
 
-export type WriterOptions = {
+export type WriterOptions = WriteQueueParts & {
   readonly start: WriterStart
   readonly startThread: StartThread
-  readonly logQueue: LogQueue
-  readonly chargeQueue: ChargeQueue
-  readonly clock: Clock
-  readonly log: Log
 }
 
 /**
@@ -42,7 +31,6 @@ export type WriterOptions = {
 export class Writer implements Writing {
   readonly #options: WriterOptions
   readonly #writeQueue: WriteQueue
-  readonly #outage: Outage
   #thread: StorageThread | undefined
   #starting: Promise<Recovery> | undefined
   #ready = false
@@ -51,35 +39,30 @@ export class Writer implements Writing {
   #inFlight: Waiting[] | undefined
   #sentAt = 0
   #pumping = false
-  #lazy: Pending | undefined
   #short: string | undefined
-  #closed = false
 
   constructor(options: WriterOptions) {
     this.#options = options
-    this.#writeQueue = new WriteQueue(options)
-    this.#outage = new Outage({
-      ...options,
-      everyMs: probeMs,
+    this.#writeQueue = new WriteQueue(options, {
+      probeMs,
       probe: () => this.submit('probe', null),
-      ended: () => (this.#writeQueue.waits ? this.touch() : undefined),
+      send: lazily => (lazily ? this.#pump({ lazy: true }) : this.#pumpSoon()),
     })
     this.#epoch = options.start.epoch
   }
 
   healthy(): boolean {
-    if (this.#outage.reason !== undefined || this.#short !== undefined || this.#closed) return false
-    if (this.#options.chargeQueue.overfull) return false
+    if (this.#short !== undefined || !this.#writeQueue.healthy) return false
     return this.#inFlight === undefined || this.#options.clock.tick() - this.#sentAt < hangMs
   }
 
   trouble(): string | undefined {
-    return this.#outage.reason ?? this.#short
+    return this.#writeQueue.outage.reason ?? this.#short
   }
 
   /** Called when writing works again after it did not. */
   onRecovered(call: () => void): void {
-    this.#outage.onRecovered(call)
+    this.#writeQueue.outage.onRecovered(call)
   }
 
   /** Starts the thread, which migrates the schema and recovers. */
@@ -90,7 +73,7 @@ export class Writer implements Writing {
 
   /** Resolves after the commit. @throws StorageError `storage_unavailable` if it is not known to have happened. */
   submit<C extends Change>(change: C, given: Given<C>): Promise<Gives<C>> {
-    if (this.#closed) return Promise.reject(new StorageError('storage_closed'))
+    if (this.#writeQueue.closed) return Promise.reject(new StorageError('storage_closed'))
     return new Promise<Gives<C>>((resolve, reject) => {
       this.#writeQueue.submitted()
       // The union of operations is by change; TypeScript cannot verify that a generic one is a member of it.
@@ -100,37 +83,18 @@ export class Writer implements Writing {
     })
   }
 
-  /** Something was put into the log queue or the charge queue. */
   touch(): void {
-    if (this.#closed) return
-    if (this.#writeQueue.full) this.#pumpSoon()
-    else this.#lazy ??= this.#options.clock.after(lazyMs, () => this.#pumpLazy())
+    this.#writeQueue.touch()
   }
 
-  /** Resolves when everything received so far is durable. */
-  async flush(): Promise<void> {
-    const flushing = this.#writeQueue.flush()
-    if (!flushing) return
-    if (this.#outage.reason !== undefined)
-      this.#writeQueue.rejectFlushes(new StorageError('storage_unavailable', { reason: this.#outage.reason }))
-    this.#pumpSoon()
-    return flushing
+  flush(): Promise<void> {
+    return this.#writeQueue.flush()
   }
 
   /** Writes what waits, then ends the thread. */
   async close(): Promise<void> {
-    if (this.#closed) return
-    try {
-      if (this.#outage.reason === undefined) await this.flush()
-    } catch (error) {
-      this.#options.log.error({ err: error }, 'the storage closes with rows that could not be written')
-    }
-    this.#closed = true
-    const { size } = this.#options.chargeQueue
-    if (size > 0)
-      this.#options.log.error({ charges: size }, 'charges could not be written and are lost when the process ends')
-    this.#lazy?.cancel()
-    this.#outage.close()
+    if (this.#writeQueue.closed) return
+    await this.#writeQueue.close()
     this.#rejectAll(new StorageError('storage_closed'))
     const thread = this.#thread
     if (!thread) return
@@ -177,7 +141,7 @@ export class Writer implements Writing {
     this.#thread = undefined
     this.#starting = undefined
     this.#ready = false
-    if (!this.#closed && !isRefused) this.#break('the writer stopped')
+    if (!this.#writeQueue.closed && !isRefused) this.#break('the writer stopped')
   }
 
   #pumpSoon(): void {
@@ -190,25 +154,20 @@ export class Writer implements Writing {
     })
   }
 
-  #pumpLazy(): void {
-    this.#lazy = undefined
-    this.#pump({ lazy: true })
-  }
-
   #pump({ lazy = false } = {}): void {
-    if (this.#closed || this.#inFlight !== undefined) return
+    if (this.#writeQueue.closed || this.#inFlight !== undefined) return
     const { waits, full, isFlushing } = this.#writeQueue
     const due = waits && (lazy || full || isFlushing)
-    if (this.#queue.length === 0 && (!due || this.#outage.reason !== undefined)) return
+    if (this.#queue.length === 0 && (!due || this.#writeQueue.outage.reason !== undefined)) return
     if (!this.#ready) {
       this.start().catch(error => this.#break(error instanceof Error ? error.message : String(error)))
       return
     }
     const group = this.#queue.splice(0, groupOpsMax)
     const ops = group.map(waiting => waiting.op)
-    const charges = this.#outage.reason === undefined ? this.#writeQueue.takePost() : undefined
+    const charges = this.#writeQueue.outage.reason === undefined ? this.#writeQueue.takePost() : undefined
     if (charges !== undefined) ops.push({ change: 'post', given: { ...charges, at: this.#options.clock.now() } })
-    const batch = this.#outage.reason === undefined ? this.#writeQueue.takeBatch() : undefined
+    const batch = this.#writeQueue.outage.reason === undefined ? this.#writeQueue.takeBatch() : undefined
     if (batch) ops.push({ change: 'batch', given: batch })
     this.#inFlight = group
     this.#sentAt = this.#options.clock.tick()
@@ -219,18 +178,16 @@ export class Writer implements Writing {
     const group = this.#inFlight ?? []
     this.#inFlight = undefined
     this.#writeQueue.finished(group.length)
-    group.forEach((waiting, at) => {
-      const fault = faults[at]
-      if (at >= values.length)
-        waiting.reject(new StorageError('storage_unavailable', { reason: broken ?? 'not committed' }))
-      else if (fault) waiting.reject(toError(fault))
-      else waiting.resolve(values[at])
-    })
     const errorAt = (at: number): Error | undefined => {
       if (at >= values.length) return new StorageError('storage_unavailable', { reason: broken ?? 'not committed' })
       const fault = faults[at]
       return fault && toError(fault)
     }
+    group.forEach((waiting, at) => {
+      const error = errorAt(at)
+      if (error) waiting.reject(error)
+      else waiting.resolve(values[at])
+    })
     let at = group.length
     if (this.#writeQueue.hasPost) this.#writeQueue.postArrived(errorAt(at++))
     if (this.#writeQueue.hasBatch) this.#writeQueue.batchArrived(errorAt(at))
@@ -253,11 +210,11 @@ export class Writer implements Writing {
 
   #startProbing(): void {
     // A probe notices room too.
-    this.#outage.startProbing(() => this.#short !== undefined)
+    this.#writeQueue.outage.startProbing(() => this.#short !== undefined)
   }
 
   #break(reason: string): void {
-    this.#outage.begin(reason)
+    this.#writeQueue.outage.begin(reason)
     const unavailable = new StorageError('storage_unavailable', { reason })
     if (this.#writeQueue.hasPost) this.#writeQueue.postArrived(unavailable)
     if (this.#writeQueue.hasBatch) this.#writeQueue.batchArrived(unavailable)

@@ -9,9 +9,11 @@ import { knownNames } from '../../gateway/known-names.ts'
 import { createLog } from '../../observe/index.ts'
 import { findOpsUrl } from '../../gateway/ops-url.ts'
 import { pluginFinder } from '../../gateway/plugin-finder.ts'
+import { upstreamProxy } from '../../gateway/upstream-proxies.ts'
 import type { Status } from '../../gateway/status.ts'
 import { openCounters } from '../../storage/counters/index.ts'
 import { inspectStorage, type StorageState } from '../../storage/index.ts'
+import { checkRetries } from './check-retries.ts'
 import type { Checked } from './checked.ts'
 import { reach, whyTaken } from './reach.ts'
 
@@ -52,6 +54,7 @@ export async function* examine(file: string): AsyncIterable<Checked> {
   yield* checkStorage(plan)
   yield await checkCounters(plan)
   yield* checkUpstreams(plan)
+  yield* checkRetries(plan)
   yield* checkPorts(plan, running !== undefined)
   if (plan.server.tls) yield await checkCertificate(plan.server.tls)
   yield* checkFiles(plan)
@@ -157,18 +160,23 @@ async function checkCounters({ counters: url }: CompiledConfig): Promise<Checked
 }
 
 async function* checkUpstreams({ upstreams }: CompiledConfig): AsyncIterable<Checked> {
-  for (const { name, url } of upstreams.values()) {
+  for (const upstream of upstreams.values()) {
+    const { name, url } = upstream
     if (url.startsWith('simulator:')) {
       yield warn(`upstream ${name}`, 'simulated: requests cost nothing', 'set its real url to send real requests')
       continue
     }
-    const checked = await reach(url).then(
-      () => ok(`upstream ${name}`, `reached ${new URL(url).host}`),
+    const proxy = upstreamProxy(process.env, upstream, new URL(url))
+    const through = proxy ? ` through the proxy ${proxy.shown}` : ''
+    const checked = await reach(url, proxy, upstream.ca).then(
+      () => ok(`upstream ${name}`, `reached ${new URL(url).host}${through}`),
       (error: unknown) =>
         fail(
           `upstream ${name}`,
           `${new URL(url).host}: ${reasonOf(error)}`,
-          'check its url, DNS, the firewall and its certificate',
+          through === ''
+            ? 'check its url, DNS, the firewall and its certificate'
+            : 'check `proxy` of the upstream, or HTTPS_PROXY and NO_PROXY, and the certificate of the upstream',
         ),
     )
     yield checked

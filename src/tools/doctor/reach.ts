@@ -1,18 +1,26 @@
-import { createServer, connect as connectTcp, type Socket } from 'node:net'
+import { createServer, connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Address } from '../../domain/index.ts'
-import { systemClock } from '../../util/index.ts'
+import { openTunnel, type ProxyAddress, systemClock } from '../../util/index.ts'
 
 const reachMs = 3_000
 
-/** Connects to where a URL leads, with TLS where it says so, and sends nothing. @throws Error why it cannot be reached */
-export async function reach(url: string): Promise<void> {
+/**
+ * Connects to where a URL leads, through a proxy if there is one, with TLS where it says so, and sends nothing.
+ * @throws Error why it cannot be reached
+ */
+export async function reach(url: string, proxy?: ProxyAddress, ca?: string): Promise<void> {
   const { protocol, hostname, port } = new URL(url)
   const host = hostname.replace(/^\[|\]$/g, '')
   const isTls = protocol === 'https:'
+  const place = { host, port: Number(port || (isTls ? 443 : 80)) }
+  const tunnel = proxy && (await openWithin(reachMs, proxy, place))
+  const over = tunnel ? { socket: tunnel } : place
+  const name = isIP(host) === 0 ? { servername: host } : {}
   const socket: Socket = isTls
-    ? connectTls({ host, port: Number(port || 443), servername: host, ALPNProtocols: ['http/1.1'] })
-    : connectTcp({ host, port: Number(port || 80) })
+    ? connectTls({ ...over, ...name, ALPNProtocols: ['http/1.1'], ...(ca !== undefined && { ca }) })
+    : (tunnel ?? connectTcp(place))
+  if (tunnel && !isTls) return void tunnel.destroy()
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   socket.once(isTls ? 'secureConnect' : 'connect', () => resolve())
   socket.once('error', reject)
@@ -22,6 +30,16 @@ export async function reach(url: string): Promise<void> {
   } finally {
     limit.cancel()
     socket.on('error', () => undefined).destroy()
+  }
+}
+
+async function openWithin(ms: number, ...[proxy, place]: [ProxyAddress, { host: string; port: number }]) {
+  const late = new AbortController()
+  const limit = systemClock.after(ms, () => late.abort())
+  try {
+    return await openTunnel(proxy, place, late.signal)
+  } finally {
+    limit.cancel()
   }
 }
 

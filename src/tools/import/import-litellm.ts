@@ -10,6 +10,7 @@ import { SecretBook, type SecretFile } from './secret-book.ts'
 import { Tracked } from './tracked.ts'
 import { UpstreamBook } from './upstream-book.ts'
 import {
+  attemptsFor,
   dearest,
   type DraftModel,
   type DraftRoute,
@@ -109,6 +110,7 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
     ],
     upstreams,
     models: all,
+    attempts: attemptsFor(all, retriesOf(router) ?? retriesOf(settings)),
   }
   return {
     text: writeConfig(draft),
@@ -196,6 +198,14 @@ function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, not
         note(`${name}: the fallback ${textOf(other)} of one deployment is not translated`)
   }
   return { models, off }
+}
+
+/** How often a request is sent again, in all. */
+function retriesOf(section: Tracked): number | undefined {
+  return section.takeAs('num_retries', value => {
+    const count = typeof value === 'string' && value !== '' ? Number(value) : value
+    return typeof count === 'number' && Number.isInteger(count) && count >= 0 ? count : undefined
+  })
 }
 
 /** Another name for a model is a model of its own, at the upstream of the first. */
@@ -299,10 +309,10 @@ const remedy: { readonly [key: string]: string } = {
   redis_password: 'set counters',
   redis_url: 'set counters',
   drop_params: 'set `forward` in the families to choose the forwarded fields',
-  num_retries: 'the next upstream is used only if the vendor cannot have charged',
-  max_retries: 'the next upstream is used only if the vendor cannot have charged',
-  retry_after: 'the next upstream is used immediately',
-  retry_policy: 'the next upstream is used only if the vendor cannot have charged',
+  num_retries: 'retry_on and retry of the models say when a request is sent again',
+  max_retries: 'retry_on and retry of the models say when a request is sent again',
+  retry_after: 'set backoff in retry of the models; the next upstream is used immediately',
+  retry_policy: 'set retry_on of the models',
   routing_strategy: 'upstreams are chosen by priority and weight',
   request_timeout: 'set timeouts at the upstreams',
   timeout: 'set timeouts at the upstreams',

@@ -37,14 +37,28 @@ export type Draft = {
   readonly groups: readonly string[]
   readonly upstreams: UpstreamBook
   readonly models: readonly DraftModel[]
+  /** Requests to upstreams for one of a client, at most; 1 if none is sent again. */
+  readonly attempts: number
 }
+
+/** What other gateways send again by themselves. */
+const retriedCauses = '[408, 500, 502, 503, 504, timeout, connect, reset]'
+const usualAttempts = 3
+const mostAttempts = 10
 
 export function isActive({ cost, routes }: DraftModel): boolean {
   return cost.kind !== 'unknown' && routes.length > 0
 }
 
+/** Attempts for every upstream of the model that has most, and as many more as the other gateway retries. */
+export function attemptsFor(models: readonly DraftModel[], retries: number | undefined): number {
+  const most = Math.max(1, ...models.filter(isActive).map(({ routes }) => routes.length))
+  if (retries === 0 && most === 1) return 1
+  return Math.min(mostAttempts, Math.max(retries === undefined ? usualAttempts : retries + 1, most))
+}
+
 /** A `gateway.yaml` of a draft. */
-export function writeConfig({ origin, notes, groups, upstreams, models }: Draft): string {
+export function writeConfig({ origin, notes, groups, upstreams, models, attempts }: Draft): string {
   const families = Object.entries(familyTexts).filter(([name]) => models.some(model => model.family === name))
   const active = models.filter(isActive)
   const used = new Set(active.flatMap(model => model.routes.map(route => route.upstream)))
@@ -65,6 +79,7 @@ export function writeConfig({ origin, notes, groups, upstreams, models }: Draft)
     '',
     ...groups,
     '',
+    ...(attempts > 1 ? writeRetries(attempts) : []),
     used.size > 0 ? 'upstreams:' : 'upstreams: {}',
     ...(used.size > 0 ? places : places.map(line => line.trimStart())),
     '',
@@ -83,6 +98,18 @@ export function writeConfig({ origin, notes, groups, upstreams, models }: Draft)
     '  - { match: "GET /v1/charges/{id}", operation: charges.get, dialect: openai, serve: charge }',
   ]
   return `${lines.join('\n')}\n`
+}
+
+/** Images are safe: only what was certainly not sold is requested again. */
+function writeRetries(attempts: number): readonly string[] {
+  return [
+    '# After these failures text is requested again; images and jobs only if they were not sold (docs/failover.md).',
+    'defaults:',
+    '  models:',
+    `    retry_on: ${retriedCauses}`,
+    ...(attempts === usualAttempts ? [] : [`    retry: { attempts: ${attempts} }`]),
+    '',
+  ]
 }
 
 function writeModel(model: DraftModel): string {

@@ -1,4 +1,7 @@
 import type { TableRow } from '../../domain/index.ts'
+import { type Members as Fields, membersOf as fieldsOf } from '../../util/index.ts'
+
+export { type Fields, fieldsOf }
 
 /** A foreign table, read. */
 export type SourceTable = {
@@ -20,8 +23,6 @@ export function withoutUndercharging({ rows, left }: SourceTable, isAllowed = fa
   return { rows: rows.filter(row => !row.unmapped), left: [...left, ...out] }
 }
 
-export type Fields = { readonly [name: string]: unknown }
-
 /** Undefined for a text that is no JSON, or is nested too deeply. Every number stays the text it was, as no other way keeps all of its digits. */
 export function parseExact(text: string): { readonly value: unknown } | undefined {
   try {
@@ -35,10 +36,6 @@ export function parseExact(text: string): { readonly value: unknown } | undefine
 
 function keepDigits(_key: string, value: unknown, context: { readonly source: string }): unknown {
   return typeof value === 'number' ? context.source : value
-}
-
-export function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
 }
 
 export function textOf(value: unknown): string | undefined {

@@ -4,6 +4,7 @@ import { readYaml } from '../../config/load.ts'
 import { toValue } from '../../config/tree.ts'
 import { findPackage } from '../../gateway/package-root.ts'
 import { layOver, overlaps } from './lay-over.ts'
+import { membersOf } from '../../util/index.ts'
 
 /** Lines of `docs/recipes` that are merged into a gateway.yaml: the first block of a page, or that of one of its headings. */
 export type Recipe = {
@@ -37,7 +38,7 @@ export async function readRecipes(): Promise<readonly Recipe[]> {
   const shipped = treeOf(await readFile(join(root, 'gateway.yaml'), 'utf8'))
   const pages = (await readdir(folder)).filter(name => name.endsWith('.md') && name !== 'README.md').sort()
   const texts = await Promise.all(pages.map(page => readFile(join(folder, page), 'utf8')))
-  return pages.flatMap((page, i) => recipesOf(page, texts[i] ?? '', asNamed(shipped['families'])))
+  return pages.flatMap((page, i) => recipesOf(page, texts[i] ?? '', membersOf(shipped['families'])))
 }
 
 function recipesOf(page: string, markdown: string, shipped: Named): readonly Recipe[] {
@@ -81,11 +82,11 @@ function slugOf(heading: string): string {
 
 function recipe(own: Pick<Recipe, 'name' | 'title' | 'page' | 'texts'>, shipped: Named): Recipe {
   const trees = own.texts.map(treeOf)
-  const families = Object.assign({}, shipped, ...trees.map(tree => asNamed(tree['families']))) as Named
+  const families = Object.assign({}, shipped, ...trees.map(tree => membersOf(tree['families']))) as Named
   const models = trees.flatMap(tree =>
-    Object.entries(asNamed(tree['models'])).map(([name, model]) => {
-      const family = asNamed(families[String(asNamed(model)['family'])])
-      return { name, operations: Object.keys(asNamed(family['forward'])) }
+    Object.entries(membersOf(tree['models'])).map(([name, model]) => {
+      const family = membersOf(families[String(membersOf(model)['family'])])
+      return { name, operations: Object.keys(membersOf(family['forward'])) }
     }),
   )
   return { ...own, models, variables: variablesOf(own.texts.join('\n')) }
@@ -93,11 +94,7 @@ function recipe(own: Pick<Recipe, 'name' | 'title' | 'page' | 'texts'>, shipped:
 
 function treeOf(text: string): Named {
   const { root } = readYaml(text)
-  return root ? asNamed(toValue(root)) : {}
-}
-
-function asNamed(value: unknown): Named {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Named) : {}
+  return root ? membersOf(toValue(root)) : {}
 }
 
 /** `${FAL_URL:-simulator:fal}    # https://fal.run`, `${KEY:?the key of a project}`. */

@@ -1,7 +1,7 @@
-import { conditionsHold } from '../conditions.ts'
 import type { Path } from '../paths.ts'
 import { type JsonVisitor, JsonWalk } from '../walk-json.ts'
 import { parseSize } from './parse-size.ts'
+import { isKept } from './places.ts'
 import { type HeldPicture, PictureText } from './picture-text.ts'
 import type { PictureFacts, PictureWriter } from './picture-writer.ts'
 import type { AnswerPlace, AnswerReading } from './reading.ts'
@@ -300,9 +300,7 @@ export class AnswerReader implements JsonVisitor {
     const failure = place.error === undefined ? undefined : describeFailure(values, place.error)
     if (failure !== undefined) return void this.failed.push(failure)
     if (!found || item.isWritten) return
-    const isKept =
-      conditionsHold(place.keep, values.of) && !(place.skip.length > 0 && conditionsHold(place.skip, values.of))
-    if (!isKept) return
+    if (!isKept(place, values.of)) return
     const facts = factsOf(item)
     if (item.isPassing) return this.#endPassing()
     if (this.#waits !== 'never') return void this.held.push({ ...found.held, facts })

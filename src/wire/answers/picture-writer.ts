@@ -32,7 +32,7 @@ export type AnswerFacts = {
  * written is taken by `take`.
  */
 export class PictureWriter {
-  readonly #told: ResponseMetadata
+  readonly #metadata: ResponseMetadata
   readonly #created: number
   /** The event of a finished picture; undefined for one JSON answer. */
   readonly #event: string | undefined
@@ -48,7 +48,7 @@ export class PictureWriter {
 
   /** @param options.created seconds since the epoch; `event`: the name of events that carry a picture */
   constructor(
-    told: ResponseMetadata,
+    metadata: ResponseMetadata,
     options: {
       readonly created: number
       readonly event?: string | undefined
@@ -56,7 +56,7 @@ export class PictureWriter {
       readonly waits?: boolean
     },
   ) {
-    this.#told = told
+    this.#metadata = metadata
     this.#created = options.created
     this.#event = options.event
     this.#follows = options.follows === true
@@ -147,7 +147,7 @@ export class PictureWriter {
 
   /** Before the bytes that complete it. */
   #tell({ size }: PictureFacts): void {
-    if (size) this.#told.sizes.set(this.#count, size)
+    if (size) this.#metadata.sizes.set(this.#count, size)
     this.#count++
   }
 
@@ -163,8 +163,8 @@ export class PictureWriter {
 }
 
 function writeFacts({ usage, words }: AnswerFacts): string {
-  const told = [...(words ?? [])].map(([name, word]) => `,${JSON.stringify(name)}:${JSON.stringify(word)}`)
-  return told.join('') + (usage ? `,"usage":${JSON.stringify(nest(usage))}` : '')
+  const members = [...(words ?? [])].map(([name, word]) => `,${JSON.stringify(name)}:${JSON.stringify(word)}`)
+  return members.join('') + (usage ? `,"usage":${JSON.stringify(nest(usage))}` : '')
 }
 
 /** `input_tokens_details.text_tokens` is in an object of its own, as SDKs read it. */

@@ -180,7 +180,7 @@ export const heads: Fuzzer<HeadCase> = {
       {
         simulated: true,
         env: { TEXT_URL: upstream.url },
-        edit: [['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: {}']],
+        edit: [{ 'groups/default': {} }],
       },
     )
     // The fault that is planted: what the caller writes goes to the upstream as it is.

@@ -214,8 +214,8 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     edits: [
       [
         'src/gateway/vendor-key-service.ts',
-        'this.#tell(standing, states.learn(standing))',
-        "if (standing.state === 'active') this.#tell(standing, states.learn(standing))",
+        'this.#tell(status, states.learn(status))',
+        "if (status.state === 'active') this.#tell(status, states.learn(status))",
       ],
     ],
   },
@@ -228,8 +228,8 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     edits: [
       [
         'src/gateway/vendor-key-service.ts',
-        'this.#tell(standing, states.learn(standing))',
-        "if (standing.state !== 'active') this.#tell(standing, states.learn(standing))",
+        'this.#tell(status, states.learn(status))',
+        "if (status.state !== 'active') this.#tell(status, states.learn(status))",
       ],
     ],
   },

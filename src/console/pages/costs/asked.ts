@@ -1,4 +1,4 @@
-import type { CostPart } from '../../../domain/costs.ts'
+import type { CostSplit } from '../../../domain/costs.ts'
 import { queryText } from '../../api/query-text.ts'
 import { dateIn } from '../../zone.ts'
 import { type Range, readRange } from './range.ts'
@@ -8,7 +8,7 @@ import { readBy, readWhere, type Where } from './where.ts'
 export type Asked = {
   readonly range: Range
   readonly where: Where
-  readonly by: CostPart
+  readonly by: CostSplit
   /** `?…` of the costs. */
   readonly costs: string
   /** `?…` of possible savings. */
@@ -22,6 +22,7 @@ export function readAsked(
 ): Asked {
   const range = readRange(query, dateIn(zone, new Date()))
   const where = readWhere(query)
+  const { end_user: _, tag: __, ...rest } = where
   const by = readBy(query['by'], where, readsAll)
   const { from, to, step } = range
   return {
@@ -29,6 +30,7 @@ export function readAsked(
     where,
     by,
     costs: queryText({ from, to, zone, step, by, ...where }),
-    avoidable: queryText({ from, to, zone, ...where }),
+    // Savings are not kept by end users and tags: then they are not shown.
+    avoidable: queryText({ from, to, zone, ...rest }),
   }
 }

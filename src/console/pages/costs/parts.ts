@@ -1,15 +1,16 @@
-import type { CostPart } from '../../../domain/costs.ts'
+import type { CostSplit } from '../../../domain/costs.ts'
 import { t, tName } from '../../words/index.ts'
 import { tOperation } from '../../words/operation.ts'
 
 /** The name of a part. `names`: of keys, by their ids. */
-export function nameOf(part: CostPart, what: string, names: { readonly [id: string]: string }): string {
+export function nameOf(part: CostSplit, what: string, names: { readonly [id: string]: string }): string {
   if (part === 'key') return names[what] ?? what
   if (part === 'operation') return tOperation(what)
   if (part === 'tier') return tName('unit', what)
   return what
 }
 
-export function partName(part: CostPart): string {
-  return t(part === 'key' ? 'token' : part === 'tier' ? 'costs.tier' : part)
+export function partName(part: CostSplit): string {
+  if (part === 'key') return t('token')
+  return part === 'tier' || part === 'end_user' || part === 'tag' ? t(`costs.${part}`) : t(part)
 }

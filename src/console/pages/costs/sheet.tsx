@@ -1,5 +1,5 @@
 import { useLocation } from 'preact-iso'
-import type { CostPart } from '../../../domain/costs.ts'
+import type { CostSplit } from '../../../domain/costs.ts'
 import type { CostsAnswer } from '../../api/shapes.ts'
 import { Choices } from '../../kit/choices.tsx'
 import { later } from '../../kit/later.tsx'
@@ -28,10 +28,10 @@ type Given = {
   readonly isFirst: boolean
   readonly answer: CostsAnswer
   readonly range: Range
-  readonly by: CostPart
+  readonly by: CostSplit
   /** The filters of costs. */
   readonly where: Where
-  readonly parts: readonly CostPart[]
+  readonly parts: readonly CostSplit[]
   readonly hrefOf: (change: { readonly [name: string]: string | null }) => string
 }
 

@@ -1,6 +1,6 @@
-import type { CostPart } from '../../../domain/costs.ts'
+import type { CostSplit } from '../../../domain/costs.ts'
 
-export type Where = { readonly [P in CostPart]?: string }
+export type Where = { readonly [P in CostSplit]?: string }
 
 /** The splits of costs, the most used first. A user who sees only themselves has no list of users. */
 const inOrder = [
@@ -11,11 +11,24 @@ const inOrder = [
   'group',
   'operation',
   'upstream',
-] as const satisfies readonly CostPart[]
+  'end_user',
+  'tag',
+] as const satisfies readonly CostSplit[]
+
+/** Costs are not kept by end users and tags together. */
+const notWith: { readonly [P in CostSplit]?: CostSplit } = { end_user: 'tag', tag: 'end_user' }
 
 /** The splits that the user may see. */
-export function partsFor(readsAll: boolean): readonly CostPart[] {
-  return readsAll ? inOrder : inOrder.filter(part => part !== 'user' && part !== 'group')
+export function partsFor(readsAll: boolean, where: Where = {}): readonly CostSplit[] {
+  const own = readsAll ? inOrder : inOrder.filter(part => part !== 'user' && part !== 'group')
+  return own.filter(part => {
+    const other = notWith[part]
+    return other === undefined || where[other] === undefined
+  })
+}
+
+export function hasLabel({ end_user: endUser, tag }: Where): boolean {
+  return endUser !== undefined || tag !== undefined
 }
 
 /** The filters in the address. */
@@ -24,8 +37,8 @@ export function readWhere(query: { readonly [name: string]: string | undefined }
 }
 
 /** The split in the address; else the first without a filter. */
-export function readBy(wanted: string | undefined, where: Where, readsAll: boolean): CostPart {
-  const known = partsFor(readsAll)
+export function readBy(wanted: string | undefined, where: Where, readsAll: boolean): CostSplit {
+  const known = partsFor(readsAll, where)
   const chosen = known.find(part => part === wanted)
   return chosen ?? known.find(part => where[part] === undefined) ?? 'model'
 }

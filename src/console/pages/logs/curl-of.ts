@@ -21,6 +21,7 @@ export function curlOf(record: LogRecord, baseUrl: string): string {
   const value = (name: string) => known[name] ?? `<${name}>`
   const bodies = {
     none: [],
+    any: ["--data-binary '@<file>'"],
     form: names.map(name => `-F ${quoted(`${name}=${files.has(name) ? `@<${name}>` : value(name)}`)}`),
     json: [
       "-H 'Content-Type: application/json'",

@@ -3,6 +3,22 @@ import { Facts } from '../../kit/facts.tsx'
 import { tFailure, tFailureValues } from '../../words/failure.ts'
 import { t } from '../../words/index.ts'
 
+/** Each request to an upstream, of more than one. */
+export function Attempts({ of: { attempts } }: { readonly of: LogRecord }) {
+  if (!attempts) return null
+  return (
+    <section class="section" aria-label={t('attempts')}>
+      <h3>{t('attempts')}</h3>
+      <Facts
+        of={attempts.map(({ upstream, key, answer, ms }, i) => {
+          const by = key === null ? upstream : `${upstream} / ${key}`
+          return [`${i + 1}. ${by}`, <code>{t('attempts.answer', { answer, ms })}</code>] as const
+        })}
+      />
+    </section>
+  )
+}
+
 /** The error in the reader's language, from the stored values; and the upstream's message. */
 export function Failure({ of: { error, error_values: values, upstream_said: said } }: { readonly of: LogRecord }) {
   if (!error && !said) return null

@@ -21,7 +21,7 @@ import { Outcome } from './outcome.tsx'
 import { Bill } from './bill.tsx'
 import { curlOf } from './curl-of.ts'
 import { decidesOn } from './decides.ts'
-import { Failure } from './failure.tsx'
+import { Attempts, Failure } from './failure.tsx'
 import { Waterfall } from './waterfall.tsx'
 
 /** 详情: one request, its cost and the reason. */
@@ -42,6 +42,7 @@ export function LogDrawer({
         {record => (
           <div class="stack">
             <Failure of={record} />
+            <Attempts of={record} />
             {record.billing ? <Bill of={record.explanation ?? record.billing} /> : <p class="note">{t('bill.none')}</p>}
             <RefundNotes of={record} />
             {record.billing && (

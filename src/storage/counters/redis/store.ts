@@ -268,7 +268,7 @@ export class Store {
 
 /** Puts the answers of one part at their positions among all. */
 export function put(standings: LimitStatus[], { places }: Part, some: readonly LimitStatus[]): void {
-  for (const [i, standing] of some.entries()) standings[places?.[i] ?? i] = standing
+  for (const [i, status] of some.entries()) standings[places?.[i] ?? i] = status
 }
 
 function messageOf(error: unknown): string {

@@ -7,7 +7,7 @@ import type { PriceTable } from '../price-table.ts'
 import { SecretBook } from '../secret-book.ts'
 import { credentialOf } from '../styles.ts'
 import { type Place, UpstreamBook } from '../upstream-book.ts'
-import { type DraftModel, type DraftRoute, isActive, whyNoName, writeConfig } from '../write-config.ts'
+import { attemptsFor, type DraftModel, type DraftRoute, isActive, whyNoName, writeConfig } from '../write-config.ts'
 import { isName, writeComment, writeForeign, writeMap, writeScalar } from '../yaml-words.ts'
 import { type ChannelKind, channelKinds, type Kind } from './channel-kinds.ts'
 import { AskedTable, type ForeignBook } from './foreign-book.ts'
@@ -66,6 +66,7 @@ export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions
     groups: ['groups:', ...[...groups].map(([name, fields]) => `  ${writeScalar(name)}: ${fields}`)],
     upstreams: draft.upstreams,
     models: draft.models,
+    attempts: attemptsFor(draft.models, undefined),
   })
   return {
     text,

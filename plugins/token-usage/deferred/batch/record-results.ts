@@ -1,0 +1,27 @@
+import { type RequestContext, resultFiles, type Stores, withLinks } from '../../../../src/plugin-api/index.ts'
+import type { EndedWork } from '../follow.ts'
+
+type Ended = {
+  readonly context: RequestContext
+  readonly id: string
+  readonly ended: EndedWork
+  /** Bytes of each file of results. */
+  readonly files: ReadonlyMap<string, number>
+  readonly now: number
+}
+
+/** Records the final state of a batch for lists, and its files of results as objects of its key. */
+export async function recordResults(
+  objects: Stores['objects'],
+  { context, id, ended, files, now }: Ended,
+): Promise<void> {
+  const { creates } = context.route.object ?? {}
+  if (!creates) return
+  const [own] = await objects.find(context.payer, [{ kind: creates.kind, id }])
+  // Its client may have deleted it.
+  if (!own) return
+  const value = JSON.parse(ended.bytes.toString()) as { readonly [name: string]: unknown }
+  const shown = JSON.stringify(withLinks(creates, id, value))
+  const made = resultFiles(creates, own, value, now).map(one => ({ ...one, bytes: files.get(one.id) ?? 0 }))
+  await objects.put([{ ...own, shown }, ...made])
+}

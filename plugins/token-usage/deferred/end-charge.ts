@@ -1,0 +1,40 @@
+import { type Charge, type ChargeItem, type Ledger, type Log, type Micros } from '../../../src/plugin-api/index.ts'
+import { fail } from '../errors.ts'
+import { reviewCharge } from '../review-charge.ts'
+
+/** What deferred work has used, priced. */
+export type RatedWork = {
+  readonly lines: readonly ChargeItem[]
+  readonly reason: string
+  readonly vendorCost?: Micros | undefined
+  /** A person decides about the charge. */
+  readonly waits: boolean
+}
+
+/**
+ * Ends the charge of deferred work, once: items that are stored already stay as they are, and a charge that has ended stays
+ * ended.
+ * @throws Failure use_not_recorded; the job then continues and ends the charge later
+ */
+export async function endCharge(
+  tools: { readonly ledger: Ledger; readonly log: Log },
+  charge: Charge,
+  { lines, reason, vendorCost, waits }: RatedWork,
+): Promise<void> {
+  const { ledger } = tools
+  const { id, upstream } = charge
+  if (waits) return reviewCharge(tools, { facts: charge, lines, reason, delivery: 'confirmed', held: true, vendorCost })
+  try {
+    if (lines.length === 0) {
+      await ledger.void(id, reason)
+      return
+    }
+    const written = await Promise.all(lines.map(line => ledger.line(id, line, upstream)))
+    const cost = vendorCost === undefined ? {} : { vendorCost }
+    if (written.every(Boolean) && (await ledger.settle({ id, delivery: 'confirmed', reason: null, ...cost }))) return
+  } catch (cause) {
+    throw fail('use_not_recorded', { charge: id }, { cause })
+  }
+  // Another process, or a person, may have ended it meanwhile.
+  if ((await ledger.find(id))?.state === 'reserved') throw fail('use_not_recorded', { charge: id })
+}

@@ -1,0 +1,77 @@
+import { type CallUpstream, type DeferredTraits, Failure, type UpstreamClient } from '../../../src/plugin-api/index.ts'
+import { joined } from '../../../src/wire/index.ts'
+import { fail } from '../errors.ts'
+import { MemberReader } from '../read-members.ts'
+
+/** Objects of more bytes are not read. */
+const objectBytesMax = 64 * 1024 * 1024
+/** The object may not be found yet: it is gone after so many polls that do not find it. */
+const missingMax = 3
+
+/** Work that an upstream has accepted. */
+export type Work = {
+  readonly traits: DeferredTraits
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly deadlineAt: number
+  readonly now: () => number
+  /** Charges work that has ended. @throws Failure; the work is then polled again later */
+  readonly end: (client: UpstreamClient, ended: EndedWork) => Promise<void>
+}
+
+/** The object of ended work, as its upstream returned it. */
+export type EndedWork = { readonly state: string; readonly bytes: Buffer; readonly told: ReadonlyMap<string, unknown> }
+
+/** Polls the work until it has ended, and charges it. Its clients get its result from the upstream. */
+export function follow(work: Work): CallUpstream {
+  const { traits, id, deadlineAt, now, end } = work
+  return async client => {
+    let missing = 0
+    for (let waitMs = traits.everyMs; ; waitMs = Math.min(waitMs * 2, traits.mostMs)) {
+      await client.sleep(waitMs)
+      const isLast = now() >= deadlineAt
+      const found = await poll(client, work)
+      missing = found === 'missing' ? missing + 1 : 0
+      if (missing === missingMax) throw fail('upstream_answer_gone', { id })
+      if (typeof found === 'object') {
+        await end(client, found)
+        return answered(id)
+      }
+      if (isLast) throw fail('background_timeout', { id })
+    }
+  }
+}
+
+/** Stored as the result of the job. */
+export function answered(id: string) {
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: (async function* () {
+      yield Buffer.from(JSON.stringify({ id }))
+    })(),
+  }
+}
+
+/** The object if its work has ended. A poll that fails is repeated. */
+async function poll(client: UpstreamClient, { traits, id }: Work): Promise<EndedWork | 'missing' | undefined> {
+  const { poll: operation, headers = {}, state, ended, batch } = traits
+  try {
+    const answer = await client.ask({ operation, params: { id }, headers, body: none, bytesMax: objectBytesMax })
+    const pieces: Buffer[] = []
+    for await (const piece of answer.body) pieces.push(Buffer.from(piece))
+    if (answer.status === 404 || answer.status === 410) return 'missing'
+    if (answer.status < 200 || answer.status > 299) return undefined
+    const bytes = joined(pieces)
+    const told = new Map<string, unknown>()
+    const members = new Set([state, ...(batch?.results.files ?? [])])
+    new MemberReader({ members }, (name, value) => told.set(name, value)).write(bytes)
+    const found = told.get(state)
+    return typeof found === 'string' && ended.includes(found) ? { state: found, bytes, told } : undefined
+  } catch (error) {
+    if (error instanceof Failure && error.code.startsWith('upstream_')) return undefined
+    throw error
+  }
+}
+
+const none = { kind: 'none' } as const

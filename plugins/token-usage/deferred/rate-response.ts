@@ -1,0 +1,72 @@
+import {
+  type ApiFormat,
+  type Charge,
+  type DeferredTraits,
+  type Job,
+  type Model,
+  readCost,
+  timeOfId,
+  type UsageFacts,
+  type UsageRule,
+} from '../../../src/plugin-api/index.ts'
+import { judgeUsage } from '../judge-usage.ts'
+import { needsPerson } from '../needs-person.ts'
+import { rateExchange } from '../rate-exchange.ts'
+import { JsonReading } from '../reading.ts'
+import type { UsageFacet } from '../schema.ts'
+import type { RatedWork } from './end-charge.ts'
+import type { EndedWork } from './follow.ts'
+
+/** What the rating of deferred work needs besides its result. */
+export type WorkTerms = {
+  readonly charge: Charge
+  readonly job: Job
+  readonly traits: DeferredTraits
+  readonly model: Model
+  readonly facet: UsageFacet
+  readonly dialect: ApiFormat
+}
+
+const none = { kind: 'none' } as const
+
+/** The price of a response that was made in the background. Without a whole answer, only the reported use is charged. */
+export function rateResponse(terms: WorkTerms, { state, bytes }: EndedWork): RatedWork {
+  const { charge, job, traits, model, facet, dialect } = terms
+  const reading = new JsonReading({
+    dialect,
+    operation: job.operation,
+    bytesPerToken: facet.estimate.bytes_per_token,
+    removesUsage: false,
+  })
+  reading.write(bytes)
+  reading.end()
+  const [{ sent = '0', ...asked } = {}] = job.told
+  const reported = reading.usage()
+  const sizes = { body: none, answerBytes: bytes.length, facet, sentBytes: Number(sent) }
+  const { usage, implausible } = judgeUsage(reported, sizes)
+  const rated = rateExchange({
+    rule: charge.rule as UsageRule,
+    facet,
+    outcome: { kind: 'answered', status: 200, reach: 'complete' },
+    body: none,
+    usage,
+    implausible,
+    uncounted: 0,
+    byLength: reading.byLength(),
+    failed: !traits.whole.includes(state),
+    asked: factsOf(asked),
+    at: timeOfId('req_', charge.id),
+  })
+  const vendorCost = reported?.cost === undefined ? undefined : readCost(reported.cost)
+  const reason = rated.reason === 'upstream_failed' ? `${rated.reason}: ${state}` : rated.reason
+  return { ...rated, reason, vendorCost, waits: needsPerson(facet, model, { implausible, ...rated }) }
+}
+
+/** Facts of the request that prices depend on, from the job. */
+export function factsOf({ service_tier, speed, region }: { readonly [name: string]: string }): UsageFacts {
+  return {
+    ...(service_tier !== undefined && { service_tier }),
+    ...(speed !== undefined && { speed }),
+    ...(region !== undefined && { region }),
+  }
+}

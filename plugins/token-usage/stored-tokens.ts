@@ -1,0 +1,30 @@
+import {
+  type Body,
+  isObject,
+  type Json,
+  type OperationTraits,
+  readField,
+  type RequestContext,
+} from '../../src/plugin-api/index.ts'
+
+const hourSeconds = 3_600
+
+/** Hours for which a request keeps its tokens, by its fields; 0 if it keeps none. Without `now` a date counts as the usual time. */
+export function hoursAsked(body: Body, traits: OperationTraits | undefined, now = Number.NaN): number {
+  const { storesTokens } = traits ?? {}
+  if (!storesTokens) return 0
+  const { seconds, until, usualSeconds } = storesTokens
+  const text = readField(body, seconds)
+  const span =
+    typeof text === 'string' && /^\d{1,12}(?:\.\d{1,9})?s$/.test(text) ? Number(text.slice(0, -1)) : undefined
+  const end = readField(body, until)
+  const rest = typeof end === 'string' ? (Date.parse(end) - now) / 1_000 : Number.NaN
+  return Math.max(0, span ?? (Number.isFinite(rest) ? rest : usualSeconds)) / hourSeconds
+}
+
+/** The most token-hours of a request; if it changes a stored object, the object says how many tokens it has. */
+export function storageAsked(body: Body, { route, startedAt }: RequestContext, before: Json, input: number): number {
+  const usage = isObject(before) ? before['usageMetadata'] : undefined
+  const tokens = isObject(usage) ? usage['totalTokenCount'] : undefined
+  return Math.ceil((typeof tokens === 'number' ? tokens : input) * hoursAsked(body, route.traits, startedAt))
+}

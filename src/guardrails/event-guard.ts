@@ -1,0 +1,208 @@
+import type { Json, Passed, Stage } from '../domain/index.ts'
+import { RecordReader, type RecordVisitor } from '../wire/index.ts'
+import type { Edit, PartVerdict, Verdict } from './contract.ts'
+import { readEvent, type TextPart } from './stream-texts.ts'
+
+/** Of a stream that a guard does not release. */
+const heldBytesMax = 8 * 1024 * 1024
+const none: readonly Buffer[] = []
+
+export type StreamChecks = {
+  part(text: string, isEnd: boolean): Promise<PartVerdict> | PartVerdict
+  whole(texts: readonly string[]): Promise<Verdict> | Verdict
+  /** The stream is blocked from here on. @returns what its reader gets instead; it throws where nothing can follow */
+  block(rule: string): Buffer
+}
+
+/** One text of the stream, counted from its beginning. */
+type Channel = { unsent: string; sentTo: number; readonly edits: Edit[] }
+type Slot = { readonly part: TextPart; readonly channel: Channel; readonly from: number; readonly to: number }
+type Held = {
+  readonly raw: Buffer
+  readonly fields: readonly string[]
+  json: Json | undefined
+  isEdited: boolean
+  readonly slots: readonly Slot[]
+}
+
+/**
+ * Holds the events of a stream until a guard has released their text, and writes what it edits. Events keep their order and,
+ * unedited, their bytes.
+ */
+export class EventGuard implements Stage, RecordVisitor {
+  readonly bare = true
+  readonly #checks: StreamChecks
+  readonly #records = new RecordReader(this)
+  readonly #channels = new Map<string, Channel>()
+  readonly #held: Held[] = []
+  #heldBytes = 0
+  /** Bytes from the beginning of the unfinished record. */
+  #raw: Buffer = Buffer.alloc(0)
+  #rawFrom = 0
+  #end = 0
+  #data: Buffer[] = []
+  #fields: string[] = []
+  #arrived: { readonly raw: Buffer; readonly data: string; readonly fields: readonly string[] }[] = []
+  #isBlocked = false
+
+  constructor(checks: StreamChecks) {
+    this.#checks = checks
+  }
+
+  async write(chunk: Buffer): Promise<Passed> {
+    if (this.#isBlocked) return none
+    this.#raw = this.#raw.length === 0 ? chunk : Buffer.concat([this.#raw, chunk])
+    const base = this.#end
+    this.#end += chunk.length
+    this.#records.read(chunk, base)
+    return this.#advance(false)
+  }
+
+  async end(): Promise<Passed> {
+    if (this.#isBlocked) return none
+    this.#records.end(this.#end)
+    return this.#advance(true)
+  }
+
+  data(piece: Buffer): void {
+    this.#data.push(piece)
+  }
+
+  field(name: string, value: string): void {
+    this.#fields.push(name === '' ? `:${value}` : `${name}: ${value}`)
+  }
+
+  recordEnd(next: number): void {
+    const raw = this.#raw.subarray(0, next - this.#rawFrom)
+    if (raw.length === 0) return
+    this.#arrived.push({ raw, data: Buffer.concat(this.#data).toString(), fields: this.#fields })
+    this.#raw = this.#raw.subarray(raw.length)
+    this.#rawFrom = next
+    this.#data = []
+    this.#fields = []
+  }
+
+  /** Reads what has arrived, and returns what may be sent now. */
+  async #advance(isOver: boolean): Promise<Passed> {
+    const arrived = this.#arrived
+    this.#arrived = []
+    let rule: string | undefined
+    for (const record of arrived) rule ??= await this.#hold(record)
+    if (rule === undefined && isOver) rule = await this.#checkAll(true)
+    if (rule === undefined && this.#heldBytes > heldBytesMax) rule = 'response_too_long'
+    const sent = this.#release()
+    if (rule === undefined) return sent
+    this.#isBlocked = true
+    return [...sent, this.#checks.block(rule)]
+  }
+
+  /** @returns the rule that blocks the record */
+  async #hold({
+    raw,
+    data,
+    fields,
+  }: {
+    raw: Buffer
+    data: string
+    fields: readonly string[]
+  }): Promise<string | undefined> {
+    const json = parse(data)
+    const { parts, wholes, isEnd } = readEvent(json ?? null)
+    const touched = new Set<Channel>()
+    const slots = parts.map(part => {
+      const channel = this.#channelOf(part.channel)
+      const from = channel.sentTo + channel.unsent.length
+      channel.unsent += part.text
+      touched.add(channel)
+      return { part, channel, from, to: from + part.text.length }
+    })
+    const held: Held = { raw, fields, json, isEdited: false, slots }
+    this.#held.push(held)
+    this.#heldBytes += raw.length
+    for (const channel of touched) {
+      const rule = await this.#check(channel, false)
+      if (rule !== undefined) return rule
+    }
+    const ended = isEnd ? await this.#checkAll(true) : undefined
+    if (ended !== undefined || wholes.length === 0) return ended
+    const verdict = await this.#checks.whole(wholes.map(({ text }) => text))
+    if (verdict.kind === 'edit')
+      for (const [i, text] of verdict.texts.entries())
+        if (text !== wholes[i]?.text) {
+          wholes[i]?.put(text)
+          held.isEdited = true
+        }
+    return verdict.kind === 'block' ? verdict.rule : undefined
+  }
+
+  async #checkAll(isEnd: boolean): Promise<string | undefined> {
+    for (const channel of this.#channels.values()) {
+      const rule = channel.unsent === '' ? undefined : await this.#check(channel, isEnd)
+      if (rule !== undefined) return rule
+    }
+    return undefined
+  }
+
+  /** @returns the rule that blocks the text */
+  async #check(channel: Channel, isEnd: boolean): Promise<string | undefined> {
+    const verdict = await this.#checks.part(channel.unsent, isEnd)
+    if (verdict.kind === 'block') return verdict.rule
+    const { upTo, edits } = verdict
+    channel.edits.push(
+      ...edits.map(({ from, to, put }) => ({ from: from + channel.sentTo, to: to + channel.sentTo, put })),
+    )
+    channel.sentTo += upTo
+    channel.unsent = channel.unsent.slice(upTo)
+    return undefined
+  }
+
+  #channelOf(name: string): Channel {
+    const known = this.#channels.get(name)
+    if (known) return known
+    const channel: Channel = { unsent: '', sentTo: 0, edits: [] }
+    this.#channels.set(name, channel)
+    return channel
+  }
+
+  /** Events whose texts are released, as far as no earlier one waits. */
+  #release(): Buffer[] {
+    const sent: Buffer[] = []
+    for (;;) {
+      const [first] = this.#held
+      if (!first || first.slots.some(({ channel, to }) => to > channel.sentTo)) return sent
+      this.#held.shift()
+      this.#heldBytes -= first.raw.length
+      for (const slot of first.slots) if (applyEdits(slot)) first.isEdited = true
+      sent.push(first.isEdited ? writeRecord(first) : first.raw)
+    }
+  }
+}
+
+/** Writes the edits of a text into the part that is sent. @returns whether it has any */
+function applyEdits({ part, channel, from, to }: Slot): boolean {
+  const edits = channel.edits.filter(edit => edit.from < to && edit.to > from)
+  if (edits.length === 0) return false
+  let text = ''
+  let at = from
+  for (const edit of edits) {
+    text += part.text.slice(Math.max(0, at - from), Math.max(0, edit.from - from))
+    // The part in which the edit begins has all of it.
+    if (edit.from >= from) text += edit.put
+    at = Math.min(to, edit.to)
+  }
+  part.put(text + part.text.slice(at - from))
+  return true
+}
+
+function writeRecord({ fields, json }: Held): Buffer {
+  return Buffer.from([...fields, `data: ${JSON.stringify(json)}`, '', ''].join('\n'))
+}
+
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,123 @@
+import { defineSlot, fieldNames, type Hooks, type Log, withFields, withoutLength } from '../plugin-api/index.ts'
+import type { Body, Json } from '../domain/index.ts'
+import type { Guard, Guarded, Verdict } from './contract.ts'
+import { fail } from './errors.ts'
+import { EventGuard } from './event-guard.ts'
+import { findTexts, type FoundText, mayHoldTexts } from './texts.ts'
+import { WholeGuard } from './whole-guard.ts'
+
+/**
+ * The hooks of a plugin that checks texts. Requests are checked before a limit or a budget is touched, and edited as they
+ * are sent. A stream is held back only as far as the guard does not release it; a blocked one ends with an error in the
+ * client's API format. A blocked answer is charged as used.
+ *
+ * Place the plugin before the plugins that charge: they have to see the upstream's own answer.
+ */
+export function guardHooks<Section>(guard: Guard<Section>, log: Log): Hooks<Section> {
+  /** The guard has edited the request's texts. */
+  const editsSlot = defineSlot<true>(`guard.${guard.name}`)
+
+  return {
+    async onTarget(context, target, section) {
+      if (!guard.reads(section, 'request')) return
+      const { found } = textsOf(target.body)
+      if (found.length === 0) return
+      const verdict = await judge(guard, section, { context, target, side: 'request' }, found)
+      if (verdict.kind === 'edit') context.slots.put(editsSlot, true)
+    },
+
+    async onForward(context, out, section, target) {
+      if (!context.slots.get(editsSlot)) return out
+      // Of what is sent: another plugin may have edited it before.
+      const { found, fields } = textsOf(out.body)
+      const verdict = await judge(guard, section, { context, target, side: 'request' }, found)
+      if (verdict.kind !== 'edit') return out
+      for (const [i, text] of verdict.texts.entries()) found[i]?.put(text)
+      return { ...out, body: withFields(out.body, new Map(Object.entries(fields))) }
+    },
+
+    onReply(context, reply, section, target) {
+      if (!guard.reads(section, 'response') || reply.status < 200 || reply.status > 299) return reply
+      const about: Guarded = { context, target, side: 'response' }
+      const type = reply.headers['content-type'] ?? 'application/json'
+      const whole = (texts: readonly string[]) => guard.whole(texts, section, about)
+      const headers = withoutLength(reply.headers)
+      if (type.startsWith('text/event-stream')) {
+        const part = (text: string, isEnd: boolean) => guard.part(text, isEnd, section, about)
+        const block = (rule: string) => endStream(guard.name, log, about, rule)
+        return {
+          ...reply,
+          headers,
+          stages: [...reply.stages, new EventGuard({ part, whole: remembered(whole), block })],
+        }
+      }
+      if (!type.includes('json') && !type.startsWith('text/')) return reply
+      const block = (rule: string): never => {
+        throw blocked(guard.name, log, about, rule)
+      }
+      return { ...reply, headers, stages: [...reply.stages, new WholeGuard(type.includes('json'), whole, block)] }
+    },
+  }
+}
+
+/** @throws Failure request_blocked */
+async function judge<Section>(
+  guard: Guard<Section>,
+  section: Section,
+  about: Guarded,
+  found: readonly FoundText[],
+): Promise<Verdict> {
+  const verdict = await guard.whole(
+    found.map(({ text }) => text),
+    section,
+    about,
+  )
+  if (verdict.kind !== 'block') return verdict
+  const values = { rule: verdict.rule, guard: guard.name }
+  throw fail('request_blocked', values, { values })
+}
+
+/** The texts of a body, and the fields that hold them, which `put` changes. */
+function textsOf(body: Body): { readonly found: readonly FoundText[]; readonly fields: { [name: string]: Json } } {
+  const fields: { [name: string]: Json } = {}
+  for (const name of fieldNames(body).filter(mayHoldTexts)) {
+    const value = valueOf(body, name)
+    if (value !== undefined) fields[name] = value
+  }
+  return { found: findTexts(fields), fields }
+}
+
+function valueOf(body: Body, name: string): Json | undefined {
+  // Also what is too long for `readField`: nothing passes unread.
+  if (body.kind === 'json') return structuredClone(body.json.get(name))
+  if (body.kind !== 'form') return undefined
+  for (const part of body.parts) if (part.kind === 'text' && part.name === name) return part.value
+  return undefined
+}
+
+/** Events repeat a text: in its own end, in that of its item, and in the end of the response. */
+function remembered(whole: (texts: readonly string[]) => Promise<Verdict> | Verdict): typeof whole {
+  const known = new Map<string, Promise<Verdict> | Verdict>()
+  return texts => {
+    const key = JSON.stringify(texts)
+    const verdict = known.get(key) ?? whole(texts)
+    known.set(key, verdict)
+    return verdict
+  }
+}
+
+function blocked(guard: string, log: Log, { context, target }: Guarded, rule: string): ReturnType<typeof fail> {
+  const values = { rule, guard }
+  context.notes.blocked = values
+  log.warn({ request: context.id, model: target.model.name, ...values }, 'a guard blocked a response')
+  return fail('response_blocked', values, { values })
+}
+
+/** @throws Failure response_blocked where the format has no error for a stream */
+function endStream(guard: string, log: Log, about: Guarded, rule: string): Buffer {
+  const failure = blocked(guard, log, about, rule)
+  const { dialect, id, route } = about.context
+  const told = dialect.streamError(failure, id, route.operation)
+  if (told === undefined) throw failure
+  return Buffer.from(told)
+}

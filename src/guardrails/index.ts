@@ -1,0 +1,3 @@
+export type { Edit, Guard, Guarded, PartVerdict, Side, Verdict } from './contract.ts'
+export { fail as guardFailure } from './errors.ts'
+export { guardHooks } from './hooks.ts'

@@ -1,0 +1,111 @@
+import type { Json } from '../domain/index.ts'
+
+type Members = { [name: string]: Json }
+
+/** A text inside a JSON value. `put` replaces it there. */
+export type FoundText = { readonly text: string; put(text: string): void }
+
+/** Members that hold what people and models write, in any API format. What is below them is text too. */
+const textMembers: ReadonlySet<string> = new Set([
+  'content',
+  'documents',
+  'input',
+  'instructions',
+  'negative_prompt',
+  'output',
+  'partial_json',
+  'prompt',
+  'query',
+  'reasoning',
+  'reasoning_content',
+  'refusal',
+  'summary',
+  'system',
+  'text',
+  'texts',
+  'thinking',
+  'transcript',
+])
+
+/** Members with the arguments or the result of a tool: an object in them has names of the tool's own. */
+const toolMembers: ReadonlySet<string> = new Set(['args', 'arguments', 'input', 'response'])
+
+/** Members whose values are for programs, except in the arguments of a tool. */
+const otherMembers: ReadonlySet<string> = new Set([
+  'b64_json',
+  'call_id',
+  'data',
+  'detail',
+  'encrypted_content',
+  'fileUri',
+  'file_data',
+  'file_id',
+  'finish_reason',
+  'format',
+  'id',
+  'item_id',
+  'media_type',
+  'mimeType',
+  'model',
+  'name',
+  'object',
+  'role',
+  'signature',
+  'status',
+  'stop_reason',
+  'thoughtSignature',
+  'tool_call_id',
+  'tool_use_id',
+  'type',
+  'uri',
+  'url',
+])
+
+/** Top-level fields of requests that hold texts further down. */
+const containers: ReadonlySet<string> = new Set([
+  'contents',
+  'generateContentRequest',
+  'messages',
+  'requests',
+  'systemInstruction',
+  'system_instruction',
+])
+
+const depthMax = 64
+
+/** `none`: names of the API format. `text`: below a text member. `tool`: below the arguments of a tool, where all is text. */
+type Inside = 'none' | 'text' | 'tool'
+
+/** Whether a top-level field of a request may hold texts. */
+export function mayHoldTexts(name: string): boolean {
+  return textMembers.has(name) || containers.has(name)
+}
+
+/** The texts of a value, in its order. */
+export function findTexts(value: Json | undefined, inside: 'none' | 'text' = 'none'): readonly FoundText[] {
+  const found: FoundText[] = []
+  walk(value, inside, 0, found)
+  return found
+}
+
+function walk(value: Json | undefined, inside: Inside, depth: number, found: FoundText[]): void {
+  if (typeof value !== 'object' || value === null || depth > depthMax) return
+  const isList = Array.isArray(value)
+  const holder = value as Members
+  for (const name of Object.keys(holder)) {
+    const one = holder[name]
+    const below = isList ? inside : belowMember(name, one, inside)
+    if (below === undefined) continue
+    if (typeof one !== 'string') walk(one, below, depth + 1, found)
+    else if (below !== 'none' && one !== '') found.push({ text: one, put: text => void (holder[name] = text) })
+  }
+}
+
+/** Undefined for a member that is no text whatever it holds. */
+function belowMember(name: string, value: Json | undefined, inside: Inside): Inside | undefined {
+  if (inside === 'tool') return inside
+  if (otherMembers.has(name)) return undefined
+  const isObject = typeof value === 'object' && !Array.isArray(value)
+  if (toolMembers.has(name) && (isObject || typeof value === 'string')) return 'tool'
+  return textMembers.has(name) ? 'text' : inside
+}

@@ -1,0 +1,22 @@
+import { type LabelKind, labelKinds, labelsIn } from '../../domain/labels.ts'
+import type { CostSums, Counts, Place } from './sums.ts'
+
+/** The label of all charges that have one of its kind: what remains of a total has none. */
+export const anyLabel = '*'
+
+export type Labelled = {
+  readonly kind: LabelKind
+  readonly label: string
+  readonly place: Place
+  readonly counts: Counts
+}
+
+/** Sums by each of their labels, and by any. */
+export function* eachLabelled(sums: CostSums): Generator<Labelled> {
+  for (const { place, counts } of sums.all())
+    if (place.attribution !== '')
+      for (const kind of labelKinds) {
+        const labels = labelsIn(place.attribution, kind)
+        if (labels.length > 0) for (const label of [anyLabel, ...labels]) yield { kind, label, place, counts }
+      }
+}

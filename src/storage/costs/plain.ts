@@ -1,0 +1,150 @@
+import { type CostRow, type Costs, type PlainQuestion, quarterMs } from '../../domain/costs.ts'
+import { askIn } from '../ask-in.ts'
+import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
+import { text, whole } from '../rows.ts'
+import { findNames, type Names, namesTogether, tellWhole } from './names.ts'
+import { addPlaces, openChains } from './places.ts'
+import { type Pass, spansOver } from './spans.ts'
+import { inOneBar, isAsked, quarterOf, statementOf } from './statements.ts'
+import { columnOf, CostSums, countNames, type Counts, noCounts, type Place } from './sums.ts'
+
+const { firsts: _firsts, ...nothing } = noCounts
+
+/** Costs by a part that every charge has. */
+export function* readPlain(question: PlainQuestion, pass: Pass, { sums, charges: tail }: Tail): QueryProgram<Costs> {
+  const asked = [...sums.all()].filter(({ place }) => isAsked(place, question))
+  const names = yield* findNames(question, asked, pass)
+  const answer = new Answer(question, names)
+  for (const { place, counts } of asked) answer.addPlace(place, counts)
+  yield* addSpans(answer, question, names, pass)
+  return { rows: answer.inOrder(), tail }
+}
+
+/** The pass over the ledger that is read. */
+export function* readPass(): QueryProgram<Pass> {
+  const [row] = yield ask(`SELECT value FROM meta WHERE name = 'costed'`)
+  return whole(row ?? {}, 'value') === 1 ? 1 : 0
+}
+
+export type Tail = { readonly sums: CostSums; readonly charges: number }
+
+/** What is not added up yet: a gateway does so within a minute. */
+export function* readTail(pass: Pass): QueryProgram<Tail> {
+  const sums = new CostSums()
+  let charges = 0
+  for (const row of yield ask(openChains, pass)) {
+    const [chain, last] = [text(row, 'id'), whole(row, 'last')]
+    for (let from = whole(row, 'upto'); from < last; ) {
+      const done = yield* addPlaces(sums, chain, from, last)
+      charges += done.charges
+      from = done.upto
+    }
+  }
+  return { sums, charges }
+}
+
+/** The stored sums, by the bars that spans are in. */
+function* addSpans(answer: Answer, question: PlainQuestion, names: Names, pass: Pass): QueryProgram<void> {
+  const { bars, until, by } = question
+  const barOf = new Map<number, number>()
+  for (const [bar, at] of bars.entries())
+    for (const span of spansOver(quarterOf(at), quarterOf(bars[bar + 1] ?? until), pass)) barOf.set(span, bar)
+  function* read(of: PlainQuestion, named?: readonly string[]): QueryProgram<Rows> {
+    const { sql, params } = statementOf(of, named)
+    return yield* askIn(bars.length === 1 ? inOneBar(sql) : sql, [...barOf.keys()], params)
+  }
+  function* readNamed(of: PlainQuestion, named: readonly string[]): QueryProgram<Rows> {
+    const found: Row[] = []
+    for (let at = 0; at < named.length; at += namesTogether)
+      for (const row of yield* read(of, named.slice(at, at + namesTogether))) found.push(row)
+    return found
+  }
+  const add = (row: Row, what: string | null, sign: 1 | -1): void =>
+    answer.add(
+      bars.length === 1 ? 0 : (barOf.get(whole(row, 'span')) ?? 0),
+      what,
+      text(row, 'currency'),
+      countsOf(row, sign),
+    )
+  if (names === undefined || by === 'tier') {
+    // A charge counts once for each of its tiers: there is no total to subtract from.
+    for (const row of yield* read(question)) add(row, answer.nameOf(text(row, 'what')), 1)
+    return
+  }
+  const told = yield* tellWhole(question, [...names])
+  const named = [
+    ...(yield* readNamed({ ...question, where: {} }, told.whole)),
+    ...(yield* readNamed(question, told.parted)),
+  ]
+  for (const row of named) add(row, text(row, 'what'), 1)
+  // The others are the total without those that have names.
+  for (const row of yield* read({ ...question, by: null })) add(row, null, 1)
+  for (const row of named) add(row, null, -1)
+}
+
+export function countsOf(row: Row, sign: 1 | -1): Counts {
+  const counts = { ...noCounts }
+  for (const name of countNames) counts[name] = sign * whole(row, name)
+  return counts
+}
+
+export class Answer {
+  readonly #question: Pick<PlainQuestion, 'bars' | 'by' | 'where'>
+  readonly #names: Names
+  /** A charge counts once for each tier if the question is about tiers. */
+  readonly #countsTiers: boolean
+  readonly #rows = new Map<string, { -readonly [N in keyof CostRow]: CostRow[N] }>()
+
+  constructor(question: Pick<PlainQuestion, 'bars' | 'by' | 'where'>, names: Names) {
+    this.#question = question
+    this.#names = names
+    this.#countsTiers = question.by === 'tier' || question.where.tier !== undefined
+  }
+
+  nameOf(what: string): string | null {
+    return this.#names?.has(what) === false ? null : what
+  }
+
+  addPlace(place: Place, counts: Counts): void {
+    const { by, bars } = this.#question
+    const what = by === null ? '' : this.nameOf(place[columnOf[by]])
+    this.add(barOf(bars, place.quarter * quarterMs), what, place.currency, counts)
+  }
+
+  add(bar: number, what: string | null, currency: string, counts: Counts): void {
+    const name = JSON.stringify([bar, currency, what])
+    let row = this.#rows.get(name)
+    if (!row) this.#rows.set(name, (row = { bar, what, currency, ...nothing }))
+    row.charges += this.#countsTiers ? counts.charges : counts.firsts
+    row.images += counts.images
+    row.amount += counts.amount
+    row.refunded += counts.refunded
+    row.quantity += counts.quantity
+    row.tokens += counts.tokens
+  }
+
+  /** The most expensive of each bar first, the others last. */
+  inOrder(): readonly CostRow[] {
+    const rows = [...this.#rows.values()].filter(
+      ({ what, bar: _bar, currency: _currency, ...counts }) =>
+        what !== null || Object.values(counts).some(count => count !== 0),
+    )
+    return rows.sort((a, b) => a.bar - b.bar || Number(a.what === null) - Number(b.what === null) || byAmount(a, b))
+  }
+}
+
+function byAmount(a: CostRow, b: CostRow): number {
+  const [x, y] = [a.what ?? '', b.what ?? '']
+  return b.amount - a.amount || (x < y ? -1 : x > y ? 1 : 0)
+}
+
+/** The last bar that begins at `at` or before. */
+export function barOf(bars: readonly number[], at: number): number {
+  let [low, high] = [0, bars.length - 1]
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if ((bars[middle] as number) <= at) low = middle
+    else high = middle - 1
+  }
+  return low
+}

@@ -1,0 +1,101 @@
+import { findDialect } from '../api-formats/index.ts'
+import type { Call, CompiledConfig, Model, Route, StoredObject, Upstream } from '../domain/index.ts'
+import { fixedHeaders } from '../engine/headers.ts'
+import { fillPath } from '../engine/outbound.ts'
+import { Transport } from '../engine/transport.ts'
+import { pluginFinder } from '../gateway/plugin-finder.ts'
+import { Signers } from '../gateway/signers.ts'
+import { SimulatedUpstreams } from '../gateway/simulated-upstreams.ts'
+import { createLog } from '../observe/index.ts'
+import { systemClock } from '../util/index.ts'
+
+/** What became of an object at its vendor. `impossible`: this configuration has no request that deletes it. */
+export type VendorDeletion =
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'refused'; readonly status: number }
+  | { readonly kind: 'unreached'; readonly why: string }
+  | { readonly kind: 'impossible' }
+
+/** Statuses that say that the vendor has no such object any more. */
+const gone: ReadonlySet<number> = new Set([404, 410])
+
+/** Deletes an object at the upstream and vendor key that made it; no gateway has to run. Never rejects. */
+export async function deleteAtVendor(plan: CompiledConfig, object: StoredObject): Promise<VendorDeletion> {
+  const upstream = upstreamOf(plan, object)
+  const found = upstream && requestOf(plan, object, upstream)
+  if (!found) return { kind: 'impossible' }
+  const clock = systemClock
+  const simulated = new SimulatedUpstreams()
+  const signers = new Signers({
+    finder: () => pluginFinder(plan.file),
+    clock,
+    log: createLog({ level: 'silent' }),
+    post: (...asked) => transport.post(...asked),
+  })
+  const transport: Transport = new Transport(url => simulated.resolve(url), clock, undefined, signers.of)
+  try {
+    await simulated.start(plan)
+    await signers.build(plan)
+    const call = transport.send({ upstream, ...found, body: { kind: 'none' }, reuse: false })
+    const { status } = await call.head
+    call.abort(new Error('its head is enough'))
+    if (status >= 200 && status < 300) return { kind: 'deleted' }
+    return gone.has(status) ? { kind: 'gone' } : { kind: 'refused', status }
+  } catch (error) {
+    return { kind: 'unreached', why: error instanceof Error ? error.message : String(error) }
+  } finally {
+    await transport.close()
+    await simulated.close()
+  }
+}
+
+/** The upstream with the key that made the object; a name of null means its only key. */
+function upstreamOf({ upstreams }: CompiledConfig, object: StoredObject): Upstream | undefined {
+  const upstream = upstreams.get(object.upstream)
+  if (!upstream?.keys || upstream.keys.length === 0) return upstream
+  const keys = object.vendorKey === null ? upstream.keys : upstream.keys.filter(({ name }) => name === object.vendorKey)
+  return keys[0]?.upstream
+}
+
+type Deletion = { readonly method: string; readonly path: string; readonly headers: string[] }
+
+function requestOf(plan: CompiledConfig, object: StoredObject, upstream: Upstream): Deletion | undefined {
+  const own = plan.models.get(object.model)
+  const models = [...(own ? [own] : []), ...plan.models.values()].filter(model => runsOn(model, object.upstream))
+  for (const { family } of models) {
+    const route = plan.routes.find(one => deletes(one, object) && family.forward.has(one.operation))
+    if (!route) continue
+    return toDeletion(
+      route,
+      object,
+      upstream,
+      upstream.calls?.get(route.operation) ?? family.calls?.get(route.operation),
+    )
+  }
+  return undefined
+}
+
+function runsOn({ upstreams }: Model, name: string): boolean {
+  return upstreams.some(({ upstream }) => upstream.name === name)
+}
+
+function deletes({ method, object }: Route, { kind, id }: StoredObject): boolean {
+  const of = object?.of
+  return method === 'DELETE' && of?.ends === true && of.kind === kind && id.startsWith(of.prefix ?? '')
+}
+
+function toDeletion(route: Route, object: StoredObject, upstream: Upstream, call: Call | undefined): Deletion {
+  const { prefix = '', headers: wanted = {} } = route.object?.of ?? {}
+  const head = { method: 'DELETE', path: route.path, query: '', headers: {}, remote: '' }
+  const headers = { ...findDialect(route.dialect, head)?.requestDefaults, ...wanted, ...call?.headers }
+  const own = fixedHeaders(upstream)
+  const more = Object.entries(headers).filter(([name]) => !own.names.has(name))
+  const path = fillPath(call?.path ?? route.upstreamPath, { id: object.id.slice(prefix.length), model: object.model })
+  const query = new URLSearchParams(call?.query ?? {}).toString()
+  return {
+    method: call?.method ?? 'DELETE',
+    path: query === '' ? path : `${path}?${query}`,
+    headers: [...own.list, 'accept', 'application/json', ...more.flat()],
+  }
+}

@@ -1,0 +1,111 @@
+import { type ClientRequest, request as plainRequest } from 'node:http'
+import { request as tlsRequest } from 'node:https'
+import type { Socket } from 'node:net'
+import type { ProxyAddress } from './proxy-address.ts'
+
+/** A proxy could not be reached, or refused. Its message names the proxy, and no credentials. */
+export class ProxyError extends Error {
+  override readonly name = 'ProxyError'
+  readonly code: string
+  /** For clients: without the proxy's name. */
+  readonly told: string
+
+  constructor(proxy: ProxyAddress, why: string, code = 'EPROXY', cause?: unknown) {
+    super(`proxy ${proxy.shown}: ${why}`, { cause })
+    this.code = code
+    this.told = `its proxy: ${why}`
+  }
+}
+
+type Place = { readonly host: string; readonly port: number }
+
+const remedies: { readonly [status: number]: string } = {
+  407: 'it requires valid credentials',
+  403: 'it does not allow this server',
+  502: 'it could not reach the server',
+  503: 'it could not reach the server',
+  504: 'it could not reach the server in time',
+}
+
+/** A connection to a server through a proxy: the server's first byte comes next. @throws ProxyError */
+export function openTunnel(proxy: ProxyAddress, to: Place, signal: AbortSignal): Promise<Socket> {
+  return proxy.kind === 'socks5' ? openSocks(proxy, to, signal) : openConnect(proxy, to, signal)
+}
+
+function openConnect(proxy: ProxyAddress, { host, port }: Place, signal: AbortSignal): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>()
+  const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  const credential = credentialOf(proxy)
+  const request: ClientRequest = (proxy.kind === 'https' ? tlsRequest : plainRequest)({
+    host: proxy.host,
+    port: proxy.port,
+    method: 'CONNECT',
+    path: authority,
+    agent: false,
+    signal,
+    headers: { host: authority, ...(credential !== undefined && { 'proxy-authorization': credential }) },
+  })
+  request.once('connect', (response, socket: Socket, first: Buffer) => {
+    const { statusCode: status = 0 } = response
+    if (status === 200) {
+      if (first.length > 0) socket.unshift(first)
+      return resolve(socket)
+    }
+    socket.destroy()
+    reject(refusedWith(proxy, status))
+  })
+  request.once('response', response => {
+    response.destroy()
+    reject(refusedWith(proxy, response.statusCode ?? 0))
+  })
+  request.once('error', error => reject(unreachable(proxy, error)))
+  request.end()
+  return promise
+}
+
+function refusedWith(proxy: ProxyAddress, status: number): ProxyError {
+  const why = remedies[status]
+  return new ProxyError(proxy, `refused with status ${status}${why === undefined ? '' : `: ${why}`}`)
+}
+
+function unreachable(proxy: ProxyAddress, error: Error): ProxyError {
+  const { code } = error as NodeJS.ErrnoException
+  // The time of the whole connection was over.
+  if (code === 'ABORT_ERR') return new ProxyError(proxy, 'no response in time', 'ETIMEDOUT', error)
+  return new ProxyError(proxy, `unreachable (${code ?? error.name})`, 'EPROXY', error)
+}
+
+function credentialOf({ user, password = '' }: ProxyAddress): string | undefined {
+  return user === undefined ? undefined : `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+}
+
+async function openSocks(proxy: ProxyAddress, { host, port }: Place, signal: AbortSignal): Promise<Socket> {
+  const { SocksClient } = await import('socks')
+  const { user, password } = proxy
+  const client = new SocksClient({
+    command: 'connect',
+    destination: { host, port },
+    proxy: { host: proxy.host, port: proxy.port, type: 5, ...(user !== undefined && { userId: user, password }) },
+  })
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>()
+  const late = (): void => reject(new ProxyError(proxy, 'no response in time', 'ETIMEDOUT'))
+  signal.addEventListener('abort', late)
+  client.once('established', ({ socket }) => (signal.aborted ? socket.destroy() : resolve(socket)))
+  // Its messages name what the proxy said, and quote none of our credentials.
+  client.once('error', ({ message }) => reject(new ProxyError(proxy, reasonOf(message))))
+  client.connect()
+  try {
+    return await promise
+  } finally {
+    signal.removeEventListener('abort', late)
+  }
+}
+
+/** `Socks5 proxy rejected connection - NotAllowed`: in words that do not depend on the library's. */
+function reasonOf(message: string): string {
+  const code = /\b(E[A-Z]{4,})\b/.exec(message)?.[1]
+  if (code !== undefined) return `unreachable (${code})`
+  if (/auth/i.test(message)) return 'refused: it requires valid credentials'
+  const said = /rejected connection - (\w+)/.exec(message)?.[1]
+  return said === undefined ? `failed (${message.replaceAll(/[^\w .:-]/g, '').slice(0, 80)})` : `refused (${said})`
+}

@@ -1,0 +1,115 @@
+import t, { type Test } from 'tap'
+import { createKey } from '../../src/index.ts'
+import { caseName } from '../harness/case-name.ts'
+import { type Edits, type Started, start } from '../harness/start.ts'
+import { enterAsAdmin } from '../harness/visitor.ts'
+
+const sources = `end_user: [header:x-end-user, body:safety_identifier, body:user, body:metadata.user_id], tags: [key, header:x-tags, body:metadata.feature, body:labels]`
+const attributed = (more = ''): Edits => [
+  ['pipeline: [auth, ratelimit,', `pipeline: [auth, { attribution: { ${sources}${more} } }, ratelimit,`],
+]
+
+const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
+const answer = {
+  id: 'c',
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
+  usage,
+}
+
+function opened(t: Pick<Test, 'teardown'>, edit: Edits): Promise<Started> {
+  return start(t, { upstreams: ['text'], edit })
+}
+
+async function chat(started: Started, more: object, headers: Record<string, string> = {}): Promise<Response> {
+  started.upstreams['text']?.answer(answer)
+  const body = { model: 'sim-chat', messages: [{ role: 'user', content: 'hi' }], ...more }
+  const response = await started.post('/v1/chat/completions', body, headers)
+  await response.arrayBuffer()
+  await started.settled()
+  return response
+}
+
+t.test('requests are attributed by body, header and key, and costs, log and exports have it', async t => {
+  const started = await opened(t, attributed(', characters_max: 24'))
+  const { secret } = await createKey(started.gateway.storage, { name: 'tagged', user: 'local', tags: ['team:blue'] })
+  const cases: readonly (readonly [
+    body: object,
+    headers: Record<string, string>,
+    endUser: string | null,
+    tags: readonly string[],
+  ])[] = [
+    [{ user: 'ada' }, {}, 'ada', []],
+    [{ user: 'ada', safety_identifier: 'safe' }, {}, 'safe', []],
+    [{ user: 'ada' }, { 'x-end-user': 'from the header' }, 'from the header', []],
+    [{ metadata: { user_id: 'nested', feature: 'search' } }, {}, 'nested', ['feature:search']],
+    [{ labels: ['a', 'b', 'a', 7, null, {}] }, { 'x-tags': 'web, beta' }, null, ['web', 'beta', 'a', 'b', '7']],
+    [{ labels: { plan: 'pro', seats: 3, deep: {} } }, {}, null, ['plan:pro', 'seats:3']],
+    [{ user: '  ' }, {}, null, []],
+    [{ user: { not: 'a text' } }, {}, null, []],
+    [{ user: `two\u0000\nlines ${'x'.repeat(300)}` }, {}, `two lines ${'x'.repeat(14)}`, []],
+    [{ user: '(other)' }, {}, '(other)', []],
+    [{ user: 'ada' }, { authorization: `Bearer ${secret}`, 'x-tags': 'web' }, 'ada', ['team:blue', 'web']],
+  ]
+  for (const [body, headers, endUser, tags] of cases) {
+    t.equal((await chat(started, body, headers)).status, 200, caseName({ body, headers }))
+    const [record] = await started.logs(1)
+    t.same([record?.end_user, record?.tags], [endUser, tags], caseName({ body, headers }))
+  }
+  const admin = await enterAsAdmin(started)
+  const read = async (query: string) =>
+    (await admin.get(`/api/costs?${query}`)).body as { rows: { what: string; charges: number }[] }
+  const byEndUser = new Map((await read('by=end_user')).rows.map(({ what, charges }) => [what, charges]))
+  t.equal(byEndUser.get('ada'), 2)
+  t.equal(byEndUser.get(''), 4, 'without one')
+  const byTag = new Map((await read('by=tag&end_user=')).rows?.map(({ what, charges }) => [what, charges]) ?? [])
+  t.equal(byTag.size, 0, 'an empty filter is refused')
+  t.same(new Map((await read('by=tag')).rows.map(({ what, charges }) => [what, charges])).get('web'), 2)
+  t.match((await read('by=model&end_user=ada')).rows, [{ what: 'sim-chat', charges: 2 }])
+  t.match((await admin.get('/api/costs?by=tag&end_user=ada')).status, 400)
+  const csv = (await admin.get('/api/costs?by=end_user&format=csv')).text
+  t.match(csv, /,ada,USD,2,/)
+  const logs = (await admin.get('/api/logs?end_user=ada')).body as { records: { end_user: string }[] }
+  t.equal(logs.records.length, 2)
+  t.match((await admin.get('/api/logs/export?tag=team:blue')).text, /ada.*team:blue web/s)
+})
+
+t.test('names are stored as hashes where that is set, and a plain name finds nothing', async t => {
+  const started = await opened(t, attributed(', hash: [end_user], hash_secret: "a secret of sixteen"'))
+  await chat(started, { user: 'ada@example.com' }, { 'x-tags': 'web' })
+  await chat(started, { user: 'ada@example.com' })
+  const list = await started.logs(2)
+  const [first, second] = list
+  t.match(first?.end_user, /^[\w-]{22}$/)
+  t.equal(first?.end_user, second?.end_user, 'the same for the same')
+  t.same(second?.tags, ['web'], 'tags are not hashed')
+  t.equal(JSON.stringify(list).includes('ada@'), false)
+  t.same(await started.gateway.storage.journal.list({ endUser: 'ada@example.com', limit: 5 }), [])
+})
+
+t.test('made-up end users fold into (other), which the log line and a metric report', async t => {
+  const started = await opened(t, attributed(', end_users_max: 4, share_percent: 100'))
+  for (let i = 0; i < 9; i++) await chat(started, { user: `made up ${i}` })
+  const records = await started.logs(9)
+  t.equal(records.filter(({ end_user: endUser }) => endUser === '(other)').length, 5)
+  const metrics = await (await fetch(`${started.opsUrl}/metrics`)).text()
+  t.match(metrics, /tollgate_labels_folded_total\{kind="end_user"\} 5/)
+})
+
+t.test('each end user has limits of its own, and one without a name has none', async t => {
+  const started = await opened(t, [
+    ...attributed(),
+    ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { limits_per_end_user: { rpm: 2 } }'],
+  ])
+  const statuses = async (user: string | undefined, times: number): Promise<number[]> => {
+    const all: number[] = []
+    for (let i = 0; i < times; i++) all.push((await chat(started, user === undefined ? {} : { user })).status)
+    return all
+  }
+  t.same(await statuses('ada', 3), [200, 200, 429])
+  t.same(await statuses('ben', 2), [200, 200], 'another is not touched')
+  t.same(await statuses(undefined, 4), [200, 200, 200, 200])
+  started.upstreams['text']?.answer(answer)
+  const refused = await started.post('/v1/chat/completions', { model: 'sim-chat', messages: [], user: 'ada' })
+  t.match(JSON.stringify(await refused.json()), /end_user_rpm/)
+})

@@ -1,0 +1,286 @@
+import { createServer } from 'node:http'
+import { json } from 'node:stream/consumers'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { caseName } from '../harness/case-name.ts'
+import { start } from '../harness/start.ts'
+import type { Reaction } from '../harness/upstream.ts'
+
+const pipeline = [/pipeline: \[auth, ratelimit,/, 'pipeline: [auth, ratelimit, guard-patterns, guard-service,'] as const
+const patterns = `guard-patterns: { longest: 24, rules: [
+      { name: card, pattern: "\\\\d{4}-\\\\d{4}-\\\\d{4}-\\\\d{4}", do: mask, put: "[card]" },
+      { name: forbidden, words: [dragon] } ] }`
+
+/** The families of text with a section more. */
+function guarded(section: string): readonly (readonly [RegExp, string])[] {
+  return [
+    [pipeline[0], pipeline[1]],
+    [/\n {2}(chat|messages|generative):\n/g, `\n  $1:\n    ${section}\n`],
+  ] as never
+}
+
+const card = '1111-2222-3333-4444'
+const prompt = (content: string) => ({ model: 'sim-chat', messages: [{ role: 'user', content }] })
+const usage = { prompt_tokens: 4, completion_tokens: 40 }
+
+/** A stream of chat completions whose text arrives in these pieces. */
+function streamOf(pieces: readonly string[]): Reaction {
+  const delta = (content: string) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })
+  const events = [
+    ...pieces.map(delta),
+    { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+    { choices: [], usage },
+  ]
+  const text = events.map(event => `data: ${JSON.stringify(event)}\n\n`).join('')
+  return res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${text}data: [DONE]\n\n`)
+}
+
+function textOf(stream: string): string {
+  return [...stream.matchAll(/^data: (\{.*)$/gm)]
+    .map(
+      ([, data = '{}']) =>
+        (JSON.parse(data) as { choices?: { delta?: { content?: string } }[] }).choices?.[0]?.delta?.content ?? '',
+    )
+    .join('')
+}
+
+/** A moderation service that answers as a test says. */
+async function startService(t: Test, answer: (asked: Asked) => object | number) {
+  const asked: Asked[] = []
+  const server = createServer(async (req, res) => {
+    const one = { ...((await json(req)) as Asked), authorization: req.headers.authorization }
+    asked.push(one)
+    const said = answer(one)
+    if (typeof said === 'number') res.writeHead(said).end()
+    else res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(said))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/check` }
+}
+
+type Asked = {
+  readonly side?: string
+  readonly texts?: readonly string[]
+  readonly input?: readonly string[]
+  readonly user?: string
+  readonly authorization?: string | undefined
+}
+
+t.test('patterns block and mask requests, in every API format', async t => {
+  const { upstreams, post, logs, charges } = await start(t, { edit: guarded(patterns) })
+  const text = upstreams['text']
+  text?.answer({ choices: [{ message: { content: 'fine' } }], usage })
+
+  const refused = await post('/v1/chat/completions', prompt('Draw a Dragon, please'))
+  t.equal(refused.status, 403)
+  t.match(await refused.json(), {
+    error: { code: 'request_blocked', message: /rule 'forbidden' \(guard-patterns\)/ },
+  })
+  t.equal(text?.received.length, 0, 'no upstream was called')
+  t.match(await logs(1), [{ error: 'request_blocked', outcome: 'refused' }])
+  t.same(await charges(), [])
+
+  const calls = [{ id: 'c', type: 'function', function: { name: 'pay', arguments: `{"card":"${card}"}` } }]
+  const messages = [
+    { role: 'user', content: [{ type: 'text', text: `my card is ${card}` }] },
+    { role: 'assistant', content: null, tool_calls: calls },
+    { role: 'tool', tool_call_id: 'c', content: `charged ${card}` },
+  ]
+  await post('/v1/chat/completions', { model: 'sim-chat', messages })
+  await post('/v1/messages', {
+    model: 'sim-messages',
+    max_tokens: 9,
+    system: card,
+    messages: [{ role: 'user', content: card }],
+  })
+  for (const [i, one] of (text?.received ?? []).entries()) {
+    const sent = one.body.toString()
+    t.notMatch(sent, card, caseName({ i }))
+    t.match(sent, '[card]', caseName({ i }))
+    t.doesNotThrow(() => one.json(), caseName({ i }))
+  }
+  t.equal(text?.received.length, 2)
+  t.match(text?.received[0]?.json(), {
+    messages: [{}, { tool_calls: [{ function: { arguments: '{"card":"[card]"}' } }] }, {}],
+  })
+})
+
+t.test('a whole answer is masked, or withheld and charged as used', async t => {
+  const { upstreams, post, logs, charges } = await start(t, { edit: guarded(patterns) })
+  upstreams['text']?.answer({ choices: [{ message: { role: 'assistant', content: `card ${card}.` } }], usage })
+  const masked = await post('/v1/chat/completions', prompt('hello'))
+  t.match(await masked.json(), { choices: [{ message: { content: 'card [card].' } }], usage })
+
+  upstreams['text']?.answer({ choices: [{ message: { role: 'assistant', content: 'a dragon' } }], usage })
+  const blocked = await post('/v1/chat/completions', prompt('hello'))
+  t.equal(blocked.status, 403)
+  t.match(await blocked.json(), { error: { code: 'response_blocked', message: /'forbidden' \(guard-patterns\)/ } })
+  t.match(await logs(1), [
+    {
+      error: 'response_blocked',
+      outcome: 'refused',
+      error_values: { guard: 'guard-patterns', rule: 'forbidden' },
+    },
+  ])
+  const [withheld, sent] = await charges()
+  t.equal(withheld?.amount, sent?.amount, 'what the upstream sold costs the same')
+  t.ok(Number(sent?.amount) > 0)
+})
+
+t.test('a stream is masked and blocked across its events, however they are cut', async t => {
+  const { upstreams, post, logs, charges } = await start(t, { edit: guarded(patterns) })
+  const ask = async (pieces: readonly string[]): Promise<string> => {
+    upstreams['text']?.answer(streamOf(pieces))
+    return (await post('/v1/chat/completions', { ...prompt('hello'), stream: true })).text()
+  }
+  const long = `before ${card} and after, with some more words than are held back: ${card}`
+  for (const size of [1, 3, 7, 19, 200]) {
+    const pieces = long.match(new RegExp(`.{1,${size}}`, 'g')) ?? []
+    const got = await ask(pieces)
+    t.equal(textOf(got), long.replaceAll(card, '[card]'), caseName({ size }))
+    t.match(got, /\[DONE\]\n\n$/, caseName({ size }))
+  }
+  const got = await ask(['it was ', 'a dra', 'gon', ' and more ', 'of it'])
+  t.equal(textOf(got), '', 'nothing of the held text leaves')
+  t.match(got, /"code":"response_blocked"/)
+  t.notMatch(got, 'DONE')
+  t.match(await logs(1), [{ error: 'response_blocked', outcome: 'refused', usage: { output_tokens: 40 } }])
+  const [blocked, passed] = await charges()
+  t.equal(blocked?.amount, passed?.amount)
+
+  const early = await ask('one two three four five six seven eight nine ten a dragon'.match(/.{1,5}/g) ?? [])
+  t.match(textOf(early), /^one two three/, 'what was released before is sent')
+  t.notMatch(early, 'dragon')
+})
+
+t.test('messages and responses stream masked too, with their repeated texts', async t => {
+  const { upstreams, post } = await start(t, { edit: guarded(patterns) })
+  const sse = (events: readonly (readonly [string, object])[]): Reaction => {
+    const text = events
+      .map(([event, data]) => `event: ${event}\ndata: ${JSON.stringify({ type: event, ...data })}\n\n`)
+      .join('')
+    return res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(text)
+  }
+  const [half, rest] = [card.slice(0, 8), card.slice(8)]
+  upstreams['text']?.answer(
+    sse([
+      [
+        'message_start',
+        { message: { id: 'm', model: 'x', content: [], usage: { input_tokens: 1, output_tokens: 1 } } },
+      ],
+      ['content_block_start', { index: 0, content_block: { type: 'text', text: '' } }],
+      ['content_block_delta', { index: 0, delta: { type: 'text_delta', text: `a ${half}` } }],
+      ['ping', {}],
+      ['content_block_delta', { index: 0, delta: { type: 'text_delta', text: `${rest} b` } }],
+      ['content_block_stop', { index: 0 }],
+      ['message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 9 } }],
+      ['message_stop', {}],
+    ]),
+  )
+  const messages = await (
+    await post('/v1/messages', { ...prompt('hi'), model: 'sim-messages', max_tokens: 9, stream: true })
+  ).text()
+  t.notMatch(messages, half)
+  t.match(messages, /"text":"a \[card\]"[^]*"text":" b"[^]*message_stop/)
+  t.match(messages, /event: ping\n/)
+
+  const item = { id: 'i', type: 'message', content: [{ type: 'output_text', text: `a ${card} b` }] }
+  const place = { item_id: 'i', output_index: 0, content_index: 0 }
+  upstreams['text']?.answer(
+    sse([
+      ['response.created', { response: { id: 'r', status: 'in_progress', output: [] } }],
+      ['response.output_text.delta', { ...place, delta: `a ${half}` }],
+      ['response.output_text.delta', { ...place, delta: `${rest} b` }],
+      ['response.output_text.done', { ...place, text: `a ${card} b` }],
+      ['response.output_item.done', { output_index: 0, item }],
+      [
+        'response.completed',
+        { response: { id: 'r', status: 'completed', output: [item], usage: { input_tokens: 1, output_tokens: 2 } } },
+      ],
+    ]),
+  )
+  const responses = await (await post('/v1/responses', { model: 'sim-chat', input: 'hi', stream: true })).text()
+  t.notMatch(responses, /1111|4444/)
+  t.equal(responses.match(/a \[card\] b/g)?.length, 3, 'the end of the text, of its item, and of the response')
+  t.match(responses, /response\.completed/)
+})
+
+t.test('a service decides about requests and answers', async t => {
+  const service = await startService(t, ({ texts = [] }) => {
+    if (texts.some(text => text.includes('dragon'))) return { action: 'block', rule: 'beasts' }
+    return texts.some(text => text.includes('Ann'))
+      ? { action: 'edit', texts: texts.map(text => text.replaceAll('Ann', 'A.')) }
+      : { action: 'pass' }
+  })
+  const section = `guard-service: { url: "${service.url}", authorization: Bearer guard-token-1, on: [request, response], every: 20 }`
+  const { upstreams, post, settled } = await start(t, { edit: guarded(section) })
+  upstreams['text']?.answer({ choices: [{ message: { content: 'for Ann' } }], usage })
+  const edited = await post('/v1/chat/completions', prompt('from Ann'))
+  t.match(await edited.json(), { choices: [{ message: { content: 'for A.' } }] })
+  t.match(upstreams['text']?.received[0]?.json(), { messages: [{ content: 'from A.' }] })
+  t.match(service.asked[0], {
+    side: 'request',
+    texts: ['from Ann'],
+    user: 'local',
+    authorization: 'Bearer guard-token-1',
+  })
+  const blocked = await post('/v1/chat/completions', prompt('a dragon'))
+  t.match(await blocked.json(), { error: { code: 'request_blocked', message: /'beasts' \(guard-service\)/ } })
+
+  upstreams['text']?.answer(streamOf(['Hello ', 'Ann, this is some ', 'text of more than twenty characters for Ann.']))
+  const before = service.asked.length
+  const streamed = await (await post('/v1/chat/completions', { ...prompt('hello'), stream: true })).text()
+  t.equal(textOf(streamed), 'Hello A., this is some text of more than twenty characters for A..')
+  t.ok(service.asked.length - before <= 4, 'it is called for pieces of a length, not for every event')
+  await settled()
+})
+
+t.test('a service that fails refuses or lets pass, as the operator wants', async t => {
+  let status = 500
+  const service = await startService(t, () => (status === 200 ? { action: 'dance' } : status))
+  for (const [unavailable, expected] of [
+    ['refuse', 503],
+    ['pass', 200],
+  ] as const) {
+    const section = `guard-service: { url: "${service.url}", unavailable: ${unavailable} }`
+    const { upstreams, post, settled } = await start(t, { edit: guarded(section) })
+    upstreams['text']?.answer({ choices: [], usage })
+    for (status of [500, 200]) {
+      const answer = await post('/v1/chat/completions', prompt('hello'))
+      t.equal(answer.status, expected, caseName({ unavailable, status }))
+      if (expected === 503) t.match(await answer.json(), { error: { code: 'guard_unavailable' } }, caseName({ status }))
+    }
+    await settled()
+  }
+})
+
+t.test('a service of the moderations format is understood', async t => {
+  const service = await startService(t, ({ input = [] }) => ({
+    results: input.map(text => ({
+      flagged: text.includes('dragon'),
+      categories: { violence: text.includes('dragon'), hate: false },
+    })),
+  }))
+  const section = `guard-service: { url: "${service.url}", format: openai-moderations }`
+  const { upstreams, post } = await start(t, { edit: guarded(section) })
+  upstreams['text']?.answer({ choices: [], usage })
+  t.equal((await post('/v1/chat/completions', prompt('hello'))).status, 200)
+  t.match(await (await post('/v1/chat/completions', prompt('dragon'))).json(), { error: { message: /'violence'/ } })
+})
+
+t.test('a rule without words or pattern, or with an invalid one, is refused when the file is read', async t => {
+  for (const [rule, says] of [
+    ['{ name: a }', /either a pattern or words/],
+    ['{ name: a, pattern: "(?=a)" }', /the pattern is invalid/],
+    ['{ name: a, pattern: "a", words: [bb] }', /either a pattern or words/],
+  ] as const)
+    await t.rejects(
+      start(t, { edit: guarded(`guard-patterns: { rules: [${rule}] }`) }),
+      { message: says },
+      caseName({ rule }),
+    )
+})

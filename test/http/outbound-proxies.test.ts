@@ -1,0 +1,180 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { environmentProxy, parseProxy } from '../../src/util/index.ts'
+import { caseName } from '../harness/case-name.ts'
+import { makeCertificate, opensslMissing } from '../harness/certificates.ts'
+import { startConnectProxy, startSocksProxy } from '../harness/proxies.ts'
+import { start, type Started } from '../harness/start.ts'
+import { chatAnswer, chatRequest } from '../harness/vendor-keys.ts'
+
+const login = { user: 'ada', password: 'p@ss-of-the-proxy' }
+const credential = 'credential: { header: authorization, value: "Bearer ${TEXT_API_KEY:-}" }'
+
+/** A gateway whose upstream for text has more settings. */
+function open(t: Parameters<typeof start>[0], more: string, env: Record<string, string> = {}, log?: string[]) {
+  const note = (fields: object, text?: string): void => void log?.push(`${text} ${JSON.stringify(fields)}`)
+  return start(t, {
+    upstreams: ['text'],
+    env,
+    edit: [[credential, `${credential}\n    ${more}`]],
+    ...(log && { log: { info: note, warn: note, error: note, hide: () => undefined } as never }),
+  })
+}
+
+async function ask({ post }: Started): Promise<readonly [number, string]> {
+  const answer = await post('/v1/chat/completions', chatRequest)
+  return [answer.status, await answer.text()]
+}
+
+t.test('an upstream is called through its own proxy, CONNECT or SOCKS5, with and without credentials', async t => {
+  for (const [kind, startProxy] of [
+    ['http', startConnectProxy],
+    ['socks5', startSocksProxy],
+  ] as const)
+    for (const isOpen of [true, false]) {
+      const name = caseName({ kind, isOpen })
+      const proxy = await startProxy(t, isOpen ? undefined : login)
+      const by = isOpen ? '' : `ada:${encodeURIComponent(login.password)}@`
+      const started = await open(t, `proxy: "${kind}://${by}127.0.0.1:${proxy.port}"`)
+      started.upstream.answer(chatAnswer)
+      t.equal((await ask(started))[0], 200, name)
+      t.equal((await ask(started))[0], 200, name)
+      t.strictSame(proxy.asked, [new URL(started.upstream.url).host], `${name}: one tunnel serves several requests`)
+      t.equal(
+        started.upstream.received[0]?.headers['proxy-authorization'],
+        undefined,
+        `${name}: it keeps the credentials`,
+      )
+    }
+})
+
+t.test(
+  'a refusal of the proxy is an error that names it in the log, without its password; nothing was sent',
+  async t => {
+    const connect = await startConnectProxy(t, login)
+    const socks = await startSocksProxy(t, login)
+    for (const [url, refuse, told] of [
+      [`http://ada:wrong-secret@127.0.0.1:${connect.port}`, undefined, /its proxy: refused with status 407/],
+      [
+        `http://ada:${encodeURIComponent(login.password)}@127.0.0.1:${connect.port}`,
+        403,
+        /its proxy: refused with status 403/,
+      ],
+      [
+        `http://ada:${encodeURIComponent(login.password)}@127.0.0.1:${connect.port}`,
+        502,
+        /its proxy: refused with status 502/,
+      ],
+      [
+        `socks5://ada:wrong-secret@127.0.0.1:${socks.port}`,
+        undefined,
+        /its proxy: refused: it requires valid credentials/,
+      ],
+      ['http://127.0.0.1:1', undefined, /its proxy: unreachable \(ECONNREFUSED\)/],
+    ] as const) {
+      const log: string[] = []
+      if (refuse !== undefined) connect.refuse = refuse
+      const started = await open(t, `proxy: "${url}"`, {}, log)
+      const [status, text] = await ask(started)
+      t.equal(status, 502, url)
+      t.match(text, told, url)
+      t.match(text, /upstream_unreachable/, url)
+      const shown = `${new URL(url).protocol}//${new URL(url).host}`
+      t.ok(
+        log.some(line => line.includes(shown)),
+        `the log names ${shown}`,
+      )
+      t.notMatch(log.join('\n') + text, /wrong-secret|p@ss-of|p%40ss-of/, url)
+      t.equal(started.upstream.received.length, 0, url)
+    }
+  },
+)
+
+t.test(
+  'TLS is verified through the tunnel, against the authority of the upstream',
+  { skip: opensslMissing() },
+  async t => {
+    const folder = await mkdtemp(join(tmpdir(), 'tollgate-proxy-'))
+    t.teardown(() => rm(folder, { recursive: true, force: true }))
+    const [own, other] = [await makeCertificate(folder, 'own'), await makeCertificate(folder, 'other')]
+    const server = createServer({ cert: await readFile(own.cert), key: await readFile(own.key) }, (_req, res) => {
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(chatAnswer))
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const TEXT_URL = `https://localhost:${(server.address() as AddressInfo).port}`
+    const connect = await startConnectProxy(t)
+    const socks = await startSocksProxy(t)
+    for (const [way, ca, status] of [
+      [`proxy: "http://127.0.0.1:${connect.port}"`, own.cert, 200],
+      [`proxy: "http://127.0.0.1:${connect.port}"`, other.cert, 502],
+      [`proxy: "socks5://127.0.0.1:${socks.port}"`, own.cert, 200],
+      [`proxy: "socks5://127.0.0.1:${socks.port}"`, undefined, 502],
+      ['proxy: none', own.cert, 200],
+      ['proxy: none', other.cert, 502],
+    ] as const) {
+      const more = ca === undefined ? way : `${way}\n    ca: "\${file:${ca}}"`
+      const [got, text] = await ask(await open(t, more, { TEXT_URL }))
+      t.equal(got, status, more)
+      if (status !== 200) t.match(text, /SELF_SIGNED|UNABLE_TO_VERIFY|DEPTH_ZERO/, more)
+    }
+    t.ok(connect.asked.length > 0 && socks.asked.length > 0)
+  },
+)
+
+t.test('HTTPS_PROXY, HTTP_PROXY and NO_PROXY are read as curl reads them', async t => {
+  const proxied = 'http://proxy.example:3128'
+  for (const [env, host, expected] of [
+    [{ HTTPS_PROXY: proxied }, 'api.example.com', proxied],
+    [{ https_proxy: proxied, HTTPS_PROXY: 'http://other:1' }, 'api.example.com', proxied],
+    [{ HTTPS_PROXY: 'proxy.example:3128' }, 'api.example.com', proxied],
+    [{ HTTPS_PROXY: 'http://u:p@proxy.example:3128' }, 'api.example.com', proxied],
+    [{ HTTPS_PROXY: 'socks5://proxy.example' }, 'api.example.com', 'socks5://proxy.example:1080'],
+    [{ HTTP_PROXY: proxied }, 'api.example.com', undefined],
+    [{ HTTPS_PROXY: ' ' }, 'api.example.com', undefined],
+    [{ HTTPS_PROXY: proxied }, '127.0.0.1', undefined],
+    [{ HTTPS_PROXY: proxied }, 'localhost', undefined],
+    [{ HTTPS_PROXY: proxied, NO_PROXY: '*' }, 'api.example.com', undefined],
+    [{ HTTPS_PROXY: proxied, no_proxy: 'a, example.com' }, 'api.example.com', undefined],
+    [{ HTTPS_PROXY: proxied, NO_PROXY: '.example.com' }, 'API.example.com', undefined],
+    [{ HTTPS_PROXY: proxied, NO_PROXY: '*.example.com' }, 'api.example.com', undefined],
+    [{ HTTPS_PROXY: proxied, NO_PROXY: 'ample.com' }, 'api.example.com', proxied],
+    [{ HTTPS_PROXY: proxied, NO_PROXY: 'api.example.com:443' }, 'api.example.com', undefined],
+    [{ HTTPS_PROXY: proxied, NO_PROXY: 'api.example.com:8443' }, 'api.example.com', proxied],
+    [{ HTTPS_PROXY: proxied, NO_PROXY: '10.0.0.0/8' }, '10.1.2.3', undefined],
+    [{ HTTPS_PROXY: proxied, NO_PROXY: '10.0.0.0/8' }, '11.1.2.3', proxied],
+    [{ HTTPS_PROXY: proxied, NO_PROXY: '2001:db8::/32' }, '2001:db8::1', undefined],
+    [{ HTTPS_PROXY: proxied, NO_PROXY: '10.0.0.0/x,10.0.0.0/99' }, '10.1.2.3', proxied],
+  ] as const) {
+    const found = environmentProxy(env, { isEncrypted: true, host, port: 443 })
+    t.equal(found?.shown, expected, caseName({ env, host }))
+  }
+  t.equal(environmentProxy({ HTTP_PROXY: proxied }, { isEncrypted: false, host: 'h', port: 80 })?.shown, proxied)
+  t.match(parseProxy('http://a%40b:c%3Ad@h:1'), {
+    user: 'a@b',
+    password: 'c:d',
+    host: 'h',
+    port: 1,
+    shown: 'http://h:1',
+  })
+
+  const proxy = await startConnectProxy(t)
+  const HTTP_PROXY = `http://127.0.0.1:${proxy.port}`
+  const TEXT_URL = 'http://vendor.invalid:8000'
+  proxy.refuse = 403
+  t.match((await ask(await open(t, 'reuse: true', { HTTP_PROXY, TEXT_URL })))[1], /status 403/)
+  t.strictSame(proxy.asked, ['vendor.invalid:8000'], 'the proxy resolves the name')
+  t.match((await ask(await open(t, 'proxy: none', { HTTP_PROXY, TEXT_URL })))[1], /ENOTFOUND|EAI_AGAIN/)
+  t.match(
+    (await ask(await open(t, 'reuse: true', { HTTP_PROXY, TEXT_URL, NO_PROXY: '.invalid' })))[1],
+    /ENOTFOUND|EAI_AGAIN/,
+  )
+  t.equal(proxy.asked.length, 1)
+})

@@ -1,0 +1,212 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import t from 'tap'
+import type { Test } from 'tap'
+import { MaskedSearch, unmask } from '../../src/engine/sessions/frames.ts'
+import { openTalk, startVendor, type Talk } from '../harness/web-socket.ts'
+import { type Edits, start } from '../harness/start.ts'
+
+const path = '/v1/realtime?model=sim-realtime'
+const handshake = (key: string): string =>
+  [
+    `GET ${path} HTTP/1.1`,
+    'Host: gateway',
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    `Authorization: Bearer ${key}`,
+    '',
+    '',
+  ].join('\r\n')
+
+/** Time that a test moves ahead; long sleeps end only by that, timers run as always. */
+class AheadTime {
+  #aheadMs = 0
+  #sleeps: { readonly until: number; wake(): void }[] = []
+  readonly now = (): number => Date.now() + this.#aheadMs
+  readonly tick = (): number => performance.now() + this.#aheadMs
+
+  readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+    new Promise(resolve => {
+      signal?.addEventListener('abort', () => resolve())
+      if (ms < 5_000) setTimeout(resolve, ms)
+      else this.#sleeps.push({ until: this.tick() + ms, wake: resolve })
+    })
+
+  pass(ms: number): void {
+    this.#aheadMs += ms
+    for (const one of this.#sleeps) if (one.until <= this.tick()) one.wake()
+  }
+}
+
+async function open(t: Test, edit: Edits = []) {
+  const vendor = await startVendor(t)
+  const time = new AheadTime()
+  const env = { TEXT_URL: vendor.url, TEXT_API_KEY: 'upstream-secret' }
+  const on = await start(t, { upstreams: ['alpha'], env, edit, clock: time })
+  return { vendor, time, on }
+}
+
+async function talk(t: Test, edit: Edits = [], options: object = {}) {
+  const opened = await open(t, edit)
+  const caller = await openTalk(t, opened.on.url + path, opened.on.key, options)
+  return { ...opened, caller, model: await opened.vendor.session() }
+}
+
+function answer(model: Talk, id: string): void {
+  const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 }
+  model.send({ type: 'response.created', response: { id } })
+  model.send({ type: 'response.done', response: { id, status: 'completed', usage } })
+}
+
+/** From now on it reads and answers no pings, like a peer whose machine is gone. */
+function fallSilent({ socket }: Talk): void {
+  Object.assign(socket, { _autoPong: false })
+}
+
+t.test('pings both sides after silence, and keeps a session whose sides answer', async t => {
+  const { time, caller, model } = await talk(t)
+  for (let i = 0; i < 5; i++) {
+    const pings = [once(caller.socket, 'ping'), once(model.socket, 'ping')]
+    time.pass(31_000)
+    await Promise.all(pings)
+    // What each side sends after its pong has arrived behind it.
+    caller.send({ type: 'input_audio_buffer.clear' })
+    await model.next('input_audio_buffer.clear')
+    model.send({ type: 'input_audio_buffer.cleared' })
+    await caller.next('input_audio_buffer.cleared')
+  }
+  caller.socket.close()
+  t.equal((await caller.closed)[0], 1000)
+})
+
+t.test('ends a session whose upstream no longer answers pings with 1011', async t => {
+  const { time, caller, model } = await talk(t)
+  fallSilent(model)
+  for (let i = 0; i < 3; i++) {
+    const ping = once(caller.socket, 'ping')
+    time.pass(31_000)
+    if (i < 2) await ping
+    else ping.catch(() => undefined)
+  }
+  t.match(await caller.next('error'), { error: { code: 'session_upstream_gone' } })
+  t.equal((await caller.closed)[0], 1011)
+})
+
+t.test('ends a session whose client no longer answers pings, and closes the upstream', async t => {
+  const { on, time, caller, model } = await talk(t)
+  fallSilent(caller)
+  for (let i = 0; i < 3; i++) {
+    const ping = once(model.socket, 'ping')
+    time.pass(31_000)
+    if (i < 2) await ping
+    else ping.catch(() => undefined)
+  }
+  t.equal((await model.closed)[0], 1000)
+  t.match(await on.logs(), [{ status: 101, outcome: 'caller_gone' }])
+})
+
+t.test(
+  'a revoked key ends its session at the next turn, with a close code that stops SDKs from reconnecting',
+  async t => {
+    const { on, vendor } = await open(t)
+    const { key, id } = await on.newKey()
+    const caller = await openTalk(t, on.url + path, key)
+    const model = await vendor.session()
+    await on.gateway.storage.keys.revoke(id, 'test')
+    answer(model, 'r')
+    await caller.next('response.done')
+    t.match(await caller.next('error'), { error: { code: 'invalid_api_key' } })
+    t.equal((await caller.closed)[0], 1008)
+    t.equal((await model.closed)[0], 1000)
+    const turns = (await on.logs()).filter(row => row.status === 200)
+    t.match(turns, [{ billing: { state: 'settled', amount: '0.00012' } }], 'the turn that ran is charged')
+  },
+)
+
+t.test('a turn beyond the limit of requests waits, with an error event, until the limit allows it', async t => {
+  const { on, time, caller, model } = await talk(t, [
+    ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 3 }'],
+  ])
+  caller.send({ type: 'response.create' })
+  await model.next('response.create')
+  answer(model, 'a')
+  await caller.next('response.done')
+  // The session, the first turn and the spare turn after it are three requests.
+  caller.send({ type: 'response.create' })
+  await model.next('response.create')
+  answer(model, 'b')
+  t.match(await caller.next('error'), { error: { code: 'rate_limit_exceeded' } })
+  caller.send({ type: 'response.create' })
+  await caller.next('response.done')
+  t.equal(model.events.filter(({ type }) => type === 'response.create').length, 2, 'it is not forwarded yet')
+  time.pass(61_000)
+  await model.next('response.create')
+  answer(model, 'c')
+  await caller.next('response.done')
+  caller.socket.close()
+  t.equal((await caller.closed)[0], 1000)
+  t.equal((await on.logs()).filter(row => row.status === 200).length, 3)
+})
+
+t.test('a client that resets while its key is looked up leaves nothing behind', async t => {
+  const { on, vendor } = await open(t)
+  const sockets = Array.from({ length: 20 }, () => connect(Number(new URL(on.url).port), '127.0.0.1'))
+  await Promise.all(sockets.map(socket => once(socket, 'connect')))
+  for (const socket of sockets)
+    socket.on('error', () => undefined).write(handshake(on.key), () => socket.resetAndDestroy())
+  await on.settled()
+  const after = await openTalk(t, on.url + path, on.key)
+  after.socket.close()
+  t.equal((await after.closed)[0], 1000, 'the gateway is alive')
+  await on.settled()
+  t.equal(on.gateway.open, 0)
+  for (let i = 0; i < 100 && vendor.open > 0; i++) await new Promise(resolve => setImmediate(resolve))
+  t.ok(vendor.open <= 1)
+})
+
+t.test('writes nothing but frames once a WebSocket is open, also when the upstream breaks off', async t => {
+  const { on, vendor } = await open(t)
+  const socket: Socket = connect(Number(new URL(on.url).port), '127.0.0.1')
+  const chunks: Buffer[] = []
+  socket.on('data', chunk => void chunks.push(chunk))
+  socket.write(handshake(on.key))
+  const model = await vendor.session()
+  model.send({ type: 'response.created', response: { id: 'r' } })
+  while (!Buffer.concat(chunks).includes('response.created')) await once(socket, 'data')
+  ;(model.socket as unknown as { readonly _socket: Socket })._socket.resetAndDestroy()
+  await once(socket, 'end')
+  socket.destroy()
+  const received = Buffer.concat(chunks)
+  const body = received.subarray(received.indexOf('\r\n\r\n') + 4)
+  t.match(received.toString('latin1'), /^HTTP\/1\.1 101 /)
+  t.notMatch(body.toString('latin1'), /HTTP\/1\.1/)
+  const kinds: number[] = []
+  for (let at = 0; at < body.length; ) {
+    kinds.push((body[at] as number) & 0x0f)
+    const short = body[at + 1] as number
+    at += short === 126 ? 4 + body.readUInt16BE(at + 2) : 2 + short
+  }
+  t.strictSame(kinds, [1, 1, 8], 'an event, the error, and the close')
+})
+
+t.test('finds a word in masked bytes at every phase and across every cut', async t => {
+  const word = '"fileUri"'
+  const text = Buffer.from(`{"a":1,${word}:"x"}`)
+  const mask = Buffer.from([0x12, 0x34, 0x56, 0x78])
+  for (let cut = 0; cut <= text.length; cut++)
+    for (let phase = 0; phase < 4; phase++) {
+      const search = new MaskedSearch([word])
+      const masked = unmask(text, mask, phase)
+      const found =
+        search.count(masked.subarray(0, cut), mask, phase) + search.count(masked.subarray(cut), mask, phase + cut)
+      t.equal(found, 1, `cut ${cut}, phase ${phase}`)
+    }
+  const bytewise = new MaskedSearch([word])
+  const found = [...text].reduce(
+    (sum, _byte, i) => sum + bytewise.count(unmask(text.subarray(i, i + 1), mask, 0), mask, 0),
+    0,
+  )
+  t.equal(found, 1, 'byte by byte')
+})
