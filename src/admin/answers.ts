@@ -192,15 +192,17 @@ export const savedViewsAnswer = object({
 
 export const logAnswer = logView.schema
 export const logsAnswer = object({ records: listOf(logAnswer), next: textOrNull })
+const refundAnswer = object({ amount: text, at: moment, by: text, reason: textOrNull })
 export const logDetailAnswer = object({
   ...logAnswer.properties,
   user_agent: textOrNull,
   explanation: billOrNull,
   refund: {
-    ...object({ amount: text, at: moment, by: text, reason: textOrNull }),
+    ...refundAnswer,
     type: ['object', 'null'],
-    description: 'What of its charge was given back, by whom and why.',
+    description: 'The last refund of its charge.',
   } as const,
+  refunds: { ...listOf(refundAnswer), description: 'All refunds of its charge, oldest first: by whom and why.' },
   timing: object({ began: moment, ended: moment, duration_ms: number }),
 })
 

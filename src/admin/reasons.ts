@@ -55,6 +55,8 @@ export const reasons = {
   amount: 'An amount over 0 is needed.',
   revoked: 'This key is revoked; make a new one.',
   refunded: 'There is nothing left of this charge to give back.',
+  refund_left: 'Only {left} of this charge is left to refund.',
+  refund_since: '{refunded} of this charge was refunded in the meantime.',
   resolved: 'This charge does not need review, or less was held for it.',
   range: 'A range has at most {days} days.',
   range_hour: 'A range has at most {days} days where bars are of one hour.',

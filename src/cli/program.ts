@@ -503,7 +503,9 @@ function addLedger(program: Command): void {
   ledger
     .command('refund')
     .argument('<id>', "the charge's id")
-    .description('give back what was charged, with a reason, by an opposite entry')
+    .description('give back what was charged, or a part of it, with a reason, by an opposite entry')
+    .option('--amount <money>', 'the amount to refund; all that is left by default')
+    .option('--refunded <money>', 'what was refunded before; if it is another amount, nothing is refunded')
     .option('--reason <text>', 'why', '')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/ledger.ts')).refund(id, options))

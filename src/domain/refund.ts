@@ -1,10 +1,17 @@
 import type { Micros } from '../util/units.ts'
 
-/** What of a charge was given back, by whom and why. */
+/** One refund of a charge, by whom and why. */
 export type Refund = {
   readonly amount: Micros
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly by: string
   readonly reason: string | null
+}
+
+export type PartialRefund = {
+  /** All that is left by default. */
+  readonly amount?: Micros
+  /** What was refunded before: if it is another amount, nothing is. Makes a repeated refund safe. */
+  readonly refunded?: Micros
 }

@@ -1,4 +1,4 @@
-import type { Refund } from './refund.ts'
+import type { PartialRefund, Refund } from './refund.ts'
 import type { Repricing } from './reprice.ts'
 import type { Awaitable } from '../util/awaitable.ts'
 import type { Charge, ChargeFacts, ChargeItem } from './charge.ts'
@@ -223,10 +223,13 @@ export type Storage = Omit<Stores, 'counters'> & {
     resolve(id: string, how: 'settle' | 'void', by: string, reason: string, amount?: Micros): Promise<boolean>
     /** Voids charges that have been under review since `until` or before, some at a time; returns how many. */
     lapse(until: number): Promise<number>
-    /** What was given back of a charge, by whom and why; undefined where nothing was. */
-    refundOf(id: string): Awaitable<Refund | undefined>
-    /** An opposite entry for what was charged and not yet refunded; returns the micros given back, 0 when nothing was left. */
-    refund(id: string, by: string, reason: string): Promise<Micros>
+    /** What was given back of a charge, by whom and why, oldest first. */
+    refundsOf(id: string): Awaitable<readonly Refund[]>
+    /**
+     * An opposite entry for what was charged and not yet refunded, or for a part of it; returns the micros given back, 0 when
+     * not as much was left.
+     */
+    refund(id: string, by: string, reason: string, part?: PartialRefund): Promise<Micros>
     /** Refunds a charge and books it again at other prices; false when it was refunded or repriced before. */
     reprice(repricing: Repricing): Promise<boolean>
   }

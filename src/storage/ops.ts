@@ -62,7 +62,8 @@ import { type EmptyEnd, endEmpty } from './ledger/end-empty.ts'
 import { hold } from './ledger/hold.ts'
 import { addChargeItem } from './ledger/charge-item.ts'
 import { reprice } from './ledger/reprice.ts'
-import { type Decision, refund, resolve } from './ledger/resolve.ts'
+import { type Refunding, refund } from './ledger/refund.ts'
+import { type Decision, resolve } from './ledger/resolve.ts'
 import type { Posted } from './ledger/charge-queue.ts'
 import { postCharges } from './ledger/post-charges.ts'
 import { beat, type Recovery } from './ledger/recover.ts'
@@ -131,7 +132,7 @@ export type Changes = {
   settle: { given: { readonly settlement: Settlement; readonly at: number; readonly now?: number }; gives: boolean }
   endEmpty: { given: EmptyEnd; gives: boolean }
   resolve: { given: Decision; gives: boolean }
-  refund: { given: Omit<Decision, 'how' | 'amount'>; gives: number }
+  refund: { given: Refunding; gives: number }
   reprice: { given: Repricing & { readonly at: number }; gives: boolean }
   /** Returns whether `eraseLate` has something to do. */
   sweep: { given: { readonly at: number }; gives: boolean }

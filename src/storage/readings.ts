@@ -65,15 +65,15 @@ import { sumVendorCosts } from './journal/vendor-costs.ts'
 import { readAnchor } from './ledger/anchor.ts'
 import { audit, findCorrections } from './ledger/audit.ts'
 import { findCharges, pageCharges } from './ledger/find.ts'
+import { findRefundsOf } from './ledger/refund.ts'
 import { listGateways } from './ledger/replicas.ts'
 import type { Corrections } from './ledger/repair.ts'
 import { sumStatement } from './ledger/statement.ts'
 import { sumOpen } from './ledger/sum-open.ts'
 import { withLabelIds, withLabelNames } from './labels.ts'
 import { listRefused } from './people/refused.ts'
-import { type QueryProgram, ask } from './query.ts'
+import type { QueryProgram } from './query.ts'
 import type { Tables } from './tables.ts'
-import { text, textOrNull, whole } from './rows.ts'
 
 /** Lists and audits, by name. All of it crosses threads. */
 export type Readings = {
@@ -121,7 +121,7 @@ export type Readings = {
   corrections: { given: { readonly at: number; readonly zone: string }; gives: Corrections }
   anchor: { given: { readonly at: number }; gives: Anchor }
   statement: { given: { readonly from: number; readonly until: number }; gives: Statement }
-  refund: { given: { readonly id: string }; gives: Refund | undefined }
+  refunds: { given: { readonly id: string }; gives: readonly Refund[] }
   open: { given: null; gives: readonly OpenCharges[] }
   sums: {
     given: { readonly at: number; readonly zone: string; readonly of: readonly LevelName[] | null }
@@ -188,7 +188,7 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     corrections: given => snapshot(findCorrections(given)),
     anchor: ({ at }) => snapshot(readAnchor(at)),
     statement: span => snapshot(sumStatement(span)),
-    refund: ({ id }) => snapshot(findRefund(id)),
+    refunds: ({ id }) => snapshot(findRefundsOf(id)),
     open: () => run(sumOpen()),
     sums: given => run(readSums(given)),
     traces: ({ name }) => snapshot(findTraces(name)),
@@ -218,22 +218,4 @@ async function loadLists(openKysely: ReadTools['openKysely']) {
     import('./people/trail.ts'),
   ])
   return { db, listKeys, countTrail, listTrail }
-}
-
-/** The opposite entry of a charge, in rows or in a segment; undefined without a refund. */
-function* findRefund(id: string): QueryProgram<Refund | undefined> {
-  for (const table of ['entry', 'reversal'] as const) {
-    const [row] = yield ask(
-      `SELECT amount, created_at, actor, reason FROM ${table} WHERE charge_id = ? AND kind = 'refund'`,
-      id,
-    )
-    if (row)
-      return {
-        amount: whole(row, 'amount'),
-        at: whole(row, 'created_at'),
-        by: text(row, 'actor'),
-        reason: textOrNull(row, 'reason'),
-      }
-  }
-  return undefined
 }

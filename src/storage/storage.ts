@@ -154,11 +154,11 @@ export function createStorage(parts: StorageParts): Storage {
       levels: of => reader.ask('sums', { at: clock.now(), zone: parts.zone, of: of ?? null }),
       statement: ({ from, until }) => reader.ask('statement', { from, until }),
       open: () => reader.ask('open', null),
-      refundOf: id => reader.ask('refund', { id }),
+      refundsOf: id => reader.ask('refunds', { id }),
       resolve: (id, how, by, reason, amount = 0) =>
         writer.submit('resolve', { id, how, by, reason, amount, at: clock.now() }),
       lapse: until => writer.submit('lapse', { until, at: clock.now() }),
-      refund: (id, by, reason) => writer.submit('refund', { id, by, reason, at: clock.now() }),
+      refund: (id, by, reason, part) => writer.submit('refund', { id, by, reason, ...part, at: clock.now() }),
       reprice: repricing => writer.submit('reprice', { ...repricing, at: clock.now() }),
     },
     waiting: () => ({ changes: underWay(), rows: logQueue.size, charges: chargeQueue.size }),

@@ -229,8 +229,8 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
       ],
       [
         'the amount of a refund',
-        () => 'UPDATE reversal SET amount = amount - 1',
-        /its refund entry is of 99, its amount is 100/,
+        () => 'UPDATE reversal SET amount = amount + 1',
+        /its refund entries are of 101, its amount is 100/,
       ],
       [
         'the charge of a refund',

@@ -39,7 +39,8 @@ type Terms = {
 /** Every charge, by SQL and a reading of segments of the test's own (docs/storage.md#charge-tables). */
 export async function readSales(look: Look): Promise<readonly Sale[]> {
   const refunds = await look(
-    `SELECT charge_id, amount FROM entry WHERE kind = 'refund' UNION ALL SELECT charge_id, amount FROM reversal`,
+    `SELECT charge_id, sum(amount) AS amount FROM (SELECT charge_id, amount FROM entry WHERE kind = 'refund'
+       UNION ALL SELECT charge_id, amount FROM reversal) refunds GROUP BY charge_id`,
   )
   const refunded = new Map(refunds.map(row => [String(row['charge_id']), Number(row['amount'])]))
   const lines = Map.groupBy(

@@ -160,6 +160,36 @@ t.test('refunds and decisions need a reason, happen once, and are visible at onc
   t.match((await admin.get('/api/system')).body, { needs_review: 0 })
 })
 
+t.test('a charge is refunded in parts; a repeated request names what was refunded and refunds nothing', async t => {
+  const { started, admin, draw } = await openDesk(t)
+  const id = await draw()
+  const refund = (body: object) => admin.post(`/api/logs/${id}/refund`, { reason: 'one of four', ...body })
+  t.match(await refund({ amount: '0' }), { status: 400, body: { error: { field: 'amount', reason: 'amount' } } })
+  t.match(await refund({ amount: '-1' }), { status: 400, body: { error: { field: 'amount' } } })
+  t.match(await refund({ amount: '0.041' }), {
+    status: 409,
+    body: { error: { reason: 'refund_left', values: { left: '0.04' } } },
+  })
+  const first = { amount: '0.01', refunded: '0.00' }
+  t.match((await refund(first)).body, {
+    billing: { amount: '0.04', refunded: '0.01' },
+    refund: { amount: '0.01', by: 'root' },
+    refunds: [{ amount: '0.01', by: 'root', reason: 'one of four' }],
+  })
+  t.match(await refund(first), {
+    status: 409,
+    body: { error: { reason: 'refund_since', values: { refunded: '0.01' } } },
+  })
+  t.match((await refund({ amount: '0.0125' })).body, { billing: { refunded: '0.0225' } })
+  t.match((await refund({})).body, {
+    billing: { refunded: '0.04' },
+    refund: { amount: '0.0175' },
+    refunds: [{ amount: '0.01' }, { amount: '0.0125' }, { amount: '0.0175' }],
+  })
+  t.match(await refund({ amount: '0.01' }), { status: 409, body: { error: { reason: 'refunded' } } })
+  t.same((await started.gateway.storage.books.verify()).problems, [])
+})
+
 t.test('a tail sends each request as it ends, to those who may see it, and ends with its listener', async t => {
   const { started, admin, draw, fail } = await openDesk(t)
   const ann = await enterAsUser(started, admin, 'ann')

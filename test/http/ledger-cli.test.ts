@@ -171,10 +171,16 @@ billed(
     await shop.settled()
     t.match(await shop.charges(1), [{ id: doubtful.id, state: 'needs_review', amount: '0.00' }])
 
-    t.match(await runCli(shop, 'ledger', 'refund', charged.id, '--reason', 'wrong boat'), {
-      code: 0,
-      stderr: /0\.04 USD of charge/,
+    const refund = (...more: readonly string[]) => runCli(shop, 'ledger', 'refund', charged.id, ...more)
+    t.match(await refund('--amount', '0.050'), { code: 1, stderr: /0\.04 USD of charge \S+ is left.*Nothing was/ })
+    t.match(await refund('--amount', '1e3'), { code: 2, stderr: /--amount 1e3: expected an amount/ })
+    t.match(await refund('--amount', '0.00'), { code: 2, stderr: /expected an amount over 0/ })
+    t.match(await refund('--amount', '0.01', '--refunded', '0'), { code: 0, stderr: /0\.01 USD .*; 0\.03 USD is left/ })
+    t.match(await refund('--amount', '0.01', '--refunded', '0'), {
+      code: 1,
+      stderr: /0\.01 USD .* was refunded before/,
     })
+    t.match(await refund('--reason', 'wrong boat'), { code: 0, stderr: /0\.03 USD of charge/ })
     t.match(await runCli(shop, 'ledger', 'refund', charged.id), { code: 1, stderr: /nothing left to refund/ })
     t.match(await runCli(shop, 'ledger', 'resolve', doubtful.id, '--as', 'void', '--reason', 'never came'), {
       code: 0,
@@ -184,7 +190,7 @@ billed(
       code: 1,
       stderr: /not a charge waiting for review/,
     })
-    t.match(await runCli(shop, 'ledger', 'verify'), { code: 0, stderr: /2 charges, 1 lines, 3 entries: 0 problems/ })
+    t.match(await runCli(shop, 'ledger', 'verify'), { code: 0, stderr: /2 charges, 1 lines, 4 entries: 0 problems/ })
 
     t.match(
       (await shop.gateway.storage.keys.list()).find(one => one.id === id),

@@ -137,7 +137,7 @@ t.test('an operator applies corrected prices from the command line', async t => 
     booked: 1,
   })
   t.match(await storage.ledger.find(id), { state: 'settled', amount: 60_000, refunded: 60_000 })
-  t.match(await storage.books.refundOf(id), {
+  t.match((await storage.books.refundsOf(id))[0], {
     by: 'command line',
     reason: `repriced as ${repricedId(id)}: the list was wrong`,
   })

@@ -61,7 +61,11 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
     at: 'records.0.billing.rule.rows.0',
     members: words('tier long_edge_max price per at'),
   },
-  { path: '/api/logs/LOG', at: '', members: [...logMembers, 'user_agent', 'explanation', 'refund', 'timing'] },
+  {
+    path: '/api/logs/LOG',
+    at: '',
+    members: [...logMembers, 'user_agent', 'explanation', 'refund', 'refunds', 'timing'],
+  },
   { path: '/api/logs/LOG', at: 'explanation', members: billMembers },
   { path: '/api/logs/LOG', at: 'timing', members: words('began ended duration_ms') },
   { path: '/api/usage', at: 'rows.0', members: usageMembers },

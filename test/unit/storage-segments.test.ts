@@ -1,14 +1,17 @@
 import t from 'tap'
 import { postgresHarness, sqliteHarness } from '../contract/harnesses.ts'
+import { refundsContract } from '../contract/refunds.ts'
 import { segmentsContract, used } from '../contract/segments.ts'
 import { facts, newKey, openHarness } from '../contract/storage.ts'
 import { startPostgres } from '../harness/postgres.ts'
 
 await t.test('on SQLite', t => segmentsContract(t, sqliteHarness))
+await t.test('refunds on SQLite', t => refundsContract(t, sqliteHarness))
 await t.test('on PostgreSQL', async t => {
   const postgres = await startPostgres(['fsync=off'])
   t.teardown(() => postgres.close())
   await segmentsContract(t, postgresHarness(postgres))
+  await t.test('refunds', t => refundsContract(t, postgresHarness(postgres)))
 
   await t.test('[9.4] five thousand waiting charges go in four commits on a remote server', async t => {
     const { harness, storage } = await openHarness(t, postgresHarness(postgres))

@@ -1,4 +1,11 @@
-import { type Charge, type LogMatch, type LogRow, logRecord } from '../../domain/index.ts'
+import {
+  type Charge,
+  type Failure,
+  type LogMatch,
+  type LogRow,
+  logRecord,
+  type PartialRefund,
+} from '../../domain/index.ts'
 import { formatMoney, parseMoney } from '../../util/index.ts'
 import { histogramAnswer, logDetailAnswer, logsAnswer, logTotalsAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
@@ -38,14 +45,16 @@ async function findRow(ask: Ask): Promise<Found> {
 
 /** A record with the explanation of its charge: the same that its caller and the command line are shown. */
 async function showDetail({ parts }: Ask, { row, charge }: Found) {
-  const refund = charge && charge.refunded > 0 ? await parts.storage.books.refundOf(charge.id) : undefined
+  const refunds = charge && charge.refunded > 0 ? await parts.storage.books.refundsOf(charge.id) : []
+  const shown = refunds.map(refund => ({ ...refund, amount: formatMoney(refund.amount), at: toMoment(refund.at) }))
   const record = logRecord(row, charge, parts.plan().plugins.known)
   const ended = toMoment(row.time + row.durationMs)
   return {
     ...record,
     user_agent: null,
     explanation: record.billing,
-    refund: refund ? { ...refund, amount: formatMoney(refund.amount), at: toMoment(refund.at) } : null,
+    refund: shown.at(-1) ?? null,
+    refunds: shown,
     timing: { began: record.time, ended, duration_ms: row.durationMs },
   }
 }
@@ -54,7 +63,7 @@ async function showDetail({ parts }: Ask, { row, charge }: Found) {
 async function decide(
   ask: Ask,
   change: (id: string, by: string) => Promise<boolean>,
-  refusal: 'refunded' | 'resolved',
+  whyNot: (id: string) => Promise<Failure>,
 ) {
   const { row } = await findRow(ask)
   const found = sessionUserOf(ask)
@@ -62,7 +71,7 @@ async function decide(
   const person = 'token' in found ? found.token.by : user.name
   // A person who manages the money gives none to themselves, nor does a token of theirs.
   if (!may(user, 'admin') && row.user === person) throw fail('own_charge')
-  if (!(await change(row.id, user.name))) throw refuse('conflict', refusal, {})
+  if (!(await change(row.id, user.name))) throw await whyNot(row.id)
   return showDetail(ask, await findRow(ask))
 }
 
@@ -194,11 +203,56 @@ const refund = defineRoute({
   url: '/api/logs/:id/refund',
   access: 'money',
   summary: 'Refund a settled charge.',
-  body: { type: 'object', additionalProperties: false, required: ['reason'], properties: { reason } },
+  body: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['reason'],
+    properties: {
+      amount: {
+        type: 'string',
+        pattern: decimal,
+        description: 'What to refund; all that is left by default.',
+      },
+      refunded: {
+        type: 'string',
+        pattern: decimal,
+        description:
+          'What was refunded of the charge before. If it is another amount, nothing is refunded: so the request can be repeated.',
+      },
+      reason,
+    },
+  },
   answer: logDetailAnswer,
-  handle: ask =>
-    decide(ask, async (id, by) => (await ask.parts.storage.books.refund(id, by, ask.body.reason)) > 0, 'refunded'),
+  handle(ask) {
+    const { amount, refunded, reason: why } = ask.body
+    const part: PartialRefund = { ...moneyIn('amount', amount), ...moneyIn('refunded', refunded) }
+    if (part.amount === 0) throw refuse('invalid', 'amount', {}, { param: 'amount' })
+    const { books, ledger } = ask.parts.storage
+    return decide(
+      ask,
+      async (id, by) => (await books.refund(id, by, why, part)) > 0,
+      async id => refusedRefund(await ledger.find(id), part),
+    )
+  },
 })
+
+function moneyIn(name: keyof PartialRefund, amount: unknown): PartialRefund {
+  const micros = typeof amount === 'string' ? parseMoney(amount) : undefined
+  return micros === undefined ? {} : { [name]: micros }
+}
+
+/** Why a charge, as it is now, was not refunded. */
+function refusedRefund(charge: Charge | undefined, { amount, refunded }: PartialRefund): Failure {
+  if (charge?.state !== 'settled' || charge.amount <= charge.refunded) return refuse('conflict', 'refunded', {})
+  const back = formatMoney(charge.refunded)
+  if (refunded !== undefined && refunded !== charge.refunded)
+    return refuse('conflict', 'refund_since', { refunded: back })
+  const left = charge.amount - charge.refunded
+  if (amount !== undefined && amount > left)
+    return refuse('conflict', 'refund_left', { left: formatMoney(left) }, { param: 'amount' })
+  // Another refund was given between the two.
+  return refuse('conflict', 'refund_since', { refunded: back })
+}
 
 const resolve = defineRoute({
   method: 'POST',
@@ -228,7 +282,7 @@ const resolve = defineRoute({
         const micros = as === 'settle' && typeof amount === 'string' ? parseMoney(amount) : 0
         return ask.parts.storage.books.resolve(id, as, by, reason, micros)
       },
-      'resolved',
+      async () => refuse('conflict', 'resolved', {}),
     ),
 })
 

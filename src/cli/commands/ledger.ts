@@ -7,6 +7,7 @@ import {
   formatMoney,
   parseAnchors,
   parseMoney,
+  type PartialRefund,
   replayCharge,
   type Storage,
 } from '../../index.ts'
@@ -168,16 +169,35 @@ export async function resolve(
   })
 }
 
-export async function refund(id: string, options: { readonly reason: string; readonly config: string }): Promise<void> {
+type RefundOptions = {
+  readonly amount?: string
+  readonly refunded?: string
+  readonly reason: string
+  readonly config: string
+}
+
+export async function refund(id: string, options: RefundOptions): Promise<void> {
+  const part = { ...readMoney('amount', options.amount), ...readMoney('refunded', options.refunded) }
+  if (part.amount === 0) throw new Exit(exitCodes.usage, '--amount 0: expected an amount over 0')
   await withStorage(options.config, async (storage, plan) => {
-    const micros = await storage.books.refund(id, 'command line', options.reason)
-    if (micros === 0)
-      throw new Exit(
-        exitCodes.failure,
-        (await storage.ledger.find(id))
-          ? `charge ${id} has nothing left to refund`
-          : `there is no charge '${id}' (tollgate logs lists them)`,
-      )
-    say(`Refunded ${formatMoney(micros)} ${plan.currency} of charge ${id}.`)
+    const micros = await storage.books.refund(id, 'command line', options.reason, part)
+    const charge = await storage.ledger.find(id)
+    const show = (amount: number): string => `${formatMoney(amount)} ${charge?.currency ?? plan.currency}`
+    const left = charge?.state === 'settled' ? charge.amount - charge.refunded : 0
+    if (micros > 0) return say(`Refunded ${show(micros)} of charge ${id}${left > 0 ? `; ${show(left)} is left` : ''}.`)
+    if (!charge) throw new Exit(exitCodes.failure, `there is no charge '${id}' (tollgate logs lists them)`)
+    if (left === 0) throw new Exit(exitCodes.failure, `charge ${id} has nothing left to refund`)
+    const why =
+      part.amount !== undefined && part.amount > left
+        ? `${show(left)} of charge ${id} is left to refund; it cannot be refunded more`
+        : `${show(charge.refunded)} of charge ${id} was refunded before`
+    throw new Exit(exitCodes.failure, `${why}. Nothing was refunded.`)
   })
+}
+
+function readMoney(name: keyof PartialRefund, text: string | undefined): PartialRefund {
+  if (text === undefined) return {}
+  const micros = parseMoney(text)
+  if (micros === undefined) throw new Exit(exitCodes.usage, `--${name} ${text}: expected an amount such as 0.04`)
+  return { [name]: micros }
 }

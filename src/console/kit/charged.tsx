@@ -4,12 +4,11 @@ import { Money } from './money.tsx'
 
 /** What was charged, and the refund if there is one. */
 export function Charged({ of: { amount, refunded, currency } }: { readonly of: BillingRecord }) {
-  if (Number(refunded) === 0) return <Money amount={amount} currency={currency} />
+  const charged = <Money amount={amount} currency={currency} />
+  if (Number(refunded) === 0) return charged
   return (
     <span class="given-back">
-      <s>
-        <Money amount={amount} currency={currency} />
-      </s>{' '}
+      {refunded === amount ? <s>{charged}</s> : charged}{' '}
       <span class="quiet">{t('logs.refunded', { amount: refunded })}</span>
     </span>
   )

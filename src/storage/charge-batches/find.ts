@@ -42,8 +42,13 @@ export function readSound(row: Row): readonly Booked[] | undefined {
   }
 }
 
-/** Refunds of charges that are in segments, by their ids. */
+/** What was refunded of charges that are in segments, by their ids. */
 export function* findRefunds(ids: readonly string[]): QueryProgram<ReadonlyMap<string, number>> {
   const rows = yield* askIn(`SELECT charge_id, amount FROM reversal WHERE charge_id IN (…)`, ids)
-  return new Map(rows.map(row => [text(row, 'charge_id'), whole(row, 'amount')]))
+  const sums = new Map<string, number>()
+  for (const row of rows) {
+    const id = text(row, 'charge_id')
+    sums.set(id, (sums.get(id) ?? 0) + whole(row, 'amount'))
+  }
+  return sums
 }

@@ -2,6 +2,7 @@ import { quarterMs } from '../../domain/costs.ts'
 import { isTokens } from '../../domain/usage.ts'
 import { askIn } from '../ask-in.ts'
 import { groupRows } from '../ledger/find.ts'
+import { shareOfRefund } from '../ledger/share-out.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
 import { findBooked, readSound } from '../charge-batches/find.ts'
@@ -11,13 +12,15 @@ import { type CostSums, type Counts, type Place, placeColumns, toKind } from './
 /** Positions of a chain that are read together. */
 const placesTogether = 256
 
-const settled = `SELECT e.position, e.kind, c.id, c.key_id, c.user_name, c.group_name, c.model, c.operation, c.upstream,
-  c.currency, c.attribution, c.size, c.rule, c.ended_at FROM entry e JOIN charge c ON c.id = e.charge_id
+const settled = `SELECT e.position, e.kind, e.nth, e.amount, c.id, c.key_id, c.user_name, c.group_name, c.model, c.operation,
+  c.upstream, c.currency, c.attribution, c.size, c.rule, c.ended_at FROM entry e JOIN charge c ON c.id = e.charge_id
   WHERE e.chain = ? AND e.position > ? AND e.position <= ? AND e.kind IN ('settle', 'refund')`
 const segments =
   'SELECT chain, position, body FROM segment WHERE chain = ? AND position > ? AND position <= ? ORDER BY position'
-const reversals = `SELECT charge_id FROM reversal WHERE chain = ? AND position > ? AND position <= ? AND kind = 'refund'`
+const reversals = `SELECT charge_id AS id, nth, amount FROM reversal WHERE chain = ? AND position > ? AND position <= ? AND kind = 'refund'`
 const linesOf = 'SELECT * FROM line WHERE charge_id IN (…) ORDER BY charge_id, idx'
+const refundsIn = (table: 'entry' | 'reversal'): string =>
+  `SELECT charge_id AS id, nth, amount FROM ${table} WHERE kind = 'refund' AND charge_id IN (…)`
 
 /** Where each chain ends, and how far a pass has added it up, if they differ. */
 export const openChains = `SELECT c.id, c.position AS last, coalesce(s.position, 0) AS upto
@@ -44,16 +47,37 @@ export function* addPlaces(
   for (const row of yield ask(segments, chain, from, upto))
     for (const booked of readSound(row) ?? []) {
       charges++
-      addBooked(sums, booked, 1)
+      addBooked(sums, booked)
     }
-  const refunded = (yield ask(reversals, chain, from, upto)).map(row => text(row, 'charge_id'))
-  for (const booked of (yield* findBooked(refunded)).values()) addBooked(sums, booked, -1)
-  return { upto, charges: charges + refunded.length }
+  const refunds = yield ask(reversals, chain, from, upto)
+  const bookings = yield* findBooked([...new Set(refunds.map(row => text(row, 'id')))])
+  const beforeOf = yield* findEarlier('reversal', refunds)
+  for (const row of refunds) {
+    const booked = bookings.get(text(row, 'id'))
+    if (booked) addBooked(sums, booked, { amount: whole(row, 'amount'), before: beforeOf(row) })
+  }
+  return { upto, charges: charges + refunds.length }
+}
+
+/** A refund; `before`: what was refunded of its charge before it. */
+type Back = { readonly amount: number; readonly before: number }
+
+/** What was refunded of its charge before each of some refunds: they are numbered, and may be in several chains. */
+function* findEarlier(table: 'entry' | 'reversal', refunds: Rows): QueryProgram<(row: Row) => number> {
+  const later = refunds.filter(row => whole(row, 'nth') > 0).map(row => text(row, 'id'))
+  if (later.length === 0) return () => 0
+  const all = groupRows(yield* askIn(refundsIn(table), [...new Set(later)]), 'id')
+  return row =>
+    (all.get(text(row, 'id')) ?? [])
+      .filter(other => whole(other, 'nth') < whole(row, 'nth'))
+      .reduce((sum, other) => sum + whole(other, 'amount'), 0)
 }
 
 /** Charges of rows by settlement time, so that they are in the month of their statement. */
 function* addRows(sums: CostSums, rows: Rows): QueryProgram<number> {
   const lines = groupRows(yield* askIn(linesOf, [...new Set(rows.map(row => text(row, 'id')))]), 'charge_id')
+  const isBack = (row: Row): boolean => text(row, 'kind') === 'refund'
+  const beforeOf = yield* findEarlier('entry', rows.filter(isBack))
   for (const row of rows) {
     const place = placeOf(row, whole(row, 'ended_at'))
     const priced = (lines.get(text(row, 'id')) ?? []).map(line => ({
@@ -61,16 +85,18 @@ function* addRows(sums: CostSums, rows: Rows): QueryProgram<number> {
       price: whole(line, 'price'),
       quantity: line['quantity'] === null ? null : whole(line, 'quantity'),
     }))
-    const sign = text(row, 'kind') === 'settle' ? 1 : -1
-    addLines(sums, place, priced, sign)
+    const back = isBack(row) ? { amount: whole(row, 'amount'), before: beforeOf(row) } : undefined
+    addLines(sums, place, priced, back)
+    // The first refund takes the images of its charge out.
+    if (back && whole(row, 'nth') > 0) continue
     for (const line of lines.get(text(row, 'id')) ?? [])
       if (line['quantity'] === null && pricedUnseen.has(line['source']) && whole(line, 'price') > 0)
-        sums.addImage({ ...place, tier: text(line, 'tier') }, toKind({ ...row, ...line }), sign)
+        sums.addImage({ ...place, tier: text(line, 'tier') }, toKind({ ...row, ...line }), back ? -1 : 1)
   }
   return rows.length
 }
 
-function addBooked(sums: CostSums, { payer, terms, at, counts }: Booked, sign: 1 | -1): void {
+function addBooked(sums: CostSums, { payer, terms, at, counts }: Booked, back?: Back): void {
   const priced = terms.lines.map(([tier], i) => ({
     tier,
     price: counts[2 * i] as number,
@@ -89,7 +115,7 @@ function addBooked(sums: CostSums, { payer, terms, at, counts }: Booked, sign: 1
     currency,
     attribution: payer.attribution ?? '',
   }
-  addLines(sums, place, priced, sign)
+  addLines(sums, place, priced, back)
 }
 
 function placeOf(row: Row, at: number): Omit<Place, 'tier'> {
@@ -105,17 +131,19 @@ function placeOf(row: Row, at: number): Omit<Place, 'tier'> {
 /** `quantity`: null for an image. */
 type Priced = { readonly tier: string; readonly price: number; readonly quantity: number | null }
 
-/** Items of one charge: those of a tier together. `sign`: -1 for a refund. */
-function addLines(sums: CostSums, place: Omit<Place, 'tier'>, lines: readonly Priced[], sign: 1 | -1): void {
+/** Items of one charge, or of a refund of it: those of a tier together. */
+function addLines(sums: CostSums, place: Omit<Place, 'tier'>, lines: readonly Priced[], back: Back | undefined): void {
   const seen = new Set<string>()
-  for (const { tier, price, quantity } of lines) {
-    const isBooked = sign === 1
+  const prices = lines.map(({ price }) => price)
+  const backs = back ? shareOfRefund(back.amount, back.before, prices) : undefined
+  const isBooked = backs === undefined
+  for (const [i, { tier, price, quantity }] of lines.entries()) {
     const counts: Counts = {
       charges: isBooked && !seen.has(tier) ? 1 : 0,
       firsts: isBooked && seen.size === 0 ? 1 : 0,
       images: isBooked && quantity === null ? 1 : 0,
       amount: isBooked ? price : 0,
-      refunded: isBooked ? 0 : price,
+      refunded: backs?.[i] ?? 0,
       quantity: isBooked ? (quantity ?? 0) : 0,
       tokens: isBooked && isTokens(tier) ? (quantity ?? 0) : 0,
     }

@@ -8,7 +8,9 @@ import { ChargeBatchPage } from '../charge-batches/batch-page.ts'
 import { type Booked, rowsOf } from '../charge-batches/parse.ts'
 import { begunAt, reachMs, reachOf } from '../charge-batches/reach.ts'
 import { addSpent, type Findings } from './findings.ts'
+import { auditRefunds } from './audit-refunds.ts'
 import { accountOf, digestCharge, sales, toEntry } from './entries.ts'
+import { groupRows } from './find.ts'
 
 const nextSegments = `SELECT chain, position, first_id, last_id, count, ${aloneColumns.join(', ')}, body FROM segment WHERE last_id > ?
   ORDER BY last_id LIMIT ?`
@@ -104,7 +106,7 @@ function* reportTwice(findings: Findings, ids: readonly string[]): QueryProgram<
 function* auditReversals(findings: Findings, booked: readonly Booked[]): QueryProgram<number> {
   const byId = new Map(booked.map(one => [one.id, one]))
   const rows = yield* askIn('SELECT * FROM reversal WHERE charge_id IN (…)', [...byId.keys()])
-  for (const row of rows) auditReversal(findings, byId.get(text(row, 'charge_id')) as Booked, row)
+  for (const [id, some] of groupRows(rows, 'charge_id')) auditReversalsOf(findings, byId.get(id) as Booked, some)
   return rows.length
 }
 
@@ -118,13 +120,16 @@ function* reportStrays(findings: Findings, met: number): QueryProgram<void> {
   }
 }
 
-function auditReversal(findings: Findings, booked: Booked, row: Row): void {
-  const entry = toEntry(row)
+function auditReversalsOf(findings: Findings, booked: Booked, rows: readonly Row[]): void {
+  const entries = rows.map(toEntry)
   const report = (problem: string): void => findings.report(`charge ${booked.id}: ${problem}`)
   const account = accountOf(booked.payer.key_id)
   const { charge, lines } = rowsOf(booked)
-  if (entry.debit !== sales || entry.credit !== account) report('its refund entry names other accounts')
-  if (entry.amount !== booked.amount) report(`its refund entry is of ${entry.amount}, its amount is ${booked.amount}`)
-  if (entry.digest !== digestCharge(charge, lines)) report('is not as its refund entry booked it')
-  addSpent(findings, booked.payer, -entry.amount, booked.at, entry.at)
+  const digest = digestCharge(charge, lines)
+  for (const entry of entries) {
+    if (entry.debit !== sales || entry.credit !== account) report('its refund entry names other accounts')
+    if (entry.digest !== digest) report('is not as its refund entry booked it')
+    addSpent(findings, booked.payer, -entry.amount, booked.at, entry.at)
+  }
+  auditRefunds(entries, booked.amount, report)
 }

@@ -12,6 +12,7 @@ import { auditRunning, type Behind, missingOf, openRunning, readLeftBehind, rows
 import { auditChains } from './audit-chains.ts'
 import { auditOpenings } from './audit-openings.ts'
 import { auditChargeBatches } from './audit-charge-batches.ts'
+import { auditRefunds } from './audit-refunds.ts'
 import { accountOf, digestCharge, type Entry, sales, toEntry } from './entries.ts'
 import { groupRows } from './find.ts'
 import { type Corrections, countRepairs } from './repair.ts'
@@ -163,7 +164,7 @@ function auditCharge(
     const fromKey = entry.kind !== 'refund'
     const [debit, credit] = fromKey ? [accountOf(keyId), sales] : [sales, accountOf(keyId)]
     if (entry.debit !== debit || entry.credit !== credit) report(`its ${entry.kind} entry names other accounts`)
-    if (entry.amount !== (entry.kind === 'void' ? 0 : amount)) {
+    if (entry.kind !== 'refund' && entry.amount !== (entry.kind === 'void' ? 0 : amount)) {
       report(`its ${entry.kind} entry is of ${entry.amount}, its amount is ${amount}`)
     }
     if (entry.kind === 'refund' && !settled) report('is refunded but was never settled')
@@ -171,6 +172,11 @@ function auditCharge(
     const spent = fromKey ? entry.amount : -entry.amount
     addSpent(findings, charge, spent, wholeOrNull(charge, 'ended_at') ?? entry.at, entry.at)
   }
+  auditRefunds(
+    entries.filter(({ kind }) => kind === 'refund'),
+    amount,
+    report,
+  )
 }
 
 /** Items and entries after the last charge belong to none. */

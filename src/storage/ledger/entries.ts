@@ -28,6 +28,8 @@ export type Entry = {
   readonly at: number
   /** Of the charge and its items, as booked. */
   readonly digest: string
+  /** The number of a refund of its charge, from 0; no part of the hash. */
+  readonly nth?: number
 }
 
 export const sales = 'sales'
@@ -59,9 +61,10 @@ export function* postAll(
     head = hashEntry(chain, position, before, entry)
     const { chargeId, kind, debit, credit, amount, actor, reason, at, digest } = entry
     const names = { chain, position, charge_id: chargeId, kind, debit, credit, amount, actor, reason }
-    rows.push({ ...names, created_at: at, digest, prev_hash: before, hash: head })
+    const row = { ...names, created_at: at, digest, prev_hash: before, hash: head }
+    rows.push(table === 'topup' ? row : { ...row, nth: entry.nth ?? 0 })
   }
-  yield* insertRows(table, columns, rows)
+  yield* insertRows(table, table === 'topup' ? columns : [...columns, 'nth'], rows)
   yield* moveEnd(chain, { position, head })
 }
 
@@ -81,6 +84,7 @@ export function toEntry(row: Row): Entry {
     reason: textOrNull(row, 'reason'),
     at: whole(row, 'created_at'),
     digest: text(row, 'digest'),
+    ...(row['nth'] !== undefined && { nth: whole(row, 'nth') }),
   }
 }
 

@@ -5,12 +5,12 @@ import type { Scribe } from '../writer-identity.ts'
 import { factValues } from './fact-values.ts'
 import { chargeItemColumns, chargeItemValues } from './charge-item.ts'
 import { chargeRow, insertSettled, toRow } from './post-charges.ts'
-import { refund } from './resolve.ts'
+import { refund } from './refund.ts'
 
 /**
  * Refunds a charge and books its replacement at other prices, in one transaction: the charge itself does not change. A
  * free replacement is not booked.
- * @returns false if the charge was refunded or repriced before
+ * @returns false if any of the charge was refunded, or it was repriced before
  */
 export function* reprice(
   identity: Scribe,
@@ -20,7 +20,9 @@ export function* reprice(
   const [known] = yield ask('SELECT 1 AS known FROM charge WHERE id = ?', id)
   if (known) return false
   const why = `repriced as ${id}: ${reason}`
-  if (charge.amount > 0 && (yield* refund(identity, { id: charge.id, by, reason: why, at })) === 0) return false
+  // All of it or nothing: a part that was refunded was refunded at the old price.
+  const whole = { id: charge.id, by, reason: why, at, refunded: 0 }
+  if (charge.amount > 0 && (yield* refund(identity, whole)) === 0) return false
   const amount = amountOfItems(lines)
   if (amount === 0) return true
   const facts = factValues({ ...charge, id, rule, configRevision })

@@ -1,16 +1,9 @@
 import { decidedTier } from '../../domain/charge.ts'
-import { spellsAt } from '../../domain/budget.ts'
-import { movesOf } from '../accounts/levels.ts'
-import { moveAccounts } from '../accounts/move.ts'
-import { giveBack } from '../keys/spend.ts'
 import { leave } from '../people/trail.ts'
-import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
+import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
-import { findBooked } from '../charge-batches/find.ts'
-import { rowsOf } from '../charge-batches/parse.ts'
-import { bookedOn } from './budget-zone.ts'
-import { accountOf, digestCharge, post, postAll, sales } from './entries.ts'
+import { accountOf, digestCharge, post, sales } from './entries.ts'
 import { giveHoldsBack } from './give-holds-back.ts'
 import { insertChargeItem } from './charge-item.ts'
 import { book } from './settle.ts'
@@ -81,61 +74,4 @@ function* addDecided(id: string, amount: number): QueryProgram<boolean> {
     quantity: 1,
   })
   return true
-}
-
-/**
- * Refunds a settled charge by an opposite entry; the charge itself does not change.
- * @returns the refunded micros: 0 if nothing was left to refund.
- */
-export function* refund(
-  identity: Scribe,
-  { id, by, reason, at }: Omit<Decision, 'how' | 'amount'>,
-): QueryProgram<number> {
-  const sold = yield* findSold(id)
-  if (!sold) return 0
-  const { charge, lines, table } = sold
-  const amount = whole(charge, 'amount')
-  const keyId = text(charge, 'key_id')
-  const digest = digestCharge(charge, lines)
-  const entry = { chargeId: id, debit: sales, credit: accountOf(keyId), amount, actor: by, reason, at, digest }
-  // Its entry first: of two refunds at once the second finds it before any money has moved.
-  yield* postAll(identity, [{ ...entry, kind: 'refund' }], table)
-  const then = yield* bookedOn(identity.zone, whole(charge, 'ended_at'))
-  yield* giveBack(keyId, amount, then)
-  yield* giveLevelsBack(identity, charge, then, at)
-  yield* leave(identity, { by, at }, 'charge.refund', id, { refunded: 0 }, { refunded: amount }, reason)
-  return amount
-}
-
-/** To the user, the balance that paid, and the group: also in the day and the month, if those are still current. */
-function* giveLevelsBack(
-  identity: Scribe,
-  charge: Row,
-  then: { readonly day: number; readonly month: number },
-  at: number,
-): QueryProgram<void> {
-  const amount = whole(charge, 'amount')
-  const now = spellsAt(at, identity.zone)
-  const day = then.day === now.day ? -amount : 0
-  const month = then.month === now.month ? -amount : 0
-  yield* moveAccounts(identity, movesOf(identity, charge, { spent: -amount, day, month, released: 0 }), at)
-}
-
-type Sold = { readonly charge: Row; readonly lines: Rows; readonly table: 'entry' | 'reversal' }
-
-/** A settled charge that cost something and was not refunded, and where its refund entry goes. */
-function* findSold(id: string): QueryProgram<Sold | undefined> {
-  const [charge] = yield ask(
-    `SELECT * FROM charge WHERE id = ? AND state = 'settled' AND amount > 0
-       AND NOT EXISTS (SELECT 1 FROM entry WHERE charge_id = charge.id AND kind = 'refund')`,
-    id,
-  )
-  if (charge) {
-    const lines = yield ask('SELECT * FROM line WHERE charge_id = ? ORDER BY idx', id)
-    return { charge, lines, table: 'entry' }
-  }
-  const booked = (yield* findBooked([id])).get(id)
-  if (!booked || booked.amount === 0) return undefined
-  const [given] = yield ask(`SELECT 1 AS given FROM reversal WHERE charge_id = ? AND kind = 'refund'`, id)
-  return given ? undefined : { ...rowsOf(booked), table: 'reversal' }
 }

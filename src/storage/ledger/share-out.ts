@@ -15,3 +15,14 @@ export function shareOut(amount: number, weights: readonly number[]): readonly n
     return part
   })
 }
+
+/**
+ * How a refund divides among the items of its charge. `before`: what was refunded before it. The parts of all refunds of
+ * a charge add up to those of one refund of their sum.
+ */
+export function shareOfRefund(amount: number, before: number, prices: readonly number[]): readonly number[] {
+  const upTo = shareOut(before + amount, prices)
+  if (before === 0) return upTo
+  const until = shareOut(before, prices)
+  return upTo.map((part, i) => part - (until[i] ?? 0))
+}

@@ -5,14 +5,14 @@ import { ChargeBatchPage } from '../charge-batches/batch-page.ts'
 import { readChargeBatch } from '../charge-batches/find.ts'
 import { afterAll } from '../charge-batches/reach.ts'
 import { eachCharge } from './find.ts'
-import { shareOut } from './share-out.ts'
+import { shareOfRefund } from './share-out.ts'
 import { sumBalances } from './sum-balances.ts'
 
 /** From a moment on, and before another. */
 type Span = { readonly from: number; readonly until: number }
 
 /** When something was booked. For a charge in a segment that is the charge's own time. */
-type Booking = { readonly settledAt: number; readonly refundedAt: number | undefined; readonly refunded: number }
+type Booking = { settledAt?: number; readonly refunds: { readonly at: number; readonly amount: number }[] }
 
 const none: StatementTotals = { charges: 0, charged: 0, refunds: 0, refunded: 0 }
 
@@ -38,8 +38,8 @@ export function* sumStatement(span: Span): QueryProgram<Statement> {
 }
 
 /** Charges from one id to another: when those in rows were settled, and all refunds. */
-function* findBookings(first: string, last: string): QueryProgram<ReadonlyMap<string, Partial<Booking>>> {
-  const found = new Map<string, Partial<Booking>>()
+function* findBookings(first: string, last: string): QueryProgram<ReadonlyMap<string, Booking>> {
+  const found = new Map<string, Booking>()
   for (const table of ['entry', 'reversal']) {
     const rows = yield ask(
       `SELECT charge_id, kind, amount, created_at FROM ${table} WHERE charge_id >= ? AND charge_id <= ?`,
@@ -48,8 +48,10 @@ function* findBookings(first: string, last: string): QueryProgram<ReadonlyMap<st
     )
     for (const row of rows) {
       const [id, at] = [text(row, 'charge_id'), whole(row, 'created_at')]
-      if (row['kind'] === 'settle') found.set(id, { ...found.get(id), settledAt: at })
-      if (row['kind'] === 'refund') found.set(id, { ...found.get(id), refundedAt: at, refunded: whole(row, 'amount') })
+      let booking = found.get(id)
+      if (!booking) found.set(id, (booking = { refunds: [] }))
+      if (row['kind'] === 'settle') booking.settledAt = at
+      if (row['kind'] === 'refund') booking.refunds.push({ at, amount: whole(row, 'amount') })
     }
   }
   return found
@@ -69,32 +71,30 @@ class Accounts {
     this.#span = span
   }
 
-  add(charge: Charge, booking: Partial<Booking> | undefined): void {
+  add(charge: Charge, booking: Booking | undefined): void {
     const { from, until } = this.#span
     const settledAt = booking?.settledAt ?? charge.createdAt
     if (settledAt >= until) return
-    const refundedAt = booking?.refundedAt
+    const refunds = booking?.refunds ?? []
     const isOwn = settledAt >= from
-    const isBack = refundedAt !== undefined && refundedAt < until
-    const isBackNow = isBack && refundedAt >= from
-    const back = isBack ? (booking?.refunded ?? 0) : 0
+    const before = sumOf(refunds.filter(({ at }) => at < from))
+    const now = refunds.filter(({ at }) => at >= from && at < until)
     const account = this.#accountOf(charge)
     if (!isOwn) account.opening += charge.amount
-    if (isBack && !isBackNow) account.opening -= back
-    if (!isOwn && !isBackNow) return
+    account.opening -= before
+    if (!isOwn && now.length === 0) return
     if (isOwn) {
       account.charges++
       account.charged += charge.amount
       this.totals.charges++
       this.totals.charged += charge.amount
     }
-    if (isBackNow) {
-      account.refunds++
-      account.refunded += back
-      this.totals.refunds++
-      this.totals.refunded += back
-    }
-    addLines(account, charge, isOwn, isBackNow ? back : 0)
+    const back = sumOf(now)
+    account.refunds += now.length
+    account.refunded += back
+    this.totals.refunds += now.length
+    this.totals.refunded += back
+    addLines(account, charge, isOwn, { amount: back, before })
   }
 
   #accountOf({ user, group, currency }: Charge): Account {
@@ -117,11 +117,18 @@ class Accounts {
   }
 }
 
-function addLines(account: Account, { model, lines }: Charge, isOwn: boolean, back: number): void {
-  const backs = shareOut(
-    back,
-    lines.map(({ price }) => price),
-  )
+function sumOf(refunds: Booking['refunds']): number {
+  return refunds.reduce((sum, { amount }) => sum + amount, 0)
+}
+
+function addLines(
+  account: Account,
+  { model, lines }: Charge,
+  isOwn: boolean,
+  { amount, before }: { readonly amount: number; readonly before: number },
+): void {
+  const prices = lines.map(({ price }) => price)
+  const backs = shareOfRefund(amount, before, prices)
   for (const [i, { tier, quantity, price }] of lines.entries()) {
     const name = JSON.stringify([model, tier])
     let line = account.lines.get(name)

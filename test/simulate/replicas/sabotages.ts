@@ -90,9 +90,9 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     likes: ['refund twice', 'ask'],
     edits: [
       [
-        'src/storage/ledger/resolve.ts',
-        "AND NOT EXISTS (SELECT 1 FROM entry WHERE charge_id = charge.id AND kind = 'refund')",
-        '',
+        'src/storage/ledger/refund.ts',
+        "const left = whole(charge, 'amount') - before",
+        "const left = whole(charge, 'amount')",
       ],
     ],
   },
@@ -102,15 +102,16 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     says: 'of two who give one charge back at once the second meets a fault of the database',
     likes: ['refund twice', 'ask'],
     edits: [
+      ['src/storage/ledger/refund.ts', '  yield ask(lockKey, keyId)\n', ''],
       [
-        'src/storage/ledger/resolve.ts',
-        '  yield* giveBack(keyId, amount, then)\n  yield* giveLevelsBack(identity, charge, then, at)',
-        '  yield* giveLevelsBack(identity, charge, then, at)',
+        'src/storage/ledger/refund.ts',
+        '  yield* giveBack(keyId, amount, then)\n  yield* giveLevelsBack(identity, charge, amount, then, at)',
+        '  yield* giveLevelsBack(identity, charge, amount, then, at)',
       ],
       [
-        'src/storage/ledger/resolve.ts',
-        "yield* postAll(identity, [{ ...entry, kind: 'refund' }], table)",
-        "yield* giveBack(keyId, amount, yield* bookedOn(identity.zone, whole(charge, 'ended_at')))\n  yield* postAll(identity, [{ ...entry, kind: 'refund' }], table)",
+        'src/storage/ledger/refund.ts',
+        "yield* postAll(identity, [{ ...entry, kind: 'refund', nth: earlier.length }], table)",
+        "yield* giveBack(keyId, amount, yield* bookedOn(identity.zone, whole(charge, 'ended_at')))\n  yield* postAll(identity, [{ ...entry, kind: 'refund', nth: earlier.length }], table)",
       ],
     ],
   },

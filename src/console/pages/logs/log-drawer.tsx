@@ -13,6 +13,7 @@ import { Money } from '../../kit/money.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
+import { amountOf, microsOf } from '../../money.ts'
 import { count, duration } from '../../numbers.ts'
 import { t } from '../../words/index.ts'
 import { tOperation } from '../../words/operation.ts'
@@ -43,7 +44,7 @@ export function LogDrawer({
             <Failure of={record} />
             <Attempts of={record} />
             {record.billing ? <Bill of={record.explanation ?? record.billing} /> : <p class="note">{t('bill.none')}</p>}
-            <RefundNote of={record} />
+            <RefundNotes of={record} />
             {record.billing && (
               <Decide
                 of={record}
@@ -72,20 +73,23 @@ export function LogDrawer({
   )
 }
 
-/** The refund: amount, person and reason. */
-function RefundNote({ of: { refund, billing } }: { readonly of: LogRecord }) {
-  if (!refund || !billing) return null
+/** The refunds, oldest first: amount, person and reason. */
+function RefundNotes({ of: { refunds, billing } }: { readonly of: LogRecord }) {
+  if (!refunds || refunds.length === 0 || !billing) return null
   return (
     <section class="section" aria-label={t('refund.done')}>
       <h3>{t('refund.done')}</h3>
-      <Facts
-        of={[
-          [t('amount'), <Money amount={refund.amount} currency={billing.currency} />],
-          [t('refund.by'), <span class="theirs">{refund.by}</span>],
-          [t('time'), <Time at={refund.at} seconds />],
-          [t('reason'), <span class="theirs">{refund.reason ?? '–'}</span>],
-        ]}
-      />
+      {refunds.map((refund, i) => (
+        <Facts
+          key={i}
+          of={[
+            [t('amount'), <Money amount={refund.amount} currency={billing.currency} />],
+            [t('refund.by'), <span class="theirs">{refund.by}</span>],
+            [t('time'), <Time at={refund.at} seconds />],
+            [t('reason'), <span class="theirs">{refund.reason ?? '–'}</span>],
+          ]}
+        />
+      ))}
     </section>
   )
 }
@@ -187,7 +191,8 @@ function Decide({
   const { billing } = record
   if (!billing || decides === 'no') return null
   const review = billing.state === 'needs_review'
-  const refundable = billing.state === 'settled' && Number(billing.amount) > Number(billing.refunded)
+  const left = amountOf(microsOf(billing.amount) - microsOf(billing.refunded))
+  const refundable = billing.state === 'settled' && Number(left) > 0
   if (!review && !refundable) return null
   if (decides === 'own') return <p class="note">{t('problem.own_charge')}</p>
   const word = review ? 'resolve' : 'refund'
@@ -208,13 +213,16 @@ function Decide({
         const reason = values.get('reason').trim()
         if (reason.length < reasonMin) throw new FieldError('reason', t('reason.short', { min: reasonMin }))
         const amount = values.get('amount').trim()
-        const decided = { as: values.get('as'), reason, ...(amount !== '' && { amount }) }
-        const body = review ? decided : { reason }
+        const decided = { reason, ...(amount !== '' && { amount }) }
+        // If the answer is lost and the form is sent again, nothing is refunded twice.
+        const body = review ? { as: values.get('as'), ...decided } : { refunded: billing.refunded, ...decided }
         onDone(await call<LogRecord>(`/logs/${encodeURIComponent(record.id)}/${word}`, { method: 'POST', body }))
         setOpen(false)
       }}
     >
-      <p class="note warn">{t(`${word}.text`, { amount: billing.amount, currency: billing.currency })}</p>
+      <p class="note warn">
+        {t(`${word}.text`, { amount: review ? billing.amount : left, currency: billing.currency })}
+      </p>
       {review && (
         <SelectField
           name="as"
@@ -227,6 +235,9 @@ function Decide({
       )}
       {review && billing.count === 0 && (
         <TextField name="amount" label={t('resolve.amount')} hint={t('resolve.amount.hint')} inputMode="decimal" />
+      )}
+      {!review && (
+        <TextField name="amount" label={t('refund.amount')} hint={t('refund.amount.hint')} inputMode="decimal" />
       )}
       <AreaField name="reason" label={t('reason')} hint={t('reason.hint')} rows={2} />
     </Form>

@@ -1,0 +1,10 @@
+import type { Entry } from './entries.ts'
+
+/** Refunds of one charge: each gives something back, all together at most its amount, and each has its number. */
+export function auditRefunds(refunds: readonly Entry[], amount: number, report: (problem: string) => void): void {
+  const sum = refunds.reduce((total, entry) => total + entry.amount, 0)
+  if (sum > amount) report(`its refund entries are of ${sum}, its amount is ${amount}`)
+  if (refunds.some(entry => entry.amount === 0)) report('has a refund entry of 0')
+  const numbers = refunds.map(({ nth }) => nth ?? 0).sort((a, b) => a - b)
+  if (numbers.some((nth, i) => nth !== i)) report(`its refund entries are numbered ${numbers.join(', ')}`)
+}
