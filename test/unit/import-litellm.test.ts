@@ -515,3 +515,50 @@ t.test('a fallback to an upstream already in use adds nothing, and is reported',
   t.ok(notes.includes('a: its fallback b is the same model at the same upstream, so it has no effect'))
   t.notOk(notes.some(note => note.includes('are charged as')))
 })
+
+t.test('parameters of a line are defaults of its model, by the names of each operation', async t => {
+  const cost = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 }
+  const defaultsOf = async (params: object, more: object = {}) => {
+    const { plan, notes } = await translate(one({ ...cost, ...params }, more))
+    const defaults = plan.models.get('m')?.defaults
+    return {
+      defaults: defaults && Object.fromEntries([...defaults].map(([name, own]) => [name, Object.fromEntries(own)])),
+      notes,
+    }
+  }
+  const chat = await defaultsOf({
+    model: 'openai/gpt-5',
+    mode: 'chat',
+    max_tokens: 4096,
+    reasoning_effort: 'low',
+    temperature: 0,
+    stop: ['$END', 'yes'],
+    extra_body: { chat_template_kwargs: { enable_thinking: false } },
+  })
+  t.same(chat.defaults, {
+    chat: {
+      max_tokens: 4096,
+      reasoning_effort: 'low',
+      temperature: 0,
+      stop: ['$END', 'yes'],
+      chat_template_kwargs: { enable_thinking: false },
+    },
+    responses: { max_output_tokens: 4096, temperature: 0, reasoning: { effort: 'low' } },
+  })
+  t.same(chat.notes, [])
+  const claude = await defaultsOf({
+    model: 'anthropic/claude-x',
+    thinking: { type: 'enabled', budget_tokens: 2048 },
+    max_tokens: 9000,
+    reasoning_effort: 'low',
+  })
+  t.same(claude.defaults, { messages: { thinking: { type: 'enabled', budget_tokens: 2048 }, max_tokens: 9000 } })
+  t.ok(claude.notes.includes('not translated: m: litellm_params.reasoning_effort'), claude.notes.join('\n'))
+  const line = (max: number, api_key: string) => ({
+    model_name: 'm',
+    litellm_params: { model: 'openai/gpt-4o', api_key, max_tokens: max },
+  })
+  const differing = await translate({ model_list: [line(1, 'os.environ/A'), line(2, 'os.environ/B')] })
+  t.equal(differing.plan.models.get('m')?.defaults, undefined)
+  t.ok(differing.notes.some(note => note.includes('set different fields')))
+})

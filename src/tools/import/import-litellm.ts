@@ -3,6 +3,7 @@ import { systemClock } from '../../util/index.ts'
 import { fieldsOf, listOf } from './fields.ts'
 import { readLitellmPeople } from './litellm-book/read-people.ts'
 import { type Deployment, type LeftOut, type LitellmOptions, readLine } from './litellm-deployments.ts'
+import { writeDefaults } from './litellm-defaults.ts'
 import { readBudgets } from './litellm-budgets.ts'
 import { readPlaceDefaults } from './litellm-places.ts'
 import { routesOf } from './key-pool.ts'
@@ -179,6 +180,12 @@ function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, not
     const limits = used.map(one => one.rpm)
     if (limits.includes(undefined) && limits.some(rpm => rpm !== undefined))
       note(`${name}: rpm of some of its deployments is not translated: others have none and are not limited`)
+    const [defaults] = used.map(one => one.defaults)
+    const isAlike = new Set(used.map(one => writeDefaults(one.defaults))).size === 1
+    if (!isAlike)
+      note(
+        `${name}: its deployments set different fields where clients send none (${used.map(one => `${one.target}: ${writeDefaults(one.defaults) ?? 'none'}`).join('; ')}); none is translated: set defaults of the model`,
+      )
     models.set(name, {
       name,
       family,
@@ -192,6 +199,7 @@ function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, not
         .map(one => one.ends)
         .filter(end => end !== undefined)
         .toSorted()[0],
+      ...(isAlike && defaults && { defaults }),
     })
     for (const one of used)
       for (const other of one.fallbacks)

@@ -1,6 +1,7 @@
 import type { TableRow } from '../../domain/index.ts'
 import { familyOf, knownModes, styleNote } from './families.ts'
 import type { Fields } from './fields.ts'
+import { type DraftDefaults, readDefaults } from './litellm-defaults.ts'
 import { findPlace, type PlaceDefaults, readSaid } from './litellm-places.ts'
 import { isPrice } from '../prices/index.ts'
 import { costOf, pricesLeft, wholeCostOf } from './litellm-prices.ts'
@@ -38,6 +39,7 @@ export type Deployment = {
   readonly way: Way
   readonly rpm: number | undefined
   readonly ends: string | undefined
+  readonly defaults: DraftDefaults
   readonly fallbacks: readonly unknown[]
 }
 
@@ -134,6 +136,7 @@ function readOne(entry: Tracked, line: number, named: Named, around: Around): De
     },
     rpm,
     ends: row?.ends,
+    defaults: readDefaults(params, family),
     fallbacks: params.takeAs('fallbacks', value => (Array.isArray(value) ? value : undefined)) ?? [],
   }
 }

@@ -1,4 +1,5 @@
 import type { TableRow } from '../../domain/index.ts'
+import { type DraftDefaults, writeDefaults } from './litellm-defaults.ts'
 import { familyTexts } from './families.ts'
 import type { UpstreamBook } from './upstream-book.ts'
 import { conditionKeys, writePrices } from './write-prices.ts'
@@ -26,6 +27,8 @@ export type DraftModel = {
   readonly rpm: number | undefined
   /** The day from which its vendor serves it no longer. */
   readonly ends: string | undefined
+  /** Fields that are set where callers send none; absent for none. */
+  readonly defaults?: DraftDefaults
 }
 
 /** What is made of another gateway, before it is written. */
@@ -113,7 +116,7 @@ function writeRetries(attempts: number): readonly string[] {
 }
 
 function writeModel(model: DraftModel): string {
-  const { name, family, cost, routes, rpm, ends } = model
+  const { name, family, cost, routes, rpm, ends, defaults } = model
   const [only, ...more] = routes
   const single = more.length === 0 ? only : undefined
   const sent = (sendAs: string): string | undefined => (sendAs === name ? undefined : writeForeign(sendAs))
@@ -134,6 +137,7 @@ function writeModel(model: DraftModel): string {
     ...(cost.kind === 'prices' ? conditionKeys(cost) : []),
     ['price', cost.kind === 'free' ? 'free' : undefined],
     ['limits', rpm === undefined ? undefined : writeMap([['rpm', String(rpm)]])],
+    ['defaults', defaults && writeDefaults(defaults)],
     ['ends', ends],
   ])
   return `  ${isActive(model) ? '' : '# '}${writeScalar(name)}: ${fields}`
