@@ -633,7 +633,7 @@ function addImport(program: Command): void {
       'its configuration file; for new-api and one-api the database: a SQLite file, a MySQL or MariaDB dump, or postgres://…',
     )
     .description(
-      "convert another gateway's configuration or database; reports what cannot be imported; exit 4 if no model is active",
+      "convert another gateway's configuration or database; reports what cannot be imported; exit 4 if no model is active, 1 if a guardrail, a budget or a fallback is lost",
     )
     .addOption(
       new Option('--from <gateway>', 'the source gateway, if it is not the first argument')
@@ -661,6 +661,7 @@ function addImport(program: Command): void {
     .option('--mode <mode>', 'mode of models for which none is given, such as chat')
     .option('--without-end', 'accept a dump without an end marker as complete', false)
     .option('--users-only', 'import only users and keys from a database; --out names the existing configuration', false)
+    .option('--accept-losses', 'exit 0 although a guardrail, a budget or a fallback is not in effect here', false)
     .option('--dry-run', 'report what would happen, and write nothing', false)
     .addOption(formatOption(['text', 'json']))
     .action(async (what: string, source: string | undefined, options) =>

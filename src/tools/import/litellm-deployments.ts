@@ -44,7 +44,14 @@ export type Deployment = {
 }
 
 /** One line that has become none. */
-export type LeftOut = { readonly line: number; readonly name: string; readonly target: string; readonly why: string }
+export type LeftOut = {
+  readonly line: number
+  readonly name: string
+  readonly target: string
+  readonly why: string
+  /** One of the many models of a pattern, others of which are there: a comment is enough. */
+  readonly isOfPattern?: true
+}
 
 export type Around = {
   readonly options: LitellmOptions
@@ -77,16 +84,24 @@ export function readLine(entry: Tracked, line: number, around: Around): readonly
     if (typeof rows === 'string') return out(rows)
     const found = rows.map(([own, part]) => readOne(entry, line, { name: own, prefix, rest: part, vendor }, around))
     const made = found.filter(one => 'way' in one && one.cost.kind !== 'unknown')
-    const left = found.length - made.length
-    if (left > 0)
+    const left = found.filter(one => !made.includes(one)).map(leftOfPattern)
+    if (left.length > 0)
       around.note(
-        `${name}: ${left} of ${found.length} models of the table are left out, because they have no price or family here`,
+        `${name}: ${left.length} of ${found.length} models of the table are left out, because they have no price or family here`,
       )
-    return made.length > 0 ? made : out(`none of its ${found.length} models in the table has a price and a family here`)
+    return made.length > 0
+      ? [...made, ...left]
+      : [...out(`none of its ${found.length} models in the table has a price and a family here`), ...left]
   }
   const one = readOne(entry, line, { name, prefix, rest, vendor }, around)
   if (!('way' in one)) entry.told()
   return [one]
+}
+
+function leftOfPattern(one: Deployment | LeftOut): LeftOut {
+  const { line, name, target } = one
+  const why = 'why' in one ? one.why : one.cost.kind === 'unknown' ? one.cost.why : ''
+  return { line, name, target, why, isOfPattern: true }
 }
 
 type Named = { readonly name: string; readonly prefix: string; readonly rest: string; readonly vendor: Vendor }

@@ -40,6 +40,8 @@ export type Draft = {
   readonly groups: readonly string[]
   readonly upstreams: UpstreamBook
   readonly models: readonly DraftModel[]
+  /** What has become no model, and why: comments below the models. */
+  readonly left: readonly { readonly name: string; readonly why: string }[]
   /** Requests to upstreams for one of a client, at most; 1 if none is sent again. */
   readonly attempts: number
 }
@@ -61,7 +63,7 @@ export function attemptsFor(models: readonly DraftModel[], retries: number | und
 }
 
 /** A `gateway.yaml` of a draft. */
-export function writeConfig({ origin, notes, groups, upstreams, models, attempts }: Draft): string {
+export function writeConfig({ origin, notes, groups, upstreams, models, left: leftOut, attempts }: Draft): string {
   const families = Object.entries(familyTexts).filter(([name]) => models.some(model => model.family === name))
   const active = models.filter(isActive)
   const used = new Set(active.flatMap(model => model.routes.map(route => route.upstream)))
@@ -92,7 +94,9 @@ export function writeConfig({ origin, notes, groups, upstreams, models, attempts
     ...families.map(([name, { family }]) => `  ${name}:\n    ${family}`),
     '',
     active.length > 0 ? 'models:' : 'models: {}',
-    ...models.map(model => (active.length > 0 ? writeModel(model) : writeModel(model).trimStart())),
+    ...[...models.flatMap(writeModel), ...writeLeft(leftOut)].map(line =>
+      active.length > 0 ? line : line.trimStart(),
+    ),
     '',
     'routes:',
     ...families.flatMap(([, { routes }]) => routes.map(route => `  - ${route}`)),
@@ -115,7 +119,7 @@ function writeRetries(attempts: number): readonly string[] {
   ]
 }
 
-function writeModel(model: DraftModel): string {
+function writeModel(model: DraftModel): readonly string[] {
   const { name, family, cost, routes, rpm, ends, defaults } = model
   const [only, ...more] = routes
   const single = more.length === 0 ? only : undefined
@@ -140,7 +144,18 @@ function writeModel(model: DraftModel): string {
     ['defaults', defaults && writeDefaults(defaults)],
     ['ends', ends],
   ])
-  return `  ${isActive(model) ? '' : '# '}${writeScalar(name)}: ${fields}`
+  if (isActive(model)) return [`  ${writeScalar(name)}: ${fields}`]
+  const why = cost.kind === 'unknown' ? cost.why : 'it has no upstream'
+  return [`  # ${writeComment(`${name} is off: ${why}`)}`, `  # ${writeScalar(name)}: ${fields}`]
+}
+
+/** What has no line of its own, by reason. */
+function writeLeft(left: Draft['left']): readonly string[] {
+  const byReason = Map.groupBy(left, one => one.why)
+  return [...byReason].map(([why, all]) => {
+    const names = [...new Set(all.map(one => one.name))].join(', ')
+    return `  # ${writeComment(`${names} ${all.length > 1 ? 'are' : 'is'} left out: ${why}`)}`
+  })
 }
 
 /** The same text for what costs the same. */
