@@ -651,7 +651,11 @@ function addImport(program: Command): void {
       '--database <source>',
       'for litellm: its PostgreSQL (postgres://…) or a plain-text pg_dump, for teams, users and keys',
     )
-    .option('--expand', 'expand patterns such as openai/* to the models in the price table', false)
+    .option(
+      '--expand',
+      'accepted for older scripts: with --prices, patterns such as openai/* always become the models of the table',
+      false,
+    )
     .option(
       '--allow-undercharge',
       'also import rows with a price that has no equivalent here; such use is not charged',

@@ -168,12 +168,30 @@ t.test('your own server is free only if you say so', async t => {
 
 t.test('a pattern becomes the models that the table has, each with its price', async t => {
   const file = { model_list: [{ model_name: 'm/*', litellm_params: { model: 'mistral/*' } }] }
-  const { plan } = await translate(file, { expand: true })
+  const { plan } = await translate(file)
   t.same([...plan.models.values()].map(({ name, upstreams: [first] }) => [name, first?.sendAs]).toReversed(), [
     ['m/mistral-embed', 'mistral-embed'],
     ['m/mistral-large-latest', 'mistral-large-latest'],
   ])
-  t.equal((await translate(file)).plan.models.size, 0)
+  const without = await translate(file, { prices: undefined })
+  t.equal(without.plan.models.size, 0)
+  t.match(without.text, '# m/* is left out: a pattern is not a model')
+  const own = { model_name: 'gpt-4o', litellm_params: { model: 'azure/ours', api_base: 'https://a.example' } }
+  const facts = { model_info: { base_model: 'azure/gpt-4o' } }
+  const all = await translate({
+    model_list: [
+      { model_name: 'gpt-*', litellm_params: { model: 'openai/gpt-*' } },
+      { ...own, ...facts },
+    ],
+  })
+  t.same(
+    [...all.plan.models.values()].map(({ name, upstreams }) => [name, ...upstreams.map(one => one.sendAs)]),
+    [
+      ['gpt-4o-mini', 'gpt-4o-mini'],
+      ['gpt-4o', 'ours'],
+    ],
+    'a line of a name comes before a pattern',
+  )
 })
 
 t.test('fallbacks, aliases, timeouts, cooldown and headers keep their meaning', async t => {

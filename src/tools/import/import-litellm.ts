@@ -80,8 +80,10 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
   const around = { options, variables, secrets, defaults: readPlaceDefaults(router, settings), note }
   const read = list.flatMap((entry, i) => readLine(entry, i, around))
   const left = read.filter((one): one is LeftOut => 'why' in one)
+  const ways = read.filter((one): one is Deployment => 'way' in one)
+  const named = new Set(ways.filter(one => !one.isOfPattern).map(one => one.name))
   const { models, off } = gather(
-    read.filter((one): one is Deployment => 'way' in one),
+    ways.filter(one => !(one.isOfPattern && named.has(one.name))),
     upstreams,
     { note, lose },
   )

@@ -99,7 +99,7 @@ export function writeConfig({ origin, notes, groups, upstreams, models, left: le
     ),
     '',
     'routes:',
-    ...families.flatMap(([, { routes }]) => routes.map(route => `  - ${route}`)),
+    ...new Set(families.flatMap(([, { routes }]) => routes.map(route => `  - ${route}`))),
     '  - { match: GET /v1/models, operation: models.list, dialect: by-caller, serve: models }',
     '  - { match: "GET /v1/models/{id}", operation: models.get, dialect: by-caller, serve: model }',
     '  - { match: "GET /v1/charges/{id}", operation: charges.get, dialect: openai, serve: charge }',
