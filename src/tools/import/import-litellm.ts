@@ -144,7 +144,7 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
   }
 }
 
-/** The names that the file has for models, and those that its patterns stand for here. */
+/** The names that the file has for models, and those that its patterns become here. */
 function namesOf(models: readonly DraftModel[], left: readonly LeftOut[]): ReadonlySet<string> {
   return new Set([...models, ...left.filter(one => !one.isOfPattern)].map(one => one.name))
 }

@@ -111,7 +111,7 @@ function vertex(rest: string, params: Tracked, around: CloudAround): FoundCloud 
   const project = partOf(params, 'vertex_project', around) ?? ownProject ?? '${VERTEXAI_PROJECT:-project-is-not-set}'
   const place = partOf(params, 'vertex_location', around) ?? ownPlace ?? '${VERTEXAI_LOCATION:-us-central1}'
   const usual = `https://${place === 'global' ? '' : `${place}-`}aiplatform.googleapis.com`
-  const url = (host ?? base ?? usual).replace(/\/+$/, '').replace(/\/v1(?:beta1)?$/, '')
+  const url = (host ?? base ?? usual).replace(/(?<!\/)\/+$/, '').replace(/\/v1(?:beta1)?$/, '')
   const credential = googleCredential(params, around)
   if (typeof credential !== 'string') return credential
   const maker = rest.startsWith('claude')

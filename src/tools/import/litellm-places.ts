@@ -125,7 +125,7 @@ function placeAt(said: Said, vendor: Vendor, note: (text: string) => void): Addr
 
 /** A cloud's address with the path of one deployment in it; the name of the deployment is in the body here. */
 function withoutDeployment(text: string, { path }: Vendor): string {
-  return path === undefined ? text : text.replace(/\/openai\/deployments\/.*$|\/models$|\?.*$/s, '')
+  return path === undefined ? text : text.replace(/\/openai\/deployments\/.*|\/models$|\?.*/s, '')
 }
 
 /** Its paths begin with the version of the API, which addresses of other gateways have at their end. */
