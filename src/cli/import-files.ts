@@ -16,6 +16,7 @@ export type ImportFlags = {
   readonly localFree: boolean
   readonly allowUndercharge: boolean
   readonly mode?: string
+  readonly acceptLosses: boolean
   readonly dryRun: boolean
   readonly usersOnly: boolean
   readonly withoutEnd: boolean
@@ -25,10 +26,21 @@ export type ImportFlags = {
 /** What has become of a configuration. */
 type Imported = Extract<ImportedConfig, { readonly ok: true }>
 
-/** @throws Exit 4 */
-export function needActive(source: string, { models }: Pick<Imported, 'models'>, { format }: ImportFlags): void {
-  if (models.active > 0) return
-  throw new Exit(exitCodes.nothingActive, format === 'json' ? '' : `${source}: no model is active`)
+/** @throws Exit 4 where no model is active; 1 where guardrails, budgets or fallbacks are lost and that is not accepted */
+export function needUsable(
+  source: string,
+  { models, losses }: Pick<Imported, 'models' | 'losses'>,
+  { format, acceptLosses }: ImportFlags,
+): void {
+  const told = (text: string): string => (format === 'json' ? '' : `${source}: ${text}`)
+  if (models.active === 0) throw new Exit(exitCodes.nothingActive, told('no model is active'))
+  if (losses.length === 0 || acceptLosses) return
+  for (const loss of format === 'json' ? [] : losses) say(`lost: ${writeOut(loss)}`)
+  const [count, them] =
+    losses.length === 1
+      ? ['1 guardrail, budget or fallback is', 'it']
+      : [`${losses.length} guardrails, budgets or fallbacks are`, 'them']
+  throw new Exit(exitCodes.failure, told(`${count} not in effect here; replace ${them}, or use --accept-losses`))
 }
 
 /** The folder of secrets as the configuration names it: by its own place, where both are said so. */
@@ -62,30 +74,32 @@ async function writeNew(file: string, text: string, { force, mode }: { force: bo
 
 export function tellImported(
   file: string,
-  { notes, models, entries, secrets: files }: Omit<Imported, 'ok'>,
+  { notes, losses, models, secrets: files }: Omit<Imported, 'ok'>,
   options: ImportFlags,
 ): void {
-  for (const note of notes) say(`note: ${writeOut(note)}`)
-  const { out, secrets, dryRun } = options
+  const { out, secrets, dryRun, acceptLosses } = options
+  // Losses that are not accepted come last, with the refusal.
+  const shown = acceptLosses || models.active === 0 ? notes : notes.filter(note => !losses.includes(note))
+  for (const note of shown) say(`note: ${writeOut(note)}`)
   if (files.length > 0)
     say(
       `${countOf(files.length, 'secret')} ${dryRun ? 'to be written' : 'written'} to ${secrets}, readable only by you`,
     )
   const next = out === undefined || dryRun ? '' : `; validate it with tollgate check ${out}`
   const { all, active } = models
-  const lines = `${entries.active} of ${countOf(entries.all, 'line')}`
-  say(`${file}: ${active} of ${countOf(all, 'model')} active, from ${lines}; ${countOf(notes.length, 'note')}${next}`)
+  say(`${file}: ${active} of ${countOf(all, 'model')} active; ${countOf(notes.length, 'note')}${next}`)
 }
 
 /** The report as data. */
 export function reportOf(
-  { text, notes, models, entries, secrets: files }: Omit<Imported, 'ok'>,
+  { text, notes, losses, models, entries, secrets: files }: Omit<Imported, 'ok'>,
   { out, secrets, dryRun }: ImportFlags,
 ) {
   return {
     models,
     entries,
     notes,
+    losses,
     secrets: files.map(({ name }) => join(secrets ?? '', name)),
     written: !dryRun,
     ...(out === undefined && { text }),

@@ -682,7 +682,7 @@ function addImport(program: Command): void {
       'its configuration file; for new-api and one-api the database: a SQLite file, a MySQL or MariaDB dump, or postgres://…',
     )
     .description(
-      "convert another gateway's configuration or database; reports what cannot be imported; exit 4 if no model is active",
+      "convert another gateway's configuration or database; reports what cannot be imported; exit 4 if no model is active, 1 if a guardrail, a budget or a fallback is lost",
     )
     .addOption(
       new Option('--from <gateway>', 'the source gateway, if it is not the first argument')
@@ -700,7 +700,11 @@ function addImport(program: Command): void {
       '--database <source>',
       'for litellm: its PostgreSQL (postgres://…) or a plain-text pg_dump, for teams, users and keys',
     )
-    .option('--expand', 'expand patterns such as openai/* to the models in the price table', false)
+    .option(
+      '--expand',
+      'accepted for older scripts: with --prices, patterns such as openai/* always become the models of the table',
+      false,
+    )
     .option(
       '--allow-undercharge',
       'also import rows with a price that has no equivalent here; such use is not charged',
@@ -710,6 +714,7 @@ function addImport(program: Command): void {
     .option('--mode <mode>', 'mode of models for which none is given, such as chat')
     .option('--without-end', 'accept a dump without an end marker as complete', false)
     .option('--users-only', 'import only users and keys from a database; --out names the existing configuration', false)
+    .option('--accept-losses', 'exit 0 although a guardrail, a budget or a fallback is not in effect here', false)
     .option('--dry-run', 'report what would happen, and write nothing', false)
     .addOption(formatOption(['text', 'json']))
     .action(async (what: string, source: string | undefined, options) =>

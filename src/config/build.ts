@@ -461,6 +461,7 @@ function buildModel(
     free:
       own.price === 'free' || (own.prices === undefined && isAllFree([...family.forward.keys()], sketch.operations)),
     ...(own.affinity && { affinity: buildAffinity(own.affinity) }),
+    ...(own.defaults && { defaults: buildDefaults(own.defaults as ByName<ByName<Json>>) }),
     ...retryOf(own),
     limits: {
       ...(own.limits.rpm !== undefined && { rpm: own.limits.rpm }),
@@ -470,6 +471,10 @@ function buildModel(
     ...(own.ends !== undefined && { ends: parseEnd(own.ends) as ModelEnd }),
     enabled: own.enabled,
   }
+}
+
+function buildDefaults(own: ByName<ByName<Json>>): NonNullable<Model['defaults']> {
+  return new Map(Object.entries(own).map(([operation, fields]) => [operation, new Map(Object.entries(fields))]))
 }
 
 function retryOf(own: ModelSettings): Pick<Model, 'retry'> {

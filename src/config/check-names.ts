@@ -145,6 +145,10 @@ function checkOperations(root: Tree, known: readonly string[], report: Report): 
   }
   for (const { key } of entriesOf(root, ['upstreams']))
     checkOperationKeys(root, ['upstreams', key, 'calls'], known, report)
+  for (const { key } of entriesOf(root, ['models'])) {
+    checkOperationKeys(root, ['models', key, 'defaults'], known, report)
+    checkModelDefaults(root, key, known, report)
+  }
 }
 
 /** What is set for callers who leave it out is meant to be sent, and is not where no operation forwards it. */
@@ -160,6 +164,25 @@ function checkDefaults(root: Tree, family: string, report: Report): void {
       remedy: `add ${field} to forward, or remove it from defaults`,
     })
   }
+}
+
+/** The same of one model: its family forwards the operation with the field. */
+function checkModelDefaults(root: Tree, model: string, known: readonly string[], report: Report): void {
+  const family = textAt(root, ['models', model, 'family'])
+  if (family === undefined) return
+  const rules = entriesOf(root, ['families', family, 'forward']).map(entry => entry.key)
+  const operations = entriesOf(root, ['models', model, 'defaults']).map(entry => entry.key)
+  for (const operation of operations.filter(name => known.includes(name)))
+    for (const { key: field } of entriesOf(root, ['models', model, 'defaults', operation])) {
+      const isServed = rules.length === 0 || rules.includes(operation)
+      if (isServed && mayForward(root, ['families', family, 'forward', operation], field)) continue
+      report.atKey(['models', model, 'defaults', operation, field], {
+        severity: 'note',
+        code: 'default_unforwarded',
+        message: `'${field}' has no effect: family '${family}' does not forward it in '${operation}'`,
+        remedy: `add ${field} to forward, or remove it from defaults`,
+      })
+    }
 }
 
 /** `[model, prompt]`, or `{ all: true, except: [user] }`; what has been refused already may. */

@@ -1227,6 +1227,20 @@ const model = {
         'true lets `retry_on` repeat requests that the vendor may have charged: images, jobs, and requests with tools that the upstream runs. The vendor may then charge twice; the client is charged once.',
     },
     affinity: { ...affinity, description: "Replaces the family's affinity for this model; {} turns it off." },
+    defaults: {
+      type: 'object',
+      description:
+        "By operation: values of fields that the client omits or sets to null, before the family's: { chat: { reasoning_effort: low } }. They are priced and forwarded as if the client had sent them.",
+      additionalProperties: {
+        type: 'object',
+        minProperties: 1,
+        description: 'Fields of requests of the operation.',
+        additionalProperties: {
+          type: ['string', 'number', 'boolean', 'object', 'array'],
+          description: 'Value of the field.',
+        },
+      },
+    },
     send_as: sendAs,
     ends: {
       type: 'string',

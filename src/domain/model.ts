@@ -267,6 +267,8 @@ export type Model = {
   readonly free: boolean
   /** Absent for what the family says. */
   readonly affinity?: Affinity
+  /** By operation: fields that are set where the caller sends none, before the family's; absent for none. */
+  readonly defaults?: ReadonlyMap<string, ReadonlyMap<string, Json>>
   readonly limits: Limits
   /** Absent where no request is sent again that may have been sold, nor to the same upstream. */
   readonly retry?: RetryPolicy

@@ -34,7 +34,7 @@ export function findTarget(plan: CompiledConfig, route: Route, body: Body, named
   if (family.forward.size > 0 && !family.forward.has(route.operation))
     throw fail('operation_unsupported', { model: name, operation: nameOf(route), takes: takenBy(plan, family) })
   const stream = route.stream === 'field' ? wantsStream(body) : route.stream === 'always'
-  const filled = family.defaults ? withDefaults(body, family.defaults) : body
+  const filled = fill(body, model, route.operation)
   // An SDK that requested a stream reads a plain answer as an empty one: refuse, never downgrade silently.
   if (stream && !family.streams.has(route.operation)) throw fail('streaming_unsupported', { model: name })
   const rule = family.forward.get(route.operation)
@@ -82,7 +82,13 @@ function nameOf({ method, path }: Route): string {
   return `${method} ${path}`
 }
 
-/** The body with the family's defaults for absent fields. */
+/** The body with what the model, or else its family, has for absent fields. */
+function fill(body: Body, { defaults, family }: Model, operation: string): Body {
+  const own = defaults?.get(operation)
+  const filled = own ? withDefaults(body, own) : body
+  return family.defaults ? withDefaults(filled, family.defaults) : filled
+}
+
 function withDefaults(body: Body, defaults: ReadonlyMap<string, Json>): Body {
   const missing = [...defaults].filter(([name]) => isEmptyField(readField(body, name)))
   return missing.length === 0 ? body : withFields(body, new Map(missing))

@@ -157,7 +157,7 @@ t.test('unsupported settings are reported, in the file too; a model without a pr
       '{ model_name: "all/*", litellm_params: { model: "openai/*" } }',
       '{ model_name: unpriced, litellm_params: { model: openai/o1, mode: chat } }',
       '{ model_name: unsaid, litellm_params: { model: openai/o2, input_cost_per_token: 1.0e-06, output_cost_per_token: 1.0e-06 } }',
-      `{ model_name: one, litellm_params: { model: openai/one, tpm: 5, timeout: 3, temperature: 0.2, ${priced} } }`,
+      `{ model_name: one, litellm_params: { model: openai/one, tpm: 5, timeout: 3, tags: [a], ${priced} } }`,
       '{ litellm_params: { model: x } }',
     )}general_settings: { master_key: sk-1234 }\nlitellm_settings: { drop_params: true }\n`,
   )
@@ -165,11 +165,11 @@ t.test('unsupported settings are reported, in the file too; a model without a pr
   t.match(text, '  # unpriced: { family: chat, upstream: openai, send_as: o1 }')
   for (const told of [
     'bedrock',
-    'a pattern is not a model',
+    'a pattern is not a model: list each model, or set a table',
     'unpriced: it has no input_cost_per_token',
     'unsaid: its mode is unknown',
     'one: tpm',
-    'one: litellm_params.temperature',
+    'one: litellm_params.tags',
     'model_list[5]',
     'general_settings.master_key: create keys',
     'drop_params',

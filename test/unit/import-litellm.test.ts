@@ -168,12 +168,30 @@ t.test('your own server is free only if you say so', async t => {
 
 t.test('a pattern becomes the models that the table has, each with its price', async t => {
   const file = { model_list: [{ model_name: 'm/*', litellm_params: { model: 'mistral/*' } }] }
-  const { plan } = await translate(file, { expand: true })
+  const { plan } = await translate(file)
   t.same([...plan.models.values()].map(({ name, upstreams: [first] }) => [name, first?.sendAs]).toReversed(), [
     ['m/mistral-embed', 'mistral-embed'],
     ['m/mistral-large-latest', 'mistral-large-latest'],
   ])
-  t.equal((await translate(file)).plan.models.size, 0)
+  const without = await translate(file, { prices: undefined })
+  t.equal(without.plan.models.size, 0)
+  t.match(without.text, '# m/* is left out: a pattern is not a model')
+  const own = { model_name: 'gpt-4o', litellm_params: { model: 'azure/ours', api_base: 'https://a.example' } }
+  const facts = { model_info: { base_model: 'azure/gpt-4o' } }
+  const all = await translate({
+    model_list: [
+      { model_name: 'gpt-*', litellm_params: { model: 'openai/gpt-*' } },
+      { ...own, ...facts },
+    ],
+  })
+  t.same(
+    [...all.plan.models.values()].map(({ name, upstreams }) => [name, ...upstreams.map(one => one.sendAs)]),
+    [
+      ['gpt-4o-mini', 'gpt-4o-mini'],
+      ['gpt-4o', 'ours'],
+    ],
+    'a line of a name comes before a pattern',
+  )
 })
 
 t.test('fallbacks, aliases, timeouts, cooldown and headers keep their meaning', async t => {
@@ -407,7 +425,7 @@ t.test('the command writes secrets for their owner alone, and exits with 4 if no
   t.ok((await loadConfig(join(folder, 'made.yaml'), {})).ok)
   const none = await cli(file, '--format', 'json')
   t.equal(none.code, 4, none.err)
-  t.match(JSON.parse(none.out), { models: { all: 0, active: 0 }, entries: { all: 1, active: 0, off: [{ name: 'm' }] } })
+  t.match(JSON.parse(none.out), { models: { all: 1, active: 0 }, entries: { all: 1, active: 0, off: [{ name: 'm' }] } })
 })
 
 t.test('control characters in names of a file are escaped', async t => {
@@ -514,4 +532,109 @@ t.test('a fallback to an upstream already in use adds nothing, and is reported',
   })
   t.ok(notes.includes('a: its fallback b is the same model at the same upstream, so it has no effect'))
   t.notOk(notes.some(note => note.includes('are charged as')))
+})
+
+t.test('parameters of a line are defaults of its model, by the names of each operation', async t => {
+  const cost = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 }
+  const defaultsOf = async (params: object, more: object = {}) => {
+    const { plan, notes } = await translate(one({ ...cost, ...params }, more))
+    const defaults = plan.models.get('m')?.defaults
+    return {
+      defaults: defaults && Object.fromEntries([...defaults].map(([name, own]) => [name, Object.fromEntries(own)])),
+      notes,
+    }
+  }
+  const chat = await defaultsOf({
+    model: 'openai/gpt-5',
+    mode: 'chat',
+    max_tokens: 4096,
+    reasoning_effort: 'low',
+    temperature: 0,
+    stop: ['$END', 'yes'],
+    extra_body: { chat_template_kwargs: { enable_thinking: false } },
+  })
+  t.same(chat.defaults, {
+    chat: {
+      max_tokens: 4096,
+      reasoning_effort: 'low',
+      temperature: 0,
+      stop: ['$END', 'yes'],
+      chat_template_kwargs: { enable_thinking: false },
+    },
+    responses: { max_output_tokens: 4096, temperature: 0, reasoning: { effort: 'low' } },
+  })
+  t.same(chat.notes, [])
+  const claude = await defaultsOf({
+    model: 'anthropic/claude-x',
+    thinking: { type: 'enabled', budget_tokens: 2048 },
+    max_tokens: 9000,
+    reasoning_effort: 'low',
+  })
+  t.same(claude.defaults, { messages: { thinking: { type: 'enabled', budget_tokens: 2048 }, max_tokens: 9000 } })
+  t.ok(claude.notes.includes('not translated: m: litellm_params.reasoning_effort'), claude.notes.join('\n'))
+  const line = (max: number, api_key: string) => ({
+    model_name: 'm',
+    litellm_params: { model: 'openai/gpt-4o', api_key, max_tokens: max },
+  })
+  const differing = await translate({ model_list: [line(1, 'os.environ/A'), line(2, 'os.environ/B')] })
+  t.equal(differing.plan.models.get('m')?.defaults, undefined)
+  t.ok(differing.notes.some(note => note.includes('set different fields')))
+})
+
+t.test('what is left out is a comment with its reason, next to the models', async t => {
+  const { text, models } = await translate(
+    {
+      model_list: [
+        { model_name: 'on', litellm_params: { model: 'openai/gpt-4o' } },
+        { model_name: 'unpriced', litellm_params: { model: 'openai/of-tomorrow', mode: 'chat' } },
+        { model_name: 'far', litellm_params: { model: 'watsonx/granite' } },
+        { model_name: 'far too', litellm_params: { model: 'watsonx/granite-2' } },
+        { model_name: '*', litellm_params: { model: 'together_ai/*' } },
+        { model_name: 'far', litellm_params: { model: 'watsonx/granite-3' } },
+      ],
+    },
+    { expand: true },
+  )
+  const lines = text.split('\n').filter(line => line.startsWith('  # '))
+  t.match(lines, [
+    /^ {2}# unpriced is off: it has no input_cost_per_token/,
+    '  # unpriced: { family: chat, upstream: openai, send_as: of-tomorrow }',
+    "  # far, far too are left out: 'watsonx' is not an upstream with an address and a key",
+    '  # * is left out: the table has no model that matches together_ai/*',
+  ])
+  t.same(models, { all: 5, active: 1 }, 'names are counted, not lines')
+})
+
+t.test('a lost guardrail, budget or fallback ends the command with 1, unless that is accepted', async t => {
+  const line = { model_name: 'm', litellm_params: { model: 'openai/gpt-4o' } }
+  const lost: readonly (readonly [object, RegExp])[] = [
+    [{ guardrails: [{ guardrail_name: 'pii' }] }, /guardrails/],
+    [{ litellm_settings: { callbacks: ['langfuse', 'presidio'] } }, /callbacks/],
+    [{ litellm_settings: { max_budget: 10, budget_duration: '7d' } }, /max_budget/],
+    [{ router_settings: { provider_budget_config: { openai: { budget_limit: 1 } } } }, /provider_budget_config/],
+    [{ router_settings: { fallbacks: [{ m: ['gone'] }] } }, /fallback gone is not translated/],
+    [{ litellm_settings: { context_window_fallbacks: [{ m: ['gone'] }] } }, /fallback gone/],
+    [{ model_list: [{ ...line, litellm_params: { ...line.litellm_params, guardrails: ['pii'] } }] }, /guardrails/],
+    [{ model_list: [{ ...line, litellm_params: { ...line.litellm_params, max_budget: 3 } }] }, /max_budget/],
+  ]
+  for (const [more, told] of lost)
+    t.match((await translate({ model_list: [line], ...more })).losses[0], told, caseName({ more }))
+  const kept = {
+    model_list: [line],
+    litellm_settings: { callbacks: ['langfuse'], drop_params: true, max_budget: 10 },
+    router_settings: { num_retries: 2 },
+  }
+  t.same((await translate(kept)).losses, [])
+  const file = join(folder, 'losing.yaml')
+  await writeFile(file, stringify({ ...kept, guardrails: [{ guardrail_name: 'pii' }] }))
+  const flags = [file, '--prices', tablePath, '--dry-run'] as const
+  const refused = await cli(...flags)
+  t.equal(refused.code, 1, refused.err)
+  t.match(refused.err, /losing\.yaml: 1 of 1 model active; \d+ notes\n/)
+  t.match(refused.err, /lost: not translated: guardrails/)
+  t.match(refused.err, /1 guardrail, budget or fallback is not in effect here; replace it, or use --accept-losses/)
+  t.match(await cli(...flags, '--accept-losses'), { code: 0, err: /note: not translated: guardrails/ })
+  const data = await cli(...flags, '--format', 'json')
+  t.equal(data.code, 1)
+  t.match(JSON.parse(data.out).losses, [/guardrails/])
 })

@@ -2,7 +2,7 @@ import { importBook, type ImportedBook } from '../../index.ts'
 import { adoptPeople, type Made, recordOfPeople, tellPeople } from '../adopt-people.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { withProgress } from '../progress.ts'
-import { type ImportFlags, needActive, placeOfSecrets, reportOf, tellImported, writeImported } from '../import-files.ts'
+import { type ImportFlags, needUsable, placeOfSecrets, reportOf, tellImported, writeImported } from '../import-files.ts'
 
 /** Takes over the database of a new-api or a one-api: configuration and secrets into files, people and keys into our storage. */
 export async function importFromBook(source: string, from: 'new-api' | 'one-api', options: ImportFlags): Promise<void> {
@@ -19,7 +19,7 @@ export async function importFromBook(source: string, from: 'new-api' | 'one-api'
   const made = dryRun || out === undefined ? undefined : await writeBook(imported, from, { ...options, out })
   if (options.format === 'json') print(JSON.stringify(recordOf(imported, made, options)))
   else tellBook(source, imported, made, options)
-  needActive(nameOf(source), imported, options)
+  needUsable(nameOf(source), imported, options)
 }
 
 async function writeBook(

@@ -1,6 +1,6 @@
 import { importConfig } from '../../index.ts'
 import { Exit, exitCodes, print } from '../exit.ts'
-import { type ImportFlags, needActive, placeOfSecrets, reportOf, tellImported, writeImported } from '../import-files.ts'
+import { type ImportFlags, needUsable, placeOfSecrets, reportOf, tellImported, writeImported } from '../import-files.ts'
 import { adoptPeople, recordOfPeople, tellPeople } from '../adopt-people.ts'
 import { withProgress } from '../progress.ts'
 import { showFindings } from '../show-findings.ts'
@@ -40,5 +40,5 @@ export async function importFrom(
     tellImported(source, imported, options)
     if (adoption) tellPeople(adoption, made)
   }
-  needActive(source, imported, options)
+  needUsable(source, imported, options)
 }

@@ -45,6 +45,19 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
       post('/v1/messages/count_tokens', 'operation: messages.count, dialect: anthropic'),
     ],
   },
+  // The model is in the path alone, and the version of the API in the body.
+  'messages-vertex': {
+    family: `streams: [messages]
+    forward: { messages: { all: true, except: [model] }, messages.count: { all: true, except: [anthropic_version] } }
+    defaults: { anthropic_version: vertex-2023-10-16 }
+    ${vendorTools.messages}
+    ${agentHeaders.messages}
+    token-usage: { unpriced: refuse, free_operations: [messages.count] }`,
+    routes: [
+      post('/v1/messages', 'operation: messages, dialect: anthropic'),
+      post('/v1/messages/count_tokens', 'operation: messages.count, dialect: anthropic'),
+    ],
+  },
   generative: {
     family: `streams: [generate]
     forward: { generate: { all: true }, generate.count: { all: true }, generate.embed: { all: true } }
@@ -127,7 +140,7 @@ export function familyOf(mode: string, style: Style): string | undefined {
 
 /** What callers of a family have to know that used one API format for everything before. */
 export function styleNote(family: string): string | undefined {
-  if (family === 'messages') return 'clients call it at /v1/messages; bodies are not translated'
+  if (family.startsWith('messages')) return 'clients call it at /v1/messages; bodies are not translated'
   if (family === 'generative') return 'clients call it at /v1beta/models/…; bodies are not translated'
   return undefined
 }

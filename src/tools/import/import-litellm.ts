@@ -3,6 +3,7 @@ import { systemClock } from '../../util/index.ts'
 import { fieldsOf, listOf } from './fields.ts'
 import { readLitellmPeople } from './litellm-book/read-people.ts'
 import { type Deployment, type LeftOut, type LitellmOptions, readLine } from './litellm-deployments.ts'
+import { writeDefaults } from './litellm-defaults.ts'
 import { readBudgets } from './litellm-budgets.ts'
 import { readPlaceDefaults } from './litellm-places.ts'
 import { routesOf } from './key-pool.ts'
@@ -25,7 +26,9 @@ export type Imported = {
   readonly text: string
   /** What was not translated, or has to be looked at: one sentence each. */
   readonly notes: readonly string[]
-  /** How many models there are, and how many of them have their prices and so are active. */
+  /** Those of the notes that say that a guardrail, a budget or a fallback is not in effect here. */
+  readonly losses: readonly string[]
+  /** How many names of models there are, and how many of them have their prices and so are active. */
   readonly models: { readonly all: number; readonly active: number }
   /** The same of the lines of its list, and why those that are not active are off. */
   readonly entries: { readonly all: number; readonly active: number; readonly off: readonly Off[] }
@@ -38,7 +41,10 @@ export type Imported = {
 /** A line of the other file that has no use here. */
 export type Off = { readonly name: string; readonly why: string }
 
-/** The model that replaces another, and since when. */
+/** Sentences of the report; `lose` is for what no longer guards, limits or replaces anything. */
+type Telling = { readonly note: (text: string) => void; readonly lose: (text: string) => void }
+
+/** When one model replaces another; undefined for any failure. */
 const fallbackKinds: { readonly [key: string]: string | undefined } = {
   fallbacks: undefined,
   context_window_fallbacks: 'if a prompt is too long; here it is used if the upstream before it is unavailable',
@@ -54,7 +60,12 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
   const list = file.each('model_list')
   if (!list) return undefined
   const notes = new Set<string>()
+  const losses = new Set<string>()
   const note = (text: string): void => void notes.add(text)
+  const lose = (text: string): void => {
+    note(text)
+    losses.add(text)
+  }
   const [router, settings] = [file.in('router_settings'), file.in('litellm_settings')]
   const secrets = new SecretBook(options.secretsAt)
   const upstreams = new UpstreamBook()
@@ -69,14 +80,17 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
   const around = { options, variables, secrets, defaults: readPlaceDefaults(router, settings), note }
   const read = list.flatMap((entry, i) => readLine(entry, i, around))
   const left = read.filter((one): one is LeftOut => 'why' in one)
+  const ways = read.filter((one): one is Deployment => 'way' in one)
+  const named = new Set(ways.filter(one => !one.isOfPattern).map(one => one.name))
   const { models, off } = gather(
-    read.filter((one): one is Deployment => 'way' in one),
+    ways.filter(one => !(one.isOfPattern && named.has(one.name))),
     upstreams,
-    note,
+    { note, lose },
   )
-  for (const { name, target, why } of left) note(`${name}: ${why}; the deployment ${target} is left out`)
+  for (const { name, target, why, isOfPattern } of left)
+    if (!isOfPattern) note(`${name}: ${why}; the deployment ${target} is left out`)
   const aliased = addAliases(models, router, note)
-  const asked = addFallbacks(aliased, [router, settings], note)
+  const asked = addFallbacks(aliased, [router, settings], { note, lose })
   const all = [...asked.values()]
   const active = new Set(all.filter(isActive).map(model => model.name))
   const used = new Set(all.filter(isActive).flatMap(model => model.routes.map(route => route.upstream)))
@@ -86,6 +100,7 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
     readLitellmPeople(options.book, {
       models: [...active],
       note,
+      lose,
       now: systemClock.now(),
     })
   if (options.book && !people)
@@ -94,8 +109,9 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
     note(
       'max_budget: it limits the whole gateway in LiteLLM, but only the group default here. Groups of the database have their own budgets in addition: lower them, and set one for groups without a budget',
     )
+  const retries = retriesOf(router) ?? retriesOf(settings)
   for (const text of secrets.notes()) note(text)
-  for (const text of tellLeft(file, list)) note(text)
+  for (const { text, isLoss } of tellLeft(file, list)) (isLoss ? lose : note)(text)
   const lines = new Set(read.flatMap(one => ('way' in one && active.has(one.name) && !off.has(one) ? [one.line] : [])))
   const draft = {
     origin: 'Imported from a LiteLLM config.yaml.',
@@ -110,12 +126,14 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
     ],
     upstreams,
     models: all,
-    attempts: attemptsFor(all, retriesOf(router) ?? retriesOf(settings)),
+    left: left.filter(one => !active.has(one.name)),
+    attempts: attemptsFor(all, retries),
   }
   return {
     text: writeConfig(draft),
     notes: draft.notes,
-    models: { all: all.length, active: active.size },
+    losses: [...losses],
+    models: { all: namesOf(all, left).size, active: active.size },
     entries: {
       all: list.length,
       active: lines.size,
@@ -124,6 +142,11 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
     secrets: secrets.files,
     ...(people && { adoption: people.adoption }),
   }
+}
+
+/** The names that the file has for models, and those that its patterns become here. */
+function namesOf(models: readonly DraftModel[], left: readonly LeftOut[]): ReadonlySet<string> {
+  return new Set([...models, ...left.filter(one => !one.isOfPattern)].map(one => one.name))
 }
 
 function whyOff(
@@ -152,7 +175,7 @@ function addCredential(entry: Tracked, file: Tracked): void {
 }
 
 /** Deployments of one name are one model: limits add up, and the dearest price applies. */
-function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, note: (text: string) => void) {
+function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, { note, lose }: Telling) {
   const models = new Map<string, DraftModel>()
   const off = new Map<Deployment, string>()
   for (const [name, all] of Map.groupBy(deployments, one => one.name)) {
@@ -179,6 +202,12 @@ function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, not
     const limits = used.map(one => one.rpm)
     if (limits.includes(undefined) && limits.some(rpm => rpm !== undefined))
       note(`${name}: rpm of some of its deployments is not translated: others have none and are not limited`)
+    const [defaults] = used.map(one => one.defaults)
+    const isAlike = new Set(used.map(one => writeDefaults(one.defaults))).size === 1
+    if (!isAlike)
+      note(
+        `${name}: its deployments set different fields where clients send none (${used.map(one => `${one.target}: ${writeDefaults(one.defaults) ?? 'none'}`).join('; ')}); none is translated: set defaults of the model`,
+      )
     models.set(name, {
       name,
       family,
@@ -192,10 +221,11 @@ function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, not
         .map(one => one.ends)
         .filter(end => end !== undefined)
         .toSorted()[0],
+      ...(isAlike && defaults && { defaults }),
     })
     for (const one of used)
       for (const other of one.fallbacks)
-        note(`${name}: the fallback ${textOf(other)} of one deployment is not translated`)
+        lose(`${name}: the fallback ${textOf(other)} of one deployment is not translated`)
   }
   return { models, off }
 }
@@ -240,7 +270,7 @@ function addAliases(
 function addFallbacks(
   models: ReadonlyMap<string, DraftModel>,
   sections: readonly Tracked[],
-  note: (text: string) => void,
+  telling: Telling,
 ): Map<string, DraftModel> {
   const asked = new Map(models)
   for (const [kind, when] of Object.entries(fallbackKinds))
@@ -248,14 +278,14 @@ function addFallbacks(
       for (const one of listOf(section.takeAs(kind, value => (Array.isArray(value) ? value : undefined))))
         for (const [name, others] of Object.entries(fieldsOf(one)))
           for (const other of Array.isArray(others) ? others : [others])
-            addFallback(asked, { name, other, models, when }, note)
+            addFallback(asked, { name, other, models, when }, telling)
   for (const section of sections)
     for (const other of listOf(
       section.takeAs('default_fallbacks', value => (Array.isArray(value) ? value : undefined)),
     ))
       for (const name of models.keys())
         if (name !== other && models.get(name)?.family === models.get(String(other))?.family)
-          addFallback(asked, { name, other, models, when: undefined }, note)
+          addFallback(asked, { name, other, models, when: undefined }, telling)
   return asked
 }
 
@@ -267,11 +297,11 @@ function addFallback(
     readonly models: ReadonlyMap<string, DraftModel>
     readonly when: string | undefined
   },
-  note: (text: string) => void,
+  { note, lose }: Telling,
 ): void {
   const { name, other, models, when } = given
   const [model, next] = [asked.get(name), typeof other === 'string' ? models.get(other) : undefined]
-  if (!model) return note(`${name}: its fallback ${textOf(other)} is not translated: the model does not exist`)
+  if (!model) return lose(`${name}: its fallback ${textOf(other)} is not translated: the model does not exist`)
   const why =
     !next || next.family !== model.family
       ? `its family is not ${model.family}`
@@ -280,7 +310,7 @@ function addFallback(
         : model.cost.kind === 'free' && next.cost.kind !== 'free'
           ? `${name} is free and it is not, so its use would not be charged`
           : undefined
-  if (!next || why !== undefined) return note(`${name}: the fallback ${textOf(other)} is not translated: ${why}`)
+  if (!next || why !== undefined) return lose(`${name}: the fallback ${textOf(other)} is not translated: ${why}`)
   const priority = Math.max(...model.routes.map(one => one.priority)) + 1
   const known = new Set(model.routes.map(keyOf))
   const routes = next.routes
@@ -291,7 +321,7 @@ function addFallback(
   asked.set(name, { ...model, routes: [...model.routes, ...routes] })
   const once = isActive(model) ? '' : 'once it has its prices, '
   note(`${name}: ${once}responses of its fallback ${textOf(other)} are charged as ${name}`)
-  if (when !== undefined) note(`${name}: LiteLLM uses ${textOf(other)} ${when}`)
+  if (when !== undefined) lose(`${name}: LiteLLM uses ${textOf(other)} ${when}`)
 }
 
 const keyOf = ({ upstream, sendAs }: DraftRoute): string => JSON.stringify([upstream, sendAs])
@@ -331,8 +361,15 @@ const remedy: { readonly [key: string]: string } = {
   include: 'merge the files, and import the result',
 }
 
+/** Settings that refuse, limit or replace: without them a gateway does what the other one did not. */
+const guards = /(?:^|[._])guardrails?(?:$|[._[])|(?:^|\.)(?:\w{1,64}_)?fallbacks(?:$|[.[])|budget(?!_rescheduler)/
+
+/** Callbacks that are guards and not logs. */
+const guardCallback =
+  /presidio|guard|moderation|prompt_injection|hide_secrets|banned_keywords|blocked_user|lakera|aporia|pillar/i
+
 /** A sentence for each setting that was not used: those of models together, by name. */
-function tellLeft(file: Tracked, list: readonly Tracked[]): readonly string[] {
+function tellLeft(file: Tracked, list: readonly Tracked[]): readonly { text: string; isLoss: boolean }[] {
   const ofModels = new Map<string, Set<string>>()
   for (const entry of list)
     for (const path of entry.left()) {
@@ -343,9 +380,16 @@ function tellLeft(file: Tracked, list: readonly Tracked[]): readonly string[] {
   for (const entry of list) entry.told()
   // Of a section that was not read each setting is reported by itself.
   for (const key of file.keys()) if (key !== 'model_list' && Object.keys(file.peek(key)).length > 0) file.in(key)
-  const told = [...ofModels].map(([key, names]) => `${[...names].join(', ')}: ${key}`)
-  return [...told, ...file.left()].map(text => {
+  const told = [...ofModels].map(([key, names]) => ({ text: `${[...names].join(', ')}: ${key}`, path: key }))
+  return [...told, ...file.left().map(path => ({ text: path, path }))].map(({ text, path }) => {
     const own = remedy[/(\w{1,64})(?:\[\d{1,6}\])?$/.exec(text)?.[1] ?? '']
-    return own === undefined ? `not translated: ${text}` : `not translated: ${text}: ${own}`
+    const isLoss = guards.test(path) || (path.endsWith('callbacks') && guardCallback.test(textOf(valueAt(file, path))))
+    return { text: own === undefined ? `not translated: ${text}` : `not translated: ${text}: ${own}`, isLoss }
   })
+}
+
+/** The value of a setting in a section, without using it. */
+function valueAt(file: Tracked, path: string): unknown {
+  const [section = '', key = ''] = path.split('.')
+  return file.peek(section)[key]
 }

@@ -1,7 +1,10 @@
 import type { TableRow } from '../../domain/index.ts'
 import { familyOf, knownModes, styleNote } from './families.ts'
 import type { Fields } from './fields.ts'
-import { findPlace, type PlaceDefaults, readSaid } from './litellm-places.ts'
+import { type Cloud, cloudOf } from './litellm-clouds.ts'
+import { type DraftDefaults, readDefaults } from './litellm-defaults.ts'
+import { findPlace, type PlaceDefaults } from './litellm-places.ts'
+import { readSaid } from './litellm-said.ts'
 import { isPrice } from '../prices/index.ts'
 import { costOf, pricesLeft, wholeCostOf } from './litellm-prices.ts'
 import { type Vendor, vendors } from './litellm-vendors.ts'
@@ -19,7 +22,7 @@ export type LitellmOptions = {
   readonly prices?: PriceTable | undefined
   /** Servers of one's own cost nothing. */
   readonly localFree?: boolean
-  /** Patterns become the models that the table has for them. */
+  /** @deprecated patterns always become the models that the table has for them */
   readonly expand?: boolean
   /** What a model is for of which neither file nor table says it. */
   readonly mode?: string | undefined
@@ -38,11 +41,21 @@ export type Deployment = {
   readonly way: Way
   readonly rpm: number | undefined
   readonly ends: string | undefined
+  readonly defaults: DraftDefaults
+  /** One of the many models of a pattern; a line of its name comes before it. */
+  readonly isOfPattern?: true
   readonly fallbacks: readonly unknown[]
 }
 
 /** One line that has become none. */
-export type LeftOut = { readonly line: number; readonly name: string; readonly target: string; readonly why: string }
+export type LeftOut = {
+  readonly line: number
+  readonly name: string
+  readonly target: string
+  readonly why: string
+  /** One of the many models of a pattern, others of which are there: a comment is enough. */
+  readonly isOfPattern?: true
+}
 
 export type Around = {
   readonly options: LitellmOptions
@@ -50,6 +63,12 @@ export type Around = {
   readonly secrets: SecretBook
   readonly defaults: PlaceDefaults
   readonly note: (text: string) => void
+}
+
+/** Makers whose bodies are their own: clients would have to send these. */
+const ownFormats: { readonly [prefix: string]: string } = {
+  elevenlabs:
+    'elevenlabs has an API format of its own (the voice in the path, `text` instead of `input`), and bodies of speech are not translated',
 }
 
 /** Parameters that nothing but a conversation has. */
@@ -68,29 +87,44 @@ export function readLine(entry: Tracked, line: number, around: Around): readonly
   if (name === undefined || target === undefined) return out('it needs model_name and litellm_params.model')
   if (target.startsWith('os.environ/'))
     return out(`its model is set by the variable ${target.slice('os.environ/'.length)}`)
-  const { prefix, rest, vendor } = vendorOf(target, params, around)
-  if (!vendor) return out(`'${prefix}' is not an upstream with an address and a key`)
+  const { prefix, rest, vendor, cloud } = vendorOf(target, params, around)
+  if (cloud && 'why' in cloud) return out(cloud.why)
+  if (!vendor) return out(ownFormats[prefix] ?? `'${prefix}' is not an upstream with an address and a key`)
   if (name.includes('*') || rest.includes('*')) {
     const rows = rowsOf(name, rest, prefix, around)
     if (typeof rows === 'string') return out(rows)
     const found = rows.map(([own, part]) => readOne(entry, line, { name: own, prefix, rest: part, vendor }, around))
     const made = found.filter(one => 'way' in one && one.cost.kind !== 'unknown')
-    const left = found.length - made.length
-    if (left > 0)
+    const left = found.filter(one => !made.includes(one)).map(leftOfPattern)
+    if (left.length > 0)
       around.note(
-        `${name}: ${left} of ${found.length} models of the table are left out, because they have no price or family here`,
+        `${name}: ${left.length} of ${found.length} models of the table are left out, because they have no price or family here`,
       )
-    return made.length > 0 ? made : out(`none of its ${found.length} models in the table has a price and a family here`)
+    return made.length > 0
+      ? [...made.map(one => ({ ...one, isOfPattern: true as const })), ...left]
+      : [...out(`none of its ${found.length} models in the table has a price and a family here`), ...left]
   }
-  const one = readOne(entry, line, { name, prefix, rest, vendor }, around)
+  const one = readOne(entry, line, { name, prefix, rest, vendor, cloud }, around)
   if (!('way' in one)) entry.told()
   return [one]
 }
 
-type Named = { readonly name: string; readonly prefix: string; readonly rest: string; readonly vendor: Vendor }
+function leftOfPattern(one: Deployment | LeftOut): LeftOut {
+  const { line, name, target } = one
+  const why = 'why' in one ? one.why : one.cost.kind === 'unknown' ? one.cost.why : ''
+  return { line, name, target, why, isOfPattern: true }
+}
+
+type Named = {
+  readonly name: string
+  readonly prefix: string
+  readonly rest: string
+  readonly vendor: Vendor
+  readonly cloud?: Cloud | undefined
+}
 
 function readOne(entry: Tracked, line: number, named: Named, around: Around): Deployment | LeftOut {
-  const { name, prefix, rest, vendor } = named
+  const { name, prefix, rest, vendor, cloud } = named
   const { options, note } = around
   const [params, facts] = [entry.in('litellm_params'), entry.in('model_info')]
   const target = `${prefix}/${rest}`
@@ -106,9 +140,10 @@ function readOne(entry: Tracked, line: number, named: Named, around: Around): De
         ? 'its mode is unknown: set model_info.mode, a table with --prices, or --mode'
         : `${options.prices?.name ?? 'the table'}: ${unpriced}`,
     )
-  const family = familyOf(mode, vendor.style)
-  if (family === undefined) return out(`mode ${mode} is not supported in the API format of ${prefix}`)
-  const found = findPlace({ prefix, vendor, family, params }, around)
+  const usual = familyOf(mode, vendor.style)
+  if (usual === undefined) return out(`mode ${mode} is not supported in the API format of ${prefix}`)
+  const family = cloud?.family ?? usual
+  const found = findPlace({ prefix, vendor, family, params, cloud }, around)
   if ('why' in found) return out(found.why)
   const { isLocal } = found
   const cost = costFor(entry, { family, isLocal, isNamedFree: isNamedFree(named), row, unpriced }, around)
@@ -127,18 +162,26 @@ function readOne(entry: Tracked, line: number, named: Named, around: Around): De
       place: found.place,
       reference: found.reference,
       base: prefix.replaceAll('_', '-'),
-      sendAs: rest,
+      sendAs: cloud?.sendAs ?? rest.replace(seriesOf[prefix] ?? /^$/, ''),
       weight: params.takeAs('weight', weightFrom)?.text,
       priority: params.takeAs('order', wholeFrom) ?? 1,
       rpm,
     },
     rpm,
     ends: row?.ends,
+    defaults: readDefaults(params, family),
     fallbacks: params.takeAs('fallbacks', value => (Array.isArray(value) ? value : undefined)) ?? [],
   }
 }
 
-function vendorOf(target: string, params: Tracked, { options }: Around) {
+/** What LiteLLM has between a maker and a model to choose its own translation. */
+const seriesOf: { readonly [prefix: string]: RegExp } = {
+  azure: /^(?:o_series|gpt5_series|responses)\//,
+  openai: /^(?:responses|chat\/completions)\//,
+}
+
+function vendorOf(target: string, params: Tracked, around: Around) {
+  const { options } = around
   const at = target.indexOf('/')
   const own = params.takeText('custom_llm_provider')
   // Of a name alone the table knows the maker; LiteLLM has it built in.
@@ -150,16 +193,27 @@ function vendorOf(target: string, params: Tracked, { options }: Around) {
   const hasBase = params.has('api_base') || params.has('base_url')
   // A server that is named with its address speaks the common style, whatever it calls itself.
   const foreign: Vendor | undefined = hasBase && !unspeakable.has(prefix) ? { style: 'openai' } : undefined
-  const vendor = Object.hasOwn(vendors, prefix) ? vendors[prefix] : foreign
-  return { prefix, rest, vendor }
+  const cloud = rest.includes('*') ? undefined : cloudOf(prefix, rest, params, around)
+  const plain = Object.hasOwn(vendors, prefix) ? vendors[prefix] : foreign
+  const vendor = cloud && 'vendor' in cloud ? cloud.vendor : plain && styleAt(plain, prefix, params, around)
+  return { prefix, rest, vendor, cloud }
+}
+
+/** Some vendors have other paths at addresses that say so. */
+function styleAt(vendor: Vendor, prefix: string, params: Tracked, { variables }: Around): Vendor {
+  const base = params.peekText('api_base') ?? params.peekText('base_url')
+  const said = base === undefined ? undefined : readSaid(base, variables)
+  const text = said?.kind === 'literal' ? said.text.replace(/\/$/, '') : ''
+  if (vendor.style === 'google' && text.endsWith('/openai')) return { ...vendor, style: 'openai', only: 'chat' }
+  if (prefix !== 'azure_ai') return vendor
+  const { path: _, ...plain } = vendor
+  if (/\/anthropic(?:\/v1)?$/.test(text)) return { ...plain, style: 'anthropic', only: 'chat' }
+  return /\.models\.ai\.azure\.com(?:\/v1)?$/.test(text) ? plain : vendor
 }
 
 /** Makers whose servers speak a style of their own, or want what no header carries. */
 const unspeakable = new Set([
-  'bedrock',
   'sagemaker',
-  'vertex_ai',
-  'vertex_ai_beta',
   'watsonx',
   'replicate',
   'palm',
@@ -168,7 +222,6 @@ const unspeakable = new Set([
   'predibase',
   'snowflake',
   'databricks',
-  'azure_ai',
   'huggingface',
   'petals',
   'nlp_cloud',
@@ -178,7 +231,7 @@ const unspeakable = new Set([
 
 /** The table's entry of a deployment: only at its own vendor, whose prices the table has. */
 function findRow(
-  { prefix, rest, vendor }: Named,
+  { prefix, rest, vendor, cloud }: Named,
   bases: readonly (string | undefined)[],
   params: Tracked,
   { options: { prices }, variables }: Around,
@@ -191,19 +244,26 @@ function findRow(
     said === undefined ||
     vendor.path !== undefined ||
     (vendor.url !== undefined && host === new URL(vendor.url).hostname)
-  const names = isOwn
-    ? [`${prefix}/${rest}`, rest]
-    : prefix === 'openai' || !Object.hasOwn(vendors, prefix)
-      ? []
-      : [`${prefix}/${rest}`]
+  const isServer = prefix === 'openai' || !Object.hasOwn(vendors, prefix)
+  // A server that is called by its address may be a vendor's own.
+  const maker = isOwn || !isServer ? prefix : host === undefined ? undefined : makerAt(host)
+  const providers = cloud?.providers ?? [maker]
+  const names =
+    cloud?.rows ?? (isOwn || isServer ? (maker === undefined ? [] : [`${maker}/${rest}`, rest]) : [`${prefix}/${rest}`])
   let why: string | undefined
   for (const name of [...bases, ...names]) {
     const row = name === undefined ? undefined : prices.rows.get(name)
     // A name alone may be another vendor's model; the file's own `base_model` decides.
-    if (row && (bases.includes(name) || name !== rest || row.provider === prefix)) return { row, why }
+    if (row && (bases.includes(name) || (!cloud && name !== rest) || providers.some(one => one === row.provider)))
+      return { row, why }
     why ??= name === undefined ? undefined : prices.left.get(name)
   }
   return { row: undefined, why }
+}
+
+/** The vendor whose own address is at a host. */
+function makerAt(host: string): string | undefined {
+  return Object.entries(vendors).find(([, { url }]) => url !== undefined && new URL(url).hostname === host)?.[0]
 }
 
 function modeOf(
@@ -280,9 +340,8 @@ function rowsOf(
   prefix: string,
   { options }: Around,
 ): readonly (readonly [string, string])[] | string {
-  const { prices, expand } = options
-  if (expand !== true) return 'a pattern is not a model: list each model, or use --expand with a table (--prices)'
-  if (!prices) return '--expand needs a table: set one with --prices'
+  const { prices } = options
+  if (!prices) return 'a pattern is not a model: list each model, or set a table with --prices, whose models replace it'
   if (rest.split('*').length > 2 || name.split('*').length > 2) return 'a pattern with more than one * is not supported'
   const [before = '', after = ''] = rest.split('*')
   const found = new Map<string, string>()

@@ -1,5 +1,7 @@
 import { bareCalls } from './families.ts'
 import { type Fields, fieldsOf } from './fields.ts'
+import { type Cloud, googleCalls, microsoftCredential } from './litellm-clouds.ts'
+import { readSaid, type Said } from './litellm-said.ts'
 import type { Vendor } from './litellm-vendors.ts'
 import type { SecretBook } from './secret-book.ts'
 import { credentialOf } from './styles.ts'
@@ -7,17 +9,9 @@ import type { Tracked } from './tracked.ts'
 import type { Place } from './upstream-book.ts'
 import { writeForeign, writeMap } from './yaml-words.ts'
 
-const environment = /^os\.environ\/(.*)$/s
-const variableName = /^[A-Za-z_]\w*$/
 const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
 const secretHeader = /auth|key|token|secret|cookie|passw|credential/i
 const address = /^https?:\/\/[^\s@?#/]+(?:\/[^\s?#]*)?$/
-
-/** A text that may be the name of a variable, which the file itself may set. */
-export type Said =
-  | { readonly kind: 'literal'; readonly text: string }
-  | { readonly kind: 'variable'; readonly name: string }
-  | { readonly kind: 'unreadable' }
 
 /** Settings of the whole file that upstreams have each. */
 export type PlaceDefaults = {
@@ -35,19 +29,15 @@ export type FoundPlace = {
   readonly isOwn: boolean
 }
 
-/** What the file says, or a variable that it sets itself. */
-export function readSaid(value: unknown, variables: Fields): Said {
-  if (typeof value !== 'string') return { kind: 'unreadable' }
-  const name = environment.exec(value)?.[1]
-  if (name === undefined) return { kind: 'literal', text: value }
-  const set = variables[name]
-  if (typeof set === 'string' && !environment.test(set)) return { kind: 'literal', text: set }
-  return variableName.test(name) ? { kind: 'variable', name } : { kind: 'unreadable' }
-}
-
 /** The address and the credential of a vendor's deployment; or why there is none. */
 export function findPlace(
-  given: { readonly prefix: string; readonly vendor: Vendor; readonly family: string; readonly params: Tracked },
+  given: {
+    readonly prefix: string
+    readonly vendor: Vendor
+    readonly family: string
+    readonly params: Tracked
+    readonly cloud?: Cloud | undefined
+  },
   around: {
     readonly variables: Fields
     readonly secrets: SecretBook
@@ -55,20 +45,27 @@ export function findPlace(
     readonly note: (text: string) => void
   },
 ): FoundPlace | { readonly why: string } {
-  const { prefix, vendor, family, params } = given
+  const { prefix, vendor, family, params, cloud } = given
   const { variables, secrets, defaults, note } = around
-  const base = params.takeText('api_base') ?? params.takeText('base_url')
-  const found = base === undefined ? ownPlace(vendor) : placeAt(readSaid(base, variables), vendor, note)
+  const base = cloud ? undefined : (params.takeText('api_base') ?? params.takeText('base_url'))
+  const found = cloud
+    ? { url: cloud.url, isBare: false, isLocal: false, isOwn: true, calls: cloud.calls }
+    : base === undefined
+      ? ownPlace(vendor)
+      : placeAt(readSaid(base, variables), vendor, note)
   if (!found) return { why: 'it has no usable api_base' }
-  const key = referenceOf(params.take('api_key'), { prefix, vendor, variables, secrets })
+  const signed = cloud ? cloud.credential : vendor.path === undefined ? undefined : microsoftCredential(params, around)
+  if (typeof signed === 'object') return signed
+  const key = signed === undefined ? referenceOf(params.take('api_key'), { prefix, vendor, variables, secrets }) : noKey
   if ('why' in key) return key
-  const calls = found.isBare ? bareCalls(family) : undefined
+  const calls = found.isBare ? bareCalls(family) : found.calls
   const headers = headersOf(params, variables, secrets, note)
   return {
     place: {
       url: found.url,
       credential: credentialOf(vendor.style, vendor.path !== undefined),
       rest: [
+        ['credential', signed],
         ['headers', headers],
         ['calls', calls],
         ['timeouts', timeoutsOf(params, defaults)],
@@ -82,11 +79,16 @@ export function findPlace(
   }
 }
 
+/** A signing plugin has it. */
+const noKey = { reference: undefined }
+
 type Address = {
   readonly url: string
   readonly isBare: boolean
   readonly isLocal: boolean
   readonly isOwn: boolean
+  /** Paths that are not the usual ones of its style. */
+  readonly calls?: string | undefined
 }
 
 function ownPlace({ url, isBare, isLocal }: Vendor): Address | undefined {
@@ -98,13 +100,15 @@ function placeAt(said: Said, vendor: Vendor, note: (text: string) => void): Addr
   const { path = '' } = vendor
   if (said.kind === 'variable') {
     const { name } = said
-    note(`/v1/… is appended to ${name}: set it without /v1 at the end`)
+    const version = vendor.style === 'google' ? 'v1beta' : 'v1'
+    note(`/${version}/… is appended to ${name}: set it without /${version} at the end`)
     const unset = `https://${name.toLowerCase().replaceAll('_', '-')}-is-not-set.invalid`
     // A cloud's customers all have addresses of their own.
     return { url: JSON.stringify(`\${${name}:-${unset}}${path}`), isBare: false, isLocal: false, isOwn: path !== '' }
   }
   if (said.kind !== 'literal') return undefined
-  const whole = said.text.trim().replace(/(?<!\/)\/+$/, '')
+  const whole = withoutDeployment(said.text.trim(), vendor).replace(/(?<!\/)\/+$/, '')
+  if (vendor.style === 'google') return googleAt(whole, vendor)
   const bare = whole.replace(/\/v1$/, '')
   if (!address.test(bare) || !URL.canParse(bare)) return undefined
   const { hostname, pathname } = new URL(bare)
@@ -116,6 +120,26 @@ function placeAt(said: Said, vendor: Vendor, note: (text: string) => void): Addr
     isBare: isBare && whole !== vendor.url,
     isLocal: isLocalHost(hostname),
     isOwn: hostname === own || path !== '',
+  }
+}
+
+/** A cloud's address with the path of one deployment in it; the name of the deployment is in the body here. */
+function withoutDeployment(text: string, { path }: Vendor): string {
+  return path === undefined ? text : text.replace(/\/openai\/deployments\/.*|\/models$|\?.*/s, '')
+}
+
+/** Its paths begin with the version of the API, which addresses of other gateways have at their end. */
+function googleAt(whole: string, { url }: Vendor): Address | undefined {
+  const [end = '', version = 'v1beta'] = /\/(v\d(?:alpha|beta\d?)?)(?:\/models)?$/.exec(whole) ?? []
+  const bare = whole.slice(0, whole.length - end.length)
+  if (!address.test(bare) || !URL.canParse(bare)) return undefined
+  const { hostname } = new URL(bare)
+  return {
+    url: writeQuoted(bare),
+    isBare: false,
+    isLocal: isLocalHost(hostname),
+    isOwn: url !== undefined && hostname === new URL(url).hostname,
+    ...(version !== 'v1beta' && { calls: googleCalls(`/${version}/models/{model}`) }),
   }
 }
 

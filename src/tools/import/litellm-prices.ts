@@ -24,6 +24,7 @@ const one = (label: string, fields: readonly string[], perMillion = false): read
 const ways: { readonly [family: string]: readonly (readonly Row[])[] } = {
   chat: [tokens],
   messages: [tokens],
+  'messages-vertex': [tokens],
   generative: [tokens],
   embedding: [one('input', ['input_cost_per_token'], true)],
   speech: [one('character', ['input_cost_per_character'], true)],
@@ -60,6 +61,7 @@ function costBy(rows: readonly Row[], given: Fields, family: string): Cost {
 const modes: { readonly [family: string]: string } = {
   chat: 'chat',
   messages: 'chat',
+  'messages-vertex': 'chat',
   generative: 'chat',
   embedding: 'embedding',
   speech: 'audio_speech',

@@ -20,6 +20,7 @@ export type Vendor = {
 /** Addresses that the paths of routes (`/v1/…`) are appended to. */
 export const vendors: { readonly [prefix: string]: Vendor } = {
   anthropic: { url: 'https://api.anthropic.com', style: 'anthropic', key: 'ANTHROPIC_API_KEY', only: 'chat' },
+  azure_ai: { style: 'openai', key: 'AZURE_AI_API_KEY', path: '/openai' },
   azure: { style: 'openai', key: 'AZURE_API_KEY', path: '/openai' },
   cerebras: { url: 'https://api.cerebras.ai', style: 'openai', key: 'CEREBRAS_API_KEY', only: 'chat' },
   cohere: { url: 'https://api.cohere.com', style: 'cohere', key: 'COHERE_API_KEY' },

@@ -27,6 +27,7 @@ const timeLabels = ['second', 'minute', 'hour']
 const labels: { readonly [family: string]: readonly string[] } = {
   chat: tokenLabels,
   messages: tokenLabels,
+  'messages-vertex': tokenLabels,
   generative: tokenLabels,
   embedding: [...inputLabels, ...callLabels],
   speech: ['character', ...tokenLabels],

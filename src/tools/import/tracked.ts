@@ -32,6 +32,12 @@ export class Tracked {
     return fieldsOf(this.#fields[key])
   }
 
+  /** The text of a key, without using it. */
+  peekText(key: string): string | undefined {
+    const value = this.#fields[key]
+    return typeof value === 'string' ? value : undefined
+  }
+
   /** The value of a key, which counts as used from then on, with all below it. */
   take(key: string): unknown {
     this.#taken.add(key)

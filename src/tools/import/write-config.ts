@@ -1,4 +1,5 @@
 import type { TableRow } from '../../domain/index.ts'
+import { type DraftDefaults, writeDefaults } from './litellm-defaults.ts'
 import { familyTexts } from './families.ts'
 import type { UpstreamBook } from './upstream-book.ts'
 import { conditionKeys, writePrices } from './write-prices.ts'
@@ -26,6 +27,8 @@ export type DraftModel = {
   readonly rpm: number | undefined
   /** The day from which its vendor serves it no longer. */
   readonly ends: string | undefined
+  /** Fields that are set where callers send none; absent for none. */
+  readonly defaults?: DraftDefaults
 }
 
 /** What is made of another gateway, before it is written. */
@@ -37,6 +40,8 @@ export type Draft = {
   readonly groups: readonly string[]
   readonly upstreams: UpstreamBook
   readonly models: readonly DraftModel[]
+  /** What has become no model, and why: comments below the models. */
+  readonly left: readonly { readonly name: string; readonly why: string }[]
   /** Requests to upstreams for one of a client, at most; 1 if none is sent again. */
   readonly attempts: number
 }
@@ -58,7 +63,7 @@ export function attemptsFor(models: readonly DraftModel[], retries: number | und
 }
 
 /** A `gateway.yaml` of a draft. */
-export function writeConfig({ origin, notes, groups, upstreams, models, attempts }: Draft): string {
+export function writeConfig({ origin, notes, groups, upstreams, models, left: leftOut, attempts }: Draft): string {
   const families = Object.entries(familyTexts).filter(([name]) => models.some(model => model.family === name))
   const active = models.filter(isActive)
   const used = new Set(active.flatMap(model => model.routes.map(route => route.upstream)))
@@ -89,10 +94,12 @@ export function writeConfig({ origin, notes, groups, upstreams, models, attempts
     ...families.map(([name, { family }]) => `  ${name}:\n    ${family}`),
     '',
     active.length > 0 ? 'models:' : 'models: {}',
-    ...models.map(model => (active.length > 0 ? writeModel(model) : writeModel(model).trimStart())),
+    ...[...models.flatMap(writeModel), ...writeLeft(leftOut)].map(line =>
+      active.length > 0 ? line : line.trimStart(),
+    ),
     '',
     'routes:',
-    ...families.flatMap(([, { routes }]) => routes.map(route => `  - ${route}`)),
+    ...new Set(families.flatMap(([, { routes }]) => routes.map(route => `  - ${route}`))),
     '  - { match: GET /v1/models, operation: models.list, dialect: by-caller, serve: models }',
     '  - { match: "GET /v1/models/{id}", operation: models.get, dialect: by-caller, serve: model }',
     '  - { match: "GET /v1/charges/{id}", operation: charges.get, dialect: openai, serve: charge }',
@@ -112,8 +119,8 @@ function writeRetries(attempts: number): readonly string[] {
   ]
 }
 
-function writeModel(model: DraftModel): string {
-  const { name, family, cost, routes, rpm, ends } = model
+function writeModel(model: DraftModel): readonly string[] {
+  const { name, family, cost, routes, rpm, ends, defaults } = model
   const [only, ...more] = routes
   const single = more.length === 0 ? only : undefined
   const sent = (sendAs: string): string | undefined => (sendAs === name ? undefined : writeForeign(sendAs))
@@ -134,9 +141,21 @@ function writeModel(model: DraftModel): string {
     ...(cost.kind === 'prices' ? conditionKeys(cost) : []),
     ['price', cost.kind === 'free' ? 'free' : undefined],
     ['limits', rpm === undefined ? undefined : writeMap([['rpm', String(rpm)]])],
+    ['defaults', defaults && writeDefaults(defaults)],
     ['ends', ends],
   ])
-  return `  ${isActive(model) ? '' : '# '}${writeScalar(name)}: ${fields}`
+  if (isActive(model)) return [`  ${writeScalar(name)}: ${fields}`]
+  const why = cost.kind === 'unknown' ? cost.why : 'it has no upstream'
+  return [`  # ${writeComment(`${name} is off: ${why}`)}`, `  # ${writeScalar(name)}: ${fields}`]
+}
+
+/** What has no line of its own, by reason. */
+function writeLeft(left: Draft['left']): readonly string[] {
+  const byReason = Map.groupBy(left, one => one.why)
+  return [...byReason].map(([why, all]) => {
+    const names = [...new Set(all.map(one => one.name))].join(', ')
+    return `  # ${writeComment(`${names} ${all.length > 1 ? 'are' : 'is'} left out: ${why}`)}`
+  })
 }
 
 /** The same text for what costs the same. */

@@ -28,6 +28,8 @@ type Around = {
   /** Names of the models that are active here. */
   readonly models: readonly string[]
   readonly note: (text: string) => void
+  /** A note on a budget or a guardrail that is not in effect here. */
+  readonly lose: (text: string) => void
   /** Unix milliseconds: what was spent in a time that is over by then counts no more. */
   readonly now: number
 }
@@ -49,7 +51,7 @@ const nobody = 'litellm'
 /** Teams become groups, users users, and keys go on by their hashes. Undefined where it is no database of a LiteLLM. */
 export function readLitellmPeople(book: ForeignBook, around: Around): LitellmPeople | undefined {
   if (!book.tables.has('LiteLLM_VerificationToken')) return undefined
-  const { note } = around
+  const { note, lose } = around
   const table = (name: string): AskedTable => new AskedTable(name, book.tables.get(name))
   const [tokens, teamRows, userRows, budgetRows] = [
     table('LiteLLM_VerificationToken'),
@@ -59,7 +61,7 @@ export function readLitellmPeople(book: ForeignBook, around: Around): LitellmPeo
   ]
   const budgets = new Map(budgetRows.rows.map(row => [row.text('budget_id') ?? '', row]))
   const spent = new SpentBefore(note)
-  const untaken = new Untaken(budgets, note)
+  const untaken = new Untaken(budgets, note, lose)
   const { teams, groups, opened } = readTeams(teamRows, around, spent, untaken)
   const { people, users, left } = readUsers(userRows, teams, around, spent)
   for (const row of tokens.rows) {
@@ -68,7 +70,7 @@ export function readLitellmPeople(book: ForeignBook, around: Around): LitellmPeo
   }
   spent.tell()
   untaken.tell()
-  for (const one of [tokens, teamRows, userRows, budgetRows]) tellColumns(one, note)
+  for (const one of [tokens, teamRows, userRows, budgetRows]) tellColumns(one, around)
   const rows = [...book.counted].filter(([, count]) => count > 0).map(([name, count]) => `${name} (${count})`)
   if (rows.length > 0) note(`tables that are not imported: ${rows.join(', ')}`)
   return { adoption: { users: [...users.values()], groups: opened }, groups }
@@ -350,7 +352,8 @@ class SpentBefore {
   }
 }
 
-function tellColumns(table: AskedTable, note: (text: string) => void): void {
+function tellColumns(table: AskedTable, { note, lose }: Around): void {
   const left = table.left().map(({ column, count }) => `${column} (${count})`)
-  if (left.length > 0) note(`${table.name}: columns that are not imported: ${left.join(', ')}`)
+  const isLoss = left.some(name => /budget|guardrail/i.test(name))
+  if (left.length > 0) (isLoss ? lose : note)(`${table.name}: columns that are not imported: ${left.join(', ')}`)
 }

@@ -15,11 +15,14 @@ const budgetColumns = [
 export class Untaken {
   readonly #budgets: ReadonlyMap<string, Asked>
   readonly #note: (text: string) => void
+  readonly #lose: (text: string) => void
   readonly #named = new Set<string>()
 
-  constructor(budgets: ReadonlyMap<string, Asked>, note: (text: string) => void) {
+  /** @param lose takes the sentences on budgets that are no longer in effect */
+  constructor(budgets: ReadonlyMap<string, Asked>, note: (text: string) => void, lose: (text: string) => void) {
     this.#budgets = budgets
     this.#note = note
+    this.#lose = lose
   }
 
   /** @param shared the budget that a key names, where it names one */
@@ -33,7 +36,7 @@ export class Untaken {
     }
     const soft = shared?.text('soft_budget') ?? row.text('soft_budget') ?? toldOf(facts['soft_budget'])
     if (soft !== undefined)
-      this.#note(
+      this.#lose(
         `${place}: soft_budget ${soft} is not imported: a soft budget refuses nothing; events report budgets that are nearly spent`,
       )
     this.#named.add(row.text('budget_id') ?? '')
@@ -47,7 +50,7 @@ export class Untaken {
     const budget = this.#budgets.get(id)
     const told = budget ? boundsOf(budget) : `the budget ${id}, which does not exist`
     if (told !== '')
-      this.#note(
+      this.#lose(
         `${place}: settings per member are not imported: ${told}. Set budgets and limits for the users of the group`,
       )
   }

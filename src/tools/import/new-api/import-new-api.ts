@@ -66,11 +66,13 @@ export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions
     groups: ['groups:', ...[...groups].map(([name, fields]) => `  ${writeScalar(name)}: ${fields}`)],
     upstreams: draft.upstreams,
     models: draft.models,
+    left: draft.off,
     attempts: attemptsFor(draft.models, undefined),
   })
   return {
     text,
     notes: [...notes],
+    losses: [],
     models: { all: draft.models.length, active: active.length },
     entries: { all: channels.length, active: channels.length - draft.off.length, off: draft.off },
     secrets: draft.secrets.files,

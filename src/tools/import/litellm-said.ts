@@ -1,0 +1,20 @@
+import type { Fields } from './fields.ts'
+
+const environment = /^os\.environ\/(.*)$/s
+const variableName = /^[A-Za-z_]\w*$/
+
+/** A text that may be the name of a variable, which the file itself may set. */
+export type Said =
+  | { readonly kind: 'literal'; readonly text: string }
+  | { readonly kind: 'variable'; readonly name: string }
+  | { readonly kind: 'unreadable' }
+
+/** What the file says, or a variable that it sets itself. */
+export function readSaid(value: unknown, variables: Fields): Said {
+  if (typeof value !== 'string') return { kind: 'unreadable' }
+  const name = environment.exec(value)?.[1]
+  if (name === undefined) return { kind: 'literal', text: value }
+  const set = variables[name]
+  if (typeof set === 'string' && !environment.test(set)) return { kind: 'literal', text: set }
+  return variableName.test(name) ? { kind: 'variable', name } : { kind: 'unreadable' }
+}
