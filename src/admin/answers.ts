@@ -3,6 +3,7 @@ import { userBoundsSchema } from '../domain/shapes/bounds.ts'
 import { budgetView } from '../domain/shapes/budget.ts'
 import { billOrNull, logView } from '../domain/log-record.ts'
 import { keyView } from '../domain/shapes/key.ts'
+import { liveSessionSchema } from '../domain/shapes/live-session.ts'
 import { limitsSchema } from '../domain/shapes/limits.ts'
 import { priceConditions } from '../domain/shapes/price-conditions.ts'
 import { upstreamKeyView } from '../domain/shapes/upstream-key.ts'
@@ -629,23 +630,7 @@ export const eventsAnswer = object({
   more: truth,
 })
 
-export const liveSessionsAnswer = object({
-  sessions: listOf(
-    object({
-      id: { ...text, description: 'The request id of its handshake. Turns have it as `client_request_id`.' },
-      key_id: text,
-      key_name: text,
-      user: text,
-      operation: text,
-      model: { ...textOrNull, description: 'Null if each message names its own.' },
-      upstream: textOrNull,
-      gateway: { ...text, description: 'The host of the gateway that has it.' },
-      process: { ...text, description: 'The name of the process on that host.' },
-      opened: moment,
-      ending: { ...truth, description: 'True once it was ended, until its gateway has closed it.' },
-    }),
-  ),
-})
+export const liveSessionsAnswer = object({ sessions: listOf(liveSessionSchema) })
 
 export const upstreamsAnswer = object({
   currency: text,

@@ -15,12 +15,12 @@ const reading: ReadonlySet<string> = new Set([
 
 /** The scope of changes by the beginning of the address; the first that fits. */
 const byAddress: readonly (readonly [RegExp, AdminScope])[] = [
-  [/^\/api\/keys(?:\/|$)/, 'keys'],
+  [/^\/api\/(?:keys|sessions)(?:\/|$)/, 'keys'],
   [/^\/api\/users\/:name\/topups$/, 'money'],
   [/^\/api\/logs\//, 'money'],
   [/^\/api\/users(?:\/|$)/, 'people'],
   [/^\/api\/invitations(?:\/|$)/, 'people'],
-  [/^\/api\/(?:alerts|config|groups|sessions|upstreams)(?:\/|$)/, 'config'],
+  [/^\/api\/(?:alerts|config|groups|upstreams)(?:\/|$)/, 'config'],
 ]
 
 /** Reads of tokens, which return no secret. */

@@ -30,6 +30,14 @@ export type OutcomeRow = {
 /** `wanted > limit`: two numbers, each by its name or as digits. */
 export const wherePattern = '^(\\w+) > (\\w+)$'
 
+/** What vendors say of a key where they have no room for a code, as in the close of a WebSocket, word for word. */
+export const invalidKeySentences: readonly string[] = [
+  'API key not valid. Please pass a valid API key.',
+  'API Key not found. Please pass a valid API key.',
+  'API key expired. Please renew the API key.',
+  'Your API key was reported as leaked. Please use another API key.',
+]
+
 /** What vendors say who have no code for credit that is spent, word for word: a caller cannot bring about all of a message. */
 export const noCreditSentences: readonly string[] = [
   'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',

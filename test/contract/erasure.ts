@@ -247,6 +247,8 @@ async function live(
   const place = { upstream: 'alpha', vendorKey: null, model: 'm', parent: null, requestId: rare.requestId, bytes: 1 }
   const times = { createdAt: at, expiresAt: null, deletedAt: null }
   await storage.objects.put([{ id: rare.words, kind: 'file', keyId: key.id, ...place, shown: rare.words, ...times }])
+  const session = { id: rare.requestId, operation: 'realtime', model: null, upstream: null, openedAt: at }
+  await storage.liveSessions.opened({ ...session, keyId: key.id })
   return { key, charges: [image.facts.id, chats[1]?.id ?? ''] }
 }
 

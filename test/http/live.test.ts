@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Test } from 'tap'
 import { caseName } from '../harness/case-name.ts'
+import { keyedEdit } from '../harness/vendor-keys.ts'
 import { type FakeVendor, openTalk, Refused, startVendor, type Talk } from '../harness/web-socket.ts'
 import { type Edits, start, type Started } from '../harness/start.ts'
 
@@ -219,6 +220,43 @@ t.test("maps an upstream's refusal of the handshake or of the setup to an error 
   t.match(await caller.next('error'), { error: { message: /1007 Request contains an invalid argument/ } })
   t.equal((await caller.closed)[0], 1008)
   t.same(await turnsOf(fresh.on), [])
+})
+
+t.test('a close that refuses the vendor key counts against the key, and is no error of the client', async t => {
+  const reason = 'API key not valid. Please pass a valid API key.'
+  const refuse = async ({ on, vendor }: Awaited<ReturnType<typeof open>>, code: number, why: string) => {
+    const caller = await openTalk(t, on.url + path, on.key)
+    caller.send(setup())
+    const model = await vendor.session()
+    await model.next('setup')
+    model.socket.close(code, why)
+    const { error } = await caller.next('error')
+    return { error, code: (await caller.closed)[0], key: String(vendor.requests.at(-1)?.headers.authorization) }
+  }
+  const several = await open(t, [keyedEdit()])
+  const first = await refuse(several, 1007, reason)
+  t.match(first, { error: { code: 502, message: /Open a new one/ }, code: 1011 })
+  const status = several.on.gateway.status().upstream_keys['text']
+  t.match(status?.map(({ state, reason: why }) => [state, why]).toSorted(), [
+    ['active', null],
+    ['suspended', 'invalid'],
+  ])
+  const second = await refuse(several, 1008, reason)
+  t.not(second.key, first.key, 'the next session has the other key')
+  const none = await openTalk(t, several.on.url + path, several.on.key)
+  none.send(setup())
+  t.match(await none.next('error'), { error: { code: 502, message: /no usable key/ } })
+
+  const only = await open(t)
+  t.match(await refuse(only, 1008, reason), { error: { code: 502, message: /no usable key/ }, code: 1013 })
+  t.match(await refuse(only, 1007, `models/${reason} is not found`), { error: { code: 400 }, code: 1008 })
+  t.match(await refuse(only, 1011, 'Internal error encountered.'), { error: { code: 502 }, code: 1011 })
+  t.match((await only.on.logs()).map(row => String(row.error)).toSorted(), [
+    'session_setup_refused',
+    'session_upstream_gone',
+    'upstream_credentials',
+  ])
+  t.same(await turnsOf(only.on), [], 'nothing is charged')
 })
 
 t.test('ends the session with an error and 1008 when the budget is spent', async t => {

@@ -1,4 +1,4 @@
-import { noCreditSentences, type OutcomeRow } from '../../domain/index.ts'
+import { invalidKeySentences, noCreditSentences, type OutcomeRow } from '../../domain/index.ts'
 
 /**
  * The meaning of refusals, for all vendors: the first matching row applies. What matches none goes to the client. Only
@@ -113,6 +113,7 @@ export const outcomes: readonly OutcomeRow[] = [
     key: 'no_credit',
     confirm: true,
   },
+  { status: [400], says: invalidKeySentences, class: 'not_sold', key: 'invalid' },
   { status: [400], says: noCreditSentences, class: 'not_sold', key: 'no_credit' },
   // A budget of the key or its owner is spent; the same status without the word is about the request.
   {

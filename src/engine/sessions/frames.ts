@@ -288,6 +288,6 @@ export class MaskedSearch {
 
 /** SDKs reconnect depending on the close code. Use `policy` when the key cannot continue, so that they do not retry. */
 export function closeCodeOf({ code, status, retryAfterMs }: Failure): number {
-  if (code === 'session_unmetered' || code === 'internal_error') return closeCodes.fault
+  if (['session_unmetered', 'session_upstream_gone', 'internal_error'].includes(code)) return closeCodes.fault
   return status >= 500 || (status === 429 && retryAfterMs !== undefined) ? closeCodes.tryLater : closeCodes.policy
 }

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import type { Body, Counters, LogRow, OpenSession } from '../../domain/index.ts'
+import type { Body, Counters, Failure, LogRow, OpenSession, Upstream } from '../../domain/index.ts'
 import type { Log, Outcome, RequestContext } from '../../plugin-api/index.ts'
 import type { Clock, Ids } from '../../util/index.ts'
 import { type ActiveRequest, CallerGone } from '../active-request.ts'
@@ -8,6 +8,7 @@ import type { Deadlines } from '../deadlines.ts'
 import { fail } from '../errors.ts'
 import type { HookFault } from '../pipeline.ts'
 import { idHeaders } from '../respond.ts'
+import { classify } from '../classify-response/classify.ts'
 import { UpstreamCall } from '../upstream-call.ts'
 import type { ObjectRecords } from '../stored-objects/object-records.ts'
 import { findOpeningFault, openingAnswer } from './handshake.ts'
@@ -132,7 +133,8 @@ export class SessionRunner {
     if (fault !== undefined) throw fail('upstream_invalid', { reason: fault })
     const record = (id: string): Promise<void> =>
       this.#parts.objects.record(context, target, { kind: 'session handle', id, days: handleDays })
-    const host = { ...this.#parts, pipeline: running.pipeline, call, marks, recordHandle: record }
+    const refusedSetup = (reason: string): Failure | undefined => judgeClose(request, target.upstream, reason)
+    const host = { ...this.#parts, pipeline: running.pipeline, call, marks, recordHandle: record, refusedSetup }
     const { out, opened } = request
     const setup = opened && format.setup && out?.body.kind === 'json' ? out.body.json.bytes : undefined
     const session = new Session(host, context, target, socket, format, setup)
@@ -154,6 +156,18 @@ export class SessionRunner {
       throw error
     })
   }
+}
+
+/** The failure if the reason of a close refuses the upstream's key, which counts against the key. */
+function judgeClose({ keys }: ActiveRequest, { name, outcomes }: Upstream, reason: string): Failure | undefined {
+  const body = { error: { message: reason } }
+  const found = classify({ status: 400, isInside: false, body, retryAfterMs: undefined }, outcomes)
+  if (found.class !== 'not_sold' || (found.key !== 'invalid' && found.key !== 'no_credit')) return undefined
+  keys?.refused(found)
+  // The client's next session uses another key.
+  if (keys?.key && keys.key.isOnly !== true)
+    return fail('session_upstream_gone', { why: "it refused the gateway's key" })
+  return fail('upstream_credentials', { upstream: name })
 }
 
 /** The 101 for the client. */

@@ -1,4 +1,4 @@
-import type { LogRow, Marks } from '../../domain/index.ts'
+import type { Failure, LogRow, Marks } from '../../domain/index.ts'
 import type { Log, RequestContext } from '../../plugin-api/index.ts'
 import type { Clock, Ids } from '../../util/index.ts'
 import type { Deadlines } from '../deadlines.ts'
@@ -16,6 +16,8 @@ export type SessionHost = {
   readonly marks: Marks
   readonly onFault: (fault: HookFault, context: RequestContext) => void
   record(row: LogRow, context: RequestContext): void
+  /** What a close before the setup was accepted means: the failure if the upstream refused the gateway's key. */
+  refusedSetup(reason: string): Failure | undefined
   /** Records the id with which the client may continue the session. */
   recordHandle(id: string): Promise<void>
 }

@@ -4,9 +4,7 @@ import { fail } from '../errors.ts'
 
 /** `retry-after` for a key with too many open sessions. */
 const limitMs = 1_000
-
-/** Each session takes one slot. */
-const one = 1
+const oneSession = 1
 
 /** Counts the open sessions of each key: of all processes that count together. */
 export class SessionSlots {
@@ -22,7 +20,7 @@ export class SessionSlots {
     const counters = this.#counters
     if (max === undefined || !counters) return () => undefined
     const id = `sessions key ${payer}`
-    const slot: LimitRequest = { id, owner: id, kind: 'places', limit: max, amount: one, shadow: false }
+    const slot: LimitRequest = { id, owner: id, kind: 'places', limit: max, amount: oneSession, shadow: false }
     const { ticket } = await counters.take([slot], 'local')
     if (!ticket) throw fail('session_limit', { max }, { retryAfterMs: limitMs })
     let isFree = false

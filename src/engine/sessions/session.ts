@@ -26,6 +26,8 @@ import { Turns } from './turns.ts'
 
 /** Longest upstream message that is read. */
 const keptBytesMax = 1024 * 1024
+/** Codes of a close with which an upstream refuses a setup message. */
+const setupCodes: ReadonlySet<number> = new Set([1002, 1003, 1007, 1008, 1009, 1010])
 /** Time for both sides to close after a close frame. */
 const closeMs = 2_000
 /** Time for the upstream to report running turns when a session ends. */
@@ -418,12 +420,18 @@ export class Session implements Timed {
 
   #onUpstreamClose(code: number, reason: string): void {
     this.#hasUpstreamClosed = true
-    if (this.#setup) this.#fault ??= fail('session_setup_refused', { why: `${code} ${reason.slice(0, 200)}`.trim() })
+    if (!this.#setup || this.#fault !== undefined) return
+    const why = `${code} ${reason.slice(0, 200)}`.trim()
+    // Only these codes blame the setup message; others are troubles of the upstream.
+    const isRefusal = setupCodes.has(code)
+    this.#fault = isRefusal
+      ? (this.#host.refusedSetup(reason) ?? fail('session_setup_refused', { why }))
+      : gone(`it closed with ${why}`)
   }
 
   /** The upstream closed before it accepted the setup. Its own close frame is not forwarded. */
   #refuseSetup(failure: Failure): void {
-    this.#end(closeCodes.policy, failure, 'upstream')
+    this.#end(closeCodeOf(failure), failure, 'upstream')
   }
 
   #onUpstreamOver(why: string): void {
