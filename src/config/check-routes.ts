@@ -1,3 +1,4 @@
+import type { OperationsByName } from '../domain/index.ts'
 import { textAt } from './check-names.ts'
 import { namesIn, parseMatch, parseSpelling } from './formats.ts'
 import type { Complaint, Report } from './report.ts'
@@ -6,9 +7,12 @@ import { findNode, type Path, type Tree } from './tree.ts'
 
 /** Any text, one character or more, slashes too: what a `{name}` takes. */
 const any = Symbol('any')
+/** The same without slashes: what a `{name}` takes in the path of a stored object. */
+const segment = Symbol('segment')
+type Step = string | typeof any | typeof segment
 type Pattern = {
-  /** One character each, or any text. */
-  readonly steps: readonly (string | typeof any)[]
+  /** One character each, any text or a segment. */
+  readonly steps: readonly Step[]
   /** The text before the first name and after the last; the whole path where there is none. */
   readonly head: string
   readonly tail: string
@@ -23,7 +27,7 @@ export function checkRoutes(
   root: Tree,
   source: Source,
   report: Report,
-  isConsolePath: (path: string) => boolean = () => false,
+  { isConsolePath = () => false, operations }: Known = {},
 ): void {
   const { node, whole } = findNode(root, ['routes'])
   if (!whole || node.kind !== 'list') return
@@ -31,11 +35,12 @@ export function checkRoutes(
   const above: Above[] = []
   for (const i of node.elements.keys()) {
     const format = textAt(root, ['routes', i, 'dialect']) ?? ''
+    const isOfObject = operations?.get(textAt(root, ['routes', i, 'operation']) ?? '')?.object?.of !== undefined
     for (const spelling of spellingsOf(root, ['routes', i, 'match'], report)) {
       const { path, text, match } = spelling
       const shadow = shadowOf(spelling, isConsoles)
       if (shadow) report.atValue(path, shadow)
-      const pattern = toPattern(match.path)
+      const pattern = toPattern(match.path, isOfObject ? segment : any)
       for (const other of above) {
         if (other.method !== match.method || !mayMeet(other.pattern, pattern)) continue
         const clash = clashOf(other.pattern, pattern)
@@ -48,6 +53,11 @@ export function checkRoutes(
       above.push({ method: match.method, text, pattern, line, format })
     }
   }
+}
+
+type Known = {
+  isConsolePath?(this: void, path: string): boolean
+  readonly operations?: OperationsByName
 }
 
 type Above = {
@@ -111,9 +121,9 @@ function misspelling(match: Spelling['match'], first: Spelling['match']): Compla
   return { code: 'route_names_differ', message, remedy: 'write the same names in every spelling of a route' }
 }
 
-function toPattern(path: string): Pattern {
+function toPattern(path: string, name: typeof any | typeof segment): Pattern {
   const pieces = path.split(/(\{\w+\})/)
-  const steps = pieces.flatMap((piece): Pattern['steps'] => (piece.startsWith('{') ? [any] : piece.split('')))
+  const steps = pieces.flatMap((piece): Pattern['steps'] => (piece.startsWith('{') ? [name] : piece.split('')))
   return { steps, head: pieces[0] ?? '', tail: pieces.at(-1) ?? '' }
 }
 
@@ -129,7 +139,7 @@ function clashOf({ steps: above }: Pattern, { steps: below }: Pattern) {
   if (aboveCovers && belowCovers)
     return { code: 'route_duplicate', words: 'matches the same requests as', remedy: 'keep one of the two' }
   // A literal path is found first, whatever the order.
-  if (belowCovers || !below.includes(any)) return undefined
+  if (belowCovers || below.every(step => typeof step === 'string')) return undefined
   if (aboveCovers) return { code: 'route_hidden', words: 'is never reached after', remedy: 'move it above that one' }
   if (!meet(above, below)) return undefined
   return {
@@ -143,9 +153,17 @@ function clashOf({ steps: above }: Pattern, { steps: below }: Pattern) {
 function covers(wide: Pattern['steps'], narrow: Pattern['steps']): boolean {
   const [head, ...rest] = wide
   if (head === undefined) return narrow.length === 0
-  if (head !== any) return narrow[0] === head && covers(rest, narrow.slice(1))
-  for (let taken = 1; taken <= narrow.length; taken++) if (covers(rest, narrow.slice(taken))) return true
+  if (typeof head === 'string') return narrow[0] === head && covers(rest, narrow.slice(1))
+  for (let taken = 1; taken <= narrow.length; taken++) {
+    if (!takes(head, narrow[taken - 1] as Step)) return false
+    if (covers(rest, narrow.slice(taken))) return true
+  }
   return false
+}
+
+/** Whether a name may take all that `step` stands for. */
+function takes(name: Step, step: Step): boolean {
+  return name === any || (name === segment && step !== any && step !== '/')
 }
 
 /** True when some path is one of both. */
@@ -156,14 +174,17 @@ function meet(a: Pattern['steps'], b: Pattern['steps']): boolean {
     const mark = i * (b.length + 1) + j
     const before = known.get(mark)
     if (before !== undefined) return before
-    const [x, y] = [a[i], b[j]]
+    const [x, y] = [a[i] as Step, b[j] as Step]
     let found: boolean
-    if (x === any || y === any) {
-      // The character in hand goes to both; each `any` may then be done or take more.
-      const nextA = x === any ? [i, i + 1] : [i + 1]
-      const nextB = y === any ? [j, j + 1] : [j + 1]
+    if (typeof x === 'string' && typeof y === 'string') found = x === y && from(i + 1, j + 1)
+    // A character that is no slash is one of both names.
+    else if ((typeof x === 'string' && !takes(y, x)) || (typeof y === 'string' && !takes(x, y))) found = false
+    else {
+      // The character in hand goes to both; each name may then be done or take more.
+      const nextA = typeof x === 'string' ? [i + 1] : [i, i + 1]
+      const nextB = typeof y === 'string' ? [j + 1] : [j, j + 1]
       found = nextA.some(m => nextB.some(n => (m !== i || n !== j) && from(m, n)))
-    } else found = x === y && from(i + 1, j + 1)
+    }
     known.set(mark, found)
     return found
   }

@@ -127,7 +127,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const pipeline = await resolvePipeline(root, resolvePlugin, knownPlugins, report, builtIn)
   const { settings, schema } = validateConfig(root, pipeline, source, report)
   checkNames(root, known, report)
-  checkRoutes(root, source, report, known.isConsolePath)
+  checkRoutes(root, source, report, known)
   checkWebhooks(settings, report)
   checkSignIn(settings, report)
   checkWorkers(settings, report)

@@ -1266,7 +1266,7 @@ const route = {
       type: ['string', 'array'],
       format: 'route',
       description:
-        'Method and path; {name} captures a part of the path: "GET /v1/models/{id}". A list adds alternative paths; upstreams get the first.',
+        'Method and path; {name} captures a part of the path: "GET /v1/models/{id}". In paths of stored objects, it captures one segment. A list adds alternative paths; upstreams get the first.',
       minItems: 1,
       items: [{ type: 'string', format: 'route' }],
       additionalItems: { type: 'string', format: 'route-spelling' },

@@ -46,7 +46,7 @@ export class Router {
 
   /**
    * `path` without query, percent-encoded as sent. HEAD uses the route of GET (RFC 9110 9.3.2). A parameter takes the
-   * rest of the path, slashes too, decoded.
+   * rest of the path, slashes too, decoded. In the path of a stored object it takes one segment: ids have no slashes.
    */
   find(method: string, path: string): Match {
     const methods = this.#literal.get(path)
@@ -83,10 +83,11 @@ function plainPath(path: string): string {
 
 function compile(route: Route): Pattern {
   const names: string[] = []
+  const takes = route.object?.of ? '([^/]+)' : '(.+)'
   const source = route.path.replaceAll(/\{(\w+)\}|[^{}]+/g, (text, name: string | undefined) => {
     if (name === undefined) return RegExp.escape(text)
     names.push(name)
-    return '(.+)'
+    return takes
   })
   return { route, others: [], match: new RegExp(`^${source}$`), names }
 }

@@ -35,6 +35,8 @@ import { conversationsGet } from './conversations-get.ts'
 import { conversationsUpdate } from './conversations-update.ts'
 import { conversationsDelete } from './conversations-delete.ts'
 import { conversationsItems } from './conversations-items.ts'
+import { conversationsItemsGet } from './conversations-items-get.ts'
+import { conversationsItemsDelete } from './conversations-items-delete.ts'
 import { conversationsAdd } from './conversations-add.ts'
 import { filesCreate } from './files-create.ts'
 import { filesList } from './files-list.ts'
@@ -103,6 +105,8 @@ export const operations: readonly Operation[] = [
   conversationsUpdate,
   conversationsDelete,
   conversationsItems,
+  conversationsItemsGet,
+  conversationsItemsDelete,
   conversationsAdd,
   filesCreate,
   filesList,

@@ -7,7 +7,7 @@ export type Operation = {
   readonly modelsOf?: string
   /** The wire style that it belongs to. */
   readonly style: 'openai' | 'anthropic' | 'google' | 'cohere'
-  /** The path for clients of its API format; `{model}` and `{id}` are placeholders for names. */
+  /** The path for clients of its API format; `{model}`, `{id}` and `{item}` are placeholders for names. */
   readonly path: string
   /** Absent for GET where a request carries nothing, else POST. */
   readonly method?: 'DELETE' | 'PATCH' | 'POST'

@@ -58,6 +58,20 @@ t.test('lets only its key continue, update, list and delete a conversation', asy
   t.equal((await openai.conversations.items.list(made.id)).data.length, 1)
   const added = await post(`/v1/conversations/${made.id}/items`, { items: [{ role: 'user', content: 'more' }] })
   t.equal(added.status, 200)
+  const [first, second] = (await openai.conversations.items.list(made.id)).data.map(({ id }) => id ?? '') as [
+    string,
+    string,
+  ]
+  const of = { conversation_id: made.id }
+  t.match(await openai.conversations.items.retrieve(second, of), { id: second, content: 'more' })
+  t.match(await refusalOf(other.conversations.items.delete(second, of)), { status: 404, code: 'object_not_found' })
+  t.match(await refusalOf(openai.conversations.items.retrieve('msg_none', of)), { status: 404 })
+  t.match(await openai.conversations.items.delete(second, of), { id: made.id, object: 'conversation' })
+  t.strictSame(
+    (await openai.conversations.items.list(made.id)).data.map(({ id }) => id),
+    [first],
+  )
+  t.match(await refusalOf(openai.conversations.items.retrieve(second, of)), { status: 404 }, 'the item is gone')
   t.match(await openai.responses.create({ model: 'sim-chat', input: 'x', conversation: made.id }), {
     object: 'response',
   })
@@ -72,7 +86,9 @@ t.test('lets only its key continue, update, list and delete a conversation', asy
 
 t.test('refuses 40 attempts to reach the file and the conversation of another key', async t => {
   const { openai, url, newKey } = await open(t)
-  const [file, conversation] = [await upload(openai), await openai.conversations.create({})]
+  const items = [{ role: 'user', content: 'hi' } as const]
+  const [file, conversation] = [await upload(openai), await openai.conversations.create({ items })]
+  const [item] = (await openai.conversations.items.list(conversation.id)).data.map(({ id }) => id)
   const { key } = await newKey({ name: 'third' })
   const ask = (method: string, path: string, body?: object) =>
     fetch(url + path, {
@@ -91,6 +107,8 @@ t.test('refuses 40 attempts to reach the file and the conversation of another ke
       ['POST', `/conversations/${conversation.id}`, { metadata: {} }],
       ['POST', `/conversations/${conversation.id}/items`, { items: [] }],
       ['GET', `/conversations/${conversation.id}/items`],
+      ['GET', `/conversations/${conversation.id}/items/${item}`],
+      ['DELETE', `/conversations/${conversation.id}/items/${item}`],
       ['DELETE', `/conversations/${conversation.id}`],
       ['POST', '/conversations', { items: [{ role: 'user', content: [{ type: 'input_file', file_id: file.id }] }] }],
       ['POST', '/responses', { model: 'sim-chat', input: 'x', conversation: conversation.id }],
@@ -114,6 +132,7 @@ t.test('refuses 40 attempts to reach the file and the conversation of another ke
   t.ok(tries >= 40, `${tries} attempts`)
   t.match(await openai.files.retrieve(file.id), { id: file.id }, 'its owner still reaches it')
   t.match(await openai.conversations.retrieve(conversation.id), { id: conversation.id })
+  t.equal((await openai.conversations.items.list(conversation.id)).data.length, 1, 'with its item')
 })
 
 t.test('streams an upload to the upstream without waiting for its end', async t => {

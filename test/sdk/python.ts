@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { caseName } from '../harness/case-name.ts'
 import { png } from '../harness/pictures.ts'
 import { openDamagedShop, type Received } from './damaged-shop.ts'
-import { startForSdk } from './sdk-gateway.ts'
+import { type SdkGateway, startForSdk } from './sdk-gateway.ts'
 
 // `npm run test:python`: the SDKs of openai, anthropic and google-genai for Python, in an environment of their own that
 // goes with the run. Needs python3 with venv and a package index, and about a minute: too much for `npm test`.
@@ -27,6 +28,32 @@ const python = join(folder, 'venv', 'bin', 'python')
 const requirements = join(import.meta.dirname, 'python-requirements.txt')
 await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements], { timeout })
 
+/** A line that python_sdks.py prints. `turns`: input, cached and output tokens of each turn of a session, as its client got them. */
+type Check = {
+  readonly title: string
+  readonly ok: boolean
+  readonly trace?: string
+  readonly turns?: readonly (readonly [input: number, cached: number, output: number])[]
+}
+
+/** Micro-units per million of the shipped model's tokens, written down once more. */
+const realtimePrices = { input: 4_000_000, cached: 400_000, output: 16_000_000 } as const
+
+/** Each turn has one row and one settled charge: the tokens that the client got, at their prices. */
+async function reconcile(t: Test, gateway: SdkGateway, turns: NonNullable<Check['turns']>): Promise<void> {
+  t.equal(turns.length, 3, 'turns of the session')
+  const rows = (await gateway.logs(1000)).filter(row => row.operation === 'realtime' && row.status === 200)
+  t.equal(rows.length, turns.length, 'rows of turns')
+  for (const [i, row] of rows.toSorted((a, b) => (a.id < b.id ? -1 : 1)).entries()) {
+    const [input, cached, output] = turns[i] ?? [0, 0, 0]
+    const named = caseName({ turn: i + 1 })
+    t.match(row, { billing: { state: 'settled' }, usage: { input_tokens: input, output_tokens: output } }, named)
+    const { input: whole, cached: less, output: out } = realtimePrices
+    const micros = Math.round(((input - cached) * whole + cached * less + output * out) / 1_000_000)
+    t.equal(row.billing?.amount, (micros / 1_000_000).toFixed(6), named)
+  }
+}
+
 await t.test('the SDKs for Python', async t => {
   const picture = join(folder, 'picture.png')
   await writeFile(picture, png(60, 40))
@@ -42,11 +69,12 @@ await t.test('the SDKs for Python', async t => {
   const { stdout } = await run(python, [join(import.meta.dirname, 'python_sdks.py')], { env, timeout })
   const lines = stdout.split('\n').filter(line => line !== '')
   t.ok(lines.length > 0, 'something was tried')
-  for (const line of lines) {
-    const { title, ok, trace } = JSON.parse(line) as { title: string; ok: boolean; trace?: string }
+  const checks = lines.map(line => JSON.parse(line) as Check)
+  for (const { title, ok, trace } of checks) {
     t.ok(ok, title)
     if (trace !== undefined) t.comment(trace)
   }
+  await reconcile(t, gateway, checks.find(({ turns }) => turns !== undefined)?.turns ?? [])
   t.comment(`Python: ${await gateway.requests()} requests`)
 })
 

@@ -184,6 +184,43 @@ def openai_broken_streams():
     )
 
 
+@check
+def openai_realtime():
+    """openai: a realtime session of three turns, and the usage of each is told"""
+    client = connect_openai()
+    turns = []
+    with client.realtime.connect(model="sim-realtime") as session:
+        assert session.recv().type == "session.created"
+        session.session.update(session={"type": "realtime", "output_modalities": ["text"]})
+        for text in ("a red boat", "and again", "the last one"):
+            session.conversation.item.create(
+                item={"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+            )
+            session.response.create()
+            for event in session:
+                assert event.type != "error", event
+                if event.type == "response.done":
+                    break
+            assert event.response.status == "completed", event.response
+            assert event.response.usage.output_tokens > 0
+            usage = event.response.usage
+            turns.append([usage.input_tokens, usage.input_token_details.cached_tokens or 0, usage.output_tokens])
+    tell(title="realtime turns", ok=True, turns=turns, version=openai.__version__)
+
+
+@check
+def openai_realtime_refused():
+    """openai: a realtime session with an unknown key, or a model that is not there, is refused"""
+    for key, model in (("sk-none", "sim-realtime"), (KEY, "none")):
+
+        def open_it():
+            with connect_openai(key).realtime.connect(model=model) as session:
+                session.recv()
+
+        error = raises(Exception, open_it)
+        assert "401" in str(error) or "404" in str(error), error
+
+
 def order(text):
     return {"model": "sim-messages", "max_tokens": 99, "messages": say(text)}
 

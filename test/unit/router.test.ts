@@ -46,6 +46,24 @@ t.test('a model in a path is found whatever its name holds, as every SDK writes 
   t.end()
 })
 
+t.test('a name in the path of a stored object is one segment', t => {
+  const object = { of: { kind: 'conversation' } } as const
+  const paths = ['/c/{id}/items', '/c/{id}/items/{item}', '/c/{id}']
+  const own = new Router(paths.map(path => someRoute({ method: 'GET', path, object })))
+  for (const [path, expected] of [
+    ['/c/a/items', ['/c/{id}/items', { id: 'a' }]],
+    ['/c/a/items/b', ['/c/{id}/items/{item}', { id: 'a', item: 'b' }]],
+    ['/c/a/items/items', ['/c/{id}/items/{item}', { id: 'a', item: 'items' }]],
+    ['/c/a%2Fb', ['/c/{id}', { id: 'a/b' }]],
+    ['/c/a/b', undefined],
+    ['/c/a/items/b/items', undefined],
+  ] as const) {
+    const match = own.find('GET', path)
+    t.strictSame(match.kind === 'route' ? [match.route.path, match.params] : undefined, expected, caseName({ path }))
+  }
+  t.end()
+})
+
 t.test('the method after the colon decides, and each spelling of a path is separate', t => {
   t.match(find('POST', '/v1beta/models/m:streamGenerateContent'), ['/v1beta/models/{model}:streamGenerateContent'])
   t.match(find('POST', '/v1/models/m:generateContent'), ['/v1/models/{model}:generateContent', { model: 'm' }])

@@ -42,6 +42,20 @@ const add: Handler = call => {
   return answerJson(200, { object: 'list', data: items, has_more: false })
 }
 
+const findItem = (call: Call): object => {
+  const { item = '' } = call.params
+  const found = find(call).input.find(one => shapeOf(one)['id'] === item)
+  if (!found) throw fail('object_unknown', { what: `Item with id '${item}'` })
+  return shapeOf(found)
+}
+
+const removeItem: Handler = call => {
+  const gone = findItem(call)
+  const { input, ...rest } = find(call)
+  keep(call, call.params['id'] ?? '', { ...rest, input: input.filter(one => one !== gone) })
+  return answerJson(200, rest.value)
+}
+
 const remove: Handler = call => {
   find(call)
   const { id = '' } = call.params
@@ -55,6 +69,8 @@ export const conversations: SimulatedUpstream = {
   'GET /v1/conversations/{id}/items': call =>
     answerJson(200, { object: 'list', data: find(call).input, has_more: false }),
   'POST /v1/conversations/{id}/items': add,
+  'GET /v1/conversations/{id}/items/{item}': call => answerJson(200, findItem(call)),
+  'DELETE /v1/conversations/{id}/items/{item}': removeItem,
   'GET /v1/conversations/{id}': call => answerJson(200, find(call).value),
   'POST /v1/conversations/{id}': update,
   'DELETE /v1/conversations/{id}': remove,

@@ -16,6 +16,7 @@ import { overdraft } from './overdraft.ts'
 import { phantom } from './phantom.ts'
 import { price } from './price.ts'
 import { reviews } from './reviews.ts'
+import { sessions } from './sessions.ts'
 import { spendable } from './spendable.ts'
 import { stuckMoney } from './stuck-money.ts'
 import { text } from './text.ts'
@@ -50,4 +51,14 @@ export const commonOracles: readonly Oracle[] = [
 ]
 
 /** All that judge one seed; `sometimes` judges many together. */
-export const oracles: readonly Oracle[] = [...commonOracles, durable, limits, tokens, keys, told, time, neighbours]
+export const oracles: readonly Oracle[] = [
+  ...commonOracles,
+  durable,
+  sessions,
+  limits,
+  tokens,
+  keys,
+  told,
+  time,
+  neighbours,
+]

@@ -168,6 +168,7 @@ export const acts: { readonly [kind in Kind]: Act } = {
     stage.lives.versions.take()
   },
   'odd request': (stage, { choice, key }) => stage.odd.send(choice, stage.keys[key]?.secret ?? ''),
+  session: (stage, operated) => stage.sessions.open(operated),
   refund: (stage, operated) => decide(stage, operated, 'refund'),
   resolve: (stage, operated) => decide(stage, operated, operated.choice % 2 === 0 ? 'settle' : 'void'),
 }

@@ -46,7 +46,7 @@ const kinds = [
   'sick vendor',
   'odd request',
 ] as const
-export type Kind = (typeof kinds)[number] | PoolKind
+export type Kind = (typeof kinds)[number] | PoolKind | 'session'
 
 /** One thing that is done to the world. Everything of it is drawn before it may be left out. */
 export type Operated = {
@@ -108,7 +108,18 @@ export function drawPlan(seed: number, length = 45): Plan {
   const atPools = goAtPools(seed, operations, faults)
   // Stories of vendors' keys are as they were.
   const planned = atPools === operations ? answerStrangely(seed, operations) : atPools
-  return { seed, calm, keys: drawKeys(random), operations: planned }
+  return { seed, calm, keys: drawKeys(random), operations: addSessions(seed, planned) }
+}
+
+/** In some seeds callers talk with a model besides. Drawn by a stream of its own: all other seeds are as they were. */
+function addSessions(seed: number, operations: readonly Operated[]): readonly Operated[] {
+  const random = new Random(seed, 'live')
+  if (!random.chance(0.3)) return operations
+  return operations.flatMap(operated => {
+    if (!random.chance(0.25)) return [operated]
+    const own = { kind: 'session', gap: random.int(2_000), choice: random.int(1_000_000) } as const
+    return [{ ...operated, ...own, no: operations.length + operated.no }, operated]
+  })
 }
 
 /** Some seeds go at one thing: budgets that are nearly spent, limits that are nearly reached. */

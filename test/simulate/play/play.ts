@@ -100,7 +100,7 @@ export function outcomeOf(
     marks: world.marks,
     happened: world.time.happened,
     simulatedMs: Math.round(world.time.tick),
-    asks: stage.asks.length,
+    asks: stage.asks.length + stage.sessions.opened,
   }
 }
 

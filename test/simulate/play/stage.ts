@@ -11,6 +11,7 @@ import type { Cast, Operated, PlannedKey } from './plan.ts'
 import { OddRequests } from './odd-requests.ts'
 import type { PoolKey } from './pool.ts'
 import { type GroupName, hosts, type Settings } from './settings.ts'
+import { Sessions } from './sessions.ts'
 import { Talk } from './talk.ts'
 import { Upstreams } from './upstreams.ts'
 
@@ -75,6 +76,7 @@ export class Stage {
   /** Charges that were seen to wait for a person. */
   readonly waiting = new Map<string, Waiting>()
   readonly odd: OddRequests
+  readonly sessions: Sessions
   /** What nobody handled. */
   readonly unhandled: string[] = []
   readonly story: ((line: string) => void) | undefined
@@ -91,6 +93,8 @@ export class Stage {
     this.lives = new Lives(world, folder)
     this.upstreams = new Upstreams(world, this.asks, () => this.lives.count)
     this.odd = new OddRequests(this)
+    this.sessions = new Sessions(this)
+    this.upstreams.sessions = this.sessions
   }
 
   /** Somebody sets the clock on the wall. */

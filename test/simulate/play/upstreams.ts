@@ -8,6 +8,7 @@ import type { Arrival, Ask, Wish } from './asks.ts'
 import { toolOf } from './callers.ts'
 import { Painter } from './pictures.ts'
 import { answerIll, effectOf, KeyDesk, secretIn } from './pool.ts'
+import type { Sessions } from './sessions.ts'
 import { hosts } from './settings.ts'
 
 /** How an answer travels. */
@@ -42,6 +43,8 @@ export class Upstreams {
   readonly #sick = new Set<string>()
   /** Of vendors with several keys. */
   readonly keys: KeyDesk
+  /** Those who talk with a model, turn by turn. */
+  sessions: Sessions | undefined
   /** Requests that nobody is known to have sent. */
   readonly strays: string[] = []
 
@@ -81,9 +84,13 @@ export class Upstreams {
   }
 
   #accept(host: string, socket: SimSocket): void {
-    const reader = new WireReader('requests', message => this.#take(host, socket, message))
+    let session: ((bytes: Buffer) => void) | undefined
+    const reader = new WireReader('requests', message => {
+      session = this.sessions?.serve(socket, message)
+      if (!session) this.#take(host, socket, message)
+    })
     socket.on('error', () => undefined)
-    socket.on('data', (bytes: Buffer) => reader.push(bytes))
+    socket.on('data', (bytes: Buffer) => (session ? session(bytes) : reader.push(bytes)))
     socket.on('end', () => socket.end())
   }
 

@@ -20,7 +20,7 @@ const views = {
   charge: `SELECT * FROM main.charge UNION ALL SELECT id, ${['key_id', 'user_name', 'group_name'].map(who).join(', ')},
     ${['operation', 'model', 'family', 'upstream', 'config_revision', 'currency', 'size', 'quality', 'n', 'rule'].map(term).join(', ')},
     'settled', NULL, 0, ${amount}, json_array_length(terms, '$.lines'), ${term('delivery')}, owner, epoch, NULL, NULL, NULL,
-    at, at, 0, NULL, NULL, NULL FROM (${booked}) b`,
+    at, at, 0, NULL, NULL, NULL, ${who('attribution')} FROM (${booked}) b`,
   line: `SELECT * FROM main.line UNION ALL SELECT id, idx, json_extract(kind, '$[0]'), json_extract(kind, '$[1]'), NULL, NULL,
     price, json_extract(kind, '$[2]'), quantity, NULL FROM (${lines})`,
   entry: `SELECT * FROM main.entry UNION ALL SELECT * FROM main.reversal
