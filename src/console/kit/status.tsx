@@ -15,6 +15,7 @@ const tones: { readonly [name: string]: Tone } = {
   warning: 'warn',
   simulated: 'warn',
   cooling: 'warn',
+  ending: 'warn',
   not_asked: 'idle',
   revoked: 'idle',
   voided: 'idle',
