@@ -20,7 +20,7 @@ const byAddress: readonly (readonly [RegExp, AdminScope])[] = [
   [/^\/api\/logs\//, 'money'],
   [/^\/api\/users(?:\/|$)/, 'people'],
   [/^\/api\/invitations(?:\/|$)/, 'people'],
-  [/^\/api\/(?:alerts|config|groups|sessions|upstreams)(?:\/|$)/, 'config'],
+  [/^\/api\/(?:alerts|config|groups|objects|sessions|upstreams)(?:\/|$)/, 'config'],
 ]
 
 /** Reads of tokens, which tell no secret. */

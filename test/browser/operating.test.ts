@@ -174,3 +174,45 @@ t.test('lists open sessions and ends one with a reason, in both languages', { sk
   await caller.closed
   t.strictSame(faults, [])
 })
+
+t.test('lists stored objects by kind and ends one with a reason, in both languages', { skip }, async t => {
+  const browsing = await browse(t)
+  const { url, openai, faults } = browsing
+  const admin = await enterAsAdmin(browsing)
+  await openai.conversations.create({})
+  const cases = [
+    [
+      'en',
+      'light',
+      { kind: 'Kind', table: 'Stored objects', end: 'End', confirm: 'End stored object', ended: 'Ended' },
+    ],
+    ['zh', 'dark', { kind: '类型', table: '存储对象', end: '结束', confirm: '结束存储对象', ended: '已结束' }],
+  ] as const
+  for (const [language, theme, words] of cases) {
+    const made = await openai.responses.create({ model: 'sim-chat', input: 'hi' })
+    const page = await browsing.newPage({ as: admin, language, theme, width: 360 })
+    await page.goto(`${url}/console/sessions?tab=objects`)
+    const table = page.getByRole('table', { name: words.table })
+    await table.getByText('conv_').waitFor()
+    await page.getByLabel(words.kind).selectOption('response')
+    await table.getByText('conv_').waitFor({ state: 'detached' })
+    t.strictSame(await lookAt(page), [], `${language}: the list`)
+    t.equal(await sideways(page), undefined, `${language}: the list`)
+    await page.getByRole('button', { name: `${words.end}: ${made.id}` }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText(made.id).waitFor()
+    t.strictSame(await lookAt(page), [], `${language}: the confirmation`)
+    await dialog.locator('[name=reason]').fill('requested by its owner')
+    await dialog.getByRole('button', { name: words.confirm }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await table.getByText(words.ended, { exact: true }).first().waitFor()
+    t.equal(
+      (await openai.responses.retrieve(made.id).catch((error: { status: number }) => error)).status,
+      404,
+      language,
+    )
+    await page.goto(`${url}/console/audit?subject=${made.id}`)
+    await page.getByText('requested by its owner').waitFor()
+  }
+  t.strictSame(faults, [])
+})

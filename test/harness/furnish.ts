@@ -119,6 +119,7 @@ function inside({ keyId, alpha, beta, chat, unknown }: Made): readonly Scene[] {
     { name: 'config-wrong', path: '/config?tab=check', act: checkWrong },
     { name: 'audit', path: '/audit' },
     { name: 'sessions', path: '/sessions' },
+    { name: 'objects', path: '/sessions?tab=objects' },
     { name: 'system', path: '/system' },
     { name: 'nowhere', path: '/nowhere' },
   ]

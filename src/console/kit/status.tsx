@@ -16,6 +16,7 @@ const tones: { readonly [name: string]: Tone } = {
   simulated: 'warn',
   cooling: 'warn',
   ending: 'warn',
+  object_ended: 'idle',
   not_asked: 'idle',
   revoked: 'idle',
   voided: 'idle',

@@ -29,6 +29,7 @@ import { objectIds } from './0028-object-ids.ts'
 import { adminTokens } from './0029-admin-tokens.ts'
 import { labels } from './0030-labels.ts'
 import { liveSessions } from './0031-live-sessions.ts'
+import { objectPages } from './0032-object-pages.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -68,6 +69,7 @@ export const migrations: readonly (readonly string[])[] = [
   adminTokens,
   labels,
   liveSessions,
+  objectPages,
 ]
 
 /** What no statement can do, after the migration that it belongs to. */

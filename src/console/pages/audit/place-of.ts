@@ -21,6 +21,8 @@ export function placeOf(action: string, subject: string, may: readonly string[])
       return whoMay('operators', '/console/config')
     case 'live_session':
       return whoMay('operators', '/console/sessions')
+    case 'object':
+      return whoMay('operators', '/console/sessions?tab=objects')
     case 'upstream_key':
       return whoMay('operators', '/console/system')
     case 'alert':
