@@ -1,5 +1,4 @@
 import './cli/refuse-old-node.ts'
-import type { VendorDeletion } from './tools/delete-at-vendor.ts'
 import type { LintFinding, FoundKey, KeyFacts, Loaded } from './config/index.ts'
 import type { FirstAnswers, FirstDraft } from './tools/first-config.ts'
 import type { GatewayConfig } from './gateway/config-source.ts'
@@ -22,6 +21,7 @@ import type {
   Storage,
   VendorKey,
   WhatIf,
+  VendorDeletion,
 } from './domain/index.ts'
 import type { Log } from './plugin-api/index.ts'
 import type { Random } from './util/index.ts'
@@ -55,7 +55,6 @@ import type { Workers } from './gateway/workers.ts'
 // The library's door. What it opens is loaded when it is opened: a check of a file does not load a proxy. An old Node
 // is refused first, and can be: nothing that is loaded with the door names what it has not.
 
-export type { VendorDeletion } from './tools/delete-at-vendor.ts'
 export type { LintFinding, Finding, FoundKey, KeyFacts, Loaded, TracedValue } from './config/index.ts'
 export { refusedByCheck } from './config/finding.ts'
 export type { FirstAnswers, FirstDraft } from './tools/first-config.ts'

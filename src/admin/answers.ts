@@ -632,6 +632,33 @@ export const eventsAnswer = object({
 
 export const liveSessionsAnswer = object({ sessions: listOf(liveSessionSchema) })
 
+const storedObjectAnswer = object({
+  id: { ...text, description: "The vendor's id." },
+  kind: text,
+  key_id: text,
+  model: text,
+  upstream: text,
+  vendor_key: { ...textOrNull, description: 'Null for an upstream with a single key.' },
+  bytes: whole,
+  created: moment,
+  expires: momentOrNull,
+  ended: { ...momentOrNull, description: 'When it was deleted or ended through the gateway.' },
+  request_id: { ...text, description: 'The request that made it.' },
+})
+
+export const storedObjectsAnswer = object({ objects: listOf(storedObjectAnswer), next: textOrNull })
+
+export const endedObjectAnswer = object({
+  object: storedObjectAnswer,
+  vendor: {
+    type: 'string',
+    enum: ['kept', 'deleted', 'gone', 'refused', 'unreached', 'impossible'],
+    description:
+      'What became of it at its vendor. `impossible`: no family of its models has an operation that deletes it.',
+  },
+  detail: { ...textOrNull, description: "The vendor's status, or why it was not reached." },
+})
+
 export const upstreamsAnswer = object({
   currency: text,
   upstreams: listOf(

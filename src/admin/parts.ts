@@ -2,6 +2,7 @@ import type {
   Json,
   ImaginedRequest,
   StoredConfig,
+  StoredObject,
   ConfigDifference,
   KeyReport,
   KeyTrial,
@@ -10,6 +11,7 @@ import type {
   RequestExplanation,
   Storage,
   Upstream,
+  VendorDeletion,
   VendorKey,
 } from '../domain/index.ts'
 import type { Log } from '../plugin-api/index.ts'
@@ -179,6 +181,8 @@ export type AdminParts = {
   explain(plan: CompiledConfig, request: ImaginedRequest): RequestExplanation
   /** What everything costs. */
   prices(plan: CompiledConfig): PriceList
+  /** Deletes a stored object at the upstream and vendor key that made it. Never rejects. */
+  deleteAtVendor(object: StoredObject): Promise<VendorDeletion>
   /** Reads the configuration again; undefined where another process decides that. */
   readonly reload: ((by: string) => Promise<Reloaded>) | undefined
   /** Reads a text as the configuration, and starts nothing. */

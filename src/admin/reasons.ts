@@ -17,6 +17,7 @@ export const reasons = {
   not_chosen_name: "'{field}' must begin with a letter or a digit, and go on with letters, digits, _ . or -.",
   not_line: "'{field}' must be one line.",
   not_id: "'{field}' must be an id such as req_01m7z9rxtz00wap6t5eg.",
+  not_position: "'{field}' must be the `next` of an earlier page.",
   not_decimal: `'{field}' must be a decimal of at most six places, such as "12.50".`,
   not_allowed: "'{field}' must be equal to one of the allowed values: {allowed}.",
   too_short: "'{field}' needs at least {limit} characters.",

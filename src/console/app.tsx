@@ -30,6 +30,7 @@ const Latency = later(async () => (await import('./pages/latency.tsx')).Latency)
 const Logs = later(async () => (await import('./pages/logs.tsx')).Logs)
 const Models = later(async () => (await import('./pages/models.tsx')).Models)
 const Playground = later(async () => (await import('./pages/playground.tsx')).Playground)
+const Sessions = later(async () => (await import('./pages/sessions.tsx')).Sessions)
 const Setup = later(async () => (await import('./pages/setup.tsx')).Setup)
 const Statements = later(async () => (await import('./pages/statements.tsx')).Statements)
 const System = later(async () => (await import('./pages/system.tsx')).System)
@@ -111,6 +112,7 @@ const otherRoutes: readonly (readonly [Duty, VNode])[] = [
   ['operators', <Route key="config" path="/console/config" component={Config} />],
   ['readers', <Route key="audit" path="/console/audit" component={Audit} />],
   ['readers', <Route key="alerts" path="/console/alerts" component={Alerts} />],
+  ['operators', <Route key="sessions" path="/console/sessions" component={Sessions} />],
   ['operators', <Route key="system" path="/console/system" component={System} />],
 ]
 

@@ -1,19 +1,24 @@
 import { defineSlot } from './slots.ts'
 import type { Awaitable } from '../util/awaitable.ts'
 
-/** Kinds of objects that upstreams store for clients. */
-export type ObjectKind =
-  | 'response'
-  | 'item'
-  | 'conversation'
-  | 'file'
-  | 'upload'
-  | 'batch'
-  | 'message batch'
-  | 'cached content'
-  | 'container'
-  | 'vector store'
-  | 'session handle'
+/** Kinds of objects that upstreams store for clients; administrators see them. */
+export const storedKinds = [
+  'response',
+  'conversation',
+  'file',
+  'upload',
+  'batch',
+  'message batch',
+  'cached content',
+  'container',
+  'vector store',
+  'session handle',
+] as const
+
+export type StoredKind = (typeof storedKinds)[number]
+
+/** An item belongs to its response or conversation, and no list has it. */
+export type ObjectKind = StoredKind | 'item'
 
 /** Reference to an object in a request. `place` is the top-level field of the body, or the path parameter. */
 export type ObjectReference = { readonly kind: ObjectKind; readonly id: string; readonly place: string }
@@ -51,11 +56,16 @@ export type ObjectPage = {
   readonly order: 'asc' | 'desc'
 }
 
+/** Place of an object in the administrator's list. */
+export type ObjectPosition = Pick<StoredObject, 'createdAt' | 'id' | 'keyId' | 'kind'>
+
 /** Administrator's filter; absent members match all. */
 export type ObjectFilter = {
   readonly id?: string
   readonly keyId?: string
   readonly kind?: string
+  /** Only objects after this one in the list, which has the newest first. */
+  readonly before?: ObjectPosition
   readonly limit: number
 }
 

@@ -183,7 +183,7 @@ export const errors = {
     type: bad,
     text: 'An administrator ended the session. Contact the administrator of the gateway.',
     retry: false,
-    operator: 'The audit log has the reason: `session.end`.',
+    operator: 'The audit log has the reason: `live_session.end`.',
   },
   session_idle: {
     status: 408,

@@ -25,7 +25,16 @@ export type ConsoleListener = { readonly handle: Listener; close(): Promise<void
 
 export type ConsoleParts = Omit<
   AdminParts,
-  'explain' | 'prices' | 'networkOf' | 'newSecret' | 'hashPassword' | 'verifyPassword' | 'assets' | 'pages' | 'facts'
+  | 'explain'
+  | 'prices'
+  | 'deleteAtVendor'
+  | 'networkOf'
+  | 'newSecret'
+  | 'hashPassword'
+  | 'verifyPassword'
+  | 'assets'
+  | 'pages'
+  | 'facts'
 > & {
   readonly facts: Omit<AdminParts['facts'], 'version'>
 }
@@ -77,6 +86,7 @@ async function openAdmin(parts: ConsoleParts): Promise<Admin> {
     facts: { ...parts.facts, version: await readVersion() },
     explain: explainRequest,
     prices: priceList,
+    deleteAtVendor: async object => (await import('../tools/delete-at-vendor.ts')).deleteAtVendor(parts.plan(), object),
     networkOf,
     newSecret() {
       const secret = createSecret(parts.random)

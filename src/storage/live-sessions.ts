@@ -40,7 +40,7 @@ export function* endLiveSession(
   // Two people may end it: the first one has.
   if (endedAt !== null) return true
   yield ask('UPDATE live_session SET ended_at = ? WHERE id = ?', at, id)
-  yield* leave(scribe, { by, at }, 'session.end', id, { key: keyId, model, gateway: host }, null, reason)
+  yield* leave(scribe, { by, at }, 'live_session.end', id, { key: keyId, model, gateway: host }, null, reason)
   return true
 }
 

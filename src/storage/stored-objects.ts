@@ -133,13 +133,18 @@ export function* sizeOfObjects(
   return row ? { count: whole(row, 'count'), bytes: whole(row, 'bytes') } : { count: 0, bytes: 0 }
 }
 
-export function* listObjects({ id, keyId, kind, limit }: ObjectFilter): QueryProgram<readonly StoredObject[]> {
+export function* listObjects({ id, keyId, kind, before, limit }: ObjectFilter): QueryProgram<readonly StoredObject[]> {
+  const terms: readonly (readonly [term: string, ...values: readonly (string | number | undefined)[]])[] = [
+    ['id = ?', id],
+    ['key_id = ?', keyId],
+    ['kind = ?', kind],
+    ['(created_at, id, key_id, kind) < (?, ?, ?, ?)', before?.createdAt, before?.id, before?.keyId, before?.kind],
+  ]
+  const given = terms.filter(([, value]) => value !== undefined)
   const rows = yield ask(
-    `SELECT * FROM stored_object WHERE kind <> 'item' ${id === undefined ? '' : 'AND id = ?'} ${keyId === undefined ? '' : 'AND key_id = ?'}
-       ${kind === undefined ? '' : 'AND kind = ?'} ORDER BY created_at DESC, id LIMIT ?`,
-    ...(id === undefined ? [] : [id]),
-    ...(keyId === undefined ? [] : [keyId]),
-    ...(kind === undefined ? [] : [kind]),
+    `SELECT * FROM stored_object WHERE kind <> 'item' ${given.map(([term]) => `AND ${term}`).join(' ')}
+     ORDER BY created_at DESC, id DESC, key_id DESC, kind DESC LIMIT ?`,
+    ...given.flatMap(([, ...values]) => values.filter(value => value !== undefined)),
     limit,
   )
   return rows.map(toObject)

@@ -1,5 +1,5 @@
 import { findDialect } from '../api-formats/index.ts'
-import type { Call, CompiledConfig, Model, Route, StoredObject, Upstream } from '../domain/index.ts'
+import type { Call, CompiledConfig, Model, Route, StoredObject, Upstream, VendorDeletion } from '../domain/index.ts'
 import { fixedHeaders } from '../engine/headers.ts'
 import { fillPath } from '../engine/outbound.ts'
 import { Transport } from '../engine/transport.ts'
@@ -8,14 +8,6 @@ import { Signers } from '../gateway/signers.ts'
 import { SimulatedUpstreams } from '../gateway/simulated-upstreams.ts'
 import { createLog } from '../observe/index.ts'
 import { systemClock } from '../util/index.ts'
-
-/** What became of an object at its vendor. `impossible`: this configuration has no request that deletes it. */
-export type VendorDeletion =
-  | { readonly kind: 'deleted' }
-  | { readonly kind: 'gone' }
-  | { readonly kind: 'refused'; readonly status: number }
-  | { readonly kind: 'unreached'; readonly why: string }
-  | { readonly kind: 'impossible' }
 
 /** Statuses that say that the vendor has no such object any more. */
 const gone: ReadonlySet<number> = new Set([404, 410])

@@ -83,8 +83,9 @@ t.test('a user sees no administrator pages and nothing of other users', { skip }
   await page.goto(`${url}/console`)
   await page.getByText('Waiting for the first request').waitFor()
   const ways = await page.getByRole('navigation').getByRole('link').allTextContents()
-  for (const name of ['Users & groups', 'Config', 'Audit log', 'System']) t.notOk(ways.includes(name), name)
-  for (const path of ['users', 'config', 'audit', 'system']) {
+  for (const name of ['Users & groups', 'Config', 'Audit log', 'Sessions & objects', 'System'])
+    t.notOk(ways.includes(name), name)
+  for (const path of ['users', 'config', 'audit', 'sessions', 'system']) {
     await page.goto(`${url}/console/${path}`)
     await page.getByRole('heading', { name: 'Page not found' }).waitFor()
   }

@@ -3,6 +3,7 @@ import { createKey } from '../../src/index.ts'
 import { browse, browserMissing, slowness } from '../harness/browser.ts'
 import { lookAt, sideways } from '../harness/look-at.ts'
 import { enterAsAdmin, enterAsUser, newVisitor } from '../harness/visitor.ts'
+import { openTalk } from '../harness/web-socket.ts'
 
 const skip = browserMissing
 t.setTimeout(280_000 * slowness)
@@ -120,4 +121,98 @@ t.test('keeps figures while the gateway does not answer, and shows since when th
   await page.unroute('**/api/system')
   await page.getByRole('button', { name: 'Refresh' }).click()
   await page.getByText('The gateway does not respond').waitFor({ state: 'detached' })
+})
+
+t.test('lists open sessions and ends one with a reason, in both languages', { skip }, async t => {
+  const browsing = await browse(t)
+  const { url, key, keyId, gateway, faults } = browsing
+  const admin = await enterAsAdmin(browsing)
+  const viewer = await enterAsUser(browsing, admin, 'vic', 'viewer')
+  const cases = [
+    [
+      'en',
+      'light',
+      'Sessions & objects',
+      { table: 'Sessions', end: 'End', confirm: 'End session', none: 'No open sessions' },
+    ],
+    ['zh', 'dark', '会话与存储对象', { table: '会话', end: '结束', confirm: '结束会话', none: '没有打开的会话' }],
+  ] as const
+  for (const [language, theme, title, words] of cases) {
+    const caller = await openTalk(t, `${url}/v1/responses`, key)
+    const page = await browsing.newPage({ as: admin, language, theme, width: 360 })
+    await page.goto(`${url}/console/sessions`)
+    await page.getByRole('heading', { name: title }).waitFor()
+    const table = page.getByRole('table', { name: words.table })
+    await table.locator(`a[href="/console/tokens/${keyId}"]`).waitFor()
+    t.strictSame(await lookAt(page), [], `${language}: the list`)
+    t.equal(await sideways(page), undefined, `${language}: the list`)
+    const [session] = await gateway.storage.liveSessions.list({ limit: 9 })
+    await page.getByRole('button', { name: `${words.end}: ${session?.id}` }).focus()
+    await page.keyboard.press('Enter')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText(session?.id ?? 'no session').waitFor()
+    t.strictSame(await lookAt(page), [], `${language}: the confirmation`)
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    t.equal(caller.socket.readyState, caller.socket.OPEN, `${language}: nothing has ended`)
+    await page.keyboard.press('Enter')
+    await dialog.locator('[name=reason]').fill('leaked key')
+    await dialog.getByRole('button', { name: words.confirm }).click()
+    t.equal((await caller.closed)[0], 1008, language)
+    await page.getByText(words.none).waitFor()
+    await page.goto(`${url}/console/audit?subject=${session?.id}`)
+    await page.getByText('leaked key').waitFor()
+  }
+  const caller = await openTalk(t, `${url}/v1/responses`, key)
+  const page = await browsing.newPage({ as: viewer })
+  await page.goto(`${url}/console/sessions?key=${keyId}`)
+  await page.getByRole('table', { name: 'Sessions' }).getByText('local').waitFor()
+  t.equal(await page.getByRole('button', { name: /^End/ }).count(), 0, 'a viewer ends nothing')
+  await page.goto(`${url}/console/sessions?key=key_none`)
+  await page.getByText('No open sessions').waitFor()
+  caller.socket.close()
+  await caller.closed
+  t.strictSame(faults, [])
+})
+
+t.test('lists stored objects by kind and ends one with a reason, in both languages', { skip }, async t => {
+  const browsing = await browse(t)
+  const { url, openai, faults } = browsing
+  const admin = await enterAsAdmin(browsing)
+  await openai.conversations.create({})
+  const cases = [
+    [
+      'en',
+      'light',
+      { kind: 'Kind', table: 'Stored objects', end: 'End', confirm: 'End stored object', ended: 'Ended' },
+    ],
+    ['zh', 'dark', { kind: '类型', table: '存储对象', end: '结束', confirm: '结束存储对象', ended: '已结束' }],
+  ] as const
+  for (const [language, theme, words] of cases) {
+    const made = await openai.responses.create({ model: 'sim-chat', input: 'hi' })
+    const page = await browsing.newPage({ as: admin, language, theme, width: 360 })
+    await page.goto(`${url}/console/sessions?tab=objects`)
+    const table = page.getByRole('table', { name: words.table })
+    await table.getByText('conv_').waitFor()
+    await page.getByLabel(words.kind).selectOption('response')
+    await table.getByText('conv_').waitFor({ state: 'detached' })
+    t.strictSame(await lookAt(page), [], `${language}: the list`)
+    t.equal(await sideways(page), undefined, `${language}: the list`)
+    await page.getByRole('button', { name: `${words.end}: ${made.id}` }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText(made.id).waitFor()
+    t.strictSame(await lookAt(page), [], `${language}: the confirmation`)
+    await dialog.locator('[name=reason]').fill('requested by its owner')
+    await dialog.getByRole('button', { name: words.confirm }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await table.getByText(words.ended, { exact: true }).first().waitFor()
+    t.equal(
+      (await openai.responses.retrieve(made.id).catch((error: { status: number }) => error)).status,
+      404,
+      language,
+    )
+    await page.goto(`${url}/console/audit?subject=${made.id}`)
+    await page.getByText('requested by its owner').waitFor()
+  }
+  t.strictSame(faults, [])
 })

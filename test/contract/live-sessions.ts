@@ -40,7 +40,7 @@ export async function liveSessionsContract(t: Test, make: Harness): Promise<void
       t.equal(await tool.liveSessions.end('req_b', 'bob', 'again'), true)
       t.same([await here.liveSessions.ended(), await there.liveSessions.ended()], [[], ['req_b']])
       t.match(await tool.liveSessions.list({ limit: 1 }), [{ id: 'req_b', endedAt: Number }])
-      const rows = await tool.trail.list({ action: 'session.end', limit: 9 })
+      const rows = await tool.trail.list({ action: 'live_session.end', limit: 9 })
       t.equal(rows.length, 1, 'the first one ended it')
       t.match(rows, [{ actor: 'ann', subject: 'req_b', before: { key: two.id }, after: null, reason: 'a test' }])
 

@@ -98,6 +98,18 @@ export async function storedObjectsContract(t: Test, make: Harness): Promise<voi
     t.same(await objects.sizeOf(one), { count: 5, bytes: 50 })
     t.equal((await objects.list({ keyId: two, limit: 9 })).length, 1)
     t.equal((await objects.list({ kind: 'file', limit: 9 })).length, 6)
+    // The same id of two keys at one moment: each page goes on where the one before ended.
+    await objects.put([objectOf(two, 'r')])
+    const all = await objects.list({ limit: 99 })
+    const paged = []
+    for (let before = undefined as (typeof all)[number] | undefined; ; ) {
+      const [next] = await objects.list({ limit: 1, ...(before && { before }) })
+      if (!next) break
+      paged.push(next)
+      before = next
+    }
+    t.equal(paged.length, 8)
+    t.same(paged, all)
   })
 
   await t.test('an erased user leaves no object', async t => {

@@ -118,6 +118,8 @@ function inside({ keyId, alpha, beta, chat, unknown }: Made): readonly Scene[] {
     { name: 'config-check', path: '/config?tab=check' },
     { name: 'config-wrong', path: '/config?tab=check', act: checkWrong },
     { name: 'audit', path: '/audit' },
+    { name: 'sessions', path: '/sessions' },
+    { name: 'objects', path: '/sessions?tab=objects' },
     { name: 'system', path: '/system' },
     { name: 'nowhere', path: '/nowhere' },
   ]

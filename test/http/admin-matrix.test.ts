@@ -56,6 +56,17 @@ async function startCast(t: Test): Promise<Cast> {
   const { id } = await started.gateway.storage.adminTokens.create({ ...token, hash: 'of none', hint: '' }, 'root')
   const live = { id: 'req_live', keyId: made.key.id, operation: 'realtime', model: null, upstream: null, openedAt: 0 }
   await started.gateway.storage.liveSessions.opened(live)
+  const place = {
+    upstream: 'gone',
+    vendorKey: null,
+    model: 'm',
+    parent: null,
+    requestId: 'req_1',
+    bytes: 0,
+    shown: null,
+  }
+  const times = { createdAt: 0, expiresAt: null, deletedAt: null }
+  await started.gateway.storage.objects.put([{ id: 'file_live', kind: 'file', keyId: made.key.id, ...place, ...times }])
   await started.gateway.storage.events.tell({ kind: 'ledger.differs', data: { count: 1, first: '' } })
   const { alerts } = (await admin.get('/api/alerts')).body as { alerts: { id: string }[] }
   const kept = await ben.post('/api/account/views', { page: '/console/logs', name: 'mine', query: '?model=x' })
@@ -127,7 +138,11 @@ function ask(visitor: Visitor, route: AnyRoute, cast: Cast) {
   const named = route.url.replace(':id', ids[prefix] ?? '').replace(':name', 'ben')
   const path = named.replace(':upstream', 'text').replace(':key', 'first')
   const takesBody = ['POST', 'PUT', 'PATCH'].includes(route.method)
-  const body = route.url === '/api/alerts/dealt' ? { id: cast.alert, dealt: true } : bodies[endpointOf(route)]
+  const own: { readonly [url: string]: object } = {
+    '/api/alerts/dealt': { id: cast.alert, dealt: true },
+    '/api/objects/end': { key: cast.key, kind: 'file', id: 'file_live', reason: 'a test' },
+  }
+  const body = own[route.url] ?? bodies[endpointOf(route)]
   if (takesBody && route.body && !body) throw new Error(`no body for ${endpointOf(route)}`)
   const query = route.url.includes('/by-name/') && !takesBody ? '?user=ben' : ''
   return visitor.ask(route.method, path + query, takesBody ? (body ?? {}) : undefined)
@@ -179,6 +194,8 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
   'DELETE /api/invitations/:id': ['admin'],
   'GET /api/sessions': ['viewer', 'admin'],
   'POST /api/sessions/:id/end': ['admin'],
+  'GET /api/objects': ['viewer', 'admin'],
+  'POST /api/objects/end': ['admin'],
   'GET /api/config/history': ['viewer', 'admin'],
   'GET /api/config/history/:id': ['viewer', 'admin'],
   'POST /api/config/history/:id/cost': ['admin'],

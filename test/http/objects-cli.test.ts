@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { runCli } from '../harness/cli.ts'
 import { start } from '../harness/start.ts'
+import { enterAsAdmin, enterAsUser } from '../harness/visitor.ts'
 import type { Upstream } from '../harness/upstream.ts'
 
 t.test('lists stored objects and ends one while the gateway is running', async t => {
@@ -85,4 +86,49 @@ t.test('deletes an ended object at the upstream and vendor key that made it', as
   text.answer(res => void res.writeHead(500).end('{}'))
   t.match(await run('objects', 'end', 'resp_2'), { code: 1, stderr: /is ended, but .* it answered 500/ })
   t.match(await gateway.storage.objects.find(keyId, [{ kind: 'response', id: 'resp_2' }]), [], 'the record ends anyway')
+})
+
+t.test('administrators page through objects in the API and end one, at its vendor too; others may not', async t => {
+  const started = await start(t, { simulated: true })
+  const { openai, keyId, gateway } = started
+  const admin = await enterAsAdmin(started)
+  const viewer = await enterAsUser(started, admin, 'vic', 'viewer')
+  const made = await openai.responses.create({ model: 'sim-chat', input: 'hi' })
+  const kept = await openai.responses.create({ model: 'sim-chat', input: 'hi' })
+  await openai.conversations.create({})
+  type Page = { objects: { id: string }[]; next: string | null }
+  const list = async (query: string) => (await viewer.get(`/api/objects?${query}`)).body as Page
+  const all = await list('')
+  t.match(all, {
+    objects: [{ kind: 'conversation', key_id: keyId, upstream: 'text', ended: null }, {}, {}],
+    next: null,
+  })
+  const paged: object[] = []
+  for (let next: string | null = ''; next !== null; ) {
+    const page: Page = await list(`limit=1${next && `&before=${next}`}`)
+    paged.push(...page.objects)
+    next = page.next
+  }
+  t.same(paged, all.objects)
+  t.equal((await list(`kind=response&key=${keyId}`)).objects.length, 2)
+  t.same((await list('key=key_none')).objects, [])
+  for (const query of ['kind=item', 'before=x', `before=${Buffer.from('[1,2]').toString('base64url')}`])
+    t.match(await viewer.get(`/api/objects?${query}`), { status: 400, code: 'invalid' }, query)
+
+  const body = { key: keyId, kind: 'response', id: made.id, reason: 'requested by its owner' }
+  t.equal((await viewer.post('/api/objects/end', body)).status, 403)
+  t.equal((await admin.post('/api/objects/end', { ...body, key: 'key_none' })).status, 404)
+  t.equal((await admin.post('/api/objects/end', { ...body, reason: '' })).status, 400)
+  const ended = await admin.post('/api/objects/end', body)
+  t.match(ended, { status: 200, body: { object: { id: made.id, ended: String }, vendor: String } })
+  t.match((ended.body as { vendor: string }).vendor, /^(?:deleted|gone)$/)
+  t.equal((await admin.post('/api/objects/end', body)).status, 404, 'it is ended already')
+  const one = await admin.post('/api/objects/end', { ...body, id: kept.id, keep: true })
+  t.match(one, { status: 200, body: { vendor: 'kept', detail: null } })
+  const refused = await openai.responses.retrieve(made.id).catch((error: unknown) => error)
+  t.match(refused, { status: 404, code: 'object_not_found' })
+  t.match(await gateway.storage.trail.list({ action: 'object', limit: 9 }), [
+    { actor: 'root', subject: kept.id },
+    { actor: 'root', subject: made.id, before: { key: keyId, kind: 'response' }, reason: body.reason },
+  ])
 })

@@ -80,7 +80,7 @@ t.test('the command line lists sessions and ends one: its turn is charged, and c
   t.equal(rows.filter(({ billing }) => Number(billing?.amount) > 0).length, 1)
   await recorded(on, 0)
   const { trail } = on.gateway.storage
-  t.match(await trail.list({ action: 'session', limit: 2 }), [{ subject: first.id, reason: 'asked for' }])
+  t.match(await trail.list({ action: 'live_session', limit: 2 }), [{ subject: first.id, reason: 'asked for' }])
 })
 
 t.test('administrators list and end sessions in the API, also of responses; others may not', async t => {
@@ -101,7 +101,7 @@ t.test('administrators list and end sessions in the API, also of responses; othe
   t.match(await caller.next('error'), { status: 403, error: { code: 'session_ended' } })
   t.equal((await caller.closed)[0], 1008)
   await recorded(on, 0)
-  t.match(await on.gateway.storage.trail.list({ action: 'session', limit: 9 }), [{ actor: 'root', subject: id }])
+  t.match(await on.gateway.storage.trail.list({ action: 'live_session', limit: 9 }), [{ actor: 'root', subject: id }])
 })
 
 t.test('sessions of one key are counted in all gateways that count together', async t => {

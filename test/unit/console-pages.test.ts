@@ -35,6 +35,8 @@ t.test('the audit log links only to what its reader may open', async t => {
     ['charge.refund', '/console/logs/a%2Fb', '/console/logs/a%2Fb', '/console/logs/a%2Fb'],
     ['invitation.create', `${users}?tab=invitations`],
     ['config.write', '/console/config', '/console/config'],
+    ['object.end', '/console/sessions?tab=objects', '/console/sessions?tab=objects'],
+    ['live_session.end', '/console/sessions', '/console/sessions'],
     ['upstream_key.suspend', '/console/system', '/console/system'],
     ['alert.done', '/console/alerts', '/console/alerts', '/console/alerts'],
   ]

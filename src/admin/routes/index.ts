@@ -15,6 +15,7 @@ import { invitationRoutes } from './invitations.ts'
 import { keyRoutes } from './keys.ts'
 import { latencyRoutes } from './latency.ts'
 import { logRoutes } from './logs.ts'
+import { storedObjectRoutes } from './objects.ts'
 import { modelRoutes } from './models.ts'
 import { overviewRoutes } from './overview.ts'
 import { pictureRoutes } from './pictures.ts'
@@ -60,4 +61,5 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...systemRoutes(),
   ...upstreamRoutes,
   ...liveSessionRoutes,
+  ...storedObjectRoutes,
 ]

@@ -1,4 +1,11 @@
-import { deleteAtVendor, loadConfig, type StoredObject, type VendorDeletion } from '../../index.ts'
+import {
+  deleteAtVendor,
+  endStoredObject,
+  loadConfig,
+  showObject,
+  type StoredObject,
+  type VendorDeletion,
+} from '../../index.ts'
 import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { actor, withStorage } from '../open-books.ts'
@@ -21,7 +28,7 @@ export async function listObjects({ config, format, limit, key: keyId, kind }: L
   await withStorage(config, async storage => {
     const found = await storage.objects.list({ limit, ...(keyId && { keyId }), ...(kind && { kind }) })
     if (found.length === 0) say('No stored objects are recorded.')
-    else if (format === 'json') for (const one of found) print(JSON.stringify(shownOf(one)))
+    else if (format === 'json') for (const one of found) print(JSON.stringify(showObject(one)))
     else print(formatObjects(found))
   })
 }
@@ -35,16 +42,7 @@ export async function endObject(id: string, { config, key: keyId, reason, keep }
     if (!one) throw new Exit(exitCodes.failure, `there is no stored object '${id}' (tollgate objects list)`)
     if (others.length > 0)
       throw new Exit(exitCodes.usage, `${countOf(open.length, 'key')} have an object '${id}': name one with --key`)
-    await storage.objects.end(one.keyId, one.kind, one.id)
-    const before = { key: one.keyId, kind: one.kind }
-    await storage.trail.note({
-      actor,
-      action: 'object.end',
-      subject: one.id,
-      before,
-      after: null,
-      reason: reason ?? null,
-    })
+    await endStoredObject(storage, one, { by: actor, reason: reason ?? null })
     const object = `The ${one.kind} '${one.id}' of ${one.keyId}`
     if (keep) return say(`${object} is ended. It is still at upstream '${one.upstream}'.`)
     const deletion = await deleteThere(config, one)
@@ -71,31 +69,13 @@ function sayDeletion(deletion: Exclude<Deletion, { readonly kind: 'deleted' | 'g
   return 'no family of its models has an operation that deletes it'
 }
 
-function shownOf(object: StoredObject) {
-  const { id, kind, keyId, upstream, vendorKey, model, requestId, bytes, createdAt, expiresAt, deletedAt } = object
-  const moment = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
-  return {
-    id,
-    kind,
-    key_id: keyId,
-    model,
-    upstream,
-    vendor_key: vendorKey,
-    bytes,
-    created: moment(createdAt),
-    expires: moment(expiresAt),
-    ended: moment(deletedAt),
-    request_id: requestId,
-  }
-}
-
 function formatObjects(objects: readonly StoredObject[]): string {
   return formatTable(
     ['id', 'kind', 'key', 'model', 'upstream', 'vendor key', 'bytes', 'created', 'expires', 'ended'],
     objects.map(one => {
-      const { id, kind, key_id, model, upstream, vendor_key, bytes, created, expires, ended } = shownOf(one)
+      const { id, kind, key_id, model, upstream, vendor_key, bytes, created, expires, ended } = showObject(one)
       const place = [model, upstream, vendor_key ?? '', String(bytes)]
-      return [id, kind, key_id, ...place, created ?? '', expires ?? '', ended ?? '']
+      return [id, kind, key_id, ...place, created, expires ?? '', ended ?? '']
     }),
   )
 }

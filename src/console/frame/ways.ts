@@ -18,6 +18,7 @@ export const adminWays: readonly Way[] = [
   ['/console/users', 'nav.users', 'users', 'u', 'readers'],
   ['/console/config', 'nav.config', 'config', 'f', 'operators'],
   ['/console/audit', 'nav.audit', 'audit', 'a', 'readers'],
+  ['/console/sessions', 'nav.sessions', 'sessions', 'e', 'operators'],
   ['/console/system', 'nav.system', 'system', 'y', 'operators'],
   ['/console/alerts', 'nav.alerts', 'warn', 'w', 'readers'],
 ]

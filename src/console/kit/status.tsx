@@ -15,6 +15,8 @@ const tones: { readonly [name: string]: Tone } = {
   warning: 'warn',
   simulated: 'warn',
   cooling: 'warn',
+  ending: 'warn',
+  object_ended: 'idle',
   not_asked: 'idle',
   revoked: 'idle',
   voided: 'idle',

@@ -30,6 +30,7 @@ import { adminTokens } from './0029-admin-tokens.ts'
 import { labels } from './0030-labels.ts'
 import { liveSessions } from './0031-live-sessions.ts'
 import { partialRefunds } from './0032-partial-refunds.ts'
+import { objectPages } from './0033-object-pages.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -70,6 +71,7 @@ export const migrations: readonly (readonly string[])[] = [
   labels,
   liveSessions,
   partialRefunds,
+  objectPages,
 ]
 
 /** What no statement can do, after the migration that it belongs to. */

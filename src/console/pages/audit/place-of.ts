@@ -19,6 +19,10 @@ export function placeOf(action: string, subject: string, may: readonly string[])
       return whoMay('admin', '/console/users?tab=admin-tokens')
     case 'config':
       return whoMay('operators', '/console/config')
+    case 'live_session':
+      return whoMay('operators', '/console/sessions')
+    case 'object':
+      return whoMay('operators', '/console/sessions?tab=objects')
     case 'upstream_key':
       return whoMay('operators', '/console/system')
     case 'alert':
