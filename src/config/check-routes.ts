@@ -161,7 +161,7 @@ function covers(wide: Pattern['steps'], narrow: Pattern['steps']): boolean {
   return false
 }
 
-/** Whether a name may take all that `step` stands for. */
+/** Whether a name may match all that `step` matches. */
 function takes(name: Step, step: Step): boolean {
   return name === any || (name === segment && step !== any && step !== '/')
 }

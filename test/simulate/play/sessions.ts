@@ -93,7 +93,8 @@ export class Sessions {
     const reader = new FrameReader(({ opcode, payload }) => {
       if (opcode === closing) {
         socket.write(frame(payload, { opcode: closing }))
-        return void socket.end()
+        socket.end()
+        return
       }
       const turn = this.turns[Number(/"turn (\d+)"/.exec(payload.toString())?.[1] ?? Number.NaN)]
       if (!turn) return
@@ -149,7 +150,10 @@ class Caller {
       if (end < 0) return
       const [first, rest] = [head.toString('latin1', 0, 12), head.subarray(end + 4)]
       head = undefined
-      if (first !== 'HTTP/1.1 101') return void answers.push(bytes)
+      if (first !== 'HTTP/1.1 101') {
+        answers.push(bytes)
+        return
+      }
       this.#sessions.accepted++
       this.#world.mark('session accepted')
       frames.push(rest)
