@@ -558,7 +558,7 @@ export async function listUpstreams(
 
 /** Deletes a stored object at its vendor; no gateway has to run. */
 export async function deleteAtVendor(plan: CompiledConfig, object: StoredObject): Promise<VendorDeletion> {
-  return (await import('./tools/delete-at-vendor.ts')).deleteAtVendor(plan, object)
+  return (await import('./gateway/delete-at-vendor.ts')).deleteAtVendor(plan, object)
 }
 
 /** Tries keys of vendors at what costs nothing, one after the other; no gateway has to run. */

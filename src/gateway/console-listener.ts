@@ -86,7 +86,7 @@ async function openAdmin(parts: ConsoleParts): Promise<Admin> {
     facts: { ...parts.facts, version: await readVersion() },
     explain: explainRequest,
     prices: priceList,
-    deleteAtVendor: async object => (await import('../tools/delete-at-vendor.ts')).deleteAtVendor(parts.plan(), object),
+    deleteAtVendor: async object => (await import('./delete-at-vendor.ts')).deleteAtVendor(parts.plan(), object),
     networkOf,
     newSecret() {
       const secret = createSecret(parts.random)

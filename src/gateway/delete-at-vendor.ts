@@ -3,9 +3,9 @@ import type { Call, CompiledConfig, Model, Route, StoredObject, Upstream, Vendor
 import { fixedHeaders } from '../engine/headers.ts'
 import { fillPath } from '../engine/outbound.ts'
 import { Transport } from '../engine/transport.ts'
-import { pluginFinder } from '../gateway/plugin-finder.ts'
-import { Signers } from '../gateway/signers.ts'
-import { SimulatedUpstreams } from '../gateway/simulated-upstreams.ts'
+import { pluginFinder } from './plugin-finder.ts'
+import { Signers } from './signers.ts'
+import { SimulatedUpstreams } from './simulated-upstreams.ts'
 import { createLog } from '../observe/index.ts'
 import { systemClock } from '../util/index.ts'
 
