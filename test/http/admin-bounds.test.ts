@@ -24,6 +24,7 @@ type Row = {
 const rows: { readonly [setting: string]: Row | 'free' | 'never' } = {
   name: 'free',
   group: 'never',
+  tags: 'never',
   budget: {
     most: { budget: '10', budget_period: 'month' },
     lower: [{ budget: '9.999999' }, { budget: '0' }, { budget: '10' }, { budget: '10', budget_period: 'total' }],
@@ -165,10 +166,11 @@ t.test("field × role × direction: an administrator's bound can be lowered and 
       continue
     }
     if (row === 'never') {
-      const id = await make({ [setting]: 'partner' })
-      for (const value of ['default', null]) refused(await change(ann, id, { [setting]: value }), setting, setting)
-      t.equal((await change(ann, id, { [setting]: 'partner' })).status, 200, 'what it is anyway')
-      t.equal((await change(root, id, { [setting]: 'default' })).status, 200, caseName({ setting }))
+      const [own, other] = setting === 'tags' ? [['web'], ['batch']] : ['partner', 'default']
+      const id = await make({ [setting]: own })
+      for (const value of [other, null]) refused(await change(ann, id, { [setting]: value }), setting, setting)
+      t.equal((await change(ann, id, { [setting]: own })).status, 200, 'what it is anyway')
+      t.equal((await change(root, id, { [setting]: other })).status, 200, caseName({ setting }))
       continue
     }
     const field = setting === 'budget_period' ? 'budget' : setting
