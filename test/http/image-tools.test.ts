@@ -161,6 +161,9 @@ t.test(
     const before = shared.upstream.received.length
     const poor = await shared.newKey({ budget: 50_000 })
     t.equal((await ask(shared, {}, poor.key)).status, 402)
+    // In the background its images would not be seen at all.
+    const later = await ask(shared, { background: true })
+    t.match([later.status, JSON.parse(later.text)], [400, { error: { code: /^background_/ } }])
     t.equal(shared.upstream.received.length, before)
     shared.upstream.answer(answer(call('a', 1254, 1254)))
     const rich = await shared.newKey({ budget: 10_000_000 })
@@ -190,7 +193,7 @@ t.test('a request without such a tool has only the charge of its use [B20]', asy
 
 t.test('a tool whose images would not be charged is refused, and nothing is sent [B20]', async t => {
   const before = shared.upstream.received.length
-  for (const more of [{ model: 'writes-one' }, { model: 'unsaid-one' }, { background: true }]) {
+  for (const more of [{ model: 'writes-one' }, { model: 'unsaid-one' }]) {
     const { images, status, text, use } = await ask(shared, more)
     t.equal(status, 400, caseName({ more }))
     t.match(JSON.parse(text), { error: { code: 'image_tool_refused', param: 'tools' } }, caseName({ more }))

@@ -37,7 +37,7 @@ t.test(
     ] as const)
       t.match(await notesOn(day), [{ code, message, path, severity: 'note' }], caseName({ day }))
     t.strictSame(await notesOn('2026-10-01T23:59:59Z'), [], 'before that it says nothing')
-    const hidden = text.replace('ends: 2026-12-01', 'enabled: false, ends: 2026-12-01')
+    const hidden = await editShipped([...ending, { 'models/beta-imagine-image/enabled': false }])
     t.strictSame(await notesOn('2027-01-01T00:00:00Z', hidden), [], 'nor of a model that is not offered')
   },
 )
