@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { createGateway, createKey, explainRequest, listPrices, loadConfig, replayCharge } from '../../src/index.ts'
+import { editYaml } from '../harness/edit-yaml.ts'
 import { layCallFee } from '../harness/call-fee.ts'
 import { until } from '../harness/edits.ts'
 import type { Project } from '../harness/project.ts'
@@ -118,10 +119,8 @@ t.test('[8.1] its charges are replayed from their stored facts, and a forged one
 
 t.test("[8.1] check reports a missing price at the model's line", async t => {
   const { config, env } = await lay(t)
-  await writeFile(
-    config,
-    (await readFile(config, 'utf8')).replace('prices: { call: "0.05" }', 'prices: { calls: "0.05" }'),
-  )
+  const text = await readFile(config, 'utf8')
+  await writeFile(config, editYaml(text, [{ 'models/sim-rerank/prices': { calls: '0.05' } }]))
   const loaded = await loadConfig(config, env)
   t.match(loaded, { ok: false, findings: [{ code: 'call_unpriced', path: 'models.sim-rerank.prices' }] })
 })
