@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein'
 
 const lettersMin = 4
-const listedMax = 14
+const listedMax = 20
 
 /** The known name that was probably meant: at least four letters, and no further off than a third of its length. */
 export function findNear(name: string, known: readonly string[]): string | undefined {

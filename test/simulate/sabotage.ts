@@ -447,11 +447,7 @@ export const sabotages: readonly Sabotage[] = [
     says: 'no second upstream is ever asked',
     mark: 'another upstream answered',
     edits: [
-      [
-        'src/engine/attempts.ts',
-        "if (isLast || !isRetryableStatus(status) || !isUnsold) return 'take'",
-        "return 'take'",
-      ],
+      ['src/engine/attempts.ts', 'if (isLast || request.isSpent || !isRetryableStatus(status) || !isUnsold) {', '{'],
       ['src/engine/attempts.ts', ": isUntouched && !isLast ? 'next_upstream' : 'take'", ": 'take'"],
     ],
   },

@@ -123,6 +123,7 @@ t.test('docs finds a key however it is named, and suggests', async t => {
     near: [
       'groups.rpm',
       'groups.limits_per_user.rpm',
+      'groups.limits_per_end_user.rpm',
       'groups.limits_in_all.rpm',
       'upstreams.keys.rpm',
       'models.limits.rpm',

@@ -209,8 +209,8 @@ t.test('one key of an upstream with several is checked', async t => {
 
 t.test('a rule is still silenced by its old name, and a note gives the new one', async t => {
   const dear: Edit = [
-    'output: "1.50", web_search: "10" } }',
-    'output: "150.00", web_search: "10" } } # tollgate-ignore: dear-model-without-limits measured',
+    'output: "1.50", web_search: "10" }, times: [{ if: { service_tier: batch }, by: "0.5" }] }',
+    'output: "150.00", web_search: "10" }, times: [{ if: { service_tier: batch }, by: "0.5" }] } # tollgate-ignore: dear-model-without-limits measured',
   ]
   t.match(await lintOf([dear]), {
     ignored: 1,

@@ -255,7 +255,7 @@ t.test('[10] init --vendor prepares a folder, or extends one and keeps the previ
   t.match(first, { code: 0, stdout: '', stderr: /npx tollgate serve\n[^]*FAL_URL: https:\/\/fal\.run \(simulated/ })
   const written = await readFile(place.path('gateway.yaml'), 'utf8')
   t.match(written, /^currency: EUR$/m)
-  t.notMatch(written, /alpha|sim-chat/, 'nothing that is made up')
+  t.notMatch(written, /\balpha|sim-chat/, 'nothing that is made up')
   t.match(written, /operation: image\.edit.*body: form-or-json/)
   t.match(await place.run('check'), { code: 0, stderr: /valid: 4 models in 3 families/ })
   t.match(await place.run('fmt', '--check'), { code: 0 })

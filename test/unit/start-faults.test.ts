@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { openDatabase } from '../harness/database.ts'
+import { openStorage } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
 // What keeps a gateway from its start is told in one sentence with its remedy: real processes, in folders of their own, as a
@@ -101,7 +101,7 @@ t.test('a path without a possible database: exit 1, one line', async t => {
 t.test('a read-only folder, and a read-only database: exit 1, one line', async t => {
   const { folder, run } = await makePlace(t)
   const database = join(folder, 'kept.db')
-  const storage = await openDatabase({ url: `sqlite:${database}`, role: 'tool' })
+  const storage = await openStorage({ url: `sqlite:${database}`, role: 'tool' })
   await storage.close()
   await chmod(database, 0o444)
   const readOnly = await run({ env: { TOLLGATE_STORAGE: `sqlite:${database}` } })

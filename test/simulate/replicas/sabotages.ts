@@ -134,8 +134,8 @@ export const fleetSabotages: readonly FleetSabotage[] = [
       ],
       [
         'plugins/token-usage/plugin.ts',
-        'ledger.hold({ facts, hold: most, idempotency: null }).catch((cause: unknown) => {',
-        'ledger.hold({ facts, hold: most, idempotency: null }).catch((cause: unknown) => {\n counting.held = false',
+        "if (error instanceof Failure && error.code === 'insufficient_quota') counting.held = false",
+        'counting.held = false',
       ],
     ],
   },

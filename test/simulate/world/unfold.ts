@@ -25,7 +25,7 @@ const views = {
     price, json_extract(kind, '$[2]'), quantity, NULL FROM (${lines})`,
   entry: `SELECT * FROM main.entry UNION ALL SELECT * FROM main.reversal
     UNION ALL SELECT chain, position, id, 'settle', 'key:' || ${who('key_id')}, 'sales', ${amount}, 'gateway', NULL, at, NULL,
-      prev_hash, hash FROM (${booked}) b`,
+      prev_hash, hash, 0 FROM (${booked}) b`,
 } as const
 
 /**
