@@ -3,6 +3,8 @@ import type { Reader } from './readers.ts'
 
 /** Twice the bytes may cost so many times as much: twice, and what caches and the collector add. */
 export const ratioMax = 2.6
+/** A reader that is as fast as the memory is slowed by the caches' sizes, not by its own work. */
+const memorySpeed = 1_000
 /** Shorter times say nothing: the work is done so often that it takes this long. */
 const shortestMs = 0.5
 
@@ -52,12 +54,17 @@ async function measureGrowth(
  */
 export async function settleGrowth(reader: Reader, kind: string, bytes: number): Promise<Growth> {
   let least = await measureGrowth(reader, kind, { bytes, pairs: 4, doublings: 1 })
-  for (let tries = 1; tries <= 12 && least.ratio > ratioMax; tries++) {
+  for (let tries = 1; tries <= 12 && !isBounded(least); tries++) {
     const size = Math.min(bytes * 4, reader.bytesMax ?? Number.POSITIVE_INFINITY)
     const next = await measureGrowth(reader, kind, { bytes: size, pairs: 5, doublings: 3 })
     if (next.ratio < least.ratio) least = next
   }
   return least
+}
+
+/** Whether the cost grows no faster than the size. */
+export function isBounded({ ratio, megabytesPerSecond }: Growth): boolean {
+  return ratio <= ratioMax || megabytesPerSecond > memorySpeed
 }
 
 async function costMs(reader: Reader, bytes: Buffer, times: number): Promise<number> {
