@@ -1,5 +1,5 @@
-import type { ObjectPosition, StoredKind, StoredObject } from './stored-objects.ts'
-import { storedKinds } from './stored-objects.ts'
+import type { ObjectPosition, StoredObject } from './stored-objects.ts'
+import { type StoredKind, storedKinds } from './stored-kinds.ts'
 import type { Storage } from './stores.ts'
 
 /** What became of an object at its vendor. `impossible`: this configuration has no request that deletes it. */

@@ -1,21 +1,6 @@
 import { defineSlot } from './slots.ts'
+import type { StoredKind } from './stored-kinds.ts'
 import type { Awaitable } from '../util/awaitable.ts'
-
-/** Kinds of objects that upstreams store for clients; administrators see them. */
-export const storedKinds = [
-  'response',
-  'conversation',
-  'file',
-  'upload',
-  'batch',
-  'message batch',
-  'cached content',
-  'container',
-  'vector store',
-  'session handle',
-] as const
-
-export type StoredKind = (typeof storedKinds)[number]
 
 /** An item belongs to its response or conversation, and no list has it. */
 export type ObjectKind = StoredKind | 'item'

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { storedKinds } from '../../../domain/stored-kinds.ts'
 import { call, queryText } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { useMay } from '../../api/session.ts'
@@ -20,19 +21,6 @@ import { t, tName } from '../../words/index.ts'
 
 const rowsMax = 50
 
-const kinds = [
-  'response',
-  'conversation',
-  'file',
-  'upload',
-  'batch',
-  'message batch',
-  'cached content',
-  'container',
-  'vector store',
-  'session handle',
-] as const
-
 /** What upstreams store for clients. */
 export function StoredObjects() {
   const { query, set } = useQuery()
@@ -47,7 +35,7 @@ export function StoredObjects() {
         <FilterChoice
           label={t('objects.kind')}
           value={kind ?? ''}
-          values={kinds.map(kind => [kind, t(`object_kind.${kind}`)] as const)}
+          values={storedKinds.map(kind => [kind, t(`object_kind.${kind}`)] as const)}
           onPick={kind => set({ kind })}
         />
       </search>
