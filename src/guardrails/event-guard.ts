@@ -1,5 +1,5 @@
 import type { Json, Passed, Stage } from '../domain/index.ts'
-import { RecordReader, type RecordVisitor } from '../wire/index.ts'
+import { parseJsonIfValid, RecordReader, type RecordVisitor } from '../wire/index.ts'
 import type { Edit, PartVerdict, Verdict } from './contract.ts'
 import { readEvent, type TextPart } from './stream-texts.ts'
 
@@ -106,7 +106,7 @@ export class EventGuard implements Stage, RecordVisitor {
     data: string
     fields: readonly string[]
   }): Promise<string | undefined> {
-    const json = parse(data)
+    const json = parseJsonIfValid(data)
     const { parts, wholes, isEnd } = readEvent(json ?? null)
     const touched = new Set<Channel>()
     const slots = parts.map(part => {
@@ -196,13 +196,4 @@ function applyEdits({ part, channel, from, to }: Slot): boolean {
 
 function writeRecord({ fields, json }: Held): Buffer {
   return Buffer.from([...fields, `data: ${JSON.stringify(json)}`, '', ''].join('\n'))
-}
-
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
 }

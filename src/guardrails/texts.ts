@@ -71,8 +71,6 @@ const containers: ReadonlySet<string> = new Set([
   'system_instruction',
 ])
 
-const depthMax = 64
-
 /** `none`: names of the API format. `text`: below a text member. `tool`: below the arguments of a tool, where all is text. */
 type Inside = 'none' | 'text' | 'tool'
 
@@ -84,19 +82,20 @@ export function mayHoldTexts(name: string): boolean {
 /** The texts of a value, in its order. */
 export function findTexts(value: Json | undefined, inside: 'none' | 'text' = 'none'): readonly FoundText[] {
   const found: FoundText[] = []
-  walk(value, inside, 0, found)
+  walk(value, inside, found)
   return found
 }
 
-function walk(value: Json | undefined, inside: Inside, depth: number, found: FoundText[]): void {
-  if (typeof value !== 'object' || value === null || depth > depthMax) return
+/** At any depth: requests have at most 64 levels, and of an answer no text may pass unread. */
+function walk(value: Json | undefined, inside: Inside, found: FoundText[]): void {
+  if (typeof value !== 'object' || value === null) return
   const isList = Array.isArray(value)
   const holder = value as Members
   for (const name of Object.keys(holder)) {
     const one = holder[name]
     const below = isList ? inside : belowMember(name, one, inside)
     if (below === undefined) continue
-    if (typeof one !== 'string') walk(one, below, depth + 1, found)
+    if (typeof one !== 'string') walk(one, below, found)
     else if (below !== 'none' && one !== '') found.push({ text: one, put: text => void (holder[name] = text) })
   }
 }

@@ -1,4 +1,5 @@
 import type { Json, Passed, Stage } from '../domain/index.ts'
+import { parseJsonIfValid } from '../wire/index.ts'
 import type { Verdict } from './contract.ts'
 import { findTexts, type FoundText } from './texts.ts'
 
@@ -32,7 +33,9 @@ export class WholeGuard implements Stage {
   async end(): Promise<Passed> {
     const held = Buffer.concat(this.#held)
     this.#held = []
-    const answer = { text: (this.#isJson ? parse(held) : undefined) ?? held.toString() }
+    // What is called JSON and is none is read as text.
+    const whole = held.toString()
+    const answer = { text: (this.#isJson ? parseJsonIfValid(whole) : undefined) ?? whole }
     const { text } = answer
     const found = typeof text === 'string' ? plainText(answer, text) : findTexts(text)
     if (found.length === 0) return held
@@ -41,16 +44,6 @@ export class WholeGuard implements Stage {
     if (verdict.kind === 'pass') return held
     for (const [i, text] of verdict.texts.entries()) found[i]?.put(text)
     return Buffer.from(typeof answer.text === 'string' ? answer.text : JSON.stringify(answer.text))
-  }
-}
-
-/** What says that it is JSON and is none is read as text. */
-function parse(held: Buffer): Json | undefined {
-  try {
-    return JSON.parse(held.toString()) as Json
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
   }
 }
 

@@ -15,6 +15,17 @@ export function parseJson(text: string): Json {
   return hasEscapedName(text) ? new Parser(text).value() : (JSON.parse(text) as Json)
 }
 
+/** The same for a text that may be invalid: undefined for one that is not JSON. */
+export function parseJsonIfValid(text: string): Json | undefined {
+  try {
+    const value = JSON.parse(text) as Json
+    return hasEscapedName(text) ? new Parser(text).value() : value
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
 function hasEscapedName(text: string): boolean {
   if (!text.includes('\\')) return false
   for (let at = text.indexOf('"'); at >= 0; ) {

@@ -84,6 +84,17 @@ t.test('patterns block and mask requests, in every API format', async t => {
   t.match(await logs(1), [{ error: 'request_blocked', outcome: 'refused' }])
   t.same(await charges(), [])
 
+  let input: object = { note: 'a dragon' }
+  for (let i = 0; i < 50; i++) input = { more: input }
+  const use = { type: 'tool_use', id: 'u', name: 'pay', input }
+  const deep = { model: 'sim-messages', max_tokens: 9, messages: [{ role: 'assistant', content: [use] }] }
+  const nested = await post('/v1/messages', deep)
+  t.match(
+    [nested.status, await nested.text()],
+    [403, /request_blocked/],
+    'text is found as deep as a body may be nested',
+  )
+
   const calls = [{ id: 'c', type: 'function', function: { name: 'pay', arguments: `{"card":"${card}"}` } }]
   const messages = [
     { role: 'user', content: [{ type: 'text', text: `my card is ${card}` }] },
