@@ -169,10 +169,6 @@ function nameOf(at: unknown): string {
 
 /** Texts that stand in the code and are right there, each with the reason. */
 const exceptions: { readonly [file: string]: { readonly texts: readonly string[]; readonly reason: string } } = {
-  'src/console/pages/sessions/stored-objects.tsx': {
-    texts: ['cached content', 'message batch', 'session handle', 'vector store'],
-    reason: 'kinds of the API, shown by their words',
-  },
   'src/admin/pages/index.ts': {
     texts: [
       'Get the price list: per tier, per unit, and for common sizes.',
