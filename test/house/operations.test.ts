@@ -78,10 +78,12 @@ t.test('the engine does not know the traits of an operation', async t => {
     t.notMatch(await read(file), /\.traits\b|\bimages?\b/i, file)
 })
 
-t.test('each operation has a file of its own that names it', async t => {
+t.test('the name of an operation, or of the objects it works on, is the name of its file', async t => {
   for (const { name } of operations) {
-    const file = `src/operations/${name.replaceAll('.', '-')}.ts`
-    t.match(await read(file), `name: '${name}',`, file)
+    const words = name.split('.')
+    const own = words.map((_, last) => `src/operations/${words.slice(0, last + 1).join('-')}.ts`)
+    const naming = (await Promise.all(own.map(read))).filter(text => text.includes(`name: '${name}',`))
+    t.equal(naming.length, 1, name)
   }
   t.equal(new Set(operations.map(({ name }) => name)).size, operations.length)
 })
