@@ -14,7 +14,7 @@ import {
 import type { Target } from '../plugin-api/index.ts'
 import { checkTools } from './check-tools.ts'
 import { fail, modelNotFound } from './errors.ts'
-import { checkTogether, namedIn, namesOfOthers, readFurther, renameFurther } from './fallback-models.ts'
+import { checkTogether, mayNameFurther, namedIn, namesOfOthers, readFurther, renameFurther } from './fallback-models.ts'
 import { isForwarded } from './forwarded-fields.ts'
 
 /**
@@ -38,10 +38,7 @@ export function findTarget(plan: CompiledConfig, route: Route, body: Body, named
   // An SDK that requested a stream reads a plain answer as an empty one: refuse, never downgrade silently.
   if (stream && !family.streams.has(route.operation)) throw fail('streaming_unsupported', { model: name })
   const target = targetOn(model, route, filled, stream)
-  if (filled.kind !== 'json') return target
-  const { models, tools } = filled.json.declared
-  // Almost no body names any.
-  return models.length > 0 || tools.length > 0 || family.further ? withFurther(plan, route, target) : target
+  return mayNameFurther(filled, family) ? withFurther(plan, route, target) : target
 }
 
 /**
