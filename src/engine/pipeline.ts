@@ -1,4 +1,4 @@
-import { type Answer, type Body, Failure, type Reply } from '../domain/index.ts'
+import { type Answer, type Body, type EndedCharge, Failure, type Reply } from '../domain/index.ts'
 import type { CallUpstream, RequestContext, Hooks, Outbound, Outcome, Target } from '../plugin-api/index.ts'
 import { type Awaitable, isPromise } from '../util/index.ts'
 
@@ -112,13 +112,15 @@ export class Pipeline {
   readonly #onBody: HookRun<Body>
   readonly #families = new WeakMap<Target['family'], FamilyHooks>()
   readonly #onSettle: readonly Step[]
+  readonly #onCharge: readonly Step[]
 
   constructor(steps: readonly Step[]) {
     const all = steps.map(step => ({ step, facet: undefined }))
     this.#steps = steps
     this.#onRequest = new HookRun('onRequest', all, bindRequest)
     this.#onBody = new HookRun('onBody', all, bindBody)
-    this.#onSettle = inSettlingOrder(steps.filter(step => step.hooks.onSettle !== undefined))
+    this.#onSettle = inSettlingOrder(steps.filter(({ hooks }) => hooks.onSettle !== undefined))
+    this.#onCharge = steps.filter(({ hooks }) => hooks.onCharge !== undefined)
   }
 
   #of({ family }: Target): FamilyHooks {
@@ -189,6 +191,18 @@ export class Pipeline {
       if (wait) (waits ??= new Map()).set(step.plugin, wait)
     }
     if (waits) return Promise.all(waits.values()).then(() => undefined)
+  }
+
+  /** Reports a charge that has ended, apart from its request, which neither waits for it nor fails with it. */
+  onCharge(charge: EndedCharge, onFault: (charge: EndedCharge, plugin: string, cause: unknown) => void): void {
+    for (const { plugin, hooks } of this.#onCharge) {
+      try {
+        const wait = hooks.onCharge?.(charge)
+        if (wait !== undefined && isPromise(wait)) wait.catch((cause: unknown) => onFault(charge, plugin, cause))
+      } catch (cause) {
+        onFault(charge, plugin, cause)
+      }
+    }
   }
 
   async close(): Promise<void> {
