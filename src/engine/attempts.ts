@@ -20,7 +20,7 @@ import { causeOf, Retries } from './retries.ts'
 import type { RequestSender, SenderParts } from './send-request.ts'
 import { UpstreamSession } from './upstream-session.ts'
 import { digestBody } from './vendor-keys/digest-body.ts'
-import type { KeyAttempt, Verdict } from './vendor-keys/key-attempt.ts'
+import { KeyAttempt, type Verdict } from './vendor-keys/key-attempt.ts'
 import type { VendorKeys } from './vendor-keys/vendor-keys.ts'
 
 /** Headers that proxies add to a request. */
@@ -279,7 +279,7 @@ export class Attempts {
     const { affinity, keyUser, pin } = request
     const pinned = pin?.vendorKey ?? undefined
     const asked = { model: model.name, request: context.id, keyUser, tokens, isLast, affinity, pinned }
-    return (request.keys = this.#parts.vendorKeys.attempt(upstream, asked))
+    return (request.keys = new KeyAttempt(this.#parts.vendorKeys, upstream, asked))
   }
 
   /** Begins the wait for a head. @returns what sends interim answers to the client */

@@ -76,11 +76,10 @@ export class ResponseOpener {
       },
       target,
     )
-    const openPump = (reply: Reply): ResponsePump => {
+    return andThen(shaping, reply => {
       judge.demand(reply)
       return this.#pump(request, context, source, reply, upstream, judge.isTurned)
-    }
-    return andThen(shaping, openPump)
+    })
   }
 
   #pump(
