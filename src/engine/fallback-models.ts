@@ -42,10 +42,6 @@ export function readFurther(
 ): readonly FurtherModel[] | undefined {
   const { further } = family
   if (!further || body.kind !== 'json') return undefined
-  const { json } = body
-  const isThere = ([field = '']: Place): boolean => json.has(field)
-  // Almost no request names any.
-  if (named.length === 0 && !further.instead.some(isThere) && !further.beside.some(isThere)) return undefined
   const found = new Map<string, FurtherModel>()
   let names = 0
   const add = (
@@ -77,6 +73,15 @@ export function readFurther(
   }
   for (const one of named) add(find(one.name) ?? find(bareName(one.name)), one)
   return names > 0 ? [...found.values()] : undefined
+}
+
+/** Whether a body declares tools or models, or has a field in which its family declares some. Almost none does. */
+export function mayNameFurther(body: Body, { further }: Pick<Model['family'], 'further'>): boolean {
+  if (body.kind !== 'json') return false
+  const { json } = body
+  if (json.declared.models.length > 0 || json.declared.tools.length > 0) return true
+  const isThere = ([field = '']: Place): boolean => json.has(field)
+  return further !== undefined && (further.instead.some(isThere) || further.beside.some(isThere))
 }
 
 /** @throws Failure models_not_together for one that is not on this upstream, or is charged in another way */

@@ -14,13 +14,13 @@ import {
 import type { Target } from '../plugin-api/index.ts'
 import { checkTools } from './check-tools.ts'
 import { fail, modelNotFound } from './errors.ts'
-import { checkTogether, namedIn, namesOfOthers, readFurther, renameFurther } from './fallback-models.ts'
+import { checkTogether, mayNameFurther, namedIn, namesOfOthers, readFurther, renameFurther } from './fallback-models.ts'
 import { isForwarded } from './forwarded-fields.ts'
 
 /**
  * The model that the body names, with its family and upstream.
  * @throws Failure missing_required_parameter, invalid_type, model_not_found, operation_unsupported,
- * streaming_unsupported models_not_together
+ * streaming_unsupported, and those of `withFurther`
  */
 export function findTarget(plan: CompiledConfig, route: Route, body: Body, named: string | undefined): Target {
   const name = named ?? readField(body, 'model')
@@ -37,19 +37,28 @@ export function findTarget(plan: CompiledConfig, route: Route, body: Body, named
   const filled = fill(body, model, route.operation)
   // An SDK that requested a stream reads a plain answer as an empty one: refuse, never downgrade silently.
   if (stream && !family.streams.has(route.operation)) throw fail('streaming_unsupported', { model: name })
-  const rule = family.forward.get(route.operation)
-  const others = route.runsNoTools ? [] : namedIn(filled, rule)
-  if (!route.runsNoTools) checkTools(model, filled, rule)
+  const target = targetOn(model, route, filled, stream)
+  return mayNameFurther(filled, family) ? withFurther(plan, route, target) : target
+}
+
+/**
+ * The target with the models that the body names in addition to its own, once its tools are checked.
+ * @throws Failure vendor_tool_refused, tool_repeated, model_not_found, models_not_together
+ */
+function withFurther(plan: CompiledConfig, { operation, runsNoTools }: Route, target: Target): Target {
+  const { model, family, body } = target
+  const rule = family.forward.get(operation)
+  const others = runsNoTools ? [] : namedIn(body, rule)
+  if (!runsNoTools) checkTools(model, body, rule)
   const find = (other: string): Model | undefined => {
     const known = plan.models.get(other)
     return known?.enabled ? known : undefined
   }
-  const further = readFurther(model, filled, { rule, named: family.vendorTools ? others : [], find })
+  const further = readFurther(model, body, { rule, named: family.vendorTools ? others : [], find })
   if (further) checkTogether(model, further)
   const alsoNamed = family.vendorTools ? [] : namesOfOthers(others, model)
-  const own = targetOn(model, route, filled, stream)
-  const target = alsoNamed.length > 0 ? { ...own, alsoNamed } : own
-  return further ? { ...target, further } : target
+  const own = alsoNamed.length > 0 ? { ...target, alsoNamed } : target
+  return further ? { ...own, further } : own
 }
 
 /** A request on the first upstream of its model. */

@@ -76,7 +76,6 @@ import { secretsOf } from './secrets-of.ts'
 import { Signers } from './signers.ts'
 import { SimulatedUpstreams } from './simulated-upstreams.ts'
 import { joinStatus, type ProcessStatus, type Status } from './status.ts'
-import { notifyPlugins } from './notify-plugins.ts'
 import { createUnroutedLog } from './unrouted-requests.ts'
 import { readVersion } from './version.ts'
 
@@ -231,12 +230,14 @@ async function startEngine(
   const { clock, random, ids, log, metrics, observers, storage, counters, telemetry, simulated, modules } = opened
   const tellFigures = observers.quiet('metrics', (charge: EndedCharge) => metrics.charged(charge))
   const traceCost = telemetry && observers.quiet('telemetry', (charge: EndedCharge) => telemetry.charged(charge))
+  const onChargeFault = ({ id }: EndedCharge, plugin: string, err: unknown): void =>
+    log.error({ charge: id, plugin, err }, 'a plugin failed in onCharge; the charge is unaffected')
   const charges = watchCharges(storage.ledger, charge => {
     tellFigures(charge)
     traceCost?.(charge)
     const key = engine.vendorKeys.budgets.charged(charge.id, charge.amount)
     if (key) vendorKeyService.spent(key, charge.amount)
-    notifyPlugins(builder.subscribers(engine.running.pipeline), charge, log)
+    engine.running.pipeline.onCharge(charge, onChargeFault)
   })
   const jobs = new JobRunner(storage.jobs, {
     engine: () => engine,

@@ -12,7 +12,7 @@ import {
   type Snapshot,
   type Histogram,
 } from './tally.ts'
-import { MoreSeries } from './series-by.ts'
+import { MoreSeries, type SeriesBy } from './series-by.ts'
 
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const commitBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -175,7 +175,9 @@ export function createMetrics(): Metrics {
   const durations = createDurations()
   const known: Known = { operations: new Set(), models: new Set(), upstreams: new Set() }
   const cellsOf = createCells(families, durations, known)
-  const more = new MoreSeries(name => label(name, known.models))
+  const more = new MoreSeries()
+  let counting: readonly SeriesBy[] = []
+  const modelLabel = (name: string | null): string => label(name, known.models)
   const gauges: (() => Snapshot)[] = []
   const readers: (() => Awaitable<readonly Snapshot[]>)[] = []
   const delay = monitorEventLoopDelay({ resolution: delayResolutionMs })
@@ -223,11 +225,11 @@ export function createMetrics(): Metrics {
       cells.requests.value++
       cells.seconds.add(row.durationMs / 1000)
       countRow(families, known, row)
-      more.settled(row)
+      for (const series of counting) series.settled(row, modelLabel)
     },
     charged(charge) {
       countCharge(families, known, charge)
-      more.charged(charge)
+      for (const series of counting) series.charged(charge, modelLabel)
     },
     limited: decisions => countLimits(families, decisions),
     folded(kinds) {
@@ -251,7 +253,7 @@ export function createMetrics(): Metrics {
     },
     know(names) {
       learn(known, names)
-      more.use(names.by ?? [])
+      counting = more.use(names.by ?? [])
     },
     gauge(name, help, read, aggregator) {
       gauges.push(() => gaugeSnapshot(`tollgate_${name}`, help, read(), aggregator))

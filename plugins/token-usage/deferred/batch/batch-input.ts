@@ -16,11 +16,10 @@ import {
   withField,
 } from '../../../../src/plugin-api/index.ts'
 import { fail } from '../../errors.ts'
-import { isFree } from '../../is-free.ts'
 import { rateMost } from '../../quote-request.ts'
-import { policyOf, refuseUnpriced } from '../../refuse-unpriced.ts'
+import { refuseUnpriced } from '../../refuse-unpriced.ts'
 import type { UsageFacet } from '../../schema.ts'
-import { usageRule } from '../../usage-rule.ts'
+import { isFree, policyOf, usageRule } from '../../usage-rule.ts'
 
 /** Most objects that the requests of a batch may name. */
 const referencesMax = 10_000

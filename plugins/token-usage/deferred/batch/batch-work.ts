@@ -48,10 +48,6 @@ type Batch = {
 
 const batchSlot = defineSlot<Batch>('batch')
 
-export function batchOf({ route }: Pick<RequestContext, 'route'>): BatchTraits | undefined {
-  return route.deferred?.batch
-}
-
 /** @throws Failure batch_path_refused, background_unroutable */
 export function checkBatch(tools: BatchTools, context: RequestContext, target: Target, batch: BatchTraits): void {
   const traits = context.route.deferred
