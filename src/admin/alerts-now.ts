@@ -1,4 +1,13 @@
-import { type Budget, budgetOfUser, budgetUsed, type LevelKind, type LevelSums } from '../domain/index.ts'
+import {
+  type Budget,
+  type BudgetPeriod,
+  budgetOfUser,
+  budgetUsed,
+  joinPeriod,
+  type LevelKind,
+  type LevelSums,
+  type ResetDay,
+} from '../domain/index.ts'
 import { type Micros, parseMoney } from '../util/index.ts'
 import type { Alert } from './alerts.ts'
 import type { AdminParts } from './parts.ts'
@@ -47,7 +56,7 @@ export function stillOpen(alerts: readonly Alert[], now: Now): readonly Alert[] 
 /** Whether a budget is the one of the event, and as much of it is spent still: a refund may have brought it back. */
 function isSpent({ kind, data }: Alert, { budgets, spent }: BudgetNow): boolean {
   const amount = parseMoney(textOf(data['amount']))
-  const own = budgets.find(one => one.amount === amount && one.per === data['per'])
+  const own = budgets.find(one => one.amount === amount && one.per === periodOf(data))
   if (!own) return false
   const told = parseMoney(textOf(data['spent'])) ?? 0
   const percent = data['percent']
@@ -55,7 +64,7 @@ function isSpent({ kind, data }: Alert, { budgets, spent }: BudgetNow): boolean 
     kind === 'budget.threshold' && typeof percent === 'number'
       ? (own.amount / 100) * percent
       : Math.min(own.amount, told)
-  return spent[own.per] >= least
+  return (spent[own.per] ?? 0) >= least
 }
 
 /** Reads what such alerts are held against, and no more. */
@@ -80,11 +89,17 @@ async function readBudgets(parts: AdminParts, alerts: readonly Alert[]): Promise
   const plan = parts.plan()
   const told = alerts
     .filter(({ kind }) => kind.startsWith('budget.'))
-    .map(({ data }) => ({ level: textOf(data['level']), name: textOf(data['name']) }))
+    .map(({ data }) => ({ level: textOf(data['level']), name: textOf(data['name']), per: periodOf(data) }))
   const levels = told.flatMap(({ level, name }) =>
     levelKinds.includes(level) ? [{ kind: level as LevelKind, name }] : [],
   )
-  const sums = levels.length === 0 ? [] : await storage.books.levels(levels)
+  const sums =
+    levels.length === 0
+      ? []
+      : await storage.books.levels(
+          levels,
+          told.flatMap(({ per }) => per ?? []),
+        )
   const found = await Promise.all(
     told.map(async ({ level, name }): Promise<BudgetNow | undefined> => {
       const spent = sums.find(one => one.kind === level && one.name === name)?.spent ?? { day: 0, month: 0, total: 0 }
@@ -98,7 +113,7 @@ async function readBudgets(parts: AdminParts, alerts: readonly Alert[]): Promise
         const used: Micros = budgetUsed(key, clock.now(), plan.timeZone)
         return {
           budgets: [{ amount: key.budget, per: key.budgetPeriod }],
-          spent: { day: used, month: used, total: used },
+          spent: { day: used, month: used, total: used, [key.budgetPeriod]: used },
           called: key.name,
         }
       }
@@ -116,6 +131,11 @@ async function readBudgets(parts: AdminParts, alerts: readonly Alert[]): Promise
       return one ? [[`${level} ${name}`, one]] : []
     }),
   )
+}
+
+/** The period that an event names. */
+function periodOf(data: Alert['data']): BudgetPeriod | undefined {
+  return joinPeriod(textOf(data['per']), (data['resets_on'] ?? null) as ResetDay | null)
 }
 
 function textOf(value: unknown): string {

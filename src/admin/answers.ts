@@ -19,6 +19,8 @@ import {
   truth,
   whole,
   wholeOrNull,
+  period,
+  resetsOnOrNull,
 } from '../domain/shapes/schemas.ts'
 import { incomparable } from '../domain/reprice.ts'
 import { usageView } from '../domain/shapes/usage-row.ts'
@@ -85,8 +87,8 @@ export const balanceAnswer = object({
 
 export const userAnswer = userView.schema
 export const usersAnswer = object({ users: listOf(userAnswer) })
-const per = { type: 'string', enum: ['total', 'day', 'month'] } as const
-const budgetOrNull = { ...object({ amount: text, per, soft: truth }), type: ['object', 'null'] } as const
+const ofPeriod = { per: period, resets_on: resetsOnOrNull } as const
+const budgetOrNull = { ...object({ amount: text, ...ofPeriod, soft: truth }), type: ['object', 'null'] } as const
 export const groupsAnswer = object({
   groups: listOf(
     object({
@@ -122,7 +124,7 @@ export const ceilingsAnswer = object({
   }),
   key_bounds: userBoundsSchema,
   budget: {
-    ...object({ amount: text, per, by: { type: 'string', enum: setFor } }),
+    ...object({ amount: text, ...ofPeriod, by: { type: 'string', enum: setFor } }),
     type: ['object', 'null'],
     description: 'What all keys of the user may spend together.',
   },

@@ -1,10 +1,16 @@
 import {
+  type BudgetPeriod,
   covers,
+  joinPeriod,
   type Key,
   type KeySettings,
   type Limits,
   parseAddressRange,
   parseDuration,
+  periodChoices,
+  readResetDay,
+  resetChoices,
+  splitPeriod,
   parseMoney,
   type CompiledConfig,
 } from '../index.ts'
@@ -22,6 +28,7 @@ export type SettingOptions = {
   readonly concurrency?: string
   readonly budget?: string
   readonly budgetPeriod?: string
+  readonly resetsOn?: string
 }
 
 /** What takes a setting off again. */
@@ -54,7 +61,7 @@ export function readSettings(
     ...setting('tags', options.tags, text => words(text).filter(word => word !== '')),
     ...setting('ips', options.ips, text => readAddresses(text)),
     ...setting('budget', options.budget, readAmount),
-    ...(options.budgetPeriod !== undefined && { budgetPeriod: readPeriod(options.budgetPeriod) }),
+    ...readKeyPeriod(options),
     ...(limitKinds.some(kind => options[kind] !== undefined) && { limits: readLimits(options, key) }),
   }
 }
@@ -102,9 +109,24 @@ function readAmount(text: string): number {
   return amount
 }
 
-function readPeriod(text: string): KeySettings['budgetPeriod'] {
-  if (text === 'total' || text === 'day' || text === 'month') return text
-  throw usage('--budget-period', text, 'expected total, day or month')
+function readKeyPeriod({ budgetPeriod, resetsOn }: SettingOptions): Partial<KeySettings> {
+  if (budgetPeriod === undefined && resetsOn !== undefined)
+    throw usage('--resets-on', resetsOn, 'give --budget-period with it, week or month')
+  return budgetPeriod === undefined ? {} : { budgetPeriod: readPeriod('--budget-period', budgetPeriod, resetsOn) }
+}
+
+/** @throws Exit 2 */
+export function readPeriod(option: string, per: string, resetsOn: string | undefined): BudgetPeriod {
+  if (joinPeriod(per) === undefined) throw usage(option, per, `expected ${periodChoices}`)
+  const period = joinPeriod(per, resetsOn === undefined ? null : readResetDay(resetsOn))
+  if (period === undefined) throw usage('--resets-on', resetsOn ?? '', `expected ${resetChoices}`)
+  return period
+}
+
+/** A period in a table: `week from sunday`. */
+export function formatPeriod(period: BudgetPeriod): string {
+  const { per, resetsOn } = splitPeriod(period)
+  return period.includes('@') ? `${per} from ${resetsOn}` : per
 }
 
 function readLimits(options: SettingOptions, key: Pick<Key, 'limits'> | undefined): Limits {

@@ -9,6 +9,7 @@ import {
   type ForwardRule,
   type Group,
   type Issuer,
+  joinPeriod,
   type Json,
   type KnownPlugin,
   kindsOf,
@@ -283,8 +284,9 @@ function buildGroup(name: string, own: GroupSettings): Group {
   }
 }
 
-function buildBudget({ amount, per, soft }: NonNullable<GroupSettings['budget']>): Budget {
-  return { amount: parseMoney(amount) ?? 0, per, ...(soft && { soft }) }
+function buildBudget({ amount, per, resets_on, soft }: NonNullable<GroupSettings['budget']>): Budget {
+  const period = joinPeriod(per, resets_on) ?? 'total'
+  return { amount: parseMoney(amount) ?? 0, per: period, ...(soft && { soft }) }
 }
 
 /** Nothing where nothing is in shadow mode: most limits refuse. */

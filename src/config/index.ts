@@ -3,6 +3,7 @@ import type { CompiledConfig, ConfigFiles } from '../domain/index.ts'
 import type { AnyPlugin } from '../plugin-api/index.ts'
 import { systemClock } from '../util/index.ts'
 import { buildParts, buildPlan, type Settings } from './build.ts'
+import { checkBudgets } from './check-budgets.ts'
 import { checkCredentials, noteEmptyCredentials, type ResolveSigner } from './check-credentials.ts'
 import { noteEnds } from './check-ends.ts'
 import { checkNames, type KnownNames } from './check-names.ts'
@@ -131,6 +132,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   checkWebhooks(settings, report)
   checkSignIn(settings, report)
   checkWorkers(settings, report)
+  checkBudgets(settings, report)
   inspectOptions(settings, pipeline, report)
   await checkCredentials(settings, {
     root,

@@ -3,6 +3,7 @@ import {
   kindWords,
   metricDimensions,
   otlpAttributes,
+  resetDays,
   retryFaults,
   retryStatuses,
   roles,
@@ -503,9 +504,14 @@ const budgetOf = {
     amount: { type: 'string', format: 'money', description: 'Amount, as a quoted decimal.' },
     per: {
       type: 'string',
-      enum: ['total', 'day', 'month'],
+      format: 'period',
       default: 'total',
-      description: 'Period: total, or each day or month in `budgets.time_zone`.',
+      description:
+        'Period: total, each day, week or month in `budgets.time_zone`, or the last 2 to 90 days, such as 7d.',
+    },
+    resets_on: {
+      enum: resetDays,
+      description: 'First day of the period: a weekday for a week (default monday), 1 to 28 for a month (default 1).',
     },
     soft: {
       type: 'boolean',

@@ -1,3 +1,4 @@
+import type { PlainPeriod, WindowPeriod } from './budget-period.ts'
 import type { Budget, LevelKind } from './budget.ts'
 import type { Caller } from './caller.ts'
 import type { Group } from './model.ts'
@@ -15,7 +16,8 @@ export type LevelSums = {
   readonly kind: LevelKind
   readonly name: string
   readonly held: Micros
-  readonly spent: { readonly [period in Budget['per']]: Micros }
+  /** In windows, those that were asked for. */
+  readonly spent: { readonly [period in PlainPeriod]: Micros } & { readonly [window in WindowPeriod]?: Micros }
 }
 
 const none: readonly Level[] = []

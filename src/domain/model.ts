@@ -1,5 +1,6 @@
 import type { Body } from './body.ts'
-import type { Budget, BudgetPeriod } from './budget.ts'
+import type { PlainPeriod } from './budget-period.ts'
+import type { Budget } from './budget.ts'
 import type { HeaderRule } from './header-rules.ts'
 import type { Json } from './json.ts'
 import type { RetryPolicy } from './retry.ts'
@@ -158,7 +159,7 @@ export type VendorKey = {
   readonly rpm?: number
   readonly tpm?: number
   readonly concurrency?: number
-  readonly budget?: { readonly amount: Micros; readonly per: BudgetPeriod }
+  readonly budget?: { readonly amount: Micros; readonly per: PlainPeriod }
   /** It is the credential of an upstream without a list: if there is no other one, it is always used. */
   readonly isOnly?: boolean
 }

@@ -84,7 +84,7 @@ export function someKey(more: Partial<Key> = {}): Key {
     budgetPeriod: 'total',
     bounds: {},
     spent: 0,
-    spentIn: { day: { from: 0, spent: 0 }, month: { from: 0, spent: 0 } },
+    spentIn: { day: { from: 0, spent: 0 }, month: { from: 0, spent: 0 }, days: [] },
     held: 0,
     createdAt: 0,
     lastUsedAt: null,

@@ -92,7 +92,7 @@ t.test('a refused bound is shown at its own field', async t => {
 t.test('amounts of bounds are shown in their currency', async t => {
   t.match(tBound('budget', { amount: '5', currency: 'EUR', per: 'day' }), / 5 EUR a day$/)
   t.match(tBound('budget', { amount: '5', per: 'day' }), / 5 a day$/)
-  const budget = { to: { amount: '5', per: 'month' }, by: 'ada' } as const
+  const budget = { to: { amount: '5', per: 'month', resets_on: 1 }, by: 'ada' } as const
   t.match(tBounds({ budget }, 'EUR'), [{ field: 'budget', most: /5 EUR/ }])
 })
 

@@ -253,7 +253,9 @@ t.test('budgets of the file are those of its only group', async t => {
     '{ user_budget: { amount: "3.00", per: total } }',
     0,
   ])
-  t.same(await group({ max_budget: 100, budget_duration: '7d' }), ['{}', 2], 'a length that is not here is told')
+  t.same(await group({ max_budget: 100, budget_duration: '7d' }), ['{ budget: { amount: "100.00", per: week } }', 0])
+  t.same(await group({ max_budget: 100, budget_duration: '14d' }), ['{ budget: { amount: "100.00", per: 14d } }', 0])
+  t.same(await group({ max_budget: 100, budget_duration: '365d' }), ['{}', 2], 'a length that is not here is told')
 })
 
 t.test('several deployments of one name cost as much as the most expensive', async t => {
@@ -610,7 +612,7 @@ t.test('a lost guardrail, budget or fallback ends the command with 1, unless tha
   const lost: readonly (readonly [object, RegExp])[] = [
     [{ guardrails: [{ guardrail_name: 'pii' }] }, /guardrails/],
     [{ litellm_settings: { callbacks: ['langfuse', 'presidio'] } }, /callbacks/],
-    [{ litellm_settings: { max_budget: 10, budget_duration: '7d' } }, /max_budget/],
+    [{ litellm_settings: { max_budget: 10, budget_duration: '365d' } }, /max_budget/],
     [{ router_settings: { provider_budget_config: { openai: { budget_limit: 1 } } } }, /provider_budget_config/],
     [{ router_settings: { fallbacks: [{ m: ['gone'] }] } }, /fallback gone is not translated/],
     [{ litellm_settings: { context_window_fallbacks: [{ m: ['gone'] }] } }, /fallback gone/],

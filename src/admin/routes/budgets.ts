@@ -1,4 +1,13 @@
-import { type BudgetStatus, budgetView, forecastOf, quarterMs, spellOf, budgetStatuses } from '../../domain/index.ts'
+import {
+  type BudgetStatus,
+  budgetView,
+  forecastOf,
+  paceOf,
+  quarterMs,
+  spellOf,
+  budgetStatuses,
+  windowsIn,
+} from '../../domain/index.ts'
 import { formatMoney, parseMoney } from '../../util/index.ts'
 import { balanceAnswer, budgetsAnswer, topUpAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
@@ -11,12 +20,13 @@ import { decimal } from '../../domain/shapes/schemas.ts'
 /** The states of the budgets that the user may see. */
 export async function readBudgets(parts: Ask['parts'], owner: string | undefined): Promise<readonly BudgetStatus[]> {
   const { storage, clock } = parts
-  const [users, keys, sums] = await Promise.all([
+  const plan = parts.plan()
+  const [users, keys] = await Promise.all([
     storage.users.list(),
     storage.keys.list(owner === undefined ? {} : { user: owner }),
-    storage.books.levels(),
   ])
-  return budgetStatuses({ plan: parts.plan(), users, keys, sums, now: clock.now() })
+  const sums = await storage.books.levels(undefined, windowsIn(plan, users))
+  return budgetStatuses({ plan, users, keys, sums, now: clock.now() })
 }
 
 export const budgetRoutes = [
@@ -35,7 +45,8 @@ export const budgetRoutes = [
       const [month, names] = await Promise.all([sumMonth(ask, owner, timeZone, now), keyNames(ask, seen)])
       const budgets = seen.map(status => {
         const { level, name, per, spent } = status
-        const forecast = per === 'total' ? null : forecastOf(spent, spellOf(per, now, timeZone), now)
+        const pace = paceOf(per, now, timeZone)
+        const forecast = pace ? forecastOf(spent, pace, now) : null
         return {
           ...budgetView.show(status),
           called: level === 'key' ? (names.get(name) ?? null) : null,

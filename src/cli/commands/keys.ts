@@ -1,5 +1,6 @@
 import {
   createKey as makeKey,
+  describePeriod,
   formatMoney,
   type Key,
   type KeyChange,
@@ -176,13 +177,13 @@ function formatMoment(at: number | null): string | null {
 
 function formatBudget({ budget, budgetPeriod }: Key): string {
   if (budget === null) return '-'
-  return budgetPeriod === 'total' ? formatMoney(budget) : `${formatMoney(budget)} a ${budgetPeriod}`
+  return budgetPeriod === 'total' ? formatMoney(budget) : `${formatMoney(budget)} ${describePeriod(budgetPeriod)}`
 }
 
 /** One value for people: lists by commas, limits with their names, `-` for what is not set. */
-function formatValue(value: string | readonly string[] | object | null): string {
+function formatValue(value: string | number | readonly string[] | object | null): string {
   if (value === null) return '-'
-  if (typeof value === 'string') return value
+  if (typeof value === 'string' || typeof value === 'number') return String(value)
   if (Array.isArray(value)) return value.join(', ')
   const named = Object.entries(value).map(([name, one]) => `${name} ${String(one)}`)
   return named.join(', ') || '-'

@@ -13,6 +13,7 @@ import { Time } from '../kit/time.tsx'
 import { microsOf } from '../money.ts'
 import { shareOf } from '../numbers.ts'
 import { t } from '../words/index.ts'
+import { periodText } from '../words/period.ts'
 
 /** The state of every budget and the month's forecast; those nearest to their end first. */
 export function Budgets() {
@@ -43,7 +44,7 @@ export function Budgets() {
                     },
                     {
                       head: t('budgets.period'),
-                      cell: ({ per, soft }) => t(`period.${per}`) + (soft ? ` · ${t('budgets.soft')}` : ''),
+                      cell: ({ soft, ...of }) => periodText(of) + (soft ? ` · ${t('budgets.soft')}` : ''),
                     },
                     {
                       head: t('budgets.spent'),
@@ -98,10 +99,19 @@ function standingOf({ amount, spent, held, left, forecast, soft }: Budget) {
   return { state: 'budget_fine', tone: 'idle', rank: share } as const
 }
 
+/** Ranges of the page of costs that show the same days as a period. */
+const ranges: { readonly [per: string]: string } = { day: 'today', month: 'month', '7d': '7d', '30d': '30d' }
+
 /** The owner of a budget, with a link to its costs. */
-function Whose({ of: { level, name, called, per }, zone }: { readonly of: Budget; readonly zone: string }) {
+function Whose({
+  of: { level, name, called, per, resets_on: day },
+  zone,
+}: {
+  readonly of: Budget
+  readonly zone: string
+}) {
   const part = level === 'balance' ? 'user' : level
-  const range = per === 'day' ? 'today' : per === 'month' ? 'month' : null
+  const range = per === 'month' && day !== 1 ? null : (ranges[per] ?? null)
   return (
     <span>
       <span class="quiet">{t(`budgets.level.${level}`)}</span>{' '}

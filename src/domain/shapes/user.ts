@@ -1,6 +1,6 @@
-import { budgetPeriods } from '../budget.ts'
+import { splitPeriod } from '../budget-period.ts'
 import { showUserBounds, type UserBounds, userBoundsSchema } from './bounds.ts'
-import { json, moment, moneyOrNull, oneOf, text, type Values, wholeOrNull } from './member.ts'
+import { json, moment, moneyOrNull, oneOf, period, text, type Values, wholeOrNull } from './member.ts'
 import * as schemas from './schemas.ts'
 import { computed, shownOf, viewOf } from './view.ts'
 
@@ -32,7 +32,7 @@ export const userMembers = {
   keyBounds: json('key_bounds', userBoundsSchema, (bounds: UserBounds) => showUserBounds(bounds)),
   /** What all keys of the user may spend together; null for what the group gives its users. */
   budget: moneyOrNull('budget'),
-  budgetPeriod: oneOf('budget_period', budgetPeriods),
+  budgetPeriod: period('budget_period'),
   /** What was ever paid in; null where nothing was, and requests need no balance. */
   balance: moneyOrNull('balance'),
 } as const
@@ -55,5 +55,6 @@ export const userView = viewOf<User>()({
   keys_max: own('keysMax', 'How many keys they may have; null for what their group says.'),
   key_bounds: own('keyBounds'),
   budget: own('budget'),
-  budget_period: own('budgetPeriod'),
+  budget_period: computed(schemas.period, (user: User) => splitPeriod(user.budgetPeriod).per),
+  budget_resets_on: computed(schemas.resetsOnOrNull, (user: User) => splitPeriod(user.budgetPeriod).resetsOn),
 })

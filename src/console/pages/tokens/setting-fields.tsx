@@ -5,10 +5,12 @@ import { FieldError } from '../../kit/field-error.ts'
 import { SelectField, TextField, type Values } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 import { tBounds } from '../../words/bound.ts'
+import { dayChoices, dayShown, periodChoices, readDay } from '../../words/period.ts'
 
 /** The settings of a key, or of a bound. */
 export type Settings = Pick<Key, 'models' | 'limits' | 'budget' | 'ips' | 'expires'> & {
   readonly budget_period: string | null
+  readonly budget_resets_on: string | number | null
 }
 
 /** The settings of a key. `within`: bounds that are shown next to the fields. */
@@ -48,7 +50,14 @@ export function SettingFields({
           name="budget_period"
           label={t('tokens.period')}
           value={of?.budget_period ?? 'total'}
-          options={(['total', 'day', 'month'] as const).map(one => [one, t(`period.${one}`)] as const)}
+          options={periodChoices(of?.budget_period)}
+        />
+        <SelectField
+          name="budget_resets_on"
+          label={t('tokens.resets')}
+          hint={t('tokens.resets.hint')}
+          value={dayShown(of?.budget_resets_on)}
+          options={dayChoices()}
         />
         <TextField
           name="expires"
@@ -96,18 +105,20 @@ export function readSettings(values: Values) {
     ips: listed('ips'),
     budget: readAmount('budget', values),
     budget_period: values.get('budget_period'),
+    budget_resets_on: readDay(values.get('budget_period'), values.get('budget_resets_on')),
     expires: readMoment(values.get('expires').trim()),
     limits: readLimits(values),
   }
 }
 
 /** The result of `readSettings` for the fields as first shown. */
-export function settingsShown({ models, ips, budget, budget_period, expires, limits }: Settings) {
+export function settingsShown({ models, ips, budget, budget_period, budget_resets_on, expires, limits }: Settings) {
   return {
     models,
     ips,
     budget,
     budget_period: budget_period ?? 'total',
+    budget_resets_on: readDay(budget_period ?? '', dayShown(budget_resets_on)),
     expires: readMoment(localMoment(expires)),
     limits: Object.fromEntries(limitNames.flatMap(name => (limits?.[name] ? [[name, limits[name]]] : []))),
   }

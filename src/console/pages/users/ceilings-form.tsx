@@ -4,6 +4,7 @@ import { useSession } from '../../api/session.ts'
 import type { Ceilings, User } from '../../api/shapes.ts'
 import { Form, SelectField, TextField } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
+import { dayChoices, dayShown, periodChoices, readDay } from '../../words/period.ts'
 import { ceilingField } from './ceiling-field.ts'
 import { SettingFields, readAmount, readSettings, readWhole } from '../tokens/setting-fields.tsx'
 
@@ -33,6 +34,7 @@ export function CeilingsForm({
         const body = {
           budget: readAmount('own_budget', values),
           budget_period: values.get('own_budget_period'),
+          budget_resets_on: readDay(values.get('own_budget_period'), values.get('own_budget_resets_on')),
           keys_max: keysMax === '' ? null : readWhole('keys_max', keysMax, true),
           key_bounds: isBound || Object.keys(most.limits).length > 0 ? most : null,
         }
@@ -57,7 +59,14 @@ export function CeilingsForm({
           name="own_budget_period"
           label={t('tokens.period')}
           value={of.budget_period}
-          options={(['total', 'day', 'month'] as const).map(one => [one, t(`period.${one}`)] as const)}
+          options={periodChoices(of.budget_period)}
+        />
+        <SelectField
+          name="own_budget_resets_on"
+          label={t('tokens.resets')}
+          hint={t('tokens.resets.hint')}
+          value={dayShown(of.budget_resets_on)}
+          options={dayChoices()}
         />
         <TextField
           name="keys_max"
@@ -77,6 +86,7 @@ export function CeilingsForm({
         of={{
           budget: budget?.to.amount ?? null,
           budget_period: budget?.to.per ?? 'total',
+          budget_resets_on: budget?.to.resets_on ?? null,
           limits: limits?.to ?? {},
           models: models?.to ?? null,
           ips: ips?.to ?? null,
