@@ -1,7 +1,7 @@
 import {
   type BudgetPeriod,
-  covers,
   joinPeriod,
+  isOffered,
   type Key,
   type KeySettings,
   type Limits,
@@ -80,8 +80,8 @@ function oneOf(option: string, name: string, known: ReadonlyMap<string, unknown>
 }
 
 /** A model, or a prefix followed by `*` that matches one. */
-function readModel(name: string, { models }: CompiledConfig): string {
-  return models.keys().some(model => covers(name, model)) ? name : oneOf('--models', name, models)
+function readModel(name: string, plan: CompiledConfig): string {
+  return isOffered(plan, name) ? name : oneOf('--models', name, plan.models)
 }
 
 export function readMoment(text: string, now: number): number {

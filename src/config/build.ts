@@ -1,4 +1,6 @@
 import {
+  bySpecificity,
+  starsIn,
   type Address,
   type Affinity,
   type Budget,
@@ -16,6 +18,7 @@ import {
   type LimitKind,
   type Limits,
   type Model,
+  Models,
   type ModelEnd,
   type OperationTraits,
   type OperationsByName,
@@ -91,9 +94,11 @@ export type Sketch = {
   readonly known: readonly KnownPlugin[]
   readonly report: Report
   readonly operations: OperationsByName
+  /** By model that a row of a price table gave its name: the wildcard that it is served by. */
+  readonly derived: ReadonlyMap<string, string>
 }
 
-export type Parts = Pick<CompiledConfig, 'upstreams' | 'families' | 'models'>
+export type Parts = Pick<CompiledConfig, 'upstreams' | 'families' | 'models' | 'wildcards'>
 
 /** The upstreams, families and models that nothing was reported of: enough for plugins to look at, whatever else is wrong. */
 export function buildParts(sketch: Sketch): Parts {
@@ -103,13 +108,25 @@ export function buildParts(sketch: Sketch): Parts {
   const families = new Map(
     soundEntries(sketch, 'families', coreKeys(sketch)).map(([name, own]) => [name, buildFamily(name, own, sketch)]),
   )
-  const models = new Map<string, Model>()
+  const built: Model[] = []
   for (const [name, own] of soundEntries(sketch, 'models')) {
     const family = families.get(own.family)
     const candidates = buildCandidates(name, own, upstreams)
-    if (family && candidates) models.set(name, buildModel(name, own, family, candidates, sketch))
+    if (family && candidates) built.push(buildModel(name, own, family, candidates, sketch))
   }
-  return { upstreams, families, models }
+  return { upstreams, families, ...groupModels(built) }
+}
+
+/** The models by name; those of which the name has a `*` apart. */
+export function groupModels(all: readonly Model[]): Pick<Parts, 'models' | 'wildcards'> {
+  const wildcards = all
+    .filter(({ name }) => starsIn(name) > 0)
+    .toSorted((one, other) => bySpecificity(one.name, other.name))
+  const models = new Models(
+    all.filter(({ name }) => starsIn(name) === 0).map(model => [model.name, model]),
+    wildcards,
+  )
+  return { models, ...(wildcards.length > 0 && { wildcards }) }
 }
 
 /** The plan of a file that nothing was reported of. */
@@ -443,8 +460,10 @@ function buildModel(
   sketch: Sketch,
 ): Model {
   const at: Path = ['models', name]
+  const wildcard = sketch.derived.get(name) ?? (starsIn(name) > 0 ? name : undefined)
   return {
     name,
+    ...(wildcard !== undefined && { wildcard }),
     origin: originOf(sketch, ['models', name]),
     family,
     upstreams,

@@ -1,4 +1,4 @@
-import { type OperationsByName, serves } from '../domain/index.ts'
+import { mayServe, type OperationsByName, serves, starsIn } from '../domain/index.ts'
 import { isAllFree } from './free-operations.ts'
 import type { Report } from './report.ts'
 import { suggest } from './suggest.ts'
@@ -127,7 +127,8 @@ function checkPrice(root: Tree, model: string, { operations }: KnownNames, repor
   }
   const enabled = findNode(root, [...path, 'enabled'])
   const hidden = enabled.whole && enabled.node.kind === 'scalar' && enabled.node.value === false
-  if (has('prices') || has('price') || hidden) return
+  // One without a price serves only names that a table has a price for.
+  if (has('prices') || has('price') || hidden || starsIn(model) > 0) return
   const family = textAt(root, [...path, 'family'])
   const served = family === undefined ? [] : entriesOf(root, ['families', family, 'forward']).map(entry => entry.key)
   if (isAllFree(served, operations)) return
@@ -226,7 +227,7 @@ function checkGroups(root: Tree, report: Report): void {
 function checkGroupModels(root: Tree, path: Path, known: readonly string[], report: Report): void {
   for (const i of positionsOf(root, path)) {
     const pattern = textAt(root, [...path, i])
-    if (pattern === undefined || known.some(model => serves([pattern], model))) continue
+    if (pattern === undefined || known.some(model => serves([pattern], model) || mayServe(model, pattern))) continue
     const remedy = suggest(pattern, known)
     const message = `there is no model '${pattern}'`
     report.atValue([...path, i], { code: 'group_model_unknown', message, ...(remedy && { remedy }) })

@@ -10,6 +10,7 @@ import { checkNames, type KnownNames } from './check-names.ts'
 import { checkRoutes } from './check-routes.ts'
 import { checkSignIn } from './check-sign-in.ts'
 import { checkWebhooks } from './check-webhooks.ts'
+import { checkWildcards, withoutUncharged } from './check-wildcards.ts'
 import { checkWorkers } from './check-workers.ts'
 import { composing } from './compose/expand.ts'
 import { PartFiles, type PartTexts } from './compose/part-files.ts'
@@ -143,10 +144,12 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   })
   checkVendorKeys(settings, report)
   const { operations = new Map() } = known
-  const sketch = { settings, root, source, pipeline, known: builtIn, report, operations }
-  const parts = buildParts(sketch)
-  noteEmptyCredentials(settings, parts.upstreams, report)
-  inspectFamilies(parts, sketch)
+  const { derived } = read
+  const sketch = { settings, root, source, pipeline, known: builtIn, report, operations, derived }
+  const built = buildParts(sketch)
+  noteEmptyCredentials(settings, built.upstreams, report)
+  const parts = withoutUncharged(built, inspectFamilies(built, sketch), report)
+  checkWildcards(parts, report)
   noteEnds(parts.models, request.now ?? systemClock.now(), report)
 
   const findings = report.findings(secrets)

@@ -1095,7 +1095,8 @@ const family = {
 const sendAs = {
   type: 'string',
   minLength: 1,
-  description: 'Model name at the upstream; absent: its own name.',
+  description:
+    'Model name at the upstream; absent: its own name. For a name with *, a * here is what the client wrote for it.',
 } as const satisfies Schema
 
 const candidate = {
@@ -1148,7 +1149,8 @@ const prices = {
 const model = {
   type: 'object',
   additionalProperties: false,
-  description: 'A model that clients can request.',
+  description:
+    'A model that clients can request. A name with one * serves every name that fits and that no other entry serves.',
   required: ['family'],
   properties: {
     family: { type: 'string', description: 'Name of its family.' },
@@ -1248,6 +1250,26 @@ const model = {
       },
     },
     send_as: sendAs,
+    listed: {
+      type: 'object',
+      additionalProperties: false,
+      description:
+        'For a name with *: the rows of price_tables that give it names and prices. Absent: every row whose name fits.',
+      properties: {
+        modes: {
+          type: 'array',
+          minItems: 1,
+          items: { type: 'string', minLength: 1 },
+          description: 'Only rows with one of these modes: [chat, responses].',
+        },
+        providers: {
+          type: 'array',
+          minItems: 1,
+          items: { type: 'string', minLength: 1 },
+          description: 'Only rows with one of these providers.',
+        },
+      },
+    },
     ends: {
       type: 'string',
       format: 'date',

@@ -193,7 +193,10 @@ export type CompiledConfig = {
   readonly pipeline: readonly PipelineStep[]
   readonly plugins: ConfigPlugins
   readonly families: ReadonlyMap<string, Family>
+  /** By name. `get` finds models that a wildcard serves too; those that are listed have a price of their own. */
   readonly models: ReadonlyMap<string, Model>
+  /** Models of which the name has a `*`, the most specific first; absent for none. */
+  readonly wildcards?: readonly Model[]
   /** Sentences, each with its place, that every start and reload reports; absent where there are none. */
   readonly warnings?: readonly string[]
   readonly routes: readonly Route[]

@@ -249,6 +249,8 @@ export type Price = { readonly micros: Micros; readonly origin: Origin }
 
 export type Model = {
   readonly name: string
+  /** The entry of the file that serves it, if its name has a `*`: `vendor-*`. That entry itself is a model of this name. */
+  readonly wildcard?: string
   readonly origin: Origin
   readonly family: Family
   /** Where it runs: those of the lowest priority number are tried first, among equals by weight. Never empty. */

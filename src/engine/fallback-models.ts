@@ -11,7 +11,7 @@ import {
   type Upstream,
   withFields,
 } from '../domain/index.ts'
-import { fail, modelNotFound } from './errors.ts'
+import { fail } from './errors.ts'
 import { isForwarded } from './forwarded-fields.ts'
 import { isObject } from '../util/index.ts'
 
@@ -20,6 +20,7 @@ type Reading = {
   readonly rule: ForwardRule | undefined
   readonly named: readonly DeclaredModel[]
   readonly find: (name: string) => Model | undefined
+  readonly unknown: (name: string, place: string) => Failure
 }
 type Found = { readonly value: Json; readonly place: string }
 
@@ -32,13 +33,13 @@ const escape = Buffer.from('\\u')
  * The models that a body names in addition to its own: in the fields where its family declares more models, and
  * `named`, anywhere. Each by its name here, once, without the model itself. Dropped fields name nothing. Undefined if
  * none is named at all; if only the model itself is named, it gets the upstream's name.
- * @param find the model of a name; undefined for one that is not offered
+ * @param find the model of a name; undefined for one that is not offered, and `unknown` makes its error
  * @throws Failure model_not_found, with the path
  */
 export function readFurther(
   { family, name: own }: Model,
   body: Body,
-  { rule, named, find }: Reading,
+  { rule, named, find, unknown }: Reading,
 ): readonly FurtherModel[] | undefined {
   const { further } = family
   if (!further || body.kind !== 'json') return undefined
@@ -52,7 +53,7 @@ export function readFurther(
     if (name === own || model?.name === own || found.has(model?.name ?? name)) return
     if (found.size === furtherMax)
       throw fail('body_too_complex', { what: 'more models', max: `${furtherMax} besides its own` }, { param: place })
-    if (!model) throw modelNotFound(name, place)
+    if (!model) throw unknown(name, place)
     found.set(model.name, { model, place, runs })
   }
   for (const [runs, places] of [

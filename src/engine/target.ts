@@ -1,5 +1,6 @@
 import {
   type Body,
+  type Failure,
   fieldNames,
   type ForwardRule,
   isEmptyField,
@@ -29,7 +30,7 @@ export function findTarget(plan: CompiledConfig, route: Route, body: Body, named
   if (typeof name !== 'string')
     throw fail('invalid_type', { name: 'model', expected: 'a string', found: typeName(name) }, { param: 'model' })
   const model = plan.models.get(name)
-  if (!model || !model.enabled) throw modelNotFound(name)
+  if (!model || !model.enabled) throw modelNotFound(plan, name)
   const { family } = model
   if (family.forward.size > 0 && !family.forward.has(route.operation))
     throw fail('operation_unsupported', { model: name, operation: nameOf(route), takes: takenBy(plan, family) })
@@ -54,7 +55,8 @@ function withFurther(plan: CompiledConfig, { operation, runsNoTools }: Route, ta
     const known = plan.models.get(other)
     return known?.enabled ? known : undefined
   }
-  const further = readFurther(model, body, { rule, named: family.vendorTools ? others : [], find })
+  const unknown = (other: string, place: string): Failure => modelNotFound(plan, other, place)
+  const further = readFurther(model, body, { rule, named: family.vendorTools ? others : [], find, unknown })
   if (further) checkTogether(model, further)
   const alsoNamed = family.vendorTools ? [] : namesOfOthers(others, model)
   const own = alsoNamed.length > 0 ? { ...target, alsoNamed } : target

@@ -38,7 +38,7 @@ export async function createClientSecret(
   if (typeof model !== 'string')
     throw fail('client_secret_invalid', { why: '`session.model` is missing' }, { param: 'session.model' })
   const known = context.plan.models.get(model)
-  if (!known?.enabled || !mayAsk(caller, model)) throw modelNotFound(model, 'session.model')
+  if (!known?.enabled || !mayAsk(caller, model)) throw modelNotFound(context.plan, model, 'session.model')
   const seconds = readSeconds(readField(body, 'expires_after'))
   const expiresAt = Math.floor(clock.now() / 1_000) + seconds
   const value = await createLinkSecret({ storage, random }, context, model, expiresAt * 1_000)

@@ -31,7 +31,7 @@ export function explainRequest(plan: CompiledConfig, request: ImaginedRequest): 
   const target = route && findTarget(plan, route, asked, undefined)
   const model = target ? target.model : plan.models.get(request.model)
   const body = target?.body ?? asked
-  if (!model?.enabled) throw modelNotFound(request.model)
+  if (!model?.enabled) throw modelNotFound(plan, request.model)
   const { family } = model
   const sendAs = model.upstreams[0]?.sendAs ?? model.name
   const shaped = applyForward(body, family.forward.get(operation), target ?? { model, sendAs })

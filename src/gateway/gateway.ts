@@ -269,7 +269,8 @@ async function startEngine(
     const pipeline = await builder.build(plan)
     metrics.know({
       operations: plan.routes.map(route => route.operation),
-      models: plan.models.keys(),
+      models: [...plan.models.keys(), ...(plan.wildcards ?? []).map(({ name }) => name)],
+      wildcards: (plan.wildcards ?? []).map(({ name }) => name),
       upstreams: plan.upstreams.keys(),
       ...(plan.metricsBy && { by: plan.metricsBy }),
     })

@@ -33,7 +33,7 @@ export function createLocalAnswers(
       context => {
         const name = context.params['model'] ?? context.params['id'] ?? ''
         const model = offered(context, startedAt).find(one => one.name === name)
-        if (!model) throw modelNotFound(name)
+        if (!model) throw modelNotFound(context.plan, name)
         return toJson(context.dialect.modelOne(model))
       },
     ],

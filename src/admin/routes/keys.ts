@@ -1,6 +1,6 @@
 import {
   type BudgetPeriod,
-  covers,
+  isOffered,
   type Key,
   type KeySettings,
   levelsAbove,
@@ -30,7 +30,7 @@ export function readSettings(asked: Asked, ask: Ask): Partial<KeySettings> {
   const { group, models, ips } = asked
   // The names of groups are shown to those who choose among them.
   if (typeof group === 'string' && isAdmin(ask)) checkGroup(plan, group)
-  const unknown = models?.find(model => !plan.models.keys().some(one => covers(model, one)))
+  const unknown = models?.find(model => !isOffered(plan, model))
   if (unknown !== undefined) throw refuse('invalid', 'model_unknown', { model: unknown }, { param: 'models' })
   const wrong = ips?.find(ip => parseAddressRange(ip) === undefined)
   if (wrong !== undefined) throw refuse('invalid', 'address', { address: wrong }, { param: 'ips' })

@@ -206,14 +206,15 @@ export class Turns {
 
   /** Finds a model by the gateway's name or the upstream's. @throws Failure model_not_found */
   #findModel(name: string): Model {
-    const { models } = this.#session.plan
+    const { plan } = this.#session
+    const { models } = plan
     const { upstream } = this.#target
     const own = models.get(name)
     if (own?.enabled) return own
     for (const model of models.values())
       if (model.enabled && model.upstreams.some(one => one.upstream.name === upstream.name && one.sendAs === name))
         return model
-    throw modelNotFound(name, 'session.audio.input.transcription.model')
+    throw modelNotFound(plan, name, 'session.audio.input.transcription.model')
   }
 
   #track(ending: Promise<unknown>): void {
