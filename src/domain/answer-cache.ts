@@ -22,4 +22,5 @@ export type CachePolicy = {
 }
 
 /** What the cache did for a request: `hit`, `miss` (and its answer may be kept), or `bypass` (it may not). */
-export type CacheResult = 'hit' | 'miss' | 'bypass'
+export const cacheResults = ['hit', 'miss', 'bypass'] as const
+export type CacheResult = (typeof cacheResults)[number]

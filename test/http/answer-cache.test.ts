@@ -67,7 +67,7 @@ function withKey({ url }: Started, key: string) {
 }
 
 t.test('an equal request gets the kept answer, for nothing, and everything shows it', async t => {
-  const { says, asked, charges } = await startCached(t, '{ for: 1h }')
+  const { says, asked, charges, logs, opsUrl, gateway } = await startCached(t, '{ for: 1h }')
   const first = await says(ask('a boat'))
   t.match(first, { status: 200, cache: 'miss', age: null })
   const again = await says({ messages: [{ content: 'a boat', role: 'user' }], model: 'sim-chat' })
@@ -77,6 +77,17 @@ t.test('an equal request gets the kept answer, for nothing, and everything shows
   const [hit, miss] = await charges()
   t.match(hit, { state: 'settled', amount: '0.00', lines: [{ tier: 'cached_response', price: '0.00' }] })
   t.match(miss, { state: 'settled', amount: '0.002' })
+  const [ofHit, ofMiss] = await logs()
+  t.match(ofHit, { cache: 'hit', saved: '0.002', upstream: null, usage: { input_tokens: null } })
+  t.match(ofMiss, { cache: 'miss', saved: null, upstream: 'text' })
+  const figures = await (await fetch(`${opsUrl}/metrics`)).text()
+  t.match(figures, /tollgate_answer_cache_total\{model="sim-chat",result="hit"\} 1/)
+  t.match(figures, /tollgate_answer_cache_saved_micros_total\{model="sim-chat"\} 2000/)
+  const found = await gateway.storage.journal.list({ limit: 5, cache: 'hit' })
+  t.same(
+    found.map(({ row }) => row.id),
+    [ofHit?.id],
+  )
 })
 
 t.test('a model without the setting is not affected', async t => {
