@@ -1,4 +1,5 @@
 import type { AnyPlugin, AnySigner } from '../src/plugin-api/index.ts'
+import { answerCache } from './answer-cache/plugin.ts'
 import { attribution } from './attribution/plugin.ts'
 import { auth } from './auth/plugin.ts'
 import { guardPatterns } from './guard-patterns/plugin.ts'
@@ -15,6 +16,7 @@ export const builtins: readonly AnyPlugin[] = [
   auth,
   attribution,
   ratelimit,
+  answerCache,
   guardPatterns,
   guardService,
   multipartRewrite,

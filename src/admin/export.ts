@@ -84,6 +84,8 @@ const columns: readonly (readonly [name: string, read: Read])[] = [
   ...factNames.map(name => [name, ofBill(bill => bill.facts[name])] as const),
   ['end_user', ({ end_user: endUser }) => endUser],
   ['tags', ({ tags }) => tags.join(' ')],
+  ['cache', ({ cache }) => cache],
+  ['saved', ({ saved }) => saved],
 ]
 
 /** UTF-8 with a mark at its head, without which spreadsheets take Chinese for something else. */

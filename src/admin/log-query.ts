@@ -1,4 +1,4 @@
-import type { LogMatch } from '../domain/index.ts'
+import { cacheResults, type LogMatch } from '../domain/index.ts'
 import type { Admits } from '../util/index.ts'
 import { courseMembers, chargeItemMembers } from '../domain/charge.ts'
 import { logMembers } from '../domain/shapes/log-row.ts'
@@ -22,6 +22,7 @@ export const logQuery = {
   upstream: word,
   status: { type: 'string', pattern: '^([1-5]\\d\\d|[2-5]xx)$', description: 'A status, or its class such as 4xx.' },
   outcome: logMembers.outcome.schema,
+  cache: { type: 'string', enum: cacheResults, description: 'What the answer cache did.' },
   tier: { ...word, description: 'One of its images was billed at this tier.' },
   source: {
     ...chargeItemMembers.source.schema,
@@ -71,6 +72,7 @@ type Same = Pick<
   | 'operation'
   | 'upstream'
   | 'outcome'
+  | 'cache'
   | 'tier'
   | 'source'
   | 'unit'
@@ -87,6 +89,7 @@ function pick({
   operation,
   upstream,
   outcome,
+  cache,
   tier,
   source,
   unit,
@@ -103,6 +106,7 @@ function pick({
     ...(operation !== undefined && { operation }),
     ...(upstream !== undefined && { upstream }),
     ...(outcome !== undefined && { outcome }),
+    ...(cache !== undefined && { cache }),
     ...(tier !== undefined && { tier }),
     ...(source !== undefined && { source }),
     ...(unit !== undefined && { unit }),

@@ -430,6 +430,9 @@ function addLogs(program: Command): void {
     .option('--end-user <name>', 'only requests for this end user')
     .option('--tag <tag>', 'only requests with this tag')
     .addOption(new Option('--outcome <outcome>', 'only this outcome').choices(outcomes))
+    .addOption(
+      new Option('--cache <result>', 'only this result of the answer cache').choices(['hit', 'miss', 'bypass']),
+    )
     .option('--min-cost <amount>', 'only requests that cost at least this much')
     .option('-f, --follow', 'print new entries as they arrive, oldest first, until Ctrl-C', false)
     .addOption(configOption())

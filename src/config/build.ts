@@ -484,6 +484,7 @@ function buildModel(
     ...(own.affinity && { affinity: buildAffinity(own.affinity) }),
     ...(own.defaults && { defaults: buildDefaults(own.defaults as ByName<ByName<Json>>) }),
     ...retryOf(own),
+    ...cacheOf(own, [...at, 'cache'], sketch),
     limits: {
       ...(own.limits.rpm !== undefined && { rpm: own.limits.rpm }),
       scope: own.limits.scope,
@@ -503,6 +504,18 @@ function retryOf(own: ModelSettings): Pick<Model, 'retry'> {
   if (on === undefined || on.length === 0) return {}
   const { attempts, backoff, wait_max } = retry
   return { retry: { on: new Set(on), attempts, backoffMs: ms(backoff), waitMaxMs: ms(wait_max), paysTwice } }
+}
+
+function cacheOf({ cache }: ModelSettings, at: Path, sketch: Sketch): Pick<Model, 'cache'> {
+  if (!cache) return {}
+  const { for: kept, per, keys, images, ignore, hit_price: price } = cache
+  const { file, line } = originOf(sketch, price ? [...at, 'hit_price'] : at)
+  const hit = {
+    each: parseMoney(price?.each ?? '0') as number,
+    timesMicros: parseMoney(price?.times ?? '0') as number,
+    at: `${file}:${line}`,
+  }
+  return { cache: { forMs: ms(kept), per, keys, images, ignore: new Set(ignore), hit } }
 }
 
 function buildPrices(own: ByName<string>, at: Path, sketch: Sketch): ReadonlyMap<string, Price> {

@@ -1,4 +1,6 @@
 import {
+  attributionFields,
+  cacheScopes,
   keyEffects,
   kindWords,
   metricDimensions,
@@ -1146,6 +1148,54 @@ const prices = {
   additionalProperties: { type: 'string', format: 'money', description: 'A quoted decimal, such as "0.04".' },
 } as const satisfies Schema
 
+const cache = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['for'],
+  description:
+    'Keeps responses for equal requests, by the plugin answer-cache. Absent: every request is sent to an upstream.',
+  properties: {
+    for: { type: 'string', format: 'duration', description: 'How long a response is kept: 1h.' },
+    per: {
+      type: 'string',
+      enum: cacheScopes,
+      default: 'key',
+      description: 'Who shares responses: the requests of one key, all keys of one user, or all keys of one group.',
+    },
+    keys: {
+      type: 'string',
+      enum: ['all', 'opted_in'],
+      default: 'all',
+      description: 'all: every key whose own setting is not off. opted_in: only keys whose own setting is on.',
+    },
+    images: {
+      type: 'boolean',
+      default: false,
+      description: 'true keeps images too. A repeated request then returns the same image.',
+    },
+    ignore: {
+      ...names,
+      default: attributionFields,
+      description:
+        'Request fields that may differ between equal requests. A response that repeats the value of such a field is returned only for the same value.',
+    },
+    hit_price: {
+      type: 'object',
+      additionalProperties: false,
+      description: 'What a kept response costs: the sum of both. Absent: nothing.',
+      properties: {
+        each: { type: 'string', format: 'money', default: '0', description: 'An amount: "0.001".' },
+        times: {
+          type: 'string',
+          format: 'factor',
+          default: '0',
+          description: 'A factor of what the response cost when it was requested from the upstream: "0.1".',
+        },
+      },
+    },
+  },
+} as const satisfies Schema
+
 const model = {
   type: 'object',
   additionalProperties: false,
@@ -1234,6 +1284,7 @@ const model = {
       description:
         'true lets `retry_on` repeat requests that the vendor may have charged: images, jobs, and requests with tools that the upstream runs. The vendor may then charge twice; the client is charged once.',
     },
+    cache,
     affinity: { ...affinity, description: "Replaces the family's affinity for this model; {} turns it off." },
     defaults: {
       type: 'object',

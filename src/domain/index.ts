@@ -1,4 +1,5 @@
 export * from './account.ts'
+export * from './answer-cache.ts'
 export * from './extra-line-price.ts'
 export * from './billing-record.ts'
 export * from './body.ts'

@@ -1,3 +1,4 @@
+import type { CachePolicy } from './answer-cache.ts'
 import type { Body } from './body.ts'
 import type { PlainPeriod } from './budget-period.ts'
 import type { Budget } from './budget.ts'
@@ -275,6 +276,8 @@ export type Model = {
   readonly limits: Limits
   /** Absent where no request is sent again that may have been sold, nor to the same upstream. */
   readonly retry?: RetryPolicy
+  /** Absent where no answer is kept for equal requests. */
+  readonly cache?: CachePolicy
   /** Absent where nothing is known of its end. */
   readonly ends?: ModelEnd
   /** Hidden from model lists and refused, but still known for old records. */

@@ -32,6 +32,8 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
   readonly gives?: readonly Slot<unknown>[]
   /** No plugin comes after it: what the others shape and read is not what goes to the upstream and comes from it. */
   readonly last?: true
+  /** Keeps answers for equal requests: only plugins that identify and limit clients come before it, so that it keeps what clients get. */
+  readonly keepsAnswers?: true
   /** Its `onSettle` runs after that of all plugins that give these, wherever they are: `chargeSlot` for those that charge. */
   readonly settlesAfter?: readonly Slot<unknown>[]
   /** Charges models of the families that have its section by their prices. */

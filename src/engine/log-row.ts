@@ -54,6 +54,7 @@ export function toLogRow(
     errorValues: clipValues(failure?.values ?? blocked ?? {}),
     upstreamSaid: request.errorSnippet?.words ?? null,
     attempts: request.attempts && request.attempts.length > 1 ? request.attempts.slice(0, attemptsMax) : null,
+    ...(context.notes.cache && { cache: context.notes.cache.result, saved: context.notes.cache.saved ?? null }),
     ...(attribution && attribution.ids !== '' && { attribution: attribution.ids }),
   }
 }

@@ -97,6 +97,15 @@ function createFamilies() {
       ['model'],
     ),
     flags: counters('tollgate_line_flags_total', 'Charge items with a flag.', ['model', 'flag']),
+    cache: counters('tollgate_answer_cache_total', 'Requests for models with an answer cache: hit, miss, bypass.', [
+      'model',
+      'result',
+    ]),
+    cacheSaved: counters(
+      'tollgate_answer_cache_saved_micros_total',
+      'Money that hits of the answer cache have not cost, in millionths of the currency.',
+      ['model'],
+    ),
     limited: counters('tollgate_limit_decisions_total', 'Limit decisions: admitted, refused, shadow.', [
       'limit',
       'decision',
@@ -289,7 +298,9 @@ function countLimits({ limited }: Families, decisions: readonly LimitDecision[])
 }
 
 /** What only some requests have: an error, tokens. */
-function countRow({ refusals, tokens }: Families, known: Known, row: LogRow): void {
+function countRow({ refusals, tokens, cache, cacheSaved }: Families, known: Known, row: LogRow): void {
+  if (row.cache) cache.at(label(row.model, known.models), row.cache).value++
+  if (row.saved) cacheSaved.at(label(row.model, known.models)).value += row.saved
   if (row.errorCode !== null) refusals.at(row.errorCode).value++
   if (row.inputTokens !== null) tokens.at(modelLabel(row.model, known), 'input').value += row.inputTokens
   if (row.outputTokens !== null) tokens.at(modelLabel(row.model, known), 'output').value += row.outputTokens

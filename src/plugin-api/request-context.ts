@@ -1,4 +1,6 @@
 import type { Body } from '../domain/body.ts'
+import type { CacheResult } from '../domain/answer-cache.ts'
+import type { Micros } from '../util/units.ts'
 import type { Counts } from '../domain/usage.ts'
 import type { LabelKind } from '../domain/labels.ts'
 import type { DeclaredModel } from '../domain/declared.ts'
@@ -33,6 +35,8 @@ export type Notes = {
   unrecognised?: { readonly shape: string; readonly isEmpty?: boolean }
   /** The guard and the rule that blocked the answer. What was used is charged. */
   blocked?: { readonly guard: string; readonly rule: string }
+  /** What was done with kept answers; absent where nobody looked for one. `saved`: what the hit has not cost, in micro-units. */
+  cache?: { readonly result: CacheResult; readonly saved?: Micros }
   /** What limits said of the request, by their names. */
   limits?: readonly LimitDecision[]
   /** Kinds of labels that were more than are stored. */

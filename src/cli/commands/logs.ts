@@ -33,6 +33,7 @@ type ListOptions = {
   readonly endUser?: string
   readonly tag?: string
   readonly outcome?: NonNullable<LogMatch['outcome']>
+  readonly cache?: NonNullable<LogMatch['cache']>
   readonly minCost?: string
   readonly follow: boolean
   readonly config: string
@@ -76,7 +77,7 @@ export async function listLogs(options: ListOptions): Promise<void> {
 
 /** @throws Exit 2 for what cannot be meant */
 function readAsked(options: ListOptions): Asked {
-  const { status, user, model, key, endUser, tag, outcome, follow } = options
+  const { status, user, model, key, endUser, tag, outcome, cache, follow } = options
   const zone = readZone(options.zone)
   const span = readSpan(options, Date.now(), zone)
   if (follow && span.until !== undefined)
@@ -97,6 +98,7 @@ function readAsked(options: ListOptions): Asked {
     ...(endUser !== undefined && { endUser }),
     ...(tag !== undefined && { tag }),
     ...(outcome !== undefined && { outcome }),
+    ...(cache !== undefined && { cache }),
   }
   return { match, minCost, zone }
 }
@@ -215,6 +217,8 @@ const columns: readonly (readonly [name: string, read: (record: LogRecord) => Ce
   ...factNames.map(name => [name, (record: LogRecord) => record.billing?.facts[name]] as const),
   ['end_user', record => record.end_user],
   ['tags', record => record.tags.join(' ')],
+  ['cache', record => record.cache],
+  ['saved', record => record.saved],
 ]
 
 export async function showLog(
@@ -245,6 +249,7 @@ function formatDetails(record: LogRecord): string {
     `client     key ${record.key_id ?? '-'}, user ${record.user ?? '-'}, group ${record.group ?? '-'}`,
     `model      ${record.model ?? '-'} (${record.operation}) at upstream ${record.upstream ?? '-'}, configuration ${record.config_revision}`,
     ...formatAttempts(record),
+    ...(record.cache ? [`cache      ${record.cache}${record.saved === null ? '' : `, ${record.saved} saved`}`] : []),
     `forwarded  ${record.forwarded.join(' ') || '-'}`,
     `dropped    ${record.dropped.join(' ') || '-'}`,
   ]

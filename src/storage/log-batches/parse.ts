@@ -82,6 +82,7 @@ export class LogBatch {
       error_values: errors,
       upstream_said: said,
       attempts,
+      saved,
     } = this.#body
     const [who, what] = [this.whoOf(at), this.whatOf(at)]
     return {
@@ -97,6 +98,7 @@ export class LogBatch {
       errorValues: errors?.[at] ?? null,
       upstreamSaid: said?.[at] ?? null,
       attempts: attempts?.[at] ?? null,
+      ...(saved?.[at] != null && { saved: saved[at] }),
     }
   }
 
@@ -120,4 +122,4 @@ const markNames = Object.entries(markMembers).map(([name, { column }]) => [name 
 const noMarks = readRow(markMembers, Object.fromEntries(markNames.map(([, column]) => [column, null])))
 
 const readWho = (who: Who) => ({ ...readRow(whoMembers, who), ...attributionOf(who) })
-const readWhat = (what: What) => readRow(whatMembers, what)
+const readWhat = (what: What) => ({ ...readRow(whatMembers, what), ...(what.cache && { cache: what.cache }) })

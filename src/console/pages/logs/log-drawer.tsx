@@ -15,7 +15,7 @@ import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
 import { amountOf, microsOf } from '../../money.ts'
 import { count, duration } from '../../numbers.ts'
-import { t } from '../../words/index.ts'
+import { t, tName } from '../../words/index.ts'
 import { tOperation } from '../../words/operation.ts'
 import { Outcome } from './outcome.tsx'
 import { Bill } from './bill.tsx'
@@ -120,6 +120,7 @@ function RequestFacts({ of: record }: { readonly of: LogRecord }) {
           ],
           [t('group'), record.group],
           [t('upstream'), record.upstream],
+          ...(record.cache ? [[t('cache'), <CacheUse of={record} />] as const] : []),
           ...(input === null && output === null
             ? []
             : [[t('details.usage'), `${count(input ?? 0)} → ${count(output ?? 0)}`] as const]),
@@ -129,6 +130,17 @@ function RequestFacts({ of: record }: { readonly of: LogRecord }) {
         ]}
       />
     </section>
+  )
+}
+
+/** What the answer cache did, and what that has saved. */
+function CacheUse({ of: { cache, saved, billing } }: { readonly of: LogRecord }) {
+  const result = tName('cache', cache ?? '')
+  if (saved === null || !billing) return <span>{result}</span>
+  return (
+    <span>
+      {result} · {t('cache.saved')} <Money amount={saved} currency={billing.currency} />
+    </span>
   )
 }
 

@@ -25,6 +25,7 @@ const names = [
   'operation',
   'upstream',
   'outcome',
+  'cache',
   'charge',
   'refunded',
 ] as const
@@ -107,6 +108,7 @@ export function LogFilters({
           {choice('operation', t('operation'), operations, tOperation)}
           {text('upstream', t('upstream'))}
           {choice('outcome', t('outcome'), outcomes, one => tName('status', one))}
+          {choice('cache', t('cache'), ['hit', 'miss', 'bypass'], one => tName('cache', one))}
           {choice('charge', t('filter.charge'), states, one => tName('status', one))}
           {choice('refunded', t('filter.refunded'), ['true', 'false'], yesNo)}
         </div>

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Json } from '../../src/plugin-api/index.ts'
-import { StringEnd, unended } from '../../src/wire/index.ts'
+import type { Json } from '../domain/index.ts'
+import { StringEnd, unended } from './string-end.ts'
 
 /** Values up to this length are parsed whole. */
 const parsedBytesMax = 16_384
