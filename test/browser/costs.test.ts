@@ -249,7 +249,7 @@ t.test('budgets show which are nearly spent, and a statement prints without the 
   await page.goto(`${url}/console/budgets`)
   const rows = page.locator('.sheet tbody tr')
   await rows.first().waitFor()
-  t.match(await rows.first().textContent(), /User bob.*0\.09.*Spent/s, 'the nearest to its end first')
+  t.match(await rows.first().textContent(), /User bob.*0\.09.*Used up/s, 'the nearest to its end first')
   t.match(await rows.last().textContent(), /User ada.*On track/s)
   await rows.last().getByRole('link', { name: 'ada' }).click()
   await page.locator('.narrowed', { hasText: 'ada' }).waitFor()

@@ -9,7 +9,7 @@ export const consoleSummaries: { readonly [route: string]: string } = {
   'POST /api/sign-in/:issuer': '用账号服务返回的内容完成登录：响应会设置会话 cookie。',
   'GET /api/account/links': '与自己关联的账号服务。',
   'DELETE /api/account/links/:id': '解除与一个账号服务的关联；唯一的登录方式会保留。',
-  'DELETE /api/users/:name': '抹除用户及其全部数据，账本必须证明的内容除外；该用户仍有请求在进行时会被拒绝。',
+  'DELETE /api/users/:name': '删除用户及其全部数据，账本必须证明的内容除外；该用户仍有请求在进行时会被拒绝。',
   'DELETE /api/users/:name/links': '解除用户与所有账号服务的关联；其会话随之结束。',
   'POST /api/account/password': '修改自己的密码；该用户的其他会话随之结束。',
   'GET /api/account/sessions': '自己的会话。',

@@ -133,7 +133,7 @@ function AccountSheet({
           columns={[
             { head: t('model'), heading: true, wide: true, cell: line => <span class="theirs">{line.model}</span> },
             { head: t('costs.tier'), cell: ({ tier }) => tName('unit', tier) },
-            { head: t('label.count'), numeric: true, cell: ({ images }) => (images === 0 ? '–' : count(images)) },
+            { head: t('costs.images'), numeric: true, cell: ({ images }) => (images === 0 ? '–' : count(images)) },
             {
               head: t('statements.quantity'),
               numeric: true,
@@ -167,11 +167,11 @@ type Balance = Statement['balances'][number]
 /** Prepaid balances: payments, charges and the rest, next to the accounts, whose sums include all charges. */
 function Balances({ of, currency }: { readonly of: readonly Balance[]; readonly currency: string }) {
   const sums = [
-    ['opening', t('statements.opening')],
+    ['opening', t('statements.before')],
     ['topped_up', t('statements.topped_up')],
     ['charged', t('statements.from_balance')],
     ['refunded', t('costs.refunded')],
-    ['closing', t('statements.closing')],
+    ['closing', t('statements.after')],
   ] as const
   return (
     <section class="card statement" aria-labelledby="balances">

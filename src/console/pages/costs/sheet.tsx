@@ -53,7 +53,7 @@ export function CostSheet(given: Given) {
           </span>
         </div>
         <Figure name={t('costs.charges')} value={count(sheet.charges)} />
-        {sheet.images > 0 && <Figure name={t('label.count')} value={count(sheet.images)} />}
+        {sheet.images > 0 && <Figure name={t('costs.images')} value={count(sheet.images)} />}
         {sheet.tokens > 0 && <Figure name={t('costs.tokens')} value={count(sheet.tokens)} />}
         {sheet.refunded > 0n && (
           <div class="figure">
@@ -129,7 +129,7 @@ function columns({ of: sheet, answer, by, where, hrefOf }: Given): readonly Colu
     { head: t('costs.earlier'), numeric: true, cell: ({ before }) => amountOf(before) },
     { head: t('costs.change'), numeric: true, cell: ({ net, before }) => changeOf(net, before) },
     { head: t('costs.charges'), numeric: true, cell: ({ charges }) => count(charges) },
-    ...(sheet.images > 0 ? [{ head: t('label.count'), numeric: true, cell: ({ images }: Part) => count(images) }] : []),
+    ...(sheet.images > 0 ? [{ head: t('costs.images'), numeric: true, cell: ({ images }: Part) => count(images) }] : []),
     ...(by === 'tier' || where.tier !== undefined
       ? [{ head: t('costs.quantity'), numeric: true, sparse: true, cell: quantityOf }]
       : [
