@@ -293,6 +293,32 @@ t.test('budgets and the month have a forecast at the current pace, exact to the 
   t.match((await user.get('/api/budgets')).body, { budgets: [], month: { spent: [] } }, 'nothing of others')
 })
 
+t.test('a user sees each budget that applies: of their keys, their own, and of all their groups', async t => {
+  const groups: Edits = [
+    [
+      '  partner: { rpm: 600,',
+      '  team: { budget: { amount: "3", per: total } }\n  idle: { budget: { amount: "1", per: total } }\n  partner: { rpm: 600,',
+    ],
+    ['default: { rpm: 60,', 'default: { budget: { amount: "2", per: total }, rpm: 60,'],
+  ]
+  const started = await start(t, { upstreams: [], edit: groups })
+  const admin = await enterAsAdmin(started)
+  const ada = await enterAsUser(started, admin, 'ada')
+  const bob = await enterAsUser(started, admin, 'bob')
+  await admin.ask('PATCH', '/api/users/ada', { budget: '5', budget_period: 'total' })
+  await admin.post('/api/keys', { name: 'one', user: 'ada', group: 'team', budget: '7', budget_period: 'total' })
+  const levels = async (of: Visitor, query = ''): Promise<readonly string[]> =>
+    ((await of.get(`/api/budgets${query}`)).body as BudgetList).budgets
+      .map(({ level, name, called }) => `${level} ${called ?? name}`)
+      .sort()
+  const hers = ['group default', 'group team', 'key one', 'user ada']
+  t.strictSame(await levels(ada), hers, "hers and her groups', not the group of others")
+  t.strictSame(await levels(bob), ['group default'])
+  t.strictSame(await levels(admin, '?user=ada'), hers, 'an administrator sees the same of one user')
+  t.strictSame(await levels(admin), ['group default', 'group idle', 'group team', 'key one', 'user ada'])
+  t.equal((await bob.get('/api/budgets?user=ada')).status, 403)
+})
+
 /** The administrator of `enterAsAdmin`, whose session has ended meanwhile. */
 async function enterAgain(started: Started): Promise<Visitor> {
   const visitor = newVisitor(started.url)

@@ -17,6 +17,8 @@ import { findPlace, forgetPlaces, keepPlace } from '../../src/console/pages/play
 import { sheetsOf } from '../../src/console/pages/costs/sheets.ts'
 import { unitCostOf } from '../../src/console/pages/costs/unit-cost.ts'
 import { zoneOf } from '../../src/console/zone.ts'
+import type { Budget } from '../../src/console/api/shapes.ts'
+import { byTightness } from '../../src/console/pages/budgets/standing.ts'
 import { textsOf, whereOf, wordOf } from '../../src/console/pages/alerts/told.ts'
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { speakWith } from '../../src/console/words/index.ts'
@@ -54,6 +56,12 @@ t.test("an alert uses a key's name, and reports an expired certificate", async t
   t.equal(whereOf('budget.exhausted', data), '/console/tokens/key_1', 'and leads to it by its id')
   t.equal(whereOf('budget.threshold', { level: 'group', name: 'g' }), '/console/budgets')
   t.equal(whereOf('budget.threshold', { level: 'balance', name: 'ada' }), '/console/users?edit=ada')
+  const near = { ...data, amount: '22.00', spent: '17.80', percent: 80, spent_now: '20.284', percent_now: 92 }
+  t.match(
+    textsOf(near),
+    { percent: '92', spent: '20.28', amount: '22.00', threshold: '80' },
+    'the state, not the threshold',
+  )
   const ends = '2026-11-23T10:00:00.000Z'
   for (const [isOver, word] of [
     [true, 'certificate.over'],
@@ -75,6 +83,33 @@ t.test("an alert uses a key's name, and reports an expired certificate", async t
   }
   t.match(textsOf({ ends })['ends'], /2026.*10:00|2026/, 'as moments are told')
 })
+
+t.test(
+  'of the budgets of one person, the one with the least left is first, and one that only reports is last',
+  async t => {
+    const of = (level: Budget['level'], left: string, soft = false): Budget => ({
+      level,
+      name: level,
+      user: null,
+      amount: '100.00',
+      per: 'month',
+      soft,
+      spent: '0.00',
+      held: '0.00',
+      left,
+      renews: null,
+      called: null,
+      forecast: null,
+    })
+    const sorted = [of('key', '9.50'), of('user', '10.00'), of('group', '0.02'), of('balance', '0.00', true)].sort(
+      byTightness,
+    )
+    t.strictSame(
+      sorted.map(({ level }) => level),
+      ['group', 'key', 'user', 'balance'],
+    )
+  },
+)
 
 t.test('a refused bound is shown at its own field', async t => {
   for (const [field, own] of [

@@ -47,7 +47,7 @@ export const consoleSummaries: { readonly [route: string]: string } = {
   'GET /api/users': '全部用户，按名称排列。',
   'POST /api/users': '创建用户；没有密码的用户暂时无法登录。',
   'PATCH /api/users/:name': '修改用户的分组、角色、状态、预算或上限；停用用户或更改角色会立即结束其会话。',
-  'GET /api/budgets': '各项预算与余额的现状：管理员可见全部，其他人只见自己的。',
+  'GET /api/budgets': '各项预算与余额的现状：管理员可见全部，其他人只见适用于自己的。',
   'GET /api/config/editable': '可以修改的模型与分组、其在文件中的位置，以及能否在此写入。',
   'POST /api/config/propose': '预览对配置文件的更改：差异、含义与检查结果；不写入。',
   'POST /api/config/write': '写入提出的更改并使其生效；出错时不做任何更改。',

@@ -3,7 +3,7 @@ import type { CostSplit } from '../../../domain/costs.ts'
 import type { CostsAnswer } from '../../api/shapes.ts'
 import { Choices } from '../../kit/choices.tsx'
 import { later } from '../../kit/later.tsx'
-import { Money } from '../../kit/money.tsx'
+import { Money, moneyColumn } from '../../kit/money.tsx'
 import { listPlace } from '../../kit/page.tsx'
 import { Swatch } from '../../kit/swatch.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
@@ -11,6 +11,7 @@ import { Tag } from '../../kit/tag.tsx'
 import { Time } from '../../kit/time.tsx'
 import { amountOf } from '../../money.ts'
 import { changeOf, count, shareOf } from '../../numbers.ts'
+import { shownAmount } from '../../shown-money.ts'
 import { t } from '../../words/index.ts'
 import { dateIn } from '../../zone.ts'
 import { barLabel, hoursTwice } from './bar-labels.ts'
@@ -39,6 +40,7 @@ type Given = {
 export function CostSheet(given: Given) {
   const { of: sheet, isFirst, answer, by, parts, hrefOf } = given
   const { currency } = sheet
+  const rows = sheet.parts.map((part, at) => ({ ...part, at }))
   return (
     <section class="stack" aria-label={`${t('nav.costs')} ${currency}`}>
       <div class="figures">
@@ -49,7 +51,7 @@ export function CostSheet(given: Given) {
           </span>
           <span class="quiet">
             {changeOf(sheet.net, sheet.before)} ·{' '}
-            {t('costs.before', { amount: amountOf(sheet.before), days: count(daysBefore(answer)) })}
+            {t('costs.before', { amount: shownAmount(amountOf(sheet.before)), days: count(daysBefore(answer)) })}
           </span>
         </div>
         <Figure name={t('costs.charges')} value={count(sheet.charges)} />
@@ -76,9 +78,9 @@ export function CostSheet(given: Given) {
       <div class="sheet" {...(isFirst && listPlace)}>
         <Table
           label={t('costs.table', { part: partName(by) })}
-          rows={sheet.parts.map((part, at) => ({ ...part, at }))}
+          rows={rows}
           rowKey={({ what }) => JSON.stringify(what)}
-          columns={columns(given)}
+          columns={columns(given, rows)}
         />
       </div>
     </section>
@@ -98,7 +100,9 @@ function Figure({ name, value }: { readonly name: string; readonly value: string
   )
 }
 
-function columns({ of: sheet, answer, by, where, hrefOf }: Given): readonly Column<Part & { readonly at: number }>[] {
+type Row = Part & { readonly at: number }
+
+function columns({ of: sheet, answer, by, where, hrefOf }: Given, rows: readonly Row[]): readonly Column<Row>[] {
   return [
     {
       head: partName(by),
@@ -120,16 +124,19 @@ function columns({ of: sheet, answer, by, where, hrefOf }: Given): readonly Colu
         </span>
       ),
     },
-    {
+    moneyColumn<Row>({
       head: t('costs.spent'),
-      numeric: true,
-      cell: ({ net }) => <Money amount={amountOf(net)} currency={sheet.currency} />,
-    },
+      rows,
+      amount: ({ net }) => amountOf(net),
+      currency: sheet.currency,
+    }),
     { head: t('costs.share'), numeric: true, cell: ({ net }) => shareOf(net, sheet.net) },
-    { head: t('costs.earlier'), numeric: true, cell: ({ before }) => amountOf(before) },
+    moneyColumn<Row>({ head: t('costs.earlier'), rows, amount: ({ before }) => amountOf(before) }),
     { head: t('costs.change'), numeric: true, cell: ({ net, before }) => changeOf(net, before) },
     { head: t('costs.charges'), numeric: true, cell: ({ charges }) => count(charges) },
-    ...(sheet.images > 0 ? [{ head: t('costs.images'), numeric: true, cell: ({ images }: Part) => count(images) }] : []),
+    ...(sheet.images > 0
+      ? [{ head: t('costs.images'), numeric: true, cell: ({ images }: Part) => count(images) }]
+      : []),
     ...(by === 'tier' || where.tier !== undefined
       ? [{ head: t('costs.quantity'), numeric: true, sparse: true, cell: quantityOf }]
       : [
@@ -172,14 +179,17 @@ function Course({ of: sheet, answer, range, by, hrefOf }: Given) {
   const told = bars.map(({ label, href, sum, parts }) => ({
     label,
     title: [
-      `${label}: ${amountOf(sum)} ${sheet.currency}`,
+      `${label}: ${shownAmount(amountOf(sum))} ${sheet.currency}`,
       ...sheet.parts.flatMap(({ what }, i) =>
-        parts[i] ? [`${what === null ? t('costs.rest') : nameOf(by, what, answer.names)}: ${amountOf(parts[i])}`] : [],
+        parts[i]
+          ? [`${what === null ? t('costs.rest') : nameOf(by, what, answer.names)}: ${shownAmount(amountOf(parts[i]))}`]
+          : [],
       ),
     ].join('\n'),
     parts,
     onPick: () => void (href && route(href)),
   }))
+  const spent = bars.filter(({ sum }) => sum > 0n)
   return (
     <div class="chart">
       <Bars of={told} />
@@ -187,7 +197,7 @@ function Course({ of: sheet, answer, range, by, hrefOf }: Given) {
         <summary>{t('chart.table')}</summary>
         <Table
           label={t('costs.course')}
-          rows={bars.filter(({ sum }) => sum > 0n)}
+          rows={spent}
           rowKey={({ at }) => at}
           columns={[
             {
@@ -202,11 +212,12 @@ function Course({ of: sheet, answer, range, by, hrefOf }: Given) {
                   </>
                 ),
             },
-            {
+            moneyColumn({
               head: t('costs.spent'),
-              numeric: true,
-              cell: ({ sum }) => <Money amount={amountOf(sum)} currency={sheet.currency} />,
-            },
+              rows: spent,
+              amount: ({ sum }) => amountOf(sum),
+              currency: sheet.currency,
+            }),
           ]}
         />
       </details>

@@ -140,7 +140,7 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
             t('unlimited')
           ) : (
             <>
-              {key.budget_used} / <Money amount={key.budget} currency={key.currency} />{' '}
+              <Money amount={key.budget_used} /> / <Money amount={key.budget} currency={key.currency} />{' '}
               <span class="quiet">{t(`period.${readPeriod(key.budget_period)}`)}</span>
             </>
           ),
