@@ -4,7 +4,7 @@ const cent = 10_000n
 
 /**
  * An amount as headlines and tables show it: two decimals and thousands marks. An amount below a tenth has as many
- * decimals as its first two digits need, so that it is never shown as 0.
+ * decimals as its first two digits need, so that it is never shown as 0. Below 0 it has a minus sign, not a hyphen.
  */
 export function shownAmount(amount: string): string {
   const micros = microsOf(amount)
@@ -40,9 +40,9 @@ function roundTo(micros: bigint, unit: bigint): bigint {
 }
 
 function grouped(amount: string): string {
-  return amount.replace(/^(-?)(\d{4,})/, (_, sign: string, whole: string) => {
+  return amount.replace(/^(-?)(\d+)/, (_, sign: string, whole: string) => {
     const head = whole.length % 3
     const rest = whole.slice(head).match(/.{3}/g) ?? []
-    return sign + [...(head > 0 ? [whole.slice(0, head)] : []), ...rest].join(',')
+    return (sign && '−') + [...(head > 0 ? [whole.slice(0, head)] : []), ...rest].join(',')
   })
 }

@@ -12,6 +12,7 @@ import {
   slowness,
 } from '../harness/browser.ts'
 import { caseName } from '../harness/case-name.ts'
+import type { Edits } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser, type Visitor } from '../harness/visitor.ts'
 
 const skip = browserMissing
@@ -33,7 +34,8 @@ function dayOf(at: number): string {
 async function furnished(t: Test): Promise<Browsing & { readonly admin: Visitor }> {
   let ahead = 0
   const clock = completeClock({ now: () => Date.now() + ahead, tick: () => performance.now() })
-  const browsing = await browse(t, { clock })
+  const edit: Edits = [['currency: USD\n', 'currency: USD\norganization: Example & Sons\n']]
+  const browsing = await browse(t, { clock, edit })
   const { post, gateway, settled } = browsing
   const admin = await enterAsAdmin(browsing)
   const keyOf = async (user: string): Promise<string> => {
@@ -265,15 +267,33 @@ t.test('budgets show which are nearly spent, and a statement prints without the 
 
   await page.getByRole('navigation').getByRole('link', { name: 'Statements' }).click()
   await page.getByText('Matches the ledger').waitFor()
+  await page.getByText('Example & Sons').waitFor()
   const own = page.locator('.statement', { hasText: 'ada' })
   const month = new Date(lastMonth()).toISOString().slice(0, 7)
   const { accounts } = (await admin.get(`/api/statements?month=${month}&user=ada`)).body as {
     readonly accounts: readonly { readonly charged: string; readonly closing: string }[]
   }
   t.match(await own.locator('.sums').textContent(), `${accounts[0]?.closing} USD`)
+  const { records } = (await admin.get('/api/logs?user=ada&limit=1')).body as {
+    readonly records: readonly { readonly id: string }[]
+  }
+  await admin.post(`/api/logs/${records[0]?.id}/refund`, { reason: 'one was blurred', amount: '0.01' })
+  await page.reload()
+  const total = page.getByRole('region', { name: 'Total USD' })
+  await total.getByText('Later refunds for charges of this month').waitFor()
+  const costs = total.locator('.sums').last().locator('dd').last()
+  const sum = await costs.textContent()
+  t.match(await total.locator('.sums').last().textContent(), /−0\.01 USD/)
+  await total.getByRole('link', { name: 'Costs of this month' }).click()
+  await page.locator('.figure.first .money', { hasText: sum ?? '' }).waitFor()
+  await page.getByText('Compare with the statement').click()
+  await page.locator('details .sums').waitFor()
+  t.equal(await page.locator('details .sums dd').last().textContent(), sum, 'Costs and statement are reconciled')
+  await page.goBack()
+  await own.waitFor()
   await own.getByRole('link', { name: 'ada' }).click()
   await page.waitForURL(/user=ada&group=default/)
-  await page.locator('.statement').nth(1).waitFor({ state: 'detached' })
+  await page.locator('.statement').nth(2).waitFor({ state: 'detached' })
   if (isFirefox) t.comment(`printing: ${leftOut}`)
   else {
     await page.emulateMedia({ media: 'print' })

@@ -18,8 +18,8 @@ t.test('an amount has two decimals, and more only where it would be nearly nothi
     ['1234.5', '1,234.50'],
     ['999999.995', '1,000,000.00'],
     ['123456789.00', '123,456,789.00'],
-    ['-0.005', '-0.005'],
-    ['-1234.565', '-1,234.57'],
+    ['-0.005', '−0.005'],
+    ['-1234.565', '−1,234.57'],
   ] as const)
     t.equal(shownAmount(exact), shown, exact)
 })

@@ -21,7 +21,7 @@ export function Money({
 }) {
   const shown = exact ? amount : shownAmount(amount)
   const missing = places - placesOf(shown)
-  const isRounded = shown.replaceAll(',', '') !== amount
+  const isRounded = shown.replaceAll(',', '').replace('−', '-') !== amount
   return (
     <span class="money" title={isRounded ? [amount, currency].filter(Boolean).join(' ') : undefined}>
       {missing > 0 ? <span class={`short-by-${missing}`}>{shown}</span> : shown}

@@ -171,7 +171,7 @@ function Change({
   const label = `${t('edit')}${t('colon')}${of.called ?? of.name}`
   if (of.level === 'group')
     return (
-      <a href={`/console/config${queryText({ tab: 'edit', group: of.name })}`} aria-label={label}>
+      <a class="button quiet" href={`/console/config${queryText({ tab: 'edit', group: of.name })}`} aria-label={label}>
         {t('edit')}
       </a>
     )

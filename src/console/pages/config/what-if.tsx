@@ -211,5 +211,5 @@ function Pairs({
 
 function signed(difference: string): string {
   const text = shownAmount(difference)
-  return microsOf(difference) > 0n ? `+${text}` : text.replace('-', '−')
+  return microsOf(difference) > 0n ? `+${text}` : text
 }

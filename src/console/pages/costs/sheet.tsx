@@ -20,6 +20,7 @@ import { nameOf, partName } from './parts.ts'
 import { daysOfBar, type Range } from './range.ts'
 import type { Part, Sheet } from './sheets.ts'
 import { unitCostOf } from './unit-cost.ts'
+import { StatementRow, statementMonthOf } from './statement-row.tsx'
 import type { Where } from './where.ts'
 
 const Bars = later(async () => (await import('../../kit/bars.tsx')).Bars, 'bars')
@@ -38,7 +39,8 @@ type Given = {
 
 /** Costs of one currency: their sum, their course, and their parts. */
 export function CostSheet(given: Given) {
-  const { of: sheet, isFirst, answer, by, parts, hrefOf } = given
+  const { of: sheet, isFirst, answer, range, by, where, parts, hrefOf } = given
+  const month = statementMonthOf(range, where, dateIn(answer.zone, new Date()))
   const { currency } = sheet
   const rows = sheet.parts.map((part, at) => ({ ...part, at }))
   return (
@@ -83,6 +85,7 @@ export function CostSheet(given: Given) {
           columns={columns(given, rows)}
         />
       </div>
+      {month !== undefined && <StatementRow month={month} zone={answer.zone} where={where} currency={currency} />}
     </section>
   )
 }
