@@ -219,6 +219,25 @@ t.test('the keyboard reaches possible savings with their evidence and price line
   t.strictSame(faults, [])
 })
 
+t.test('two models are compared with two clicks, and are a filter with a third', { skip }, async t => {
+  const browsing = await furnished(t)
+  const { url, faults } = browsing
+  const page = await browsing.newPage({ language: 'en', width: 1440 })
+  await logIn(page, url)
+  await page.goto(`${url}/console?range=last&by=user`)
+  const table = page.getByRole('table', { name: 'Costs by User' })
+  await table.getByRole('checkbox', { name: 'Compare ada' }).click()
+  await table.getByRole('checkbox', { name: 'Compare bob' }).click()
+  const told = page.locator('.picked')
+  await told.getByText(/costs [\d.]+ × the price of .+ per (image|request)/).waitFor()
+  t.equal(await table.locator('tr.total').count(), 1, 'with a total')
+  await told.getByRole('link', { name: 'Filter by selection' }).click()
+  await page.locator('.narrowed', { hasText: /ada, bob|bob, ada/ }).waitFor()
+  await page.locator('.figure.first .money').waitFor()
+  await page.locator('.token-kinds', { hasText: 'Input tokens' }).waitFor()
+  t.strictSame(faults, [])
+})
+
 t.test('a bar links to its days, and a user sees nothing of others', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, faults } = browsing

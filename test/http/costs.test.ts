@@ -90,6 +90,13 @@ t.test('costs over days of a zone: split, filtered, refunded, and of oneself alo
   )
   t.same(cells.at(-1), [''], 'the last line ends, too')
 
+  const several = await ask('by=model&tier=1K,2K&key=none,' + (id ?? ''))
+  t.same(several.totals, byTier.totals.length > 0 ? (await ask('by=model&tier=1K,2K')).totals : [], 'several values')
+  t.match(several.rows, [{ what: 'alpha-image-2', charges: 3, images: 3, refunded: before?.amount }], 'are one row')
+  t.same((await ask('by=tier&tier=2K,4K')).rows, (await ask('by=tier&tier=2K')).rows, 'one of them without charges')
+  const many = Array.from({ length: 13 }, (_, i) => `m${i}`).join(',')
+  t.equal((await admin.get(`/api/costs?model=${many}`)).status, 400, 'not any number of them')
+
   for (const [query, why] of [
     ['zone=Mars/Base', /`zone` must be a time zone/],
     ['from=2026-02-30', /`from` must be a day/],

@@ -14,7 +14,9 @@ import { decidesOn } from '../../src/console/pages/logs/decides.ts'
 import { placeOf } from '../../src/console/pages/audit/place-of.ts'
 import { isNone, valueText } from '../../src/console/pages/audit/value-text.ts'
 import { findPlace, forgetPlaces, keepPlace } from '../../src/console/pages/playground/places.ts'
-import { sheetsOf } from '../../src/console/pages/costs/sheets.ts'
+import { comparisonOf } from '../../src/console/pages/costs/compare.ts'
+import { type Part, sheetsOf } from '../../src/console/pages/costs/sheets.ts'
+import { statementMonthOf } from '../../src/console/pages/costs/statement-month.ts'
 import { unitCostOf } from '../../src/console/pages/costs/unit-cost.ts'
 import { zoneOf } from '../../src/console/zone.ts'
 import type { Budget } from '../../src/console/api/shapes.ts'
@@ -319,6 +321,44 @@ t.test('[14.10] the average cost of an image, of a unit, and of tokens', t => {
   t.equal(unitCostOf({ ...part, images: 3, tokens: 9 }, null), undefined, 'images and tokens have no average')
   t.equal(unitCostOf(part, null), undefined)
   t.end()
+})
+
+t.test('two parts are compared by the average cost of what both have', async t => {
+  const part = (what: string, net: bigint, images: number, tokens = 0): Part => ({
+    what,
+    net,
+    before: 0n,
+    charges: 2,
+    images,
+    quantity: 0,
+    tokens,
+    bars: [],
+  })
+  const [cheap, dear] = [part('a', 80_000n, 2), part('b', 720_000n, 2)]
+  const found = comparisonOf(cheap, dear)
+  t.match(found, { unit: 'image', more: '0.36', less: '0.04', tenths: 90, dear: { what: 'b' }, cheap: { what: 'a' } })
+  t.match(comparisonOf(dear, cheap), { tenths: 90, dear: { what: 'b' } }, 'in any order')
+  const text = part('c', 3_000_000n, 0, 2_000_000)
+  t.match(comparisonOf(text, part('d', 1_000_000n, 0, 2_000_000)), {
+    unit: 'tokens',
+    more: '1.50',
+    less: '0.50',
+    tenths: 30,
+  })
+  t.match(comparisonOf(text, cheap), { unit: 'request', more: '1.50', less: '0.04' }, 'images and tokens have requests')
+  t.match(comparisonOf(cheap, part('e', 0n, 4)), { unit: 'image', less: '0.00', tenths: undefined }, 'one is free')
+})
+
+t.test('costs of a whole month without other filters have a statement', async t => {
+  const range = (from: string, to: string) => ({ preset: null, from, to, step: 'day' }) as const
+  for (const [from, to, where, month] of [
+    ['2026-10-01', '2026-10-31', {}, '2026-10'],
+    ['2026-10-01', '2026-10-30', {}, undefined],
+    ['2026-11-01', '2026-11-20', { user: 'ada' }, '2026-11'],
+    ['2026-11-01', '2026-11-19', {}, undefined],
+    ['2026-10-01', '2026-10-31', { model: 'm' }, undefined],
+  ] as const)
+    t.equal(statementMonthOf(range(from, to), where, '2026-11-20'), month, caseName({ from, to }))
 })
 
 t.test('only an hour that occurs twice is shown with its offset', async t => {

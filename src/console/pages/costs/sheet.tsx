@@ -18,9 +18,12 @@ import { barLabel, hoursTwice } from './bar-labels.ts'
 import { sessionKeys } from './fold-sessions.ts'
 import { nameOf, partName } from './parts.ts'
 import { daysOfBar, type Range } from './range.ts'
+import { Picked } from './picked.tsx'
 import type { Part, Sheet } from './sheets.ts'
-import { unitCostOf } from './unit-cost.ts'
-import { StatementRow, statementMonthOf } from './statement-row.tsx'
+import { TokenKinds } from './token-kinds.tsx'
+import { unitCostOf, unitCostsOf } from './unit-cost.ts'
+import { statementMonthOf } from './statement-month.ts'
+import { StatementRow } from './statement-row.tsx'
 import type { Where } from './where.ts'
 
 const Bars = later(async () => (await import('../../kit/bars.tsx')).Bars, 'bars')
@@ -34,15 +37,21 @@ type Given = {
   /** The filters of costs. */
   readonly where: Where
   readonly parts: readonly CostSplit[]
+  /** Names of rows that are compared. */
+  readonly picked: readonly string[]
   readonly hrefOf: (change: { readonly [name: string]: string | null }) => string
 }
 
 /** Costs of one currency: their sum, their course, and their parts. */
 export function CostSheet(given: Given) {
-  const { of: sheet, isFirst, answer, range, by, where, parts, hrefOf } = given
+  const { of: sheet, isFirst, answer, range, by, where, parts, picked, hrefOf } = given
   const month = statementMonthOf(range, where, dateIn(answer.zone, new Date()))
   const { currency } = sheet
-  const rows = sheet.parts.map((part, at) => ({ ...part, at }))
+  const { route } = useLocation()
+  const rows: readonly Row[] = [
+    ...sheet.parts.map((part, at) => ({ ...part, at })),
+    ...(sheet.parts.length > 1 ? [{ ...totalOf(sheet), at: 0, isTotal: true as const }] : []),
+  ]
   return (
     <section class="stack" aria-label={`${t('nav.costs')} ${currency}`}>
       <div class="figures">
@@ -58,7 +67,13 @@ export function CostSheet(given: Given) {
         </div>
         <Figure name={t('costs.charges')} value={count(sheet.charges)} />
         {sheet.images > 0 && <Figure name={t('costs.images')} value={count(sheet.images)} />}
-        {sheet.tokens > 0 && <Figure name={t('costs.tokens')} value={count(sheet.tokens)} />}
+        {sheet.tokens > 0 && (
+          <div class="figure">
+            <span>{t('costs.tokens')}</span>
+            <span>{count(sheet.tokens)}</span>
+            {where.tier === undefined && <TokenKinds answer={answer} where={where} currency={currency} />}
+          </div>
+        )}
         {sheet.refunded > 0n && (
           <div class="figure">
             <span>{t('costs.refunded')}</span>
@@ -73,16 +88,24 @@ export function CostSheet(given: Given) {
           label={t('costs.by')}
           of={parts.map(part => [part, partName(part)] as const)}
           chosen={by}
-          hrefOf={part => hrefOf({ by: part })}
+          hrefOf={part => hrefOf({ by: part, pick: null })}
         />
         <Course {...given} />
       </div>
+      <Picked
+        parts={sheet.parts.filter(({ what }) => what !== null && picked.includes(what))}
+        by={by}
+        currency={currency}
+        nameOf={what => nameOf(by, what, answer.names) || t('costs.nameless')}
+        hrefOf={hrefOf}
+      />
       <div class="sheet" {...(isFirst && listPlace)}>
         <Table
           label={t('costs.table', { part: partName(by) })}
           rows={rows}
-          rowKey={({ what }) => JSON.stringify(what)}
-          columns={columns(given, rows)}
+          rowKey={({ what, isTotal }) => JSON.stringify([what, isTotal])}
+          rowClass={({ isTotal }) => (isTotal ? 'total' : '')}
+          columns={columns(given, rows, href => route(href, true))}
         />
       </div>
       {month !== undefined && <StatementRow month={month} zone={answer.zone} where={where} currency={currency} />}
@@ -103,18 +126,41 @@ function Figure({ name, value }: { readonly name: string; readonly value: string
   )
 }
 
-type Row = Part & { readonly at: number }
+type Row = Part & { readonly at: number; readonly isTotal?: true }
 
-function columns({ of: sheet, answer, by, where, hrefOf }: Given, rows: readonly Row[]): readonly Column<Row>[] {
+/** All parts together; a charge with two tiers is one. */
+function totalOf({ net, before, charges, images, tokens, parts }: Sheet): Part {
+  const quantity = parts.reduce((sum, part) => sum + part.quantity, 0)
+  return { what: null, net, before, charges, images, quantity, tokens, bars: [] }
+}
+
+function columns(
+  { of: sheet, answer, by, where, picked, hrefOf }: Given,
+  rows: readonly Row[],
+  go: (href: string) => void,
+): readonly Column<Row>[] {
+  const isOfUnits = by === 'tier' || where.tier !== undefined
+  const pick = (what: string) =>
+    go(hrefOf({ pick: picked.includes(what) ? without(picked, what) : [...picked, what].join('|') }))
   return [
     {
       head: partName(by),
       heading: true,
       wide: true,
-      cell: ({ what, at }) => (
+      cell: ({ what, at, isTotal }) => (
         <span class="named">
-          <Swatch at={at} />
-          {what === null ? (
+          {what !== null && what !== '' && what !== sessionKeys && sheet.parts.length > 1 && (
+            <input
+              type="checkbox"
+              checked={picked.includes(what)}
+              aria-label={t('costs.pick', { name: nameOf(by, what, answer.names) })}
+              onChange={() => pick(what)}
+            />
+          )}
+          {!isTotal && <Swatch at={at} />}
+          {isTotal ? (
+            t('totals')
+          ) : what === null ? (
             <span class="quiet">{t('costs.rest')}</span>
           ) : what === sessionKeys ? (
             nameOf(by, what, answer.names)
@@ -140,7 +186,7 @@ function columns({ of: sheet, answer, by, where, hrefOf }: Given, rows: readonly
     ...(sheet.images > 0
       ? [{ head: t('costs.images'), numeric: true, cell: ({ images }: Part) => count(images) }]
       : []),
-    ...(by === 'tier' || where.tier !== undefined
+    ...(isOfUnits
       ? [{ head: t('costs.quantity'), numeric: true, sparse: true, cell: quantityOf }]
       : [
           {
@@ -150,20 +196,37 @@ function columns({ of: sheet, answer, by, where, hrefOf }: Given, rows: readonly
             cell: ({ tokens }: Part) => tokens > 0 && count(tokens),
           },
         ]),
-    {
-      head: t('costs.unit'),
-      numeric: true,
-      sparse: true,
-      cell: part => {
-        const cost = unitCostOf(part, by === 'tier' ? (part.what ?? '') : (where.tier ?? null))
-        return cost && <Money amount={cost.amount} currency={sheet.currency} per={cost.per} />
-      },
-    },
+    ...(isOfUnits
+      ? [
+          {
+            head: t('costs.unit'),
+            numeric: true,
+            sparse: true,
+            cell: (part: Row) => {
+              if (part.isTotal && by === 'tier') return null
+              const cost = unitCostOf(part, by === 'tier' ? (part.what ?? '') : (where.tier ?? null))
+              return cost && <Money amount={cost.amount} currency={sheet.currency} per={cost.per} />
+            },
+          },
+        ]
+      : (['image', 'tokens', 'request'] as const).map(unit => ({
+          head: t(`costs.per.${unit}`),
+          numeric: true,
+          sparse: true,
+          cell: (part: Row) => {
+            const amount = unitCostsOf(part)[unit]
+            return amount !== undefined && <Money amount={amount} />
+          },
+        }))),
   ]
 }
 
-function quantityOf({ quantity }: Part): string | false {
-  return quantity > 0 && count(quantity)
+function without(picked: readonly string[], what: string): string | null {
+  return picked.filter(one => one !== what).join('|') || null
+}
+
+function quantityOf({ quantity, isTotal }: Row): string | false {
+  return !isTotal && quantity > 0 && count(quantity)
 }
 
 /** The course of costs, as bars and as a table; each links to that time alone. */
