@@ -8,7 +8,7 @@ import {
   type LevelSums,
   type ResetDay,
 } from '../domain/index.ts'
-import { type Micros, parseMoney } from '../util/index.ts'
+import { formatMoney, type Micros, parseMoney } from '../util/index.ts'
 import type { Alert } from './alerts.ts'
 import type { AdminParts } from './parts.ts'
 
@@ -44,8 +44,9 @@ export function stillOpen(alerts: readonly Alert[], now: Now): readonly Alert[] 
       case 'budget.threshold':
       case 'budget.exhausted': {
         const found = now.budgetOf(of('level'), of('name'))
-        if (!found || !isSpent(alert, found)) return []
-        return [found.called === undefined ? alert : { ...alert, data: { ...data, called: found.called } }]
+        const own = found && budgetOf(alert, found)
+        if (!own || !isSpent(alert, own, found.spent[own.per] ?? 0)) return []
+        return [{ ...alert, data: { ...data, ...stateNow(own, found) } }]
       }
       default:
         return [alert]
@@ -53,18 +54,31 @@ export function stillOpen(alerts: readonly Alert[], now: Now): readonly Alert[] 
   })
 }
 
-/** Whether a budget is the one of the event, and as much of it is spent still: a refund may have brought it back. */
-function isSpent({ kind, data }: Alert, { budgets, spent }: BudgetNow): boolean {
+/** The budget of an event, unless it is another by now. */
+function budgetOf({ data }: Alert, { budgets }: BudgetNow): Budget | undefined {
   const amount = parseMoney(textOf(data['amount']))
-  const own = budgets.find(one => one.amount === amount && one.per === periodOf(data))
-  if (!own) return false
+  return budgets.find(one => one.amount === amount && one.per === periodOf(data))
+}
+
+/** What is spent now, which is more than what the event reports: its percentage is the threshold. */
+function stateNow({ amount, per }: Budget, { spent, called }: BudgetNow) {
+  const own = spent[per] ?? 0
+  return {
+    ...(called !== undefined && { called }),
+    spent_now: formatMoney(own),
+    percent_now: amount === 0 ? 100 : Math.floor((own * 100) / amount),
+  }
+}
+
+/** Whether as much of a budget is spent still: a refund may have brought it back. */
+function isSpent({ kind, data }: Alert, own: Budget, spent: Micros): boolean {
   const told = parseMoney(textOf(data['spent'])) ?? 0
   const percent = data['percent']
   const least =
     kind === 'budget.threshold' && typeof percent === 'number'
       ? (own.amount / 100) * percent
       : Math.min(own.amount, told)
-  return (spent[own.per] ?? 0) >= least
+  return spent >= least
 }
 
 /** Reads what such alerts are held against, and no more. */

@@ -325,10 +325,40 @@ export const avoidableAnswer = object({
   ),
 })
 
+const refundsElsewhere = {
+  refunded_earlier: { ...text, description: 'Refunded in this month, of charges of earlier ones.' },
+  refunded_later: { ...text, description: 'Refunded since, of charges of this month.' },
+} as const
+
 export const statementAnswer = object({
   month: text,
   zone: text,
+  from: moment,
+  until: { ...moment, description: 'The end of the month, which is not part of it.' },
+  issued: moment,
+  organization: { ...textOrNull, description: 'Of the setting `organization`.' },
   reconciled: { ...truth, description: 'Whether the charges come to what the entries of the ledger do.' },
+  totals: {
+    ...listOf(
+      object({
+        currency: text,
+        accounts: whole,
+        opening: text,
+        charges: whole,
+        charged: text,
+        refunds: whole,
+        refunded: text,
+        closing: text,
+        ...refundsElsewhere,
+        net: { ...text, description: 'Charged less refunded.' },
+        costs: {
+          ...text,
+          description: 'What Costs show for the month: net, plus refunded_earlier, less refunded_later.',
+        },
+      }),
+    ),
+    description: 'All accounts together, by currency.',
+  },
   accounts: listOf(
     object({
       user: text,
@@ -339,6 +369,7 @@ export const statementAnswer = object({
       charged: text,
       refunds: whole,
       refunded: text,
+      ...refundsElsewhere,
       closing: text,
       lines: listOf(object({ model: text, tier: text, images: whole, quantity: whole, charged: text, refunded: text })),
     }),

@@ -66,6 +66,7 @@ import { withKeys, withOnlyKey } from './vendor-keys.ts'
 /** A file's value after the schema has filled in its defaults; a part of it can be relied on where nothing was reported. */
 export type Settings = {
   readonly currency: string
+  readonly organization?: string
   readonly server: ServerSettings
   readonly storage: string
   readonly counters: string
@@ -142,6 +143,7 @@ export function buildPlan(
     ...told,
     file: sketch.source.file,
     currency: settings.currency,
+    ...(settings.organization !== undefined && { organization: settings.organization }),
     timeZone: settings.budgets.time_zone,
     budgetThresholds: [...settings.budgets.thresholds].sort((a, b) => a - b),
     server,

@@ -165,6 +165,8 @@ export type CompiledConfig = {
   /** Variables of the environment that it names, set or not; absent for none. */
   readonly variables?: ReadonlySet<string>
   readonly currency: string
+  /** Whose statements these are; absent if the configuration has no name. */
+  readonly organization?: string
   readonly server: ServerConfig
   readonly storage: string
   readonly counters: string

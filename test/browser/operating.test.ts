@@ -30,14 +30,14 @@ t.test('shows alerts, the system state and refused sign-ins in both languages', 
       'en',
       'light',
       {
-        budget: 'A budget was too small for a request',
+        budget: 'Request refused: over budget',
         other: '1 open',
         traffic: 'Last five minutes',
         refused: 'Refused sign-ins',
         history: 'History',
         taken: 'Show configuration 2',
         cost: 'No charges in this period.',
-        ceilings: 'Ceilings',
+        ceilings: 'Budget & limits',
         erase: 'Erase',
         another: 'The name does not match.',
       },
@@ -46,15 +46,15 @@ t.test('shows alerts, the system state and refused sign-ins in both languages', 
       'zh',
       'dark',
       {
-        budget: '预算不足以支付某个请求',
+        budget: '请求被拒绝：超出预算',
         other: '1 项未处理',
         traffic: '最近五分钟',
         refused: '被拒绝的登录',
         history: '历史',
         taken: '查看配置 2',
         cost: '这段时间没有费用。',
-        ceilings: '上限',
-        erase: '抹除',
+        ceilings: '预算与限额',
+        erase: '删除',
         another: '名称不一致。',
       },
     ],
@@ -69,8 +69,8 @@ t.test('shows alerts, the system state and refused sign-ins in both languages', 
     await page.getByText('nothing is right').waitFor()
     if (language === 'en') {
       const card = page.locator('li.card').filter({ hasText: words.budget })
-      await card.getByRole('button', { name: 'Acknowledge for everyone' }).click()
-      await page.getByText('Acknowledged by root').waitFor()
+      await card.getByRole('button', { name: 'Mark resolved' }).click()
+      await page.getByText('Marked resolved by root').waitFor()
     }
     await page.locator(`nav [aria-label="${words.other}"]`).waitFor({ state: 'attached' })
     await look('alerts')
@@ -102,7 +102,7 @@ t.test('shows alerts, the system state and refused sign-ins in both languages', 
     if (language === 'en') continue
     await typed.fill('ann')
     await page.getByRole('button', { name: words.erase, exact: true }).click()
-    await page.getByText('已抹除').waitFor()
+    await page.getByText('已删除').waitFor()
     t.equal(await gateway.storage.users.find('ann'), undefined, 'she is gone')
   }
   t.strictSame(faults, [])

@@ -7,7 +7,7 @@ import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Meter } from '../kit/meter.tsx'
-import { Money } from '../kit/money.tsx'
+import { Money, moneyColumn } from '../kit/money.tsx'
 import { Page } from '../kit/page.tsx'
 import { Pager } from '../kit/pager.tsx'
 import { Status } from '../kit/status.tsx'
@@ -81,7 +81,7 @@ export function Tokens() {
               <div class="sheet">
                 <Table
                   label={t('keys')}
-                  columns={columns(readsAll, setQuery(query, { new: null }))}
+                  columns={columns(readsAll, setQuery(query, { new: null }), keys)}
                   rows={keys}
                   rowKey={key => key.id}
                 />
@@ -97,7 +97,7 @@ export function Tokens() {
   )
 }
 
-function columns(readsAll: boolean, query: string): readonly Column<Key>[] {
+function columns(readsAll: boolean, query: string, rows: readonly Key[]): readonly Column<Key>[] {
   return [
     {
       head: t('tokens.name'),
@@ -131,12 +131,12 @@ function columns(readsAll: boolean, query: string): readonly Column<Key>[] {
               tone={keyStatus(key) === 'budget_spent' ? 'bad' : 'idle'}
             />
             <span>
-              {key.budget_used} / <Money amount={key.budget} currency={key.currency} />
+              <Money amount={key.budget_used} /> / <Money amount={key.budget} currency={key.currency} />
             </span>
           </div>
         ),
     },
-    { head: t('tokens.spent'), numeric: true, cell: key => <Money amount={key.spent} currency={key.currency} /> },
+    moneyColumn<Key>({ head: t('tokens.spent'), rows, amount: key => key.spent, currency: key => key.currency }),
     { head: t('tokens.last'), cell: key => <Time at={key.last_used} /> },
     { head: t('tokens.expires'), cell: key => (key.expires ? <Time at={key.expires} /> : t('never')) },
     { head: t('status'), cell: key => <Status name={keyStatus(key)} /> },

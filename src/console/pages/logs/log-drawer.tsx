@@ -83,7 +83,7 @@ function RefundNotes({ of: { refunds, billing } }: { readonly of: LogRecord }) {
         <Facts
           key={i}
           of={[
-            [t('amount'), <Money amount={refund.amount} currency={billing.currency} />],
+            [t('amount'), <Money exact amount={refund.amount} currency={billing.currency} />],
             [t('refund.by'), <span class="theirs">{refund.by}</span>],
             [t('time'), <Time at={refund.at} seconds />],
             [t('reason'), <span class="theirs">{refund.reason ?? '–'}</span>],

@@ -141,7 +141,7 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
             t('unlimited')
           ) : (
             <>
-              {key.budget_used} / <Money amount={key.budget} currency={key.currency} />{' '}
+              <Money amount={key.budget_used} /> / <Money amount={key.budget} currency={key.currency} />{' '}
               <span class="quiet">{periodText({ per: key.budget_period, resets_on: key.budget_resets_on })}</span>
             </>
           ),

@@ -2,10 +2,11 @@ import { useModels } from '../../api/models.ts'
 import { useSession } from '../../api/session.ts'
 import type { Key, Limits } from '../../api/shapes.ts'
 import { FieldError } from '../../kit/field-error.ts'
-import { SelectField, TextField, type Values } from '../../kit/form.tsx'
+import { TextField, type Values } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 import { tBounds } from '../../words/bound.ts'
-import { dayChoices, dayShown, periodChoices, readDay } from '../../words/period.ts'
+import { dayShown, readDay } from '../../words/period.ts'
+import { PeriodFields, periodIn } from './period-fields.tsx'
 
 /** The settings of a key, or of a bound. */
 export type Settings = Pick<Key, 'models' | 'limits' | 'budget' | 'ips' | 'expires'> & {
@@ -46,19 +47,7 @@ export function SettingFields({
           inputMode="decimal"
           value={of?.budget ?? ''}
         />
-        <SelectField
-          name="budget_period"
-          label={t('tokens.period')}
-          value={of?.budget_period ?? 'total'}
-          options={periodChoices(of?.budget_period)}
-        />
-        <SelectField
-          name="budget_resets_on"
-          label={t('tokens.resets')}
-          hint={t('tokens.resets.hint')}
-          value={dayShown(of?.budget_resets_on)}
-          options={dayChoices()}
-        />
+        <PeriodFields per={of?.budget_period ?? 'total'} day={of?.budget_resets_on} />
         <TextField
           name="expires"
           label={t('tokens.expires')}
@@ -104,8 +93,7 @@ export function readSettings(values: Values) {
     models: listed('models'),
     ips: listed('ips'),
     budget: readAmount('budget', values),
-    budget_period: values.get('budget_period'),
-    budget_resets_on: readDay(values.get('budget_period'), values.get('budget_resets_on')),
+    ...periodIn(values),
     expires: readMoment(values.get('expires').trim()),
     limits: readLimits(values),
   }

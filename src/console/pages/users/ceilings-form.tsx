@@ -2,10 +2,10 @@ import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { useSession } from '../../api/session.ts'
 import type { Ceilings, User } from '../../api/shapes.ts'
-import { Form, SelectField, TextField } from '../../kit/form.tsx'
+import { Form, TextField } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
-import { dayChoices, dayShown, periodChoices, readDay } from '../../words/period.ts'
 import { ceilingField } from './ceiling-field.ts'
+import { PeriodFields, periodIn } from '../tokens/period-fields.tsx'
 import { SettingFields, readAmount, readSettings, readWhole } from '../tokens/setting-fields.tsx'
 
 /** A user's bounds: for all their keys, for the number of keys, and for each key that they create or change. */
@@ -33,8 +33,7 @@ export function CeilingsForm({
         const isBound = [most.budget, most.models, most.ips, most.expires].some(one => one !== null)
         const body = {
           budget: readAmount('own_budget', values),
-          budget_period: values.get('own_budget_period'),
-          budget_resets_on: readDay(values.get('own_budget_period'), values.get('own_budget_resets_on')),
+          ...periodIn(values, 'own_'),
           keys_max: keysMax === '' ? null : readWhole('keys_max', keysMax, true),
           key_bounds: isBound || Object.keys(most.limits).length > 0 ? most : null,
         }
@@ -55,19 +54,7 @@ export function CeilingsForm({
           inputMode="decimal"
           value={of.budget ?? ''}
         />
-        <SelectField
-          name="own_budget_period"
-          label={t('tokens.period')}
-          value={of.budget_period}
-          options={periodChoices(of.budget_period)}
-        />
-        <SelectField
-          name="own_budget_resets_on"
-          label={t('tokens.resets')}
-          hint={t('tokens.resets.hint')}
-          value={dayShown(of.budget_resets_on)}
-          options={dayChoices()}
-        />
+        <PeriodFields prefix="own_" per={of.budget_period} day={of.budget_resets_on} />
         <TextField
           name="keys_max"
           label={t('ceilings.keys')}
