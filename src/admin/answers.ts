@@ -192,10 +192,20 @@ export const savedViewsAnswer = object({
 })
 
 export const logAnswer = logView.schema
-export const logsAnswer = object({ records: listOf(logAnswer), next: textOrNull })
+export const logsAnswer = object({
+  records: listOf(logAnswer),
+  next: textOrNull,
+  key_names: {
+    type: 'object',
+    additionalProperties: text,
+    description: 'The names of their keys, by id.',
+  },
+  key_sessions: { ...texts, description: 'Keys of console sessions, which the playground uses.' },
+})
 const refundAnswer = object({ amount: text, at: moment, by: text, reason: textOrNull })
 export const logDetailAnswer = object({
   ...logAnswer.properties,
+  key_name: { ...textOrNull, description: 'The name of its key; null for the key of a console session.' },
   user_agent: textOrNull,
   explanation: billOrNull,
   refund: {

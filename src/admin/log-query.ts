@@ -1,4 +1,4 @@
-import type { LogMatch } from '../domain/index.ts'
+import { type LogMatch, wantedResults } from '../domain/index.ts'
 import type { Admits } from '../util/index.ts'
 import { courseMembers, chargeItemMembers } from '../domain/charge.ts'
 import { logMembers } from '../domain/shapes/log-row.ts'
@@ -21,7 +21,12 @@ export const logQuery = {
   operation: word,
   upstream: word,
   status: { type: 'string', pattern: '^([1-5]\\d\\d|[2-5]xx)$', description: 'A status, or its class such as 4xx.' },
-  outcome: logMembers.outcome.schema,
+  outcome: { ...logMembers.outcome.schema, description: 'How the gateway was done with it, whatever its status.' },
+  result: {
+    type: 'string',
+    enum: wantedResults,
+    description: 'How it ended for its caller, as the log shows it; unsuccessful: any but succeeded.',
+  },
   tier: { ...word, description: 'One of its images was billed at this tier.' },
   source: {
     ...chargeItemMembers.source.schema,
@@ -71,6 +76,7 @@ type Same = Pick<
   | 'operation'
   | 'upstream'
   | 'outcome'
+  | 'result'
   | 'tier'
   | 'source'
   | 'unit'
@@ -87,6 +93,7 @@ function pick({
   operation,
   upstream,
   outcome,
+  result,
   tier,
   source,
   unit,
@@ -103,6 +110,7 @@ function pick({
     ...(operation !== undefined && { operation }),
     ...(upstream !== undefined && { upstream }),
     ...(outcome !== undefined && { outcome }),
+    ...(result !== undefined && { result }),
     ...(tier !== undefined && { tier }),
     ...(source !== undefined && { source }),
     ...(unit !== undefined && { unit }),

@@ -10,6 +10,17 @@ export const usageSorts = ['day', 'user', 'end_user', 'tag', 'group', 'key', 'mo
 /** How a request may end: written here, so that `version` does not wait for the library. A test holds them against it. */
 export const outcomes = ['answered', 'refused', 'caller_gone', 'upstream_cut', 'deadline'] as const
 
+/** How a request may have ended for its caller: for the same reason. */
+export const results = [
+  'succeeded',
+  'failed',
+  'refused',
+  'caller_gone',
+  'upstream_cut',
+  'deadline',
+  'unsuccessful',
+] as const
+
 /** Whose tables of prices are read: written here for the same reason. */
 export const priceSources = ['litellm', 'openrouter', 'new-api'] as const
 
@@ -428,6 +439,7 @@ function addLogs(program: Command): void {
     .option('--end-user <name>', 'only requests for this end user')
     .option('--tag <tag>', 'only requests with this tag')
     .addOption(new Option('--outcome <outcome>', 'only this outcome').choices(outcomes))
+    .addOption(new Option('--result <result>', 'only this result').choices(results))
     .option('--min-cost <amount>', 'only requests that cost at least this much')
     .option('-f, --follow', 'print new entries as they arrive, oldest first, until Ctrl-C', false)
     .addOption(configOption())

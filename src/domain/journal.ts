@@ -1,5 +1,6 @@
 import type { Awaitable } from '../util/awaitable.ts'
 import type { Charge, TierSource } from './charge.ts'
+import type { WantedResult } from './log-result.ts'
 import type { RowKind } from './row-kind.ts'
 import type { LogRow } from './shapes/log-row.ts'
 import type { CostQuestion, Costs, PlainQuestion, RatedImages } from './costs.ts'
@@ -19,6 +20,8 @@ export type LogMatch = {
   /** A status, or its class: `2xx`, `4xx`, `5xx`. */
   readonly status?: number | '2xx' | '3xx' | '4xx' | '5xx'
   readonly outcome?: LogRow['outcome']
+  /** How it ended for its caller, or every request that did not succeed. */
+  readonly result?: WantedResult
   /** Whether the gateway itself answered. */
   readonly kind?: RowKind
   /** False: what was looked up is left out. */

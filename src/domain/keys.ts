@@ -60,6 +60,8 @@ export type Rotation = {
 
 export type KeyFilter = {
   readonly user?: string
+  /** A part of the name, in any case. */
+  readonly search?: string
   readonly limit?: number
   /** The id of the last key of the page before. */
   readonly before?: string

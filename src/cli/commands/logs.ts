@@ -33,6 +33,7 @@ type ListOptions = {
   readonly endUser?: string
   readonly tag?: string
   readonly outcome?: NonNullable<LogMatch['outcome']>
+  readonly result?: NonNullable<LogMatch['result']>
   readonly minCost?: string
   readonly follow: boolean
   readonly config: string
@@ -76,7 +77,7 @@ export async function listLogs(options: ListOptions): Promise<void> {
 
 /** @throws Exit 2 for what cannot be meant */
 function readAsked(options: ListOptions): Asked {
-  const { status, user, model, key, endUser, tag, outcome, follow } = options
+  const { status, user, model, key, endUser, tag, outcome, result, follow } = options
   const zone = readZone(options.zone)
   const span = readSpan(options, Date.now(), zone)
   if (follow && span.until !== undefined)
@@ -97,6 +98,7 @@ function readAsked(options: ListOptions): Asked {
     ...(endUser !== undefined && { endUser }),
     ...(tag !== undefined && { tag }),
     ...(outcome !== undefined && { outcome }),
+    ...(result !== undefined && { result }),
   }
   return { match, minCost, zone }
 }

@@ -1,5 +1,5 @@
 import { firstIdAt } from '../../util/ids.ts'
-import { kindOfRow, type LogFilter, type LogMatch } from '../../domain/index.ts'
+import { isResult, kindOfRow, type LogFilter, type LogMatch } from '../../domain/index.ts'
 import type { What, Who } from './members.ts'
 import type { LogBatch } from './parse.ts'
 
@@ -55,13 +55,14 @@ function isWho(who: Who, { keyId, user, group, endUser, tag }: LogMatch): boolea
 /** Whether shared values match. */
 export function isWhat(
   what: Pick<What, 'model' | 'operation' | 'upstream' | 'outcome' | 'status'>,
-  { model, operation, upstream, outcome, status, kind, lookups }: LogMatch,
+  { model, operation, upstream, outcome, result, status, kind, lookups }: LogMatch,
 ): boolean {
   return (
     is(what.model, model) &&
     is(what.operation, operation) &&
     is(what.upstream, upstream) &&
     is(what.outcome, outcome) &&
+    (result === undefined || isResult(what, result)) &&
     (kind === undefined || kindOfRow(what) === kind) &&
     (lookups !== false || kindOfRow(what) !== 'lookup') &&
     (status === undefined || isStatus(what.status, status))
