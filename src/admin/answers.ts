@@ -84,7 +84,15 @@ export const balanceAnswer = object({
 })
 
 export const userAnswer = userView.schema
-export const usersAnswer = object({ users: listOf(userAnswer) })
+export const usersAnswer = object({
+  users: listOf(
+    object({
+      ...userAnswer.properties,
+      last_used: { ...momentOrNull, description: 'When one of their keys was last used.' },
+      spent: { ...text, description: 'What all their keys have spent.' },
+    }),
+  ),
+})
 const per = { type: 'string', enum: ['total', 'day', 'month'] } as const
 const budgetOrNull = { ...object({ amount: text, per, soft: truth }), type: ['object', 'null'] } as const
 export const groupsAnswer = object({
@@ -469,6 +477,23 @@ const costUnder = object({
     ...texts,
     description: 'Models that are free now and would have a price: their requests left no charges.',
   },
+})
+const step = { type: ['string', 'integer'] } as const
+export const restoreAnswer = object({
+  edits: {
+    type: 'array',
+    items: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['path'],
+      properties: {
+        path: { type: 'array', items: step },
+        value: { description: 'What it was then; absent where it was not there.' },
+        was: { description: 'What is written now; absent where nothing is.' },
+      },
+    },
+  } as const,
+  left: { ...texts, description: 'Paths of other settings that have changed since.' },
 })
 export const costUnderAnswer = {
   ...costUnder,

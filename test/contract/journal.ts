@@ -309,6 +309,23 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
     )
   })
 
+  await t.test('what the keys of each user have spent, and when one was last used', async t => {
+    const all = await keys.list({ sessions: true })
+    const uses = await keys.uses()
+    t.same(uses.map(({ user }) => user).toSorted(), [...new Set(all.map(({ user }) => user))].toSorted())
+    for (const { user, spent, lastUsedAt } of uses) {
+      const own = all.filter(key => key.user === user)
+      t.ok(spent > 0, user)
+      t.equal(
+        spent,
+        own.reduce((sum, key) => sum + key.spent, 0),
+        user,
+      )
+      const last = Math.max(0, ...own.map(key => key.lastUsedAt ?? 0))
+      t.equal(lastUsedAt ?? 0, last, user)
+    }
+  })
+
   await t.test('a request with charges for images and tokens is one request', async t => {
     clock.set(from + 20 * day)
     const [key] = owners as [Key]

@@ -10,7 +10,7 @@ import { fetchPages } from '../kit/later.tsx'
 import { say } from '../kit/toast.tsx'
 import { t } from '../words/index.ts'
 import { Brand } from './brand.tsx'
-import { SearchButton, Shortcuts, ShortcutsButton } from './shortcuts.tsx'
+import { SearchButton, Shortcuts } from './shortcuts.tsx'
 import { Switches } from './switches.tsx'
 import { accountWay, adminWays, publicWays, type Way, ways } from './ways.ts'
 
@@ -60,10 +60,11 @@ export function Frame({ session, children }: { readonly session: Session; readon
             {...(path === accountWay[0] && { 'aria-current': 'page' as const })}
           >
             <Icon name="account" />
-            <span class="theirs">{session.user.name}</span>
+            <span class="theirs" title={session.user.name}>
+              {session.user.name}
+            </span>
           </a>
           <Switches compact />
-          <ShortcutsButton />
           <Button kind="quiet" icon="leave" aria-label={t('logout')} title={t('logout')} onClick={() => void leave()} />
         </div>
       </nav>

@@ -3,13 +3,23 @@ import { useEffect, useId } from 'preact/hooks'
 import { queryText } from '../api/call.ts'
 import { useKeyPicks, useModelPicks, useUserPicks } from '../api/pickers.ts'
 import { useMay } from '../api/session.ts'
+import { Button } from '../kit/button.tsx'
 import { Combobox, type Option } from '../kit/combobox.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { t } from '../words/index.ts'
 import type { Way } from './ways.ts'
 
 /** Goes to a page, a request, or what a model, key or user has used. `ways`: the pages that the user may open. */
-export function Palette({ ways, onClose }: { readonly ways: readonly Way[]; readonly onClose: () => void }) {
+export function Palette({
+  ways,
+  onClose,
+  onShortcuts,
+}: {
+  readonly ways: readonly Way[]
+  readonly onClose: () => void
+  /** Shows the list of keys instead. */
+  readonly onShortcuts: () => void
+}) {
   const { route } = useLocation()
   const id = useId()
   const changesUsers = useMay('admin')
@@ -49,6 +59,11 @@ export function Palette({ ways, onClose }: { readonly ways: readonly Way[]; read
             else location.assign(href)
           }}
         />
+        <div class="keys">
+          <Button kind="quiet" icon="keyboard" onClick={onShortcuts}>
+            {t('shortcuts')} <kbd>?</kbd>
+          </Button>
+        </div>
       </div>
     </Dialog>
   )

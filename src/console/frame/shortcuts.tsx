@@ -2,7 +2,6 @@ import { signal } from '@preact/signals'
 import { useLocation } from 'preact-iso'
 import { useEffect } from 'preact/hooks'
 import { createKeyReader } from '../key-reader.ts'
-import { Button } from '../kit/button.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { later } from '../kit/later.tsx'
 import { hasShortcuts } from '../shortcuts.ts'
@@ -58,23 +57,18 @@ export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
     document.addEventListener('keydown', press)
     return () => document.removeEventListener('keydown', press)
   }, [])
-  if (isSearching.value) return <Palette ways={ways} onClose={() => (isSearching.value = false)} />
+  if (isSearching.value)
+    return (
+      <Palette
+        ways={ways}
+        onClose={() => (isSearching.value = false)}
+        onShortcuts={() => {
+          isSearching.value = false
+          isListed.value = true
+        }}
+      />
+    )
   return isListed.value ? <ShortcutList ways={ways} onClose={() => (isListed.value = false)} /> : null
-}
-
-/** The button of the list, for users who do not know its key. */
-export function ShortcutsButton() {
-  return (
-    <Button
-      kind="quiet"
-      icon="keyboard"
-      class="keys"
-      aria-haspopup="dialog"
-      aria-label={t('shortcuts')}
-      title={t('shortcuts')}
-      onClick={() => (isListed.value = true)}
-    />
-  )
 }
 
 /** The search of everything, which Ctrl+K opens too. */

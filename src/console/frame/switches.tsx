@@ -11,14 +11,8 @@ export function Switches({ compact = false }: { readonly compact?: boolean }) {
   if (compact)
     return (
       <div class="switches">
-        <Button
-          kind="quiet"
-          lang={languageTags[other]}
-          aria-label={languageNames[other]}
-          title={languageNames[other]}
-          onClick={() => speak(other)}
-        >
-          {other === 'zh' ? '中' : 'En'}
+        <Button kind="quiet" lang={languageTags[other]} onClick={() => speak(other)}>
+          {languageNames[other]}
         </Button>
         <Button
           kind="quiet"

@@ -103,6 +103,7 @@ export function Combobox({
       <input
         {...more}
         {...kind}
+        {...(name && isFree && { name })}
         ref={input}
         id={id}
         autocomplete="off"
@@ -128,7 +129,7 @@ export function Combobox({
           else close()
         }}
       />
-      {name && <input type="hidden" name={name} value={isFree ? text.trim() : value} />}
+      {name && !isFree && <input type="hidden" name={name} value={value} />}
       <Options id={list} of={shown} at={at} labelledBy={id} onPick={pick} />
     </div>
   )
