@@ -133,9 +133,7 @@ t.test('history is listed, compared, and rated again without secrets', async t =
     readonly edits: readonly { readonly was?: unknown }[]
   }
   t.match(restoring, {
-    edits: [
-      { path: ['models', 'alpha-image-2'], value: { prices: { '2K': '0.04' } }, was: { prices: { '2K': '0.05' } } },
-    ],
+    edits: [{ path: ['models', 'alpha-image-2', 'prices', '2K'], value: '0.04', was: '0.05' }],
     left: [],
   })
   const edits = restoring.edits.map(({ was: _, ...edit }) => edit)

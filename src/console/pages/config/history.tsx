@@ -118,6 +118,7 @@ function Taken({ id }: { readonly id: string }) {
                 [t('history.version'), taken.version],
               ]}
             />
+            {rates && <Restore id={taken.id} />}
             <section class="section" aria-label={t('history.changes')}>
               <h2>{t('history.changes')}</h2>
               <Meaning of={taken} />
@@ -127,7 +128,6 @@ function Taken({ id }: { readonly id: string }) {
               <p class="quiet">{t('history.covered')}</p>
               <Lines of={taken} />
             </section>
-            {rates && <Restore id={taken.id} />}
             {rates && <WhatIf of={{ taken: taken.id }} />}
           </div>
         )}
