@@ -1,6 +1,6 @@
 import t from 'tap'
 import { changedLines, linesOf } from '../../src/console/pages/config/edit/value-lines.ts'
-import { estimateTokens } from '../../src/console/pages/playground/estimate.tsx'
+import { estimateTokens } from '../../src/console/pages/playground/estimate-tokens.ts'
 
 t.test('a staged value is shown as the lines that differ', async t => {
   t.strictSame(linesOf({ family: 'one', prices: { input: '0.50' }, limits: ['a', 'b'], routes: [{ upstream: 'x' }] }), [

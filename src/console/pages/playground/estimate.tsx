@@ -3,17 +3,7 @@ import { Money } from '../../kit/money.tsx'
 import { amountOf, microsOf } from '../../money.ts'
 import { count } from '../../numbers.ts'
 import { t } from '../../words/index.ts'
-
-/** Characters of Latin text that are about one token; one of other scripts is about one itself. */
-const latinPerToken = 4
-
-/** About how many tokens some texts have. The upstream counts exactly. */
-export function estimateTokens(texts: readonly string[]): number {
-  return texts.reduce((sum, text) => {
-    const wide = text.replaceAll(/[\u0020-\u024f\s]/g, '').length
-    return sum + wide + Math.ceil((text.length - wide) / latinPerToken)
-  }, 0)
-}
+import { estimateTokens } from './estimate-tokens.ts'
 
 /** What the input of a message costs, by the list prices, and the most for its answer if it has a maximum. */
 export function Estimate({
