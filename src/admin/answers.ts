@@ -86,9 +86,17 @@ export const balanceAnswer = object({
 })
 
 export const userAnswer = userView.schema
-export const usersAnswer = object({ users: listOf(userAnswer) })
 const ofPeriod = { per: period, resets_on: resetsOnOrNull } as const
 const budgetOrNull = { ...object({ amount: text, ...ofPeriod, soft: truth }), type: ['object', 'null'] } as const
+export const usersAnswer = object({
+  users: listOf(
+    object({
+      ...userAnswer.properties,
+      last_used: { ...momentOrNull, description: 'When one of their keys was last used.' },
+      spent: { ...text, description: 'What all their keys have spent.' },
+    }),
+  ),
+})
 export const groupsAnswer = object({
   groups: listOf(
     object({
@@ -194,10 +202,20 @@ export const savedViewsAnswer = object({
 })
 
 export const logAnswer = logView.schema
-export const logsAnswer = object({ records: listOf(logAnswer), next: textOrNull })
+export const logsAnswer = object({
+  records: listOf(logAnswer),
+  next: textOrNull,
+  key_names: {
+    type: 'object',
+    additionalProperties: text,
+    description: 'The names of their keys, by id.',
+  },
+  key_sessions: { ...texts, description: 'Keys of console sessions, which the playground uses.' },
+})
 const refundAnswer = object({ amount: text, at: moment, by: text, reason: textOrNull })
 export const logDetailAnswer = object({
   ...logAnswer.properties,
+  key_name: { ...textOrNull, description: 'The name of its key; null for the key of a console session.' },
   user_agent: textOrNull,
   explanation: billOrNull,
   refund: {
@@ -492,6 +510,23 @@ const costUnder = object({
     ...texts,
     description: 'Models that are free now and would have a price: their requests left no charges.',
   },
+})
+const step = { type: ['string', 'integer'] } as const
+export const restoreAnswer = object({
+  edits: {
+    type: 'array',
+    items: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['path'],
+      properties: {
+        path: { type: 'array', items: step },
+        value: { description: 'What it was then; absent where it was not there.' },
+        was: { description: 'What is written now; absent where nothing is.' },
+      },
+    },
+  } as const,
+  left: { ...texts, description: 'Paths of other settings that have changed since.' },
 })
 export const costUnderAnswer = {
   ...costUnder,

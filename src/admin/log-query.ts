@@ -1,4 +1,4 @@
-import { cacheResults, type LogMatch } from '../domain/index.ts'
+import { cacheResults, type LogMatch, wantedResults } from '../domain/index.ts'
 import type { Admits } from '../util/index.ts'
 import { courseMembers, chargeItemMembers } from '../domain/charge.ts'
 import { logMembers } from '../domain/shapes/log-row.ts'
@@ -21,8 +21,13 @@ export const logQuery = {
   operation: word,
   upstream: word,
   status: { type: 'string', pattern: '^([1-5]\\d\\d|[2-5]xx)$', description: 'A status, or its class such as 4xx.' },
-  outcome: logMembers.outcome.schema,
   cache: { type: 'string', enum: cacheResults, description: 'What the answer cache did.' },
+  outcome: { ...logMembers.outcome.schema, description: 'How the gateway was done with it, whatever its status.' },
+  result: {
+    type: 'string',
+    enum: wantedResults,
+    description: 'How it ended for its caller, as the log shows it; unsuccessful: any but succeeded.',
+  },
   tier: { ...word, description: 'One of its images was billed at this tier.' },
   source: {
     ...chargeItemMembers.source.schema,
@@ -73,6 +78,7 @@ type Same = Pick<
   | 'upstream'
   | 'outcome'
   | 'cache'
+  | 'result'
   | 'tier'
   | 'source'
   | 'unit'
@@ -90,6 +96,7 @@ function pick({
   upstream,
   outcome,
   cache,
+  result,
   tier,
   source,
   unit,
@@ -107,6 +114,7 @@ function pick({
     ...(upstream !== undefined && { upstream }),
     ...(outcome !== undefined && { outcome }),
     ...(cache !== undefined && { cache }),
+    ...(result !== undefined && { result }),
     ...(tier !== undefined && { tier }),
     ...(source !== undefined && { source }),
     ...(unit !== undefined && { unit }),

@@ -208,6 +208,12 @@ export type AdminParts = {
   readonly history: {
     /** All of `after` is new where there is nothing before it. */
     compare(before: StoredConfig | undefined, after: StoredConfig): ConfigDifference
+    /**
+     * The changes of models and groups that make the files what they were then, and what is written now; undefined where a
+     * text of it was too long to keep.
+     * @throws Error when the files cannot be read
+     */
+    restore(kept: StoredConfig): Promise<readonly (ConfigEdit & { readonly was: Json | undefined })[] | undefined>
     /** The same as `costUnder` by one of them, its secrets left out; undefined where a text of it was too long to keep. */
     cost(
       kept: StoredConfig,

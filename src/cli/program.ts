@@ -10,6 +10,17 @@ export const usageSorts = ['day', 'user', 'end_user', 'tag', 'group', 'key', 'mo
 /** How a request may end: written here, so that `version` does not wait for the library. A test holds them against it. */
 export const outcomes = ['answered', 'refused', 'caller_gone', 'upstream_cut', 'deadline'] as const
 
+/** How a request may have ended for its caller: for the same reason. */
+export const results = [
+  'succeeded',
+  'failed',
+  'refused',
+  'caller_gone',
+  'upstream_cut',
+  'deadline',
+  'unsuccessful',
+] as const
+
 /** Whose tables of prices are read: written here for the same reason. */
 export const priceSources = ['litellm', 'openrouter', 'new-api'] as const
 
@@ -433,6 +444,7 @@ function addLogs(program: Command): void {
     .addOption(
       new Option('--cache <result>', 'only this result of the answer cache').choices(['hit', 'miss', 'bypass']),
     )
+    .addOption(new Option('--result <result>', 'only this result').choices(results))
     .option('--min-cost <amount>', 'only requests that cost at least this much')
     .option('-f, --follow', 'print new entries as they arrive, oldest first, until Ctrl-C', false)
     .addOption(configOption())

@@ -12,6 +12,7 @@ import {
 import type { KnownPlugin } from './plugin-facts.ts'
 import * as schemas from './shapes/schemas.ts'
 import { computed, shownOf, viewOf } from './shapes/view.ts'
+import { shortPlace } from './short-place.ts'
 import { formatMoney } from '../util/units.ts'
 
 /** The labels of `docs/rules.md#billing-labels`, as the console prints them. */
@@ -47,7 +48,9 @@ const lineView = viewOf<ExplainedLine>()({
   price: ownOfLine('price'),
   flags: ownOfLine('flags'),
   why: computed({ ...schemas.text, description: 'Why this price, in words.' }, ({ told }: ExplainedLine) => told.why),
-  at: computed({ ...schemas.textOrNull, description: 'file:line of the price.' }, ({ told }: ExplainedLine) => told.at),
+  at: computed({ ...schemas.textOrNull, description: 'file:line of the price.' }, ({ told }: ExplainedLine) =>
+    told.at === null ? null : shortPlace(told.at),
+  ),
 })
 
 /** What the price was taken from: the rows as they were then, and how one of them was chosen, in words. */
@@ -142,7 +145,11 @@ export const billView = viewOf<Explained>()({
   sum: computed({ ...schemas.text, description: 'Such as 2 × 0.04 = 0.08 USD.' }, ({ charge }: Explained) =>
     sumText(charge),
   ),
-  rule: computed(ruleSchema, ({ charge, account }: Explained) => ({ kind: charge.rule.kind, ...account.rule })),
+  rule: computed(ruleSchema, ({ charge, account }: Explained) => ({
+    kind: charge.rule.kind,
+    ...account.rule,
+    rows: account.rule.rows.map(row => ({ ...row, at: shortPlace(row.at) })),
+  })),
 })
 
 export type BillingRecord = ReturnType<typeof billView.show>

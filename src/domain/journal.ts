@@ -1,6 +1,7 @@
 import type { CacheResult } from './answer-cache.ts'
 import type { Awaitable } from '../util/awaitable.ts'
 import type { Charge, TierSource } from './charge.ts'
+import type { WantedResult } from './log-result.ts'
 import type { RowKind } from './row-kind.ts'
 import type { LogRow } from './shapes/log-row.ts'
 import type { CostQuestion, Costs, PlainQuestion, RatedImages } from './costs.ts'
@@ -22,6 +23,8 @@ export type LogMatch = {
   readonly outcome?: LogRow['outcome']
   /** What the answer cache did. */
   readonly cache?: CacheResult
+  /** How it ended for its caller, or every request that did not succeed. */
+  readonly result?: WantedResult
   /** Whether the gateway itself answered. */
   readonly kind?: RowKind
   /** False: what was looked up is left out. */

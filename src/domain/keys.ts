@@ -61,12 +61,17 @@ export type Rotation = {
 
 export type KeyFilter = {
   readonly user?: string
+  /** A part of the name, in any case. */
+  readonly search?: string
   readonly limit?: number
   /** The id of the last key of the page before. */
   readonly before?: string
   /** Those of sessions too. */
   readonly sessions?: boolean
 }
+
+/** What the keys of a user have spent together, and when one of them was last used; null if none was. */
+export type KeyUse = { readonly user: string; readonly lastUsedAt: number | null; readonly spent: Micros }
 
 /** What was changed: keys by their ids, and all keys of users. */
 export type KeyChanges = { readonly keys: ReadonlySet<string>; readonly users: ReadonlySet<string> }
@@ -105,6 +110,8 @@ export type KeyStore = {
   /** Newest first; all of them unless a limit is given. */
   list(filter?: KeyFilter): Awaitable<readonly Key[]>
   count(): Awaitable<number>
+  /** By user, what all their keys were used for. */
+  uses(): Awaitable<readonly KeyUse[]>
   /** A number that moves when a key or user is changed, by any process: copies of it are no good then. New ones move nothing. */
   revision(): Awaitable<number>
   /** What has changed since the number was so; undefined where that is not known, and all may have. */

@@ -1,5 +1,12 @@
 import { readFile } from 'node:fs/promises'
-import { type ConfigTexts, loadPlan, type LoadRequest, showConfig } from '../config/index.ts'
+import {
+  type ConfigTexts,
+  type Editable,
+  listEditable,
+  loadPlan,
+  type LoadRequest,
+  showConfig,
+} from '../config/index.ts'
 import type { StoredConfig, CompiledConfig } from '../domain/index.ts'
 import type { AnyPlugin } from '../plugin-api/index.ts'
 import { ConfigError } from './config-error.ts'
@@ -84,6 +91,12 @@ export class ConfigSource {
   /** The texts of its own files with a change: what these name is the gateway's own, and may be read. */
   judge(texts: ConfigTexts, inUse: CompiledConfig): ReturnType<typeof loadPlan> {
     return this.#judge(texts, inUse, {})
+  }
+
+  /** Models and groups of a stored configuration; undefined where a text of it was too long to keep. */
+  async listKept(kept: Pick<StoredConfig, 'files' | 'settings'>, inUse: CompiledConfig): Promise<Editable | undefined> {
+    const again = readableAgain(kept, inUse, this.#env)
+    return again && listEditable(again.texts, again.env)
   }
 
   /**

@@ -15,6 +15,7 @@ import {
   type Quote,
   type RequestExplanation,
   type Route,
+  shortPlace,
   Slots,
 } from '../domain/index.ts'
 import type { Target } from '../plugin-api/index.ts'
@@ -115,7 +116,7 @@ function writePrice(quoted: PriceQuote, currency: string): NonNullable<RequestEx
     tier: quoted.tier,
     source: quoted.source,
     price: quoted.price === null ? null : formatMoney(quoted.price),
-    price_at: quoted.priceAt,
+    price_at: quoted.priceAt === null ? null : shortPlace(quoted.priceAt),
     expected: quoted.expected === null ? null : formatMoney(quoted.expected),
     at_most: formatMoney(quoted.atMost),
     prices: Object.fromEntries(quoted.prices.map(({ tier, price }) => [tier, formatMoney(price)])),
@@ -123,12 +124,16 @@ function writePrice(quoted: PriceQuote, currency: string): NonNullable<RequestEx
       units: quoted.units.map(({ at, price, amount, ...row }) => ({
         ...row,
         price: formatMoney(price),
-        price_at: at,
+        price_at: shortPlace(at),
         amount: amount === null ? null : formatMoney(amount),
       })),
     }),
     ...(quoted.beside && {
-      beside: quoted.beside.map(({ at, price, ...row }) => ({ ...row, price: formatMoney(price), price_at: at })),
+      beside: quoted.beside.map(({ at, price, ...row }) => ({
+        ...row,
+        price: formatMoney(price),
+        price_at: shortPlace(at),
+      })),
     }),
   }
 }

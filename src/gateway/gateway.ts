@@ -47,6 +47,7 @@ import { ApiListener } from './api-listener.ts'
 import { diffConfigs } from './compare-configs.ts'
 import { ConfigHistorian } from './config-history.ts'
 import { ConfigEditor } from './config-editor.ts'
+import { restoringEdits } from './restoring-edits.ts'
 import { ConfigSource, type Environment, type GatewayConfig } from './config-source.ts'
 import { ConfigError } from './config-error.ts'
 import { SignedPictureLinks } from './signed-picture-links.ts'
@@ -457,6 +458,10 @@ class RunningGateway implements Gateway {
       reload: isOwn ? by => reloads.run({ how: 'console', by }) : undefined,
       history: {
         compare: diffConfigs,
+        restore: async kept => {
+          const then = await this.#source.listKept(kept, this.plan)
+          return then && restoringEdits(await edits.list(), then)
+        },
         cost: async (kept, span, signal) => {
           const loaded = await this.#source.judgeKept(kept, this.plan)
           if (!loaded?.ok) return loaded

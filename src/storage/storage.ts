@@ -9,7 +9,7 @@ import { StorageError } from './errors.ts'
 import type { StorageOptions } from './options.ts'
 import type { LogQueue } from './journal/log-queue.ts'
 import { readForeign } from './keys/adopt.ts'
-import { countKeys, findKeyByHash, readKey, readKeyChanges, readKeyRevision } from './keys/find.ts'
+import { countKeys, findKeyByHash, readKey, readKeyChanges, readKeyRevision, sumKeyUses } from './keys/find.ts'
 import { findNamed } from './keys/put.ts'
 import { OwnChanges } from './keys/own-changes.ts'
 import { findCharge } from './ledger/find.ts'
@@ -260,6 +260,7 @@ function createKeys({ clock, reads, reader, writer }: StorageParts, changes: Own
     list: (filter = {}) => reader.ask('keys', filter),
     revoke: (id, by = nobody) => changes.counted({ key: id }, writer.submit('revokeKey', { id, by, at: clock.now() })),
     count: () => reads.run(countKeys()),
+    uses: () => reads.run(sumKeyUses()),
     revision: () => reads.run(readKeyRevision()),
     changesSince: revision => reads.run(readKeyChanges(revision)),
     ownChanges: () => changes.count,

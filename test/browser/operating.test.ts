@@ -38,6 +38,7 @@ t.test('shows alerts, the system state and refused sign-ins in both languages', 
         taken: 'Show configuration 2',
         cost: 'No charges in this period.',
         ceilings: 'Budget & limits',
+        restore: 'Restore this version',
         erase: 'Erase',
         another: 'The name does not match.',
       },
@@ -55,6 +56,7 @@ t.test('shows alerts, the system state and refused sign-ins in both languages', 
         cost: '这段时间没有费用。',
         ceilings: '预算与限额',
         erase: '删除',
+        restore: '恢复此版本',
         another: '名称不一致。',
       },
     ],
@@ -89,6 +91,12 @@ t.test('shows alerts, the system state and refused sign-ins in both languages', 
     await page.locator('.diff ins').getByText('2K: "0.05"').waitFor()
     await page.getByText(words.cost).waitFor()
     await look('a configuration that took effect')
+    await page.goto(`${url}/console/config?tab=history&taken=1`)
+    await page.getByRole('button', { name: words.restore }).click()
+    await page.locator('.diff ins').getByText('2K: "0.04"').waitFor()
+    t.match(page.url(), /tab=edit&review=1/, 'the review of all changes shows it')
+    await page.getByText('models.alpha-image-2.prices.2K', { exact: true }).waitFor()
+    await look('a version under review')
     await page.goto(`${url}/console/users?edit=ann`)
     await page.getByRole('tab', { name: words.ceilings, exact: true }).click()
     await page.getByRole('dialog').locator('[name="keys_max"]').waitFor()

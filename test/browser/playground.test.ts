@@ -140,3 +140,44 @@ t.test('a link in an answer is never loaded automatically', { skip }, async t =>
   await page.getByText('The gateway could not show the image').waitFor()
   t.equal(sentinel.received.length, 0)
 })
+
+t.test('advice is a button, and a chat goes on with the turns before it', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, faults, admin } = browsing
+  const page = await browsing.newPage({ as: admin })
+  await page.goto(`${url}/console/playground?op=image.generate&model=beta-imagine-image&size=3840x2160`)
+  await page.getByRole('button', { name: 'Use 2048x1152, saves 0.04 USD' }).click()
+  await page.locator('.notes[aria-busy=false] .quote', { hasText: '(2K)' }).waitFor()
+  t.equal(await page.locator('[name=size]').inputValue(), '2048x1152')
+  t.notMatch(page.url(), 'size=', 'the size of the address is used once')
+
+  await page.goto(`${url}/console/playground?op=chat`)
+  const message = page.locator('[name=message]')
+  await message.fill('a boat')
+  await page.getByText('Estimate for about 2 input tokens').waitFor()
+  await page.locator('[name=max_tokens]').fill('x')
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+  await page.getByText('Enter a number of at least 0').waitFor()
+  await page.locator('[name=max_tokens]').fill('50')
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+  await page.getByRole('button', { name: 'Continue the conversation' }).click()
+  t.equal(await message.inputValue(), '')
+  await message.fill('a tree')
+  const [request] = await Promise.all([
+    page.waitForRequest(/chat\/completions$/),
+    page.getByRole('button', { name: 'Send', exact: true }).click(),
+  ])
+  const { messages, max_tokens: most } = request.postDataJSON() as {
+    readonly messages: readonly { readonly role: string; readonly content: string }[]
+    readonly max_tokens: number
+  }
+  t.equal(most, 50)
+  t.match(messages, [
+    { role: 'user', content: 'a boat' },
+    { role: 'assistant', content: /a boat/ },
+    { role: 'user', content: 'a tree' },
+  ])
+  await page.getByRole('button', { name: 'Start over' }).click()
+  t.equal(await page.locator('.turns').count(), 0)
+  t.strictSame(faults, [])
+})

@@ -51,6 +51,70 @@ t.test(
   },
 )
 
+t.test('failed requests of today are one click away, and the filter names what rows show', { skip }, async t => {
+  const browsing = await browseAsAdmin(t, { simulated: false, upstreams: ['text'] })
+  const { url, upstream, faults, post, settled, admin } = browsing
+  const chat = { model: 'sim-chat', max_tokens: 10, messages: [{ role: 'user', content: 'hello' }] }
+  upstream.answer({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 1 } })
+  for (let i = 0; i < 20; i++) await (await post('/v1/chat/completions', chat)).text()
+  upstream.answer(res => {
+    res.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"The engine is overloaded"}}')
+  })
+  await (await post('/v1/chat/completions', chat)).text()
+  await (await post('/v1/chat/completions', { ...chat, model: 'no-such-model' })).text()
+  await settled()
+  const page = await browsing.newPage({ as: admin, width: 1440 })
+  const rows = page.locator('#list tbody tr')
+  await page.goto(`${url}/console/logs`)
+  await rows.nth(21).waitFor()
+  const seen = await page.evaluate<number>(
+    `[...document.querySelectorAll('#list tbody tr')].filter(row => row.getBoundingClientRect().bottom <= innerHeight).length`,
+  )
+  t.ok(seen >= 15, `${seen} rows are in view`)
+  t.strictSame(await lookAt(page), [])
+
+  await page.getByRole('link', { name: 'Failed today' }).click()
+  await rows.nth(2).waitFor({ state: 'detached' })
+  t.strictSame(await rows.locator('.status').allTextContents(), ['Refused', 'Failed'])
+  await page.getByRole('button', { name: 'Result: All failures' }).click()
+  await page.getByRole('button', { name: 'Failed', exact: true }).click()
+  await rows.nth(1).waitFor({ state: 'detached' })
+  t.match(page.url(), /[?]range=today&result=failed$/)
+  await page.getByRole('button', { name: 'Remove filter: Result' }).click()
+  await page.getByRole('button', { name: 'API key', exact: true }).click()
+  await page.getByRole('combobox', { name: 'API key', exact: true }).fill('tes')
+  await page.getByRole('option', { name: 'test' }).click()
+  await page.waitForURL(/range=today&key=key_\w+$/)
+  await page.getByRole('button', { name: 'API key: test' }).waitFor()
+  t.equal(await rows.count(), 22)
+
+  await page.goto(`${url}/console/logs?outcome=answered`)
+  await rows.nth(20).waitFor()
+  await page.getByRole('button', { name: 'Outcome: Success' }).waitFor()
+  t.strictSame(
+    [...new Set(await rows.locator('.status').allTextContents())].toSorted(),
+    ['Failed', 'Succeeded'],
+    'an old address has the rows that it had',
+  )
+
+  await page.getByRole('button', { name: 'Columns' }).click()
+  await page.getByRole('checkbox', { name: 'Operation' }).uncheck()
+  await page.waitForURL(/cols=result%2Cmodel%2Cuser/)
+  t.equal(await page.getByRole('columnheader', { name: 'Operation' }).count(), 0)
+  await page.keyboard.press('Escape')
+  await page.getByRole('checkbox').nth(1).waitFor({ state: 'detached' })
+  await rows.first().locator('td').nth(2).click()
+  await page.getByRole('dialog', { name: 'Details' }).getByText('test', { exact: true }).waitFor()
+  t.match(page.url(), /logs\/req_\w+[?]outcome=answered&cols=/, 'a click on a row opens it, and keeps the view')
+
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.goto(`${url}/console/logs`)
+  await rows.nth(21).waitFor()
+  const each = await rows.evaluateAll(all => Math.max(...all.map(row => row.getBoundingClientRect().height)))
+  t.ok(each < 80, `a row of the phone's list is ${each} px high`)
+  t.strictSame(faults, [])
+})
+
 t.test('older rows are shown from their top', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, faults, get, admin, settled } = browsing

@@ -116,6 +116,11 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
     ['answered', { outcome: 'answered' }, ({ row }) => row.outcome === 'answered'],
     ['refused', { outcome: 'refused' }, ({ row }) => row.outcome === 'refused'],
     ['callers gone', { outcome: 'caller_gone' }, ({ row }) => row.outcome === 'caller_gone'],
+    ['succeeded', { result: 'succeeded' }, ({ row }) => row.outcome === 'answered'],
+    ['failed', { result: 'failed' }, ({ row }) => row.outcome === 'refused' && row.status === 502],
+    ['refused with a 4xx', { result: 'refused' }, ({ row }) => row.outcome === 'refused' && row.status !== 502],
+    ['too late', { result: 'deadline' }, ({ row }) => row.outcome === 'deadline'],
+    ['unsuccessful', { result: 'unsuccessful' }, ({ row }) => row.outcome !== 'answered'],
     ['a tier', { tier: '4K' }, one => images(one).some(image => image.tier === '4K')],
     ['what is counted is no tier', { tier: 'input' }, () => false],
     ['a unit', { unit: 'input' }, one => counts(one, 'input')],
@@ -302,6 +307,23 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
       [...refunded.values()].some(amount => amount > 0),
       'some was given back',
     )
+  })
+
+  await t.test('what the keys of each user have spent, and when one was last used', async t => {
+    const all = await keys.list({ sessions: true })
+    const uses = await keys.uses()
+    t.same(uses.map(({ user }) => user).toSorted(), [...new Set(all.map(({ user }) => user))].toSorted())
+    for (const { user, spent, lastUsedAt } of uses) {
+      const own = all.filter(key => key.user === user)
+      t.ok(spent > 0, user)
+      t.equal(
+        spent,
+        own.reduce((sum, key) => sum + key.spent, 0),
+        user,
+      )
+      const last = Math.max(0, ...own.map(key => key.lastUsedAt ?? 0))
+      t.equal(lastUsedAt ?? 0, last, user)
+    }
   })
 
   await t.test('a request with charges for images and tokens is one request', async t => {

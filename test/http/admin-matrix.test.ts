@@ -198,6 +198,7 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
   'POST /api/objects/end': ['admin'],
   'GET /api/config/history': ['viewer', 'admin'],
   'GET /api/config/history/:id': ['viewer', 'admin'],
+  'GET /api/config/history/:id/edits': ['admin'],
   'POST /api/config/history/:id/cost': ['admin'],
   'POST /api/config/check': ['admin'],
   'POST /api/config/cost': ['admin'],

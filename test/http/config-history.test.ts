@@ -129,6 +129,18 @@ t.test('history is listed, compared, and rated again without secrets', async t =
   for (const path of ['9', '2?against=9', 'x'])
     t.equal((await admin.get(`/api/config/history/${path}`)).status, 404, path)
 
+  const restoring = (await admin.get('/api/config/history/1/edits')).body as {
+    readonly edits: readonly { readonly was?: unknown }[]
+  }
+  t.match(restoring, {
+    edits: [{ path: ['models', 'alpha-image-2', 'prices', '2K'], value: '0.04', was: '0.05' }],
+    left: [],
+  })
+  const edits = restoring.edits.map(({ was: _, ...edit }) => edit)
+  t.match((await admin.post('/api/config/propose', { edits })).body, { ok: true, changes: [/0\.05 USD → 0\.04 USD/] })
+  t.same((await admin.get('/api/config/history/3/edits')).body, { edits: [], left: [] }, 'as it is')
+  t.equal((await admin.get('/api/config/history/9/edits')).status, 404)
+
   const [since, until] = [new Date(Date.now() - 3_600_000).toISOString(), new Date(Date.now() + 60_000).toISOString()]
   const cost = (id: number, body: object = { since, until }) => admin.post(`/api/config/history/${id}/cost`, body)
   t.match(
@@ -146,6 +158,7 @@ t.test('history is listed, compared, and rated again without secrets', async t =
   t.match((await cost(4)).body, { ok: false, findings: [{ severity: 'error' }] })
   await configs.keep({ ...third, mark: 'too long', files: [...third.files, { file: 'book.csv', text: null }] }, 4)
   t.match([(await cost(5)).status, (await cost(5)).code], [409, 'conflict'])
+  t.equal((await admin.get('/api/config/history/5/edits')).status, 409)
   t.match(await diff('5'), { files: [{ file: 'gateway.yaml' }, { file: 'book.csv', kept: false, hunks: [] }] })
   const viewer = await enterAsUser(started, admin, 'vera', 'viewer')
   t.equal((await viewer.get('/api/config/history')).status, 200)

@@ -32,7 +32,7 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
   { path: '/api/keys', at: 'keys.0', members: keyMembers },
   { path: '/api/keys', at: 'keys.0.limits', members: words('rpm tpm concurrency') },
   { path: '/api/keys/KEY', at: '', members: keyMembers },
-  { path: '/api/users', at: 'users.0', members: userMembers },
+  { path: '/api/users', at: 'users.0', members: [...userMembers, 'last_used', 'spent'] },
   { path: '/api/session', at: 'user', members: userMembers },
   {
     path: '/api/session',
@@ -64,7 +64,7 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
   {
     path: '/api/logs/LOG',
     at: '',
-    members: [...logMembers, 'user_agent', 'explanation', 'refund', 'refunds', 'timing'],
+    members: [...logMembers, 'key_name', 'user_agent', 'explanation', 'refund', 'refunds', 'timing'],
   },
   { path: '/api/logs/LOG', at: 'explanation', members: billMembers },
   { path: '/api/logs/LOG', at: 'timing', members: words('began ended duration_ms') },

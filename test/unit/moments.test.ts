@@ -1,7 +1,8 @@
 import t from 'tap'
-import { outcomes } from '../../src/cli/program.ts'
+import { outcomes, results } from '../../src/cli/program.ts'
 import { parseMoment } from '../../src/cli/moments.ts'
 import { formatIn, isZone, momentIn } from '../../src/util/index.ts'
+import { wantedResults } from '../../src/domain/index.ts'
 import { logMembers } from '../../src/domain/shapes/log-row.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -51,6 +52,7 @@ t.test('a time is shown with its UTC offset, and every shown one can be read aga
   t.ok(isZone('Europe/Berlin') && !isZone('Mars/Olympus') && !isZone(''))
 })
 
-t.test('the command line knows all outcomes', async t => {
+t.test('the command line knows all outcomes and results', async t => {
+  t.strictSame(results, wantedResults)
   t.strictSame(outcomes, logMembers.outcome.schema.enum)
 })

@@ -76,6 +76,7 @@ export const consoleSummaries: { readonly [route: string]: string } = {
     '若按这段配置文本或对配置文件的这些更改计价，某段时间（默认上个月）的费用会是多少；不做任何更改。',
   'GET /api/config/history': '在此存储上生效过的配置，最新的在前：何时、由谁或因何生效、有何变化。',
   'GET /api/config/history/:id': '某次生效的配置与前一次（或另一次）的差异：文件行与其含义。',
+  'GET /api/config/history/:id/edits': '恢复某次生效的配置所需的模型与分组更改，用于 `POST /api/config/propose`。',
   'POST /api/config/history/:id/cost': '若按某次生效过的配置计价，某段时间（默认上个月）的费用会是多少；不做任何更改。',
   'POST /api/config/reload': '重新读取配置文件：全部生效，或完全不生效。',
   'GET /api/events': '指定事件之后的事件（含费用），从最早的开始，适合轮询。',

@@ -1,4 +1,4 @@
-import { chargerOf, type RatedImages, type Saving } from '../../domain/index.ts'
+import { chargerOf, type RatedImages, type Saving, shortPlace } from '../../domain/index.ts'
 import { beginningOf, formatMoney } from '../../util/index.ts'
 import { avoidableAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
@@ -61,7 +61,7 @@ function savingsOf({ parts }: Ask, rows: readonly RatedImages[]): readonly Found
     const { amount, at: _, ...what } = saving
     const { source } = line
     const origin = models.get(model)?.prices.get(saving.billed)?.origin
-    const at = origin ? `${origin.file}:${origin.line}` : null
+    const at = origin ? shortPlace(`${origin.file}:${origin.line}`) : null
     const place = JSON.stringify([model, size, currency, source, what])
     const one = found.get(place) ?? { model, size, currency, source, at, ...what, images: 0, charged: 0, saved: 0 }
     one.images += images

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type StoredConfig, configHistoryJson, showWhatIf } from '../../domain/index.ts'
-import { costUnderAnswer, takenAnswer, takenDiffAnswer } from '../answers.ts'
+import { costUnderAnswer, restoreAnswer, takenAnswer, takenDiffAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
 import { findingRecord } from '../finding-record.ts'
@@ -64,6 +65,32 @@ export function configHistoryRoutes() {
       },
     }),
     defineRoute({
+      method: 'GET',
+      url: '/api/config/history/:id/edits',
+      access: 'admin',
+      summary:
+        'Get the changes of models and groups that restore an activated configuration, for `POST /api/config/propose`.',
+      answer: restoreAnswer,
+      async handle(ask) {
+        const { parts } = ask
+        return inTurn(async () => {
+          const kept = await findKept(ask)
+          const edits = await parts.history.restore(kept)
+          if (!edits) throw refuse('conflict', 'not_kept', {})
+          const newest = await parts.storage.configs.newest()
+          const now = newest && (await parts.storage.configs.find(newest.id))
+          return {
+            edits: edits.map(({ value, was, ...edit }) => ({
+              ...edit,
+              ...(value !== undefined && { value }),
+              ...(was !== undefined && { was }),
+            })),
+            left: now ? otherSettings(now, kept) : [],
+          }
+        })
+      },
+    }),
+    defineRoute({
       method: 'POST',
       url: '/api/config/history/:id/cost',
       access: 'admin',
@@ -95,6 +122,12 @@ export function configHistoryRoutes() {
       },
     }),
   ]
+}
+
+/** The paths of settings that differ and are not of models and groups. */
+function otherSettings({ settings: now }: StoredConfig, { settings: then }: StoredConfig): readonly string[] {
+  const paths = new Set([...Object.keys(now), ...Object.keys(then)])
+  return [...paths].filter(path => !/^(?:models|groups)\b/.test(path) && !isDeepStrictEqual(now[path], then[path]))
 }
 
 /** @throws Failure not_found */

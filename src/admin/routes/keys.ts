@@ -126,11 +126,16 @@ export const keyRoutes = [
     query: {
       type: 'object',
       additionalProperties: false,
-      properties: { limit: pageLimit, before: rowId, user: { type: 'string', maxLength: 64 } },
+      properties: {
+        limit: pageLimit,
+        before: rowId,
+        user: { type: 'string', maxLength: 64 },
+        search: { type: 'string', minLength: 1, maxLength: 100, description: 'A part of the name.' },
+      },
     },
     answer: keysAnswer,
     async handle(ask) {
-      const { limit, before, user: wanted } = ask.query
+      const { limit, before, user: wanted, search } = ask.query
       const user = ownerAsked(ask, wanted)
       const { rows, next } = await pageOf(
         limit,
@@ -140,6 +145,7 @@ export const keyRoutes = [
             limit,
             ...(before !== undefined && { before }),
             ...(user !== undefined && { user }),
+            ...(search !== undefined && { search }),
           }),
       )
       return { keys: await showAll(ask, rows), next }

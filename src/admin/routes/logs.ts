@@ -18,6 +18,7 @@ import { pageOf } from '../page-of.ts'
 import { decimal, pageLimit, reason, rowId } from '../schemas.ts'
 import { Semaphore } from '../semaphore.ts'
 import { Tails } from '../tail.ts'
+import { namesOfKeys } from '../key-names.ts'
 import { ownerOf, sessionUserOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
 
@@ -44,13 +45,15 @@ async function findRow(ask: Ask): Promise<Found> {
 }
 
 /** A record with the explanation of its charge: the same that its caller and the command line are shown. */
-async function showDetail({ parts }: Ask, { row, charge }: Found) {
+async function showDetail(ask: Ask, { row, charge }: Found) {
+  const { parts } = ask
   const refunds = charge && charge.refunded > 0 ? await parts.storage.books.refundsOf(charge.id) : []
   const shown = refunds.map(refund => ({ ...refund, amount: formatMoney(refund.amount), at: toMoment(refund.at) }))
   const record = logRecord(row, charge, parts.plan().plugins.known)
   const ended = toMoment(row.time + row.durationMs)
   return {
     ...record,
+    key_name: row.keyId === null ? null : ((await namesOfKeys(ask, [row.keyId])).key_names[row.keyId] ?? null),
     user_agent: null,
     explanation: record.billing,
     refund: shown.at(-1) ?? null,
@@ -91,7 +94,12 @@ const list = defineRoute({
       limit => ask.parts.storage.journal.list({ ...match, limit, ...(before !== undefined && { before }) }),
     )
     const { known } = ask.parts.plan().plugins
-    return { records: rows.map(({ row, charge }) => logRecord(row, charge, known)), next }
+    const keys = rows.map(({ row }) => row.keyId)
+    return {
+      records: rows.map(({ row, charge }) => logRecord(row, charge, known)),
+      next,
+      ...(await namesOfKeys(ask, keys)),
+    }
   },
 })
 

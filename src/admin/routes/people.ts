@@ -19,6 +19,7 @@ import { password, passwordGuess, role, userName, userStatus } from '../schemas.
 import { checkPassword } from '../session/check-password.ts'
 import { needFreshSignIn } from '../session/need-fresh-sign-in.ts'
 import { needRightsOver } from '../session/token-user.ts'
+import { toMoment } from '../to-moment.ts'
 import { sessionUserOf } from '../session-user.ts'
 import { checkGroup, checkPeriod, readSettings } from './keys.ts'
 
@@ -104,7 +105,20 @@ export const peopleRoutes = [
     access: 'readers',
     summary: 'List all users, by name.',
     answer: usersAnswer,
-    handle: async ({ parts }) => ({ users: (await parts.storage.users.list()).map(userView.show) }),
+    async handle({ parts: { storage } }) {
+      const [users, uses] = await Promise.all([storage.users.list(), storage.keys.uses()])
+      const used = new Map(uses.map(use => [use.user, use]))
+      return {
+        users: users.map(user => {
+          const { lastUsedAt = null, spent = 0 } = used.get(user.name) ?? {}
+          return {
+            ...userView.show(user),
+            last_used: lastUsedAt === null ? null : toMoment(lastUsedAt),
+            spent: formatMoney(spent),
+          }
+        }),
+      }
+    },
   }),
   defineRoute({
     method: 'POST',

@@ -34,6 +34,7 @@ type ListOptions = {
   readonly tag?: string
   readonly outcome?: NonNullable<LogMatch['outcome']>
   readonly cache?: NonNullable<LogMatch['cache']>
+  readonly result?: NonNullable<LogMatch['result']>
   readonly minCost?: string
   readonly follow: boolean
   readonly config: string
@@ -77,7 +78,7 @@ export async function listLogs(options: ListOptions): Promise<void> {
 
 /** @throws Exit 2 for what cannot be meant */
 function readAsked(options: ListOptions): Asked {
-  const { status, user, model, key, endUser, tag, outcome, cache, follow } = options
+  const { status, user, model, key, endUser, tag, outcome, cache, result, follow } = options
   const zone = readZone(options.zone)
   const span = readSpan(options, Date.now(), zone)
   if (follow && span.until !== undefined)
@@ -99,6 +100,7 @@ function readAsked(options: ListOptions): Asked {
     ...(tag !== undefined && { tag }),
     ...(outcome !== undefined && { outcome }),
     ...(cache !== undefined && { cache }),
+    ...(result !== undefined && { result }),
   }
   return { match, minCost, zone }
 }

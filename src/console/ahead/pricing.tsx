@@ -142,22 +142,25 @@ function Beside({ rows, currency }: { readonly rows: readonly BesideRow[]; reado
   )
 }
 
-/** One row of the table: a price, a factor of token prices, or a free model. */
+/** One row of the table: the prices of a model, or those that apply under a condition. */
 type Use = {
   readonly model: string
   readonly when?: PriceConditions
-} & (
-  | { readonly kind: 'price'; readonly price: PricedModel['units'][number] }
-  | { readonly kind: 'factor'; readonly by: string }
-  | { readonly kind: 'free' }
-)
+  readonly prices: PricedModel['units']
+  /** A factor of its token prices. */
+  readonly by?: string
+  readonly free?: true
+}
+
+/** Units with a column of their own; others are in one column. */
+const mainUnits = ['input', 'cached_input', 'output'] as const
 
 function usesOf({ name: model, units, overrides, times, free }: PricedModel): readonly Use[] {
-  if (free || units.length === 0) return [{ model, kind: 'free' }]
+  if (free || units.length === 0) return [{ model, prices: [], free: true }]
   return [
-    ...units.map(price => ({ model, kind: 'price' as const, price })),
-    ...overrides.flatMap(one => one.units.map(price => ({ model, kind: 'price' as const, price, when: one.if }))),
-    ...times.map(one => ({ model, kind: 'factor' as const, by: one.by, when: one.if })),
+    { model, prices: units },
+    ...overrides.map(one => ({ model, prices: one.units, when: one.if })),
+    ...times.map(one => ({ model, prices: [], by: one.by, when: one.if })),
   ]
 }
 
@@ -165,14 +168,23 @@ function UsePrices({ models, currency }: { readonly models: readonly PricedModel
   const rows = models.flatMap(usesOf)
   const columns: readonly Column<Use>[] = [
     { head: t('model'), heading: true, wide: true, cell: ({ model }) => model },
-    { head: t('bill.unit'), sparse: true, cell: unitOf },
     { head: t('pricing.use.when'), sparse: true, wide: true, cell: ({ when }) => when && tConditions(when) },
+    ...mainUnits.map(unit => ({
+      head: tName('unit', unit),
+      sparse: true,
+      numeric: true,
+      cell: ({ prices }: Use) => {
+        const found = prices.find(one => one.unit === unit)
+        return found && <Money amount={found.price} currency={currency} per={found.per} />
+      },
+    })),
     {
-      head: t('price'),
+      head: t('pricing.use.other'),
+      sparse: true,
       cell: use => {
-        if (use.kind === 'free') return t('free')
-        if (use.kind === 'factor') return `× ${use.by}`
-        return <Money amount={use.price.price} currency={currency} per={use.price.per} />
+        if (use.free) return t('free')
+        if (use.by !== undefined) return `${t('price.factor')} × ${use.by}`
+        return otherPrices(use, currency)
       },
     },
   ]
@@ -186,14 +198,24 @@ function UsePrices({ models, currency }: { readonly models: readonly PricedModel
           label={t('pricing.use')}
           columns={columns}
           rows={rows}
-          rowKey={use => `${use.model} ${unitOf(use)} ${JSON.stringify(use.when)}`}
+          rowKey={({ model, when, by }) => `${model} ${JSON.stringify(when)} ${by ?? ''}`}
         />
       </div>
     </section>
   )
 }
 
-function unitOf(use: Use): string {
-  if (use.kind === 'free') return ''
-  return use.kind === 'factor' ? t('price.factor') : tName('unit', use.price.unit)
+/** Prices of units without a column; nothing if there are none. */
+function otherPrices({ prices }: Use, currency: string) {
+  const others = prices.filter(({ unit }) => !mainUnits.some(one => one === unit))
+  if (others.length === 0) return null
+  return (
+    <ul class="bare">
+      {others.map(({ unit, price, per }) => (
+        <li key={unit}>
+          {tName('unit', unit)} <Money amount={price} currency={currency} per={per} />
+        </li>
+      ))}
+    </ul>
+  )
 }

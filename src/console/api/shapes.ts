@@ -80,6 +80,7 @@ export type CostUnder = AnswerOf<typeof answers.costUnderAnswer>
 
 export type TakenList = AnswerOf<typeof answers.takenAnswer>
 export type ConfigTaken = TakenList['rows'][number]
+export type Restoring = AnswerOf<typeof answers.restoreAnswer>
 export type TakenDiff = AnswerOf<typeof answers.takenDiffAnswer>
 
 export type AlertList = AnswerOf<typeof answers.alertsAnswer>

@@ -10,7 +10,7 @@ import { fetchPages } from '../kit/later.tsx'
 import { say } from '../kit/toast.tsx'
 import { t } from '../words/index.ts'
 import { Brand } from './brand.tsx'
-import { Shortcuts, ShortcutsButton } from './shortcuts.tsx'
+import { SearchButton, Shortcuts } from './shortcuts.tsx'
 import { Switches } from './switches.tsx'
 import { accountWay, adminWays, publicWays, type Way, ways } from './ways.ts'
 
@@ -41,6 +41,7 @@ export function Frame({ session, children }: { readonly session: Session; readon
       </header>
       <nav id="side" class="side" popover="auto" ref={side} aria-label={t('menu')}>
         <Brand />
+        <SearchButton />
         <Ways ways={ways.filter(open)} path={path} />
         {adminWays.some(open) && (
           <div>
@@ -53,17 +54,18 @@ export function Frame({ session, children }: { readonly session: Session; readon
           <Ways ways={publicWays} path={path} />
         </div>
         <div class="who">
-          <ul>
-            <WayItem way={accountWay} path={path} />
-          </ul>
-          <Switches />
-          <ShortcutsButton />
-          <p class="inline">
-            <span class="quiet">{session.user.name}</span>
-            <Button kind="quiet" onClick={() => void leave()}>
-              {t('logout')}
-            </Button>
-          </p>
+          <a
+            href={accountWay[0]}
+            title={`${t(accountWay[1])}${t('colon')}${session.user.name}`}
+            {...(path === accountWay[0] && { 'aria-current': 'page' as const })}
+          >
+            <Icon name="account" />
+            <span class="theirs" title={session.user.name}>
+              {session.user.name}
+            </span>
+          </a>
+          <Switches compact />
+          <Button kind="quiet" icon="leave" aria-label={t('logout')} title={t('logout')} onClick={() => void leave()} />
         </div>
       </nav>
       <Shortcuts ways={all} />

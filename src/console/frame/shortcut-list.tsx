@@ -18,6 +18,12 @@ export function ShortcutList({ ways, onClose }: { readonly ways: readonly Way[];
         of={[
           [t('shortcuts.list'), <kbd>?</kbd>],
           [t('shortcuts.filter'), <kbd>/</kbd>],
+          [
+            t('shortcuts.search'),
+            <>
+              <kbd>Ctrl</kbd> <kbd>K</kbd>
+            </>,
+          ],
           ...ways.map(
             ([, word, , letter]) =>
               [

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { useLocation } from 'preact-iso'
 import { useEffect } from 'preact/hooks'
 import { createKeyReader } from '../key-reader.ts'
-import { Button } from '../kit/button.tsx'
+import { Icon } from '../kit/icon.tsx'
 import { later } from '../kit/later.tsx'
 import { hasShortcuts } from '../shortcuts.ts'
 import { t } from '../words/index.ts'
@@ -10,7 +10,10 @@ import type { Way } from './ways.ts'
 
 const ShortcutList = later(async () => (await import('./shortcut-list.tsx')).ShortcutList, null)
 
+const Palette = later(async () => (await import('./palette.tsx')).Palette, null)
+
 const isListed = signal(false)
+const isSearching = signal(false)
 
 /** Inputs take letters themselves; a select takes them to find an option. */
 const typedInto =
@@ -43,17 +46,41 @@ export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
     document.addEventListener('keydown', press)
     return () => document.removeEventListener('keydown', press)
   }, [isOn, ways])
+  useEffect(() => {
+    // With Ctrl or Command, so that it is no key of a text and cannot be pressed by accident.
+    const press = (event: KeyboardEvent): void => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return
+      if (document.querySelector('dialog[open]')) return
+      event.preventDefault()
+      isSearching.value = true
+    }
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [])
+  if (isSearching.value)
+    return (
+      <Palette
+        ways={ways}
+        onClose={() => (isSearching.value = false)}
+        onShortcuts={() => {
+          isSearching.value = false
+          isListed.value = true
+        }}
+      />
+    )
   return isListed.value ? <ShortcutList ways={ways} onClose={() => (isListed.value = false)} /> : null
 }
 
-/** The button of the list, for users who do not know its key. */
-export function ShortcutsButton() {
+/** The search of everything, which Ctrl+K opens too. */
+export function SearchButton() {
   return (
-    <div class="switches keys">
-      <Button kind="quiet" aria-haspopup="dialog" onClick={() => (isListed.value = true)}>
-        {t('shortcuts')}
-      </Button>
-    </div>
+    <button type="button" class="search-button" aria-haspopup="dialog" onClick={() => (isSearching.value = true)}>
+      <Icon name="search" />
+      {t('palette')}
+      <kbd class="keys" aria-hidden="true">
+        Ctrl K
+      </kbd>
+    </button>
   )
 }
 

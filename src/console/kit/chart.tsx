@@ -1,28 +1,18 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import type { Step } from '../api/shapes.ts'
+import type { Histogram, Step } from '../api/shapes.ts'
 import { theme } from '../theme.ts'
+import { viewerZone } from '../zone.ts'
 import { language, t } from '../words/index.ts'
 import { Table } from './table.tsx'
 import { Time } from './time.tsx'
 
-const heightPx = 168
+const heightPx = 76
 
 /** Requests and errors over time as bars, and the same as a table for screen readers. */
-export function Chart({
-  steps,
-  since,
-  until,
-  stepMs,
-  label,
-}: {
-  readonly steps: readonly Step[]
-  readonly since: string
-  readonly until: string
-  readonly stepMs: number
-  readonly label: string
-}) {
+export function Chart({ of, label }: { readonly of: Histogram; readonly label: string }) {
+  const { steps, since, until, step_ms: stepMs } = of
   const place = useRef<HTMLDivElement>(null)
   const [turn, setTurn] = useState(0)
   const shownTheme = theme.value
@@ -45,7 +35,10 @@ export function Chart({
   }, [steps, since, until, stepMs, shownTheme, shownLanguage, turn])
   return (
     <figure class="chart">
-      <figcaption>{label}</figcaption>
+      <figcaption>
+        <strong>{label}</strong> <Time at={since} /> – <Time at={until} />{' '}
+        <span class="quiet">{t('filter.zone', { zone: viewerZone() })}</span>
+      </figcaption>
       <div ref={place} class="chart-place" aria-hidden="true" />
       <details>
         <summary>{t('chart.table')}</summary>
@@ -93,10 +86,10 @@ function draw(box: HTMLElement, steps: readonly Step[], span: [number, number], 
           ...axis,
           grid: { show: false },
           space: 90,
-          size: 30,
+          size: 24,
           values: (_, ticks) => ticks.map(tick => tickText(tick, span)),
         },
-        { ...axis, grid: { stroke: colour('border-top-color'), width: 1 }, size: 44, incrs: whole },
+        { ...axis, grid: { stroke: colour('border-top-color'), width: 1 }, size: 44, incrs: whole, space: 24 },
       ],
       // The browser resolves light-dark() only for real properties, so the colours are read there.
       series: [

@@ -96,19 +96,19 @@ function readRefusal(error: unknown, form: HTMLFormElement, fieldOf: (field: str
   return { field: known ? field : null, text: problemText(error) }
 }
 
-type Shared = {
+export type FieldProps = {
   readonly name: string
   readonly label: ComponentChildren
   readonly hint?: ComponentChildren
 }
 
 /** A label, its control, a hint, and an error. */
-function Field({
+export function Field({
   name,
   label,
   hint,
   children,
-}: Shared & {
+}: FieldProps & {
   readonly children: (ids: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: true }) => ComponentChildren
 }) {
   const id = useId()
@@ -137,7 +137,7 @@ function Field({
   )
 }
 
-type TextProps = Shared & {
+type TextProps = FieldProps & {
   readonly type?: 'text' | 'password' | 'datetime-local'
   readonly value?: string
   readonly autocomplete?: string
@@ -200,7 +200,7 @@ export function AreaField({
   rows = 3,
   onInput,
   code = false,
-}: Shared & {
+}: FieldProps & {
   readonly value?: string
   readonly rows?: number
   readonly code?: boolean
@@ -232,7 +232,7 @@ export function SelectField({
   value,
   options,
   onInput,
-}: Shared & {
+}: FieldProps & {
   readonly value?: string
   readonly options: readonly (readonly [value: string, text: string])[]
   readonly onInput?: (value: string) => void
@@ -259,7 +259,7 @@ export function FileField({
   multiple = false,
   accept,
   onFiles,
-}: Shared & {
+}: FieldProps & {
   readonly multiple?: boolean
   readonly accept?: string
   readonly onFiles: (files: readonly File[]) => void

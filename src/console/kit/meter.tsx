@@ -1,16 +1,26 @@
+/** From here on, in percent of the whole, what is left is little: the same for every bar. */
+const nearPercent = 80n
+
+/** The colour of a bar: red once nothing is left, and yellow from 80 percent on. */
+function toneOf(taken: bigint, whole: bigint): 'idle' | 'warn' | 'bad' {
+  if (taken >= whole) return 'bad'
+  return taken * 100n >= whole * nearPercent ? 'warn' : 'idle'
+}
+
 /** The used part of a whole and its forecast: a drawing next to the same figures. */
 export function Meter({
   whole,
   used,
   held,
   forecast,
-  tone,
+  tone = toneOf(used + held, whole),
 }: {
   readonly whole: bigint
   readonly used: bigint
   readonly held: bigint
   readonly forecast: bigint | null
-  readonly tone: 'idle' | 'warn' | 'bad'
+  /** If more than its share decides. */
+  readonly tone?: 'idle' | 'warn' | 'bad'
 }) {
   const at = (part: bigint): number => {
     if (whole <= 0n) return part > 0n ? 100 : 0

@@ -7,6 +7,7 @@ type Tone = 'fine' | 'good' | 'warn' | 'bad' | 'idle'
 const tones: { readonly [name: string]: Tone } = {
   active: 'fine',
   answered: 'fine',
+  succeeded: 'fine',
   settled: 'fine',
   healthy: 'good',
   reserved: 'warn',
@@ -23,8 +24,13 @@ const tones: { readonly [name: string]: Tone } = {
   disabled: 'idle',
 }
 
+/** The tone of a state; of one that is unknown, `bad`. */
+export function toneOf(name: string): Tone {
+  return tones[name] ?? 'bad'
+}
+
 /** A state in words, with a matching sign and colour. */
-export function Status({ name, tone = tones[name] ?? 'bad' }: { readonly name: string; readonly tone?: Tone }) {
+export function Status({ name, tone = toneOf(name) }: { readonly name: string; readonly tone?: Tone }) {
   return (
     <span class={`status ${tone}`}>
       <Icon name={tone === 'fine' ? 'good' : tone} />

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 
 export type Column<Row> = {
   readonly head: string
@@ -12,43 +13,67 @@ export type Column<Row> = {
   readonly heading?: boolean
   /** Often empty: omitted if no row has a value. */
   readonly sparse?: boolean
+  /** Less important: a dense list on a phone omits it. */
+  readonly lesser?: boolean
+  /** Text in one line, which is clipped and is whole in the tooltip. */
+  readonly clip?: (row: Row) => string
+  /** Rows can be sorted by this value; null is last. */
+  readonly sortBy?: (row: Row) => SortValue
 }
 
-/** Rows and columns; on a narrow screen each row is a card, with the columns' names next to the values. */
-export function Table<Row>({
-  label,
-  columns,
-  rows,
-  rowKey,
-  rowClass,
-}: {
+type SortValue = string | number | bigint | null
+type Sorting = { readonly head: string; readonly down: boolean }
+
+type TableProps<Row> = {
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly rowKey: (row: Row) => string
   readonly rowClass?: (row: Row) => string
-}) {
+  /** Rows of one line; on a phone of two, without the columns' names. */
+  readonly dense?: boolean
+  /** A click on any part of a row opens its first link. */
+  readonly opens?: boolean
+}
+
+/**
+ * Rows and columns, whose head stays in view; on a narrow screen each row is a card, with the columns' names next to
+ * the values. Columns with `sortBy` sort the rows.
+ */
+export function Table<Row>({
+  label,
+  columns,
+  rows: given,
+  rowKey,
+  rowClass,
+  dense = false,
+  opens = false,
+}: TableProps<Row>) {
+  const [sorting, setSorting] = useState<Sorting | null>(null)
+  const rows = sortedRows(given, columns, sorting)
   const cells = rows.map(row => columns.map(({ cell }) => cell(row)))
   const shown = columns.map(({ sparse }, i) => !sparse || cells.some(row => !isEmpty(row[i])))
   // Roles are explicit, because a browser drops them if the style is not a table's.
   return (
-    <table class="table" role="table" aria-label={label}>
+    <table class={dense ? 'table dense' : 'table'} role="table" aria-label={label}>
       <thead role="rowgroup">
         <tr role="row">
           {columns.map(
-            ({ head, numeric }, i) =>
-              shown[i] && (
-                <th key={head} role="columnheader" scope="col" class={numeric ? 'numeric' : ''}>
-                  {head}
-                </th>
-              ),
+            (column, i) => shown[i] && <Head key={column.head} of={column} sorting={sorting} onSort={setSorting} />,
           )}
         </tr>
       </thead>
       <tbody role="rowgroup">
         {rows.map((row, at) => (
-          <tr key={rowKey(row)} role="row" class={rowClass?.(row) ?? ''}>
-            {columns.map((column, i) => shown[i] && <Cell key={column.head} of={column} value={cells[at]?.[i]} />)}
+          <tr
+            key={rowKey(row)}
+            role="row"
+            class={[rowClass?.(row), opens && 'opens'].filter(Boolean).join(' ')}
+            {...(opens && { onClick: openRow })}
+          >
+            {columns.map(
+              (column, i) => shown[i] && <Cell key={column.head} of={column} row={row} value={cells[at]?.[i]} />,
+            )}
           </tr>
         ))}
       </tbody>
@@ -56,10 +81,84 @@ export function Table<Row>({
   )
 }
 
-function Cell<Row>({ of, value }: { readonly of: Column<Row>; readonly value: ComponentChildren }) {
-  const { head, numeric, wide, place, heading, sparse } = of
+function Head<Row>({
+  of: { head, numeric, wide, clip, sortBy },
+  sorting,
+  onSort,
+}: {
+  readonly of: Column<Row>
+  readonly sorting: Sorting | null
+  readonly onSort: (sorting: Sorting) => void
+}) {
+  const isSorted = sorting?.head === head
+  const way = isSorted ? (sorting.down ? 'descending' : 'ascending') : undefined
+  const kind = [numeric && 'numeric', clip && (wide ? 'clip wide' : 'clip')].filter(Boolean).join(' ')
+  return (
+    <th role="columnheader" scope="col" class={kind} {...(way && { 'aria-sort': way })}>
+      {sortBy ? (
+        // Figures are wanted from the largest, names from the first.
+        <button
+          type="button"
+          class="sort"
+          onClick={() => onSort({ head, down: isSorted ? !sorting.down : numeric === true })}
+        >
+          {head}
+          <span aria-hidden="true">{isSorted ? (sorting.down ? '↓' : '↑') : '↕'}</span>
+        </button>
+      ) : (
+        head
+      )}
+    </th>
+  )
+}
+
+/** Opens a row, unless what was clicked does something itself, or a text was selected. */
+function openRow(event: MouseEvent): void {
+  const { target, currentTarget, ctrlKey, metaKey } = event
+  if (event.defaultPrevented || !(target instanceof Element) || !(currentTarget instanceof Element)) return
+  if (target.closest('a, button, input, select, summary, label') || getSelection()?.isCollapsed === false) return
+  const link = currentTarget.querySelector('a[href]')
+  link?.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, ctrlKey, metaKey }))
+}
+
+function sortedRows<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  sorting: Sorting | null,
+): readonly Row[] {
+  const by = sorting && columns.find(({ head }) => head === sorting.head)?.sortBy
+  if (!by) return rows
+  const sign = sorting.down ? -1 : 1
+  return rows.toSorted((a, b) => compare(by(a), by(b), sign))
+}
+
+function compare(a: SortValue, b: SortValue, sign: number): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null)
+  if (typeof a === 'string' && typeof b === 'string') return sign * a.localeCompare(b)
+  return a === b ? 0 : a < b ? -sign : sign
+}
+
+function Cell<Row>({
+  of,
+  row,
+  value,
+}: {
+  readonly of: Column<Row>
+  readonly row: Row
+  readonly value: ComponentChildren
+}) {
+  const { head, numeric, wide, place, heading, sparse, lesser, clip } = of
   const vacant = sparse && isEmpty(value)
-  const kind = [numeric && 'numeric', wide && 'wide', place && 'place', vacant && 'vacant'].filter(Boolean).join(' ')
+  const kind = [
+    numeric && 'numeric',
+    wide && 'wide',
+    place && 'place',
+    vacant && 'vacant',
+    lesser && 'lesser',
+    clip && 'clip',
+  ]
+    .filter(Boolean)
+    .join(' ')
   if (heading)
     return (
       <th role="rowheader" scope="row" class={kind}>
@@ -67,7 +166,7 @@ function Cell<Row>({ of, value }: { readonly of: Column<Row>; readonly value: Co
       </th>
     )
   return (
-    <td role="cell" data-label={head} class={kind}>
+    <td role="cell" data-label={head} class={kind} {...(clip && { title: clip(row) })}>
       {value}
     </td>
   )

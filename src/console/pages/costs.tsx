@@ -55,10 +55,15 @@ export function Costs() {
       title={t('nav.costs')}
       hasList={load.value !== undefined && !isIdle}
       actions={
-        <a class="button" href={`/api/costs${asked.costs}&format=csv`} download="tollgate-costs.csv">
-          <Icon name="down" />
-          CSV
-        </a>
+        <>
+          <a class="button" href="/console/logs?range=today&result=unsuccessful">
+            {t('logs.failures')}
+          </a>
+          <a class="button" href={`/api/costs${asked.costs}&format=csv`} download="tollgate-costs.csv">
+            <Icon name="down" />
+            CSV
+          </a>
+        </>
       }
     >
       <div class="stack tight">

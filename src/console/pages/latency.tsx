@@ -79,10 +79,10 @@ function Rows({
       ),
     },
     { head: t('operation'), cell: row => tOperation(row.operation) },
-    { head: t('requests'), numeric: true, cell: row => count(row.requests) },
-    { head: t('errors'), numeric: true, cell: row => count(row.errors) },
-    { head: 'p50', numeric: true, cell: row => duration(row.p50_ms) },
-    { head: 'p95', numeric: true, cell: row => duration(row.p95_ms) },
+    { head: t('requests'), numeric: true, sortBy: row => row.requests, cell: row => count(row.requests) },
+    { head: t('errors'), numeric: true, sortBy: row => row.errors, cell: row => count(row.errors) },
+    { head: 'p50', numeric: true, sortBy: row => row.p50_ms, cell: row => duration(row.p50_ms) },
+    { head: 'p95', numeric: true, sortBy: row => row.p95_ms, cell: row => duration(row.p95_ms) },
     { head: t('latency.first50'), numeric: true, cell: row => duration(row.first_byte_p50_ms) },
     { head: t('latency.first95'), numeric: true, cell: row => duration(row.first_byte_p95_ms) },
   ]
@@ -92,6 +92,7 @@ function Rows({
         label={label}
         columns={columns}
         rows={rows}
+        opens
         rowKey={({ kind, model, operation }) => `${kind} ${model} ${operation}`}
       />
     </div>

@@ -5,11 +5,14 @@ import { useMay } from '../api/session.ts'
 import type { Key, KeyList, KeyTotals } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
+import { FilterLine } from '../kit/filter-line.tsx'
+import { Labelled } from '../kit/labelled.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Meter } from '../kit/meter.tsx'
 import { Money, moneyColumn } from '../kit/money.tsx'
 import { Page } from '../kit/page.tsx'
 import { Pager } from '../kit/pager.tsx'
+import { Picker } from '../kit/picker.tsx'
 import { Status } from '../kit/status.tsx'
 import { type Column, Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
@@ -32,7 +35,9 @@ export function Tokens() {
   const { params } = useRoute()
   const readsAll = useMay('readers')
   const makes = useMay('keys')
-  const load = useLoad<KeyList>(`/keys${queryText({ limit: pageRows, before: query['before'], user: query['user'] })}`)
+  const load = useLoad<KeyList>(
+    `/keys${queryText({ limit: pageRows, before: query['before'], user: query['user'], search: query['find'] })}`,
+  )
   const totals = useLoad<KeyTotals>(`/keys/totals${queryText({ user: query['user'] })}`)
   const id = params['id']
   // Created, revoked or disabled keys may change how many a user may have.
@@ -70,12 +75,17 @@ export function Tokens() {
         />
       )}
       {makes && !readsAll && <OwnCeilings key={turn} />}
+      <Find query={query} set={set} readsAll={readsAll} />
       <Loaded of={load} shape="rows">
         {({ keys, next }) =>
           keys.length === 0 ? (
-            <Empty title={t('tokens.none')}>
-              <p class="quiet">{t('tokens.none.text')}</p>
-            </Empty>
+            query['find'] ? (
+              <Empty title={t('tokens.none.found')} />
+            ) : (
+              <Empty title={t('tokens.none')}>
+                <p class="quiet">{t('tokens.none.text')}</p>
+              </Empty>
+            )
           ) : (
             <>
               <div class="sheet">
@@ -84,6 +94,7 @@ export function Tokens() {
                   columns={columns(readsAll, setQuery(query, { new: null }), keys)}
                   rows={keys}
                   rowKey={key => key.id}
+                  opens
                 />
               </div>
               <Pager next={next} busy={load.loading} />
@@ -94,6 +105,29 @@ export function Tokens() {
       {makes && query['new'] && <CreateKey onCreated={changed} onClose={() => route(list, true)} />}
       {id && <KeyDrawer key={id} id={id} onChanged={changed} onClose={() => route(list)} />}
     </Page>
+  )
+}
+
+/** A part of a key's name, and the user that it belongs to. */
+function Find({
+  query,
+  set,
+  readsAll,
+}: {
+  readonly query: { readonly [name: string]: string | undefined }
+  readonly set: (change: { readonly [name: string]: string | null }) => void
+  readonly readsAll: boolean
+}) {
+  const { user, find } = query
+  return (
+    <search class="chips" aria-label={t('filter')}>
+      <FilterLine label={t('tokens.name')} value={find ?? ''} onPick={value => set({ find: value || null })} />
+      {readsAll && (
+        <Labelled label={t('user')}>
+          {id => <Picker id={id} of="user" value={user ?? ''} onPick={value => set({ user: value || null })} />}
+        </Labelled>
+      )}
+    </search>
   )
 }
 
@@ -128,7 +162,7 @@ function columns(readsAll: boolean, query: string, rows: readonly Key[]): readon
               used={microsOf(key.budget_used)}
               held={microsOf(key.held)}
               forecast={null}
-              tone={keyStatus(key) === 'budget_spent' ? 'bad' : 'idle'}
+              {...(keyStatus(key) === 'budget_spent' && { tone: 'bad' as const })}
             />
             <span>
               <Money amount={key.budget_used} /> / <Money amount={key.budget} currency={key.currency} />

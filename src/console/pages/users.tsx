@@ -14,6 +14,7 @@ import { Tabs } from '../kit/tabs.tsx'
 import { Money } from '../kit/money.tsx'
 import { Time } from '../kit/time.tsx'
 import { Totals } from '../kit/totals.tsx'
+import { microsOf } from '../money.ts'
 import { count } from '../numbers.ts'
 import { say } from '../kit/toast.tsx'
 import { NewPassword, readPassword } from '../kit/new-password.tsx'
@@ -139,22 +140,35 @@ function People({
   rows,
   editHref,
 }: {
-  readonly rows: readonly User[]
+  readonly rows: UserList['users']
   readonly editHref: ((name: string) => string) | undefined
 }) {
   const { currency } = useSession().gateway
+  const { query, set } = useQuery()
+  const find = (query['find'] ?? '').toLowerCase()
+  const found = rows.filter(({ name, group }) => `${name} ${group}`.toLowerCase().includes(find))
   return (
     <div class="stack tight">
       <UserTotals of={rows} />
+      <input
+        type="search"
+        class="find"
+        aria-label={t('users.find')}
+        placeholder={t('users.find')}
+        value={query['find'] ?? ''}
+        onInput={event => set({ find: event.currentTarget.value })}
+      />
       <div class="sheet">
         <Table
           label={t('users')}
-          rows={rows}
+          rows={found}
           rowKey={user => user.name}
+          opens={editHref !== undefined}
           columns={[
             {
               head: t('user.name'),
               wide: true,
+              sortBy: user => user.name,
               cell: user =>
                 editHref ? (
                   <a class="theirs" href={editHref(user.name)}>
@@ -164,15 +178,26 @@ function People({
                   <span class="theirs">{user.name}</span>
                 ),
             },
-            { head: t('role'), cell: user => t(`role.${user.role}`) },
-            { head: t('group'), cell: user => user.group },
+            { head: t('role'), sortBy: user => user.role, cell: user => t(`role.${user.role}`) },
+            { head: t('group'), sortBy: user => user.group, cell: user => user.group },
             { head: t('ceilings'), wide: true, sparse: true, cell: user => userCeilings(user, currency) },
             { head: t('users.login'), cell: user => t(user.has_password ? 'users.has_password' : 'users.no_password') },
             {
               head: t('keys'),
               cell: user => <a href={`/console/tokens?user=${encodeURIComponent(user.name)}`}>{t('users.tokens')}</a>,
             },
-            { head: t('created'), cell: user => <Time at={user.created} /> },
+            {
+              head: t('tokens.spent'),
+              numeric: true,
+              sortBy: user => microsOf(user.spent),
+              cell: user => (
+                <a href={`/console${queryText({ user: user.name })}`}>
+                  <Money amount={user.spent} currency={currency} />
+                </a>
+              ),
+            },
+            { head: t('tokens.last'), sortBy: user => user.last_used, cell: user => <Time at={user.last_used} /> },
+            { head: t('created'), sortBy: user => user.created, cell: user => <Time at={user.created} /> },
             { head: t('status'), cell: user => <Status name={user.status} /> },
           ]}
         />
@@ -192,7 +217,7 @@ function Groups({ rows }: { readonly rows: readonly Group[] }) {
           rows={rows}
           rowKey={group => group.name}
           columns={[
-            { head: t('group'), cell: group => group.name },
+            { head: t('group'), sortBy: group => group.name, cell: group => group.name },
             { head: t('limits'), cell: group => limitText(group.limits) || t('unlimited') },
             {
               head: t('groups.scope'),
@@ -200,8 +225,8 @@ function Groups({ rows }: { readonly rows: readonly Group[] }) {
             },
             { head: t('ceilings'), wide: true, sparse: true, cell: group => groupCeilings(group, currency) },
             { head: t('groups.multiplier'), numeric: true, cell: group => group.multiplier ?? '1' },
-            { head: t('users'), numeric: true, cell: group => group.users },
-            { head: t('keys'), numeric: true, cell: group => group.keys },
+            { head: t('users'), numeric: true, sortBy: group => group.users, cell: group => group.users },
+            { head: t('keys'), numeric: true, sortBy: group => group.keys, cell: group => group.keys },
           ]}
         />
       </div>

@@ -1,8 +1,8 @@
-import type { Key, KeyChanges } from '../../domain/index.ts'
+import type { Key, KeyChanges, KeyUse } from '../../domain/index.ts'
 import { keyMembers } from '../../domain/shapes/key.ts'
 import { columnsOf } from '../../domain/shapes/member.ts'
 import { ask, type QueryProgram } from '../query.ts'
-import { textOrNull, toKey, whole } from '../rows.ts'
+import { text, textOrNull, toKey, whole, wholeOrNull } from '../rows.ts'
 
 /** Columns of a key with those of its user; `toKey` reads them. */
 const keyColumns = [...columnsOf(keyMembers), 'day_start', 'day_spent', 'month_start', 'month_spent']
@@ -34,6 +34,18 @@ export function* readKey(id: string): QueryProgram<Key | undefined> {
 }
 
 /** Keys that people created. */
+/** When each user's keys were last used, and what all of them have spent; users without keys are left out. */
+export function* sumKeyUses(): QueryProgram<readonly KeyUse[]> {
+  const rows = yield ask(
+    'SELECT user_name, max(last_used_at) AS last_used_at, sum(spent) AS spent FROM key GROUP BY user_name',
+  )
+  return rows.map(row => ({
+    user: text(row, 'user_name'),
+    lastUsedAt: wholeOrNull(row, 'last_used_at'),
+    spent: whole(row, 'spent'),
+  }))
+}
+
 export function* countKeys(): QueryProgram<number> {
   const [row] = yield ask(`SELECT count(*) AS value FROM key WHERE kind = 'key'`)
   return row ? whole(row, 'value') : 0

@@ -22,6 +22,10 @@ export async function listKeys(db: Kysely<Tables>, filter: KeyFilter): Promise<r
     .orderBy('key.id', 'desc')
   if (filter.sessions !== true) query = query.where('key.kind', '=', sql.lit('key'))
   if (filter.user !== undefined) query = query.where('key.user_name', '=', filter.user)
+  if (filter.search !== undefined) {
+    const pattern = `%${filter.search.replaceAll(/[\\%_]/g, found => `\\${found}`)}%`
+    query = query.where(sql<boolean>`lower(key.name) LIKE lower(${pattern}) ESCAPE '\\'`)
+  }
   if (filter.before !== undefined) query = query.where('key.id', '<', filter.before)
   if (filter.limit !== undefined) query = query.limit(filter.limit)
   const rows: readonly Row[] = await query.execute()

@@ -1,5 +1,5 @@
 import { firstIdAt } from '../../util/ids.ts'
-import { kindOfRow, type LogFilter, type LogMatch } from '../../domain/index.ts'
+import { isResult, kindOfRow, type LogFilter, type LogMatch } from '../../domain/index.ts'
 import type { What, Who } from './members.ts'
 import type { LogBatch } from './parse.ts'
 
@@ -55,7 +55,7 @@ function isWho(who: Who, { keyId, user, group, endUser, tag }: LogMatch): boolea
 /** Whether shared values match. */
 export function isWhat(
   what: Pick<What, 'model' | 'operation' | 'upstream' | 'outcome' | 'status' | 'cache'>,
-  { model, operation, upstream, outcome, status, kind, lookups, cache }: LogMatch,
+  { model, operation, upstream, outcome, result, status, kind, lookups, cache }: LogMatch,
 ): boolean {
   return (
     is(what.model, model) &&
@@ -63,6 +63,7 @@ export function isWhat(
     is(what.upstream, upstream) &&
     is(what.outcome, outcome) &&
     is(what.cache ?? null, cache) &&
+    (result === undefined || isResult(what, result)) &&
     (kind === undefined || kindOfRow(what) === kind) &&
     (lookups !== false || kindOfRow(what) !== 'lookup') &&
     (status === undefined || isStatus(what.status, status))

@@ -1,4 +1,4 @@
-import type { LogMatch } from '../../domain/index.ts'
+import type { LogMatch, WantedResult } from '../../domain/index.ts'
 import type { LogBatch } from './parse.ts'
 
 /**
@@ -21,14 +21,28 @@ export function wordsOf({ whos, whats }: LogBatch): readonly string[] {
   return [...words].toSorted()
 }
 
+/** Results that only requests of the outcome of this name have. */
+const oneOutcome: ReadonlySet<WantedResult> = new Set(['refused', 'caller_gone', 'upstream_cut', 'deadline'])
+
 /** The word that the fewest pages are likely to have; undefined if a question names none. */
-export function wordOf({ keyId, user, model, status, outcome, endUser, tag, cache }: LogMatch): string | undefined {
+export function wordOf({
+  keyId,
+  user,
+  model,
+  status,
+  outcome,
+  result,
+  endUser,
+  tag,
+  cache,
+}: LogMatch): string | undefined {
   if (endUser !== undefined) return `label ${endUser}`
   if (tag !== undefined) return `label ${tag}`
   if (keyId !== undefined) return `key ${keyId}`
   if (user !== undefined) return `user ${user}`
   if (cache !== undefined) return `cache ${cache}`
   if (outcome !== undefined && outcome !== 'answered') return `outcome ${outcome}`
+  if (result !== undefined && oneOutcome.has(result)) return `outcome ${result}`
   if (status !== undefined && Number(String(status)[0]) >= 3) return `status ${status}`
   return model === undefined ? undefined : `model ${model}`
 }

@@ -1,17 +1,23 @@
+import { useState } from 'preact/hooks'
 import { useMay } from '../../api/session.ts'
-import { queryText } from '../../api/call.ts'
+import { ApiError, call, queryText } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
-import type { ConfigTaken, TakenDiff, TakenList } from '../../api/shapes.ts'
+import type { ConfigTaken, Restoring, TakenDiff, TakenList } from '../../api/shapes.ts'
+import { Button } from '../../kit/button.tsx'
 import { Diff } from '../../kit/diff.tsx'
 import { Empty } from '../../kit/empty.tsx'
 import { Facts } from '../../kit/facts.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Pager } from '../../kit/pager.tsx'
+import { problemText } from '../../kit/problem.tsx'
 import { Table } from '../../kit/table.tsx'
 import { Time } from '../../kit/time.tsx'
+import { say } from '../../kit/toast.tsx'
 import { setQuery, useQuery } from '../../query.ts'
 import { t, tName } from '../../words/index.ts'
 import { tSettingChange } from '../../words/setting-change.ts'
+import type { Staged } from './edit/changes.ts'
+import { useDraft } from './edit/draft.ts'
 import { WhatIf } from './what-if.tsx'
 
 const pageRows = 20
@@ -112,6 +118,7 @@ function Taken({ id }: { readonly id: string }) {
                 [t('history.version'), taken.version],
               ]}
             />
+            {rates && <Restore id={taken.id} />}
             <section class="section" aria-label={t('history.changes')}>
               <h2>{t('history.changes')}</h2>
               <Meaning of={taken} />
@@ -126,6 +133,59 @@ function Taken({ id }: { readonly id: string }) {
         )}
       </Loaded>
     </div>
+  )
+}
+
+/** Stages the changes that restore a version: the review shows and checks them like any others. */
+function Restore({ id }: { readonly id: number }) {
+  const { path, route } = useQuery()
+  const { changes, stageAll } = useDraft()
+  const [busy, setBusy] = useState(false)
+  const [restoring, setRestoring] = useState<Restoring | null>(null)
+  const review = () => route(`${path}?tab=edit&review=1`)
+  const restore = async () => {
+    setBusy(true)
+    try {
+      const found = await call<Restoring>(`/config/history/${id}/edits`)
+      stageAll(found.edits as unknown as readonly Staged[])
+      if (found.left.length > 0 || found.edits.length === 0) setRestoring(found)
+      else review()
+    } catch (error) {
+      say(error instanceof ApiError ? problemText(error) : String(error), 'bad')
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <section class="section" aria-label={t('history.restore')}>
+      <h2>{t('history.restore')}</h2>
+      <p class="quiet">{t('history.restore.text')}</p>
+      {restoring?.edits.length === 0 && <p class="note">{t('history.restore.none')}</p>}
+      {restoring && restoring.left.length > 0 && (
+        <div class="note warn">
+          <p>{t('history.restore.left')}</p>
+          <ul class="notes-list">
+            {restoring.left.map(change => (
+              <li key={change}>
+                <code class="theirs">{tSettingChange(change)}</code>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      <div class="actions">
+        {restoring === null && (
+          <Button busy={busy} onClick={() => void restore()}>
+            {t('history.restore')}
+          </Button>
+        )}
+        {restoring && restoring.edits.length > 0 && changes.length > 0 && (
+          <Button kind="primary" onClick={review}>
+            {t('edit.propose')}
+          </Button>
+        )}
+      </div>
+    </section>
   )
 }
 

@@ -12,6 +12,7 @@ const shown = 3
 /** Possible savings, with links to the requests and to the line of their price. */
 export function AvoidableSpend({ of: value, where }: { readonly of: Avoidable | undefined; readonly where: Where }) {
   const readsConfig = useMay('operators')
+  const makes = useMay('keys')
   if (!value || value.rows.length === 0) return null
   const { since, until, saved, rows } = value
   return (
@@ -46,17 +47,20 @@ export function AvoidableSpend({ of: value, where }: { readonly of: Avoidable | 
                 })}
               </p>
               <p class="inline">
+                {makes && (
+                  <a
+                    class="button"
+                    href={`/console/playground${queryText({ op: 'image.generate', model, size: facts.ask })}`}
+                  >
+                    {t('avoidable.use', { size: facts.ask, saved: facts.saved, currency: facts.currency })}
+                  </a>
+                )}
                 <a href={`/console/logs${queryText(evidence)}`}>{t('avoidable.evidence')}</a>
-                {place !== undefined &&
-                  (readsConfig ? (
-                    <a href={`/console/config?line=${line}`}>
-                      {t('avoidable.price')} <code title={row.at ?? ''}>{place}</code>
-                    </a>
-                  ) : (
-                    <span class="quiet">
-                      {t('avoidable.price')} <code title={row.at ?? ''}>{place}</code>
-                    </span>
-                  ))}
+                {place !== undefined && readsConfig && (
+                  <a href={`/console/config?line=${line}`}>
+                    {t('avoidable.price')} <code>{place}</code>
+                  </a>
+                )}
               </p>
             </li>
           )

@@ -43,6 +43,7 @@ export function Requests({
                 label={t('costs.requests')}
                 rows={records}
                 rowKey={record => record.id}
+                opens
                 columns={[
                   {
                     head: t('time'),

@@ -1,13 +1,15 @@
+import { useMay } from '../../api/session.ts'
 import type { BillingRecord } from '../../api/shapes.ts'
 import { Money } from '../../kit/money.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { count } from '../../numbers.ts'
 import { tConditions } from '../../words/condition.ts'
 import { tEdge } from '../../words/edge.ts'
 import { language, t, tName } from '../../words/index.ts'
 import { tWarning } from '../../words/warning.ts'
 import { tReason, tWhy } from '../../words/why.ts'
-import { label, sourceText } from './log-filters.tsx'
+import { label, sourceText } from './labels.ts'
 
 type Line = BillingRecord['lines'][number]
 type Row = BillingRecord['rule']['rows'][number]
@@ -38,10 +40,13 @@ export function Bill({ of }: { readonly of: BillingRecord }) {
           </span>
         )}
       </div>
-      <p class="line-text theirs" lang="zh-CN">
-        {of.text}
-      </p>
-      {images && <SixParts of={of} />}
+      {of.lines.length > 0 && (
+        <p class="line-text theirs" lang="zh-CN">
+          {of.text}
+        </p>
+      )}
+      {images && of.lines.length > 0 && <SixParts of={of} />}
+      {!images && language.value !== 'zh' && <Counted of={of} />}
       {!images && Object.keys(of.facts).length > 0 && <p>{t('bill.facts', { facts: tConditions(of.facts) })}</p>}
       {of.reason && (
         <p>
@@ -50,8 +55,19 @@ export function Bill({ of }: { readonly of: BillingRecord }) {
           <span class="theirs">{tReason(of.reason)}</span>
         </p>
       )}
-      <Why of={of} />
+      {of.lines.length > 0 ? <Why of={of} /> : <Hints of={of} />}
     </section>
+  )
+}
+
+/** What was counted, in the reader's language: the line above is in Chinese. */
+function Counted({ of: { lines } }: { readonly of: BillingRecord }) {
+  const counted = lines.filter(({ quantity }) => quantity !== null)
+  if (counted.length === 0) return null
+  return (
+    <p>
+      {counted.map(({ tier, quantity }) => `${tName('unit', tier)}${t('colon')}${count(quantity ?? 0)}`).join(' · ')}
+    </p>
   )
 }
 
@@ -96,32 +112,51 @@ function grouped(values: readonly string[]): string {
 
 function Why({ of }: { readonly of: BillingRecord }) {
   const { rule, lines, currency } = of
+  const readsConfig = useMay('operators')
+  const columns: readonly Column<Line>[] = [
+    { head: '#', cell: line => line.index + 1 },
+    { head: t('bill.reading'), wide: true, cell: line => <span class="theirs">{tWhy(of, line)}</span> },
+    { head: t('price'), numeric: true, cell: line => <Money exact amount={line.price} currency={currency} /> },
+  ]
   return (
     <>
       <h3>{t('bill.why')}</h3>
       <p>{ruleText(of)}</p>
-      <Prices of={of} />
-      {lines.length > 0 && (
-        <div class="sheet">
-          <Table
-            label={t('bill.lines')}
-            rows={lines}
-            rowKey={line => String(line.index)}
-            columns={[
-              { head: '#', cell: line => line.index + 1 },
-              { head: t('bill.reading'), wide: true, cell: line => <span class="theirs">{tWhy(of, line)}</span> },
-              {
-                head: t('price'),
-                numeric: true,
-                cell: line => <Money exact amount={line.price} currency={currency} />,
-              },
-              { head: t('bill.at'), place: true, cell: line => <code>{line.at ?? '–'}</code> },
-            ]}
-          />
-        </div>
-      )}
+      {rule.rows.length > 0 && <Prices of={of} />}
+      <div class="sheet">
+        <Table
+          label={t('bill.lines')}
+          rows={lines}
+          rowKey={line => String(line.index)}
+          columns={
+            readsConfig
+              ? [...columns, { head: t('bill.at'), place: true, cell: ({ at }) => <Place at={at} /> }]
+              : columns
+          }
+        />
+      </div>
       <p class="sum-text">{of.sum}</p>
       <p class="quiet">{multiplierText(rule)}</p>
+      <Hints of={of} />
+    </>
+  )
+}
+
+/** A line of the configuration, for users who may read it. */
+function Place({ at }: { readonly at: string | null }) {
+  const line = /:(\d+)$/.exec(at ?? '')?.[1]
+  if (line === undefined) return <code>{at ?? '–'}</code>
+  return (
+    <a href={`/console/config?line=${line}`}>
+      <code>{at}</code>
+    </a>
+  )
+}
+
+/** Flags and warnings of a charge. */
+function Hints({ of }: { readonly of: BillingRecord }) {
+  return (
+    <>
       {of.flags.map(flag => (
         <p key={flag} class="note warn">
           {flagText(flag)}
@@ -159,6 +194,7 @@ function multiplierText({ kind, multiplier }: BillingRecord['rule']): string {
 
 /** The rows of the rule; those that were applied are marked. */
 function Prices({ of: { rule, lines, currency } }: { readonly of: BillingRecord }) {
+  const readsConfig = useMay('operators')
   const matched = new Set(lines.map(line => line.tier))
   const tiered = rule.kind === 'tiers'
   const columns: readonly Column<Row>[] = [
@@ -176,7 +212,7 @@ function Prices({ of: { rule, lines, currency } }: { readonly of: BillingRecord 
       numeric: true,
       cell: ({ price, per }) => <Money exact amount={price} currency={currency} per={per} />,
     },
-    { head: t('bill.at'), place: true, cell: ({ at }) => <code>{at}</code> },
+    ...(readsConfig ? [{ head: t('bill.at'), place: true, cell: ({ at }: Row) => <Place at={at} /> }] : []),
   ]
   const largest = Math.max(0, ...rule.rows.map(row => row.long_edge_max ?? 0))
   const byPixels = rule.rows.some(row => row.pixels_max !== undefined)

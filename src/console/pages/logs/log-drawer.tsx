@@ -4,6 +4,7 @@ import { useLoad } from '../../api/load.ts'
 import { useSession } from '../../api/session.ts'
 import type { LogRecord } from '../../api/shapes.ts'
 import { Button } from '../../kit/button.tsx'
+import { Charged } from '../../kit/charged.tsx'
 import { Copy } from '../../kit/copy.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Facts } from '../../kit/facts.tsx'
@@ -41,9 +42,11 @@ export function LogDrawer({
       <Loaded of={load}>
         {record => (
           <div class="stack">
+            <Verdict of={record} />
             <Failure of={record} />
+            <RequestFacts of={record} />
             <Attempts of={record} />
-            {record.billing ? <Bill of={record.explanation ?? record.billing} /> : <p class="note">{t('bill.none')}</p>}
+            {record.billing && <Bill of={record.explanation ?? record.billing} />}
             <RefundNotes of={record} />
             {record.billing && (
               <Decide
@@ -56,7 +59,6 @@ export function LogDrawer({
                 }}
               />
             )}
-            <RequestFacts of={record} />
             <Fields of={record} />
             <Timing of={record} />
             <section class="section">
@@ -70,6 +72,28 @@ export function LogDrawer({
         )}
       </Loaded>
     </Dialog>
+  )
+}
+
+/** What became of the request, in one line: how it ended, what it cost and how long it took. */
+function Verdict({ of: record }: { readonly of: LogRecord }) {
+  return (
+    <p class="inline verdict">
+      <Outcome of={record} />
+      <span>{record.billing ? <Charged of={record.billing} /> : t('bill.none')}</span>
+      <span class="quiet">{duration(record.duration_ms)}</span>
+    </p>
+  )
+}
+
+/** The key by its name; a playground's key belongs to a session, and has no page. */
+function KeyLink({ of: { key_id: id, key_name: name } }: { readonly of: LogRecord }) {
+  if (id === null) return <>–</>
+  if (typeof name !== 'string') return <code>{id}</code>
+  return (
+    <a class="theirs" href={`/console/tokens/${encodeURIComponent(id)}`} title={id}>
+      {name}
+    </a>
   )
 }
 
@@ -103,24 +127,17 @@ function RequestFacts({ of: record }: { readonly of: LogRecord }) {
       <Facts
         of={[
           [t('request.id'), <code>{record.id}</code>],
-          [t('outcome'), <Outcome of={record} />],
+          [t('time'), <Time at={record.time} seconds />],
           ...(record.error ? [[t('error'), <code>{record.error}</code>] as const] : []),
           [t('model'), theirs(record.model)],
           [t('operation'), tOperation(record.operation)],
           [t('user'), theirs(record.user)],
-          [
-            t('token'),
-            record.key_id ? (
-              <a href={`/console/tokens/${encodeURIComponent(record.key_id)}`}>
-                <code>{record.key_id}</code>
-              </a>
-            ) : (
-              '–'
-            ),
-          ],
+          [t('token'), <KeyLink of={record} />],
           [t('group'), record.group],
           [t('upstream'), record.upstream],
           ...(record.cache ? [[t('cache'), <CacheUse of={record} />] as const] : []),
+          ...(record.end_user ? [[t('costs.end_user'), theirs(record.end_user)] as const] : []),
+          ...(record.tags?.length ? [[t('costs.tag'), theirs(record.tags.join(', '))] as const] : []),
           ...(input === null && output === null
             ? []
             : [[t('details.usage'), `${count(input ?? 0)} → ${count(output ?? 0)}`] as const]),

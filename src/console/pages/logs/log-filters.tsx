@@ -1,160 +1,299 @@
-import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+import { logResults } from '../../../domain/log-result.ts'
 import { useModels } from '../../api/models.ts'
+import { type Pickable, useKeyPicks, useModelPicks, useUserPicks } from '../../api/pickers.ts'
 import { Button } from '../../kit/button.tsx'
+import { Chip, ChipChoices } from '../../kit/chip.tsx'
+import { Choices } from '../../kit/choices.tsx'
+import { Combobox, type Option } from '../../kit/combobox.tsx'
 import { FilterChoice, FilterLine } from '../../kit/filter-line.tsx'
+import { Labelled } from '../../kit/labelled.tsx'
+import { Picker } from '../../kit/picker.tsx'
+import { setQuery } from '../../query.ts'
 import { t, tName } from '../../words/index.ts'
+import { momentText } from '../../words/moment.ts'
 import { tOperation } from '../../words/operation.ts'
+import { localMoment, logRanges, rangeNamed } from './log-range.ts'
+import { label, sources, sourceText } from './labels.ts'
+import { type FilterName, filterNames, noFilters } from './read-filter.ts'
 import { tiersOf, unitsOf } from './tiers.ts'
 
 type Query = { readonly [name: string]: string | undefined }
+type Change = { readonly [name: string]: string | null }
 
-const names = [
-  'since',
-  'until',
-  'model',
-  'status',
-  'tier',
-  'source',
-  'unit',
-  'other_size',
-  'size',
-  'id',
-  'key',
-  'user',
-  'group',
-  'operation',
-  'upstream',
-  'outcome',
-  'cache',
-  'charge',
-  'refunded',
-] as const
-type Name = (typeof names)[number]
+type LogFiltersProps = {
+  readonly query: Query
+  readonly set: (change: Change) => void
+  /** Whether the user sees the requests of others. */
+  readonly readsAll: boolean
+  /** The names of keys that are known, by id. */
+  readonly keyNames: { readonly [id: string]: string }
+}
 
-const statuses = ['2xx', '4xx', '5xx', '400', '401', '402', '413', '429', '502'] as const
+/** What is offered; any other status can be typed. */
+const statuses = ['2xx', '4xx', '5xx', '400', '401', '402', '403', '404', '413', '429', '500', '502', '504'] as const
 const outcomes = ['answered', 'refused', 'caller_gone', 'upstream_cut', 'deadline'] as const
 const states = ['reserved', 'settled', 'voided', 'needs_review'] as const
 
-/** The filters that are always visible; the rest is one click away. */
-const first = 6
+/** Filters that are chips even if they are not used; others are under `More`. */
+const usual: ReadonlySet<string> = new Set(['since', 'until', 'result', 'status', 'model', 'user', 'key'])
 
-/** The filters of the log in the address. */
-export function readFilter(query: Query): { readonly [name: string]: string } {
-  return Object.fromEntries(names.flatMap(name => (query[name] ? [[name, query[name]]] : [])))
-}
-
-export function LogFilters({
-  query,
-  set,
-  admin,
-  children,
-}: {
-  readonly query: Query
-  readonly set: (change: { readonly [name: string]: string | null }) => void
-  readonly admin: boolean
-  /** The text next to the button that removes a filter. */
-  readonly children?: ComponentChildren
-}) {
-  const models = useModels()
-  const used = names.filter(name => query[name])
-  const change = (name: Name) => (value: string) => set({ [name]: value === '' ? null : value })
-  const text = (name: Name, label: string, list?: readonly string[]) => (
-    <FilterLine key={name} label={label} value={query[name] ?? ''} onPick={change(name)} {...(list && { list })} />
+/** The filters of the log in one line: a search, ranges of days, and a chip for each filter. */
+export function LogFilters(props: LogFiltersProps) {
+  const { query, set, readsAll, keyNames } = props
+  const more = filterNames.filter(name => !usual.has(name) && query[name])
+  const isUsed = query['range'] !== undefined || filterNames.some(name => query[name])
+  const change = (name: FilterName, close?: () => void) => (value: string) => {
+    close?.()
+    set({ [name]: value === '' ? null : value })
+  }
+  const clear = (name: FilterName) => ({ ...(query[name] && { onClear: () => set({ [name]: null }) }) })
+  const pick = (of: Pickable & FilterName, text: string, shown = query[of]) => (
+    <Chip label={text} {...(shown !== undefined && { value: shown })} {...clear(of)}>
+      {close => (
+        <Labelled label={text}>
+          {id => (
+            <Picker
+              id={id}
+              of={of}
+              value={query[of] ?? ''}
+              {...(shown !== undefined && { valueText: shown })}
+              isFree={of !== 'key'}
+              onPick={change(of, close)}
+            />
+          )}
+        </Labelled>
+      )}
+    </Chip>
   )
-  const moment = (name: Name, label: string) => (
-    <FilterLine
-      key={name}
-      label={label}
-      type="datetime-local"
-      value={localMoment(query[name])}
-      onPick={value => change(name)(value === '' ? '' : new Date(value).toISOString())}
-    />
-  )
-  const choice = (name: Name, label: string, values: readonly string[], tell: (one: string) => string = String) => (
-    <FilterChoice
-      key={name}
-      label={label}
-      value={query[name] ?? ''}
-      values={values.map(one => [one, tell(one)] as const)}
-      onPick={change(name)}
-    />
-  )
-  const operations = [...new Set(models.flatMap(model => model.operations))]
+  const { result, status, key } = query
   return (
-    <search class="stack tight">
-      <div class="filters">
-        {moment('since', t('filter.since'))}
-        {moment('until', t('filter.until'))}
-        {text(
-          'model',
-          t('model'),
-          models.map(model => model.name),
+    <search class="chips" aria-label={t('filter')}>
+      <Find {...props} />
+      <Choices
+        label={t('costs.range')}
+        of={logRanges.map(one => [one, t(`costs.${one}`)] as const)}
+        chosen={rangeNamed(query['range']) ?? null}
+        hrefOf={value => {
+          const range = query['range'] === value ? null : value
+          return `/console/logs${setQuery(query, { range, since: null, until: null, before: null })}`
+        }}
+      />
+      <Span query={query} set={set} />
+      <Chip label={t('result')} {...(result !== undefined && { value: tName('result', result) })} {...clear('result')}>
+        {close => (
+          <ChipChoices
+            label={t('result')}
+            of={['unsuccessful', ...logResults].map(one => [one, tName('result', one)] as const)}
+            chosen={result}
+            onPick={change('result', close)}
+          />
         )}
-        {choice('status', t('status'), statuses)}
-        {choice('tier', label('图片档位', t('label.tier')), tiersOf(models))}
-        {choice('source', label('来源', t('label.source')), Object.keys(sources), sourceText)}
-      </div>
-      <p class="quiet">{t('filter.zone', { zone: zoneName() })}</p>
-      <details open={used.some(name => names.indexOf(name) >= first)}>
-        <summary>{t('filter.more')}</summary>
-        <div class="filters">
-          {choice('unit', t('bill.unit'), unitsOf(models), one => tName('unit', one))}
-          {choice('other_size', t('filter.other_size'), ['true'], yesNo)}
-          {text('size', t('label.size'))}
-          {text('id', t('request.id'))}
-          {text('key', t('filter.key'))}
-          {admin && text('user', t('user'))}
-          {text('group', t('group'))}
-          {choice('operation', t('operation'), operations, tOperation)}
-          {text('upstream', t('upstream'))}
-          {choice('outcome', t('outcome'), outcomes, one => tName('status', one))}
-          {choice('cache', t('cache'), ['hit', 'miss', 'bypass'], one => tName('cache', one))}
-          {choice('charge', t('filter.charge'), states, one => tName('status', one))}
-          {choice('refunded', t('filter.refunded'), ['true', 'false'], yesNo)}
-        </div>
-      </details>
-      <div class="inline">
-        {used.length > 0 && (
-          <Button onClick={() => set(Object.fromEntries(names.map(name => [name, null])))}>{t('filter.clear')}</Button>
+      </Chip>
+      <Chip label={t('status')} {...(status !== undefined && { value: status })} {...clear('status')}>
+        {close => (
+          <Labelled label={t('filter.status')}>
+            {id => (
+              <Combobox
+                id={id}
+                value={status ?? ''}
+                options={statuses.map(one => ({ value: one, text: one }))}
+                isFree
+                onPick={change('status', close)}
+              />
+            )}
+          </Labelled>
         )}
-        {children}
-      </div>
+      </Chip>
+      {pick('model', t('model'))}
+      {readsAll && pick('user', t('user'))}
+      {pick('key', t('token'), key === undefined ? undefined : (keyNames[key] ?? key))}
+      {more.map(name => (
+        <Chip key={name} label={labelOf(name)} value={valueOf(name, query[name] ?? '')} {...clear(name)}>
+          {close => <Field of={name} query={query} onPick={change(name, close)} />}
+        </Chip>
+      ))}
+      <Chip label={t('filter.more')}>
+        {() => (
+          <div class="filters">
+            {filterNames
+              .filter(name => !usual.has(name) && (name !== 'outcome' || query[name]))
+              .map(name => (
+                <Field key={name} of={name} query={query} onPick={change(name)} />
+              ))}
+          </div>
+        )}
+      </Chip>
+      {isUsed && (
+        <Button kind="quiet" onClick={() => set(noFilters)}>
+          {t('filter.clear')}
+        </Button>
+      )}
     </search>
   )
 }
 
-function yesNo(value: string): string {
-  return t(value === 'true' ? 'yes' : 'no')
+/** From one moment to another, where no named range fits. */
+function Span({ query, set }: Pick<LogFiltersProps, 'query' | 'set'>) {
+  const { since, until } = query
+  const text = (moment: string | undefined) =>
+    moment === undefined || localMoment(moment) === '' ? '…' : momentText(new Date(moment))
+  const field = (name: 'since' | 'until', word: string) => (
+    <FilterLine
+      label={word}
+      type="datetime-local"
+      value={localMoment(query[name])}
+      onPick={value => set({ range: null, [name]: value === '' ? null : new Date(value).toISOString() })}
+    />
+  )
+  const isUsed = since !== undefined || until !== undefined
+  return (
+    <Chip
+      label={t('filter.span')}
+      {...(isUsed && { value: `${text(since)} – ${text(until)}`, onClear: () => set({ since: null, until: null }) })}
+    >
+      {() => (
+        <div class="filters">
+          {field('since', t('filter.since'))}
+          {field('until', t('filter.until'))}
+        </div>
+      )}
+    </Chip>
+  )
 }
 
-/** The source of a tier, as in the record (`docs/rules.md#billing-labels`). */
-const sources: { readonly [source: string]: string } = {
-  told: '应答所述',
-  output: '输出尺寸',
-  request: '请求尺寸',
-  default: '默认',
+/** One search for all: a request's id, or a part of the name of a model, key or user. */
+function Find({ set, readsAll }: LogFiltersProps) {
+  const id = useId()
+  const keys = useKeyPicks()
+  const users = useUserPicks(readsAll)
+  const tagged = (kind: 'model' | 'user' | 'key', word: string, of: readonly Option[]) =>
+    of.map(({ value, text }) => ({ value: `${kind} ${value}`, text, note: word }))
+  const options = [
+    ...tagged('model', t('model'), useModelPicks()),
+    ...tagged('key', t('token'), keys.options),
+    ...tagged('user', t('user'), users),
+  ]
+  return (
+    <div class="find">
+      <label class="unseen" for={id}>
+        {t('filter.find')}
+      </label>
+      <Combobox
+        id={id}
+        value=""
+        options={options}
+        placeholder={t('filter.find')}
+        isFree
+        isOnce
+        onSearch={keys.search}
+        onPick={(value, option) => {
+          if (!option) return set({ [/^req_\w+$/.test(value) ? 'id' : 'model']: value })
+          const [kind = '', name] = value.split(/ (.*)/s, 2)
+          return set({ [kind]: name ?? null })
+        }}
+      />
+    </div>
+  )
 }
 
-/** The source of a tier: the word of the record, and its meaning. */
-export function sourceText(source: string): string {
-  const chinese = sources[source]
-  return chinese === undefined ? source : label(chinese, tName('source', source))
+/** The field of a filter that is not usual. */
+function Field({
+  of: name,
+  query,
+  onPick,
+}: {
+  readonly of: FilterName
+  readonly query: Query
+  readonly onPick: (value: string) => void
+}) {
+  const models = useModels()
+  const values = valuesOf(name, models)
+  const value = query[name] ?? ''
+  if (values === undefined) return <FilterLine label={labelOf(name)} value={value} onPick={onPick} />
+  return (
+    <FilterChoice
+      label={labelOf(name)}
+      value={value}
+      values={values.map(one => [one, valueOf(name, one)] as const)}
+      onPick={onPick}
+    />
+  )
 }
 
-/**
- * The label of the bill (`docs/rules.md#billing-labels`), and its meaning if the reader's language is another.
- */
-export function label(chinese: string, english: string): string {
-  return english === chinese ? chinese : `${chinese} ${english}`
+/** The values of a filter; undefined if it takes any text. */
+function valuesOf(name: FilterName, models: ReturnType<typeof useModels>): readonly string[] | undefined {
+  switch (name) {
+    case 'tier':
+      return tiersOf(models)
+    case 'unit':
+      return unitsOf(models)
+    case 'source':
+      return Object.keys(sources)
+    case 'other_size':
+      return ['true']
+    case 'refunded':
+      return ['true', 'false']
+    case 'outcome':
+      return outcomes
+    case 'cache':
+      return ['hit', 'miss', 'bypass']
+    case 'charge':
+      return states
+    case 'operation':
+      return [...new Set(models.flatMap(({ operations }) => operations))]
+    default:
+      return undefined
+  }
 }
 
-/** The reader's own key, by its name. */
-function zoneName(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone
+function labelOf(name: FilterName): string {
+  switch (name) {
+    case 'tier':
+      return label('图片档位', t('label.tier'))
+    case 'source':
+      return label('来源', t('label.source'))
+    case 'unit':
+      return t('bill.unit')
+    case 'size':
+      return t('label.size')
+    case 'id':
+      return t('request.id')
+    case 'end_user':
+    case 'tag':
+      return t(`costs.${name}`)
+    case 'outcome':
+      return t('filter.outcome')
+    case 'group':
+    case 'operation':
+    case 'upstream':
+    case 'cache':
+      return t(name)
+    case 'other_size':
+    case 'charge':
+    case 'refunded':
+      return t(`filter.${name}`)
+    default:
+      return name
+  }
 }
 
-function localMoment(moment: string | undefined): string {
-  const at = moment ? new Date(moment) : null
-  if (!at || Number.isNaN(at.getTime())) return ''
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+function valueOf(name: FilterName, value: string): string {
+  switch (name) {
+    case 'source':
+      return sourceText(value)
+    case 'unit':
+    case 'cache':
+      return tName(name, value)
+    case 'outcome':
+    case 'charge':
+      return tName('status', value)
+    case 'operation':
+      return tOperation(value)
+    case 'other_size':
+    case 'refunded':
+      return t(value === 'true' ? 'yes' : 'no')
+    default:
+      return value
+  }
 }

@@ -3,10 +3,30 @@ import { Time } from '../../kit/time.tsx'
 import { Totals } from '../../kit/totals.tsx'
 import { count } from '../../numbers.ts'
 import { t } from '../../words/index.ts'
+import { setQuery } from '../../query.ts'
 import { useAllTotals } from './all-totals.ts'
 
+/** Errors lead to the requests that did not succeed, within the same filter. */
+function FailedLink({
+  count: errors,
+  query,
+}: {
+  readonly count: number
+  readonly query: { readonly [name: string]: string | undefined }
+}) {
+  if (query['result'] !== undefined || query['outcome'] !== undefined) return <>{count(errors)}</>
+  return <a href={`/console/logs${setQuery(query, { result: 'unsuccessful', before: null })}`}>{count(errors)}</a>
+}
+
 /** The totals of a filter. `filter`: a query, `?…` or empty. */
-export function LogTotals({ filter }: { readonly filter: string }) {
+export function LogTotals({
+  filter,
+  query,
+}: {
+  readonly filter: string
+  /** Of the page, whose errors are one click away. */
+  readonly query: { readonly [name: string]: string | undefined }
+}) {
   const value = useAllTotals(filter)
   if (!value || (value.requests === 0 && value.charges === 0 && value.next === null)) return null
   const { requests, errors, charges, images, sums, since } = value
@@ -14,7 +34,7 @@ export function LogTotals({ filter }: { readonly filter: string }) {
     <Totals
       of={[
         [t('requests'), count(requests)],
-        ...(errors > 0 ? [[t('errors'), count(errors)] as const] : []),
+        ...(errors > 0 ? [[t('errors'), <FailedLink count={errors} query={query} />] as const] : []),
         [t('costs.charges'), count(charges)],
         ...(images > 0 ? [[t('label.count'), count(images)] as const] : []),
         ...sums.map(({ currency, net }) => [t('costs.spent'), <Money amount={net} currency={currency} />] as const),

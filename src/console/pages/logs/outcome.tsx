@@ -1,15 +1,21 @@
+import { resultOf } from '../../../domain/log-result.ts'
 import type { LogRecord } from '../../api/shapes.ts'
-import { Status } from '../../kit/status.tsx'
-import { t } from '../../words/index.ts'
+import { Icon } from '../../kit/icon.tsx'
+import { toneOf } from '../../kit/status.tsx'
+import { t, tName } from '../../words/index.ts'
 
-/** The outcome of a request: the client's status, and the reason if it did not end there. */
-export function Outcome({ of: { outcome, status, cache } }: { readonly of: LogRecord }) {
-  const failed = status === null || status >= 400
+/** How a request ended: the client's status, and the result that the filter names. */
+export function Outcome({ of }: { readonly of: LogRecord }) {
+  const result = resultOf(of)
+  const tone = toneOf(result)
   return (
     <span class="inline">
-      <code>{status ?? '–'}</code>
-      <Status name={outcome === 'answered' && failed ? 'answered_error' : outcome} />
-      {cache === 'hit' && <small>{t('cache.hit')}</small>}
+      <code>{of.status ?? '–'}</code>
+      <span class={`status ${tone}`}>
+        <Icon name={tone === 'fine' ? 'good' : tone} />
+        {tName('result', result)}
+      </span>
+      {of.cache === 'hit' && <small>{t('cache.hit')}</small>}
     </span>
   )
 }

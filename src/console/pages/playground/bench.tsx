@@ -23,7 +23,8 @@ export function Bench<Result>({
   readonly atMost?: (model: string) => Money | undefined
   readonly fields: ComponentChildren
   readonly notes?: ComponentChildren
-  readonly children: (result: Result) => ComponentChildren
+  /** `isOver`: the result is whole. */
+  readonly children: (result: Result, isOver: boolean) => ComponentChildren
 }) {
   const runs: readonly Run<Result>[] = models.map((_, i) => runAt<Result>(`${operation} ${i}`))
   const send = (values: Values): void => {

@@ -1,10 +1,11 @@
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { useLoad } from '../../api/load.ts'
 import type { Pricing } from '../../api/shapes.ts'
 import { Button } from '../../kit/button.tsx'
 import { FieldError } from '../../kit/field-error.ts'
 import { AreaField, FileField, SelectField, TextField, type Values } from '../../kit/form.tsx'
 import { Notes } from '../../kit/notes.tsx'
+import { useQuery } from '../../query.ts'
 import { t } from '../../words/index.ts'
 import { Bench, type BenchProps } from './bench.tsx'
 import { useFiles, useText } from './drafts.ts'
@@ -21,6 +22,14 @@ const formats = ['', 'b64_json', 'url']
 export function Images({ models, operation, edit }: BenchProps & { readonly edit: boolean }) {
   const [prompt, setPrompt] = useText(operation, 'prompt')
   const [size, setSize] = useText(operation, 'size')
+  const { query, set } = useQuery()
+  useEffect(() => {
+    // Advice on another page leads here with the size that it recommends.
+    const advised = query['size']
+    if (advised === undefined) return
+    setSize(advised)
+    set({ size: null })
+  }, [query['size']])
   const [n, setN] = useText(operation, 'n', '1')
   const [quality, setQuality] = useText(operation, 'quality')
   const [format, setFormat] = useText(operation, 'response_format')
@@ -98,6 +107,7 @@ export function Images({ models, operation, edit }: BenchProps & { readonly edit
               key={name}
               asked={asked(name)}
               names={models.length > 1}
+              onSize={setSize}
               onQuote={money => (money ? quotes.current.set(name, money) : quotes.current.delete(name))}
             />
           ))}

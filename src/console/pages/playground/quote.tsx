@@ -1,8 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError, call } from '../../api/call.ts'
+import { useMay } from '../../api/session.ts'
 import type { RequestExplanation } from '../../api/shapes.ts'
+import { Button } from '../../kit/button.tsx'
 import { Money } from '../../kit/money.tsx'
 import { problemText } from '../../kit/problem.tsx'
+import { amountOf, microsOf } from '../../money.ts'
 import { language, t } from '../../words/index.ts'
 import { tMismatch } from '../../words/mismatch.ts'
 import { tWarning } from '../../words/warning.ts'
@@ -31,12 +34,16 @@ export function Quote({
   asked,
   names = false,
   onQuote,
+  onSize,
 }: {
   readonly asked: Asked
   /** Names its model. */
   readonly names?: boolean
   readonly onQuote?: (atMost: Amount | undefined) => void
+  /** Takes another size, which costs less. */
+  readonly onSize?: (size: string) => void
 }) {
+  const readsConfig = useMay('operators')
   const [told, setTold] = useState<Told>({})
   const text = JSON.stringify(asked)
   useEffect(() => {
@@ -86,12 +93,12 @@ export function Quote({
           </span>
           {quote.tier && quote.price && (
             <span class="quiet">
-              {quote.n} × {quote.price} ({quote.tier}){quote.price_at && <code> {quote.price_at}</code>}
+              {quote.n} × {quote.price} ({quote.tier}){readsConfig && quote.price_at && <code> {quote.price_at}</code>}
             </span>
           )}
           {quote.beside?.map(({ name, price, price_at }) => (
             <span key={name} class="quiet">
-              + {name} {price} <code>{price_at}</code>
+              + {name} {price} {readsConfig && <code>{price_at}</code>}
             </span>
           ))}
         </div>
@@ -103,6 +110,29 @@ export function Quote({
           {text}
         </p>
       ))}
+      {onSize && <Cheaper of={told.explained} onSize={onSize} />}
+    </div>
+  )
+}
+
+/** The size that costs less for the same pixels, and what it saves for all images of the request. */
+function Cheaper({
+  of: { mismatch, quote },
+  onSize,
+}: {
+  readonly of: RequestExplanation
+  readonly onSize: (size: string) => void
+}) {
+  const cheaper = mismatch?.cheaper
+  if (!mismatch || !quote || !cheaper) return null
+  const [billed, made] = [quote.prices[mismatch.billed], quote.prices[mismatch.made]]
+  if (billed === undefined || made === undefined) return null
+  const saved = (microsOf(billed) - microsOf(made)) * BigInt(quote.n)
+  return (
+    <div>
+      <Button onClick={() => onSize(cheaper)}>
+        {t('quote.use', { size: cheaper, saved: amountOf(saved), currency: quote.currency })}
+      </Button>
     </div>
   )
 }

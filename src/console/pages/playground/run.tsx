@@ -14,7 +14,7 @@ export function Results<Result>({
   children,
 }: {
   readonly of: readonly Run<Result>[]
-  readonly children: (result: Result) => ComponentChildren
+  readonly children: (result: Result, isOver: boolean) => ComponentChildren
 }) {
   return (
     <div class={of.length > 1 ? 'pair' : 'stack'}>
@@ -34,7 +34,7 @@ function Ran<Result>({
 }: {
   readonly of: Run<Result>
   readonly showsModel: boolean
-  readonly children: (result: Result) => ComponentChildren
+  readonly children: (result: Result, isOver: boolean) => ComponentChildren
 }) {
   const { busy = false, model, result, error, stopped, record, tookMs } = of
   const [isAsked, setAsked] = useState(false)
@@ -56,7 +56,7 @@ function Ran<Result>({
         {error && <Problem error={error} />}
         {model === undefined && <p class="quiet">{t('play.nothing')}</p>}
         {stopped && <p class="note">{t('play.stopped', { after: duration(tookMs) })}</p>}
-        {result !== undefined && children(result)}
+        {result !== undefined && children(result, isOver && error === undefined)}
         {isOver && record === undefined && !error && <p class="waiting">{t('play.billing')}</p>}
         {record && (
           <>

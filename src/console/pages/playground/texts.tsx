@@ -1,12 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
+import { Button } from '../../kit/button.tsx'
 import { FieldError } from '../../kit/field-error.ts'
 import { AreaField, FileField, TextField, type Values } from '../../kit/form.tsx'
 import { Table } from '../../kit/table.tsx'
 import { t } from '../../words/index.ts'
 import { Bench, type BenchProps } from './bench.tsx'
 import { useFiles, useText } from './drafts.ts'
+import { Estimate } from './estimate.tsx'
 import { FileList } from './file-list.tsx'
 import { readStream } from './read-stream.ts'
+import { Turns, useTurns } from './turns.tsx'
 
 /** @throws FieldError */
 function need(values: Values, name: string): string {
@@ -15,32 +18,88 @@ function need(values: Values, name: string): string {
   return text
 }
 
+/** A number of a field, if it is one. @throws FieldError */
+function numberOf(values: Values, name: string, isWhole: boolean): number | undefined {
+  const text = values.get(name).trim()
+  if (text === '') return undefined
+  const number = Number(text)
+  if (!Number.isFinite(number) || number < 0 || (isWhole && !Number.isInteger(number)))
+    throw new FieldError(name, t('play.number'))
+  return number
+}
+
+/** A conversation: each message is sent with the turns before it. */
 export function Chat(of: BenchProps) {
-  const [system, setSystem] = useText(of.operation, 'system')
-  const [message, setMessage] = useText(of.operation, 'message')
+  const { operation, models } = of
+  const [system, setSystem] = useText(operation, 'system')
+  const [message, setMessage] = useText(operation, 'message')
+  const [temperature, setTemperature] = useText(operation, 'temperature')
+  const [maxTokens, setMaxTokens] = useText(operation, 'max_tokens')
+  const [sent, setSent] = useText(operation, 'sent')
+  const [turns, setTurns] = useTurns(operation)
+  const history = [...(system.trim() ? [{ role: 'system', content: system.trim() }] : []), ...turns]
   return (
     <Bench<string>
       {...of}
       ask={values => {
         const content = need(values, 'message')
-        const messages = [
-          ...(system.trim() ? [{ role: 'system', content: system.trim() }] : []),
-          { role: 'user', content },
-        ]
-        return model => ({
-          path: '/v1/chat/completions',
-          body: { model, stream: true, messages },
-          read: readStream,
-        })
+        const [warmth, most] = [numberOf(values, 'temperature', false), numberOf(values, 'max_tokens', true)]
+        const body = {
+          stream: true,
+          messages: [...history, { role: 'user', content }],
+          ...(warmth !== undefined && { temperature: warmth }),
+          ...(most !== undefined && { max_tokens: most }),
+        }
+        setSent(content)
+        return model => ({ path: '/v1/chat/completions', body: { model, ...body }, read: readStream })
       }}
       fields={
         <>
           <AreaField name="system" label={t('play.system')} rows={2} value={system} onInput={setSystem} />
+          <Turns of={turns} onClear={() => setTurns([])} />
           <AreaField name="message" label={t('play.message')} rows={6} value={message} onInput={setMessage} />
+          <div class="row">
+            <TextField
+              name="temperature"
+              label={t('play.temperature')}
+              inputMode="decimal"
+              value={temperature}
+              onInput={setTemperature}
+            />
+            <TextField
+              name="max_tokens"
+              label={t('play.max_tokens')}
+              inputMode="numeric"
+              value={maxTokens}
+              onInput={setMaxTokens}
+            />
+          </div>
+          <Estimate
+            models={models}
+            texts={[...history.map(({ content }) => content), message]}
+            maxTokens={/^\d+$/.test(maxTokens.trim()) ? Number(maxTokens) : undefined}
+          />
         </>
       }
     >
-      {text => <p class="reply theirs">{text}</p>}
+      {(text, isOver) => (
+        <>
+          <p class="reply theirs">{text}</p>
+          {isOver && sent !== '' && (
+            <div>
+              <Button
+                onClick={() => {
+                  setTurns([...turns, { role: 'user', content: sent }, { role: 'assistant', content: text }])
+                  setSent('')
+                  setMessage('')
+                }}
+              >
+                {t('play.turns.next')}
+              </Button>
+            </div>
+          )}
+        </>
+      )}
     </Bench>
   )
 }

@@ -3,6 +3,7 @@ import { useMay, useSession } from '../../api/session.ts'
 import type { Ceilings, Key } from '../../api/shapes.ts'
 import { FieldError } from '../../kit/field-error.ts'
 import { SelectField, TextField, type Values } from '../../kit/form.tsx'
+import { PickField } from '../../kit/pick-field.tsx'
 import { t } from '../../words/index.ts'
 import { readSettings, SettingFields } from './setting-fields.tsx'
 
@@ -17,7 +18,7 @@ export function KeyFields({ of, groups }: { readonly of?: Key; readonly groups: 
       <TextField name="name" label={t('tokens.name')} value={of?.name ?? ''} />
       {admin && (
         <div class="row">
-          {!of && <TextField name="user" label={t('user')} hint={t('tokens.user.hint')} />}
+          {!of && <PickField of="user" name="user" label={t('user')} hint={t('tokens.user.hint')} />}
           <SelectField
             name="group"
             label={t('group')}

@@ -15,6 +15,9 @@ export function useDraft() {
     /** Replaces the wanted values of an entry. */
     stage: (entry: Path, wanted: readonly Staged[]) =>
       put([...changes.filter(({ path }) => !isBelow(path, entry)), ...wanted]),
+    /** Replaces the wanted values of several entries, each of which has one. */
+    stageAll: (wanted: readonly Staged[]) =>
+      put([...changes.filter(({ path }) => !wanted.some(one => isBelow(path, one.path))), ...wanted]),
     drop: (one: Staged) => put(changes.filter(other => other !== one)),
     clear: () => put([]),
   }

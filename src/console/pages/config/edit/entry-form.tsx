@@ -5,11 +5,12 @@ import { Button } from '../../../kit/button.tsx'
 import { Dialog } from '../../../kit/dialog.tsx'
 import { Form, SelectField, TextField } from '../../../kit/form.tsx'
 import { t } from '../../../words/index.ts'
-import { isBelow, type Path, type Value, valueText } from './changes.ts'
+import { isBelow, type Path, type Value } from './changes.ts'
 import { useDraft } from './draft.ts'
 import { type Entry, type EntryField, fieldsOf, type Section } from './fields.ts'
 import { Place } from './place.tsx'
 import { tryChanges } from './try-changes.ts'
+import { changedLines } from './value-lines.ts'
 import { readChanges } from './wanted.ts'
 
 /** What can be changed of a model or a group; changes are collected, and nothing is written. */
@@ -107,22 +108,17 @@ function Removal({ onRemove }: { readonly onRemove: () => void }) {
   )
 }
 
-/** A value before and after, in one line. */
+/** A value before and after: plain values in one line, others as the lines that differ. */
 export function BeforeAfter({ was, value }: { readonly was: Value | undefined; readonly value: Value | undefined }) {
+  const lines = changedLines(was, value)
   return (
-    <span class="theirs">
-      {was !== undefined && (
-        <>
-          <span class="unseen">{t('edit.was')} </span>
-          <del>{valueText(was)}</del>
-        </>
-      )}{' '}
-      {value !== undefined && (
-        <>
-          <span class="unseen">{t('edit.becomes')} </span>
-          <ins>{valueText(value)}</ins>
-        </>
-      )}
+    <span class={lines.length > 2 ? 'theirs lines' : 'theirs'}>
+      {lines.map(({ kind, text }) => (
+        <span key={`${kind} ${text}`}>
+          <span class="unseen">{t(kind === 'gone' ? 'edit.was' : 'edit.becomes')} </span>
+          {kind === 'gone' ? <del>{text}</del> : <ins>{text}</ins>}{' '}
+        </span>
+      ))}
     </span>
   )
 }

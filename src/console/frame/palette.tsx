@@ -1,0 +1,75 @@
+import { useLocation } from 'preact-iso'
+import { useEffect, useId } from 'preact/hooks'
+import { queryText } from '../api/call.ts'
+import { useKeyPicks, useModelPicks, useUserPicks } from '../api/pickers.ts'
+import { useMay } from '../api/session.ts'
+import { Button } from '../kit/button.tsx'
+import { Combobox, type Option } from '../kit/combobox.tsx'
+import { Dialog } from '../kit/dialog.tsx'
+import { t } from '../words/index.ts'
+import type { Way } from './ways.ts'
+
+/** Goes to a page, a request, or what a model, key or user has used. `ways`: the pages that the user may open. */
+export function Palette({
+  ways,
+  onClose,
+  onShortcuts,
+}: {
+  readonly ways: readonly Way[]
+  readonly onClose: () => void
+  /** Shows the list of keys instead. */
+  readonly onShortcuts: () => void
+}) {
+  const { route } = useLocation()
+  const id = useId()
+  const changesUsers = useMay('admin')
+  const readsAll = useMay('readers')
+  const keys = useKeyPicks()
+  const users = useUserPicks(readsAll)
+  const models = useModelPicks()
+  const of = (word: string, found: readonly Option[], href: (value: string) => string): readonly Option[] =>
+    found.map(({ value, text }) => ({ value: href(value), text, note: word }))
+  const options = [
+    ...ways.map(([href, word]) => ({ value: href, text: t(word), note: t('palette.page') })),
+    ...of(t('token'), keys.options, value => `/console/tokens/${encodeURIComponent(value)}`),
+    ...of(t('user'), users, value =>
+      changesUsers ? `/console/users${queryText({ edit: value })}` : `/console/logs${queryText({ user: value })}`,
+    ),
+    ...of(t('model'), models, value => `/console/logs${queryText({ model: value })}`),
+  ]
+  useEffect(() => document.getElementById(id)?.focus(), [id])
+  return (
+    <Dialog title={t('palette')} onClose={onClose}>
+      <div class="palette">
+        <label class="hint" for={id}>
+          {t('palette.text')}
+        </label>
+        <Combobox
+          id={id}
+          value=""
+          options={options}
+          isFree
+          isOnce
+          isOpen
+          onSearch={keys.search}
+          onPick={(value, option) => {
+            const href = option ? value : hrefOfText(value)
+            onClose()
+            if (href.startsWith('/console')) route(href)
+            else location.assign(href)
+          }}
+        />
+        <div class="keys">
+          <Button kind="quiet" icon="keyboard" onClick={onShortcuts}>
+            {t('shortcuts')} <kbd>?</kbd>
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  )
+}
+
+/** A request's id opens its details; any other text is taken as the name of a model. */
+function hrefOfText(text: string): string {
+  return /^req_\w+$/.test(text) ? `/console/logs/${text}` : `/console/logs${queryText({ model: text })}`
+}

@@ -1,0 +1,180 @@
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+
+export type Option = {
+  readonly value: string
+  readonly text: string
+  /** What kind of thing it is, or to whom it belongs. */
+  readonly note?: string
+}
+
+type ComboboxProps = {
+  /** The id of the input, for its label. */
+  readonly id: string
+  readonly value: string
+  /** The text of the value, if it differs, such as the name of an id. */
+  readonly valueText?: string
+  readonly options: readonly Option[]
+  readonly onPick: (value: string, option?: Option) => void
+  /** Each text that is typed: for options that the gateway searches. */
+  readonly onSearch?: (text: string) => void
+  readonly placeholder?: string
+  /** The form field with the value. */
+  readonly name?: string
+  /** Whether a text that is no option is a value. */
+  readonly isFree?: boolean
+  /** Whether it is empty again after a choice. */
+  readonly isOnce?: boolean
+  /** Whether the options are shown as soon as it is there. */
+  readonly isOpen?: boolean
+  readonly more?: { readonly [attribute: string]: string | true }
+}
+
+const shownMax = 50
+// The types want a `list` of an input with this role, which is for lists of the browser.
+const kind = { type: 'search', role: 'combobox' } as { type: 'search' }
+
+/**
+ * A text field with a list of options that what is typed narrows. Arrow keys move in the list, Enter chooses, Escape
+ * closes it (the combobox pattern of WAI-ARIA).
+ */
+export function Combobox({
+  id,
+  value,
+  valueText = value,
+  options,
+  onPick,
+  onSearch,
+  placeholder,
+  name,
+  isFree = false,
+  isOnce = false,
+  isOpen = false,
+  more = {},
+}: ComboboxProps) {
+  const list = useId()
+  const input = useRef<HTMLInputElement>(null)
+  const [text, setText] = useState(valueText)
+  const [open, setOpen] = useState(isOpen)
+  const [typed, setTyped] = useState(false)
+  const [at, setAt] = useState(-1)
+  useEffect(() => setText(valueText), [valueText])
+  // All options until something is typed.
+  const shown = open ? matching(options, typed ? text : '').slice(0, shownMax) : []
+  const close = () => {
+    setOpen(false)
+    setTyped(false)
+    setAt(-1)
+  }
+  const pick = (option: Option) => {
+    close()
+    setText(isOnce ? '' : option.text)
+    onPick(option.value, option)
+  }
+  const take = () => {
+    const wanted = text.trim()
+    const same = options.find(one => one.value === wanted || one.text.toLowerCase() === wanted.toLowerCase())
+    if (same && wanted !== '') return pick(same)
+    close()
+    if (wanted === '' || isFree) {
+      if (isOnce) setText('')
+      if (wanted !== valueText && (wanted !== '' || !isOnce)) onPick(wanted)
+    } else setText(valueText)
+  }
+  const press = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+    if (step !== 0) {
+      event.preventDefault()
+      if (!open) setOpen(true)
+      else if (shown.length > 0) setAt((at + step + shown.length + (at < 0 && step < 0 ? 1 : 0)) % shown.length)
+    } else if (event.key === 'Enter' && (open || typed)) {
+      event.preventDefault()
+      const option = shown[at]
+      if (option) pick(option)
+      else take()
+    } else if (event.key === 'Escape' && open) {
+      event.preventDefault()
+      event.stopPropagation()
+      close()
+      setText(valueText)
+    }
+  }
+  return (
+    <div class="combobox">
+      <input
+        {...more}
+        {...kind}
+        {...(name && isFree && { name })}
+        ref={input}
+        id={id}
+        autocomplete="off"
+        spellcheck={false}
+        aria-expanded={open && shown.length > 0}
+        aria-controls={list}
+        aria-autocomplete="list"
+        {...(at >= 0 && { 'aria-activedescendant': `${list}-${at}` })}
+        {...(placeholder && { placeholder })}
+        value={text}
+        onInput={event => {
+          setText(event.currentTarget.value)
+          setTyped(true)
+          setOpen(true)
+          setAt(-1)
+          onSearch?.(event.currentTarget.value.trim())
+        }}
+        onClick={() => setOpen(true)}
+        onKeyDown={press}
+        onBlur={() => {
+          // A form's field has what it shows; a filter keeps what it had.
+          if (typed && !isOnce) take()
+          else close()
+        }}
+      />
+      {name && !isFree && <input type="hidden" name={name} value={value} />}
+      <Options id={list} of={shown} at={at} labelledBy={id} onPick={pick} />
+    </div>
+  )
+}
+
+function Options({
+  id,
+  of,
+  at,
+  labelledBy,
+  onPick,
+}: {
+  readonly id: string
+  readonly of: readonly Option[]
+  /** The one that Enter chooses; -1 for none. */
+  readonly at: number
+  readonly labelledBy: string
+  readonly onPick: (option: Option) => void
+}) {
+  return (
+    <ul id={id} role="listbox" class="options" hidden={of.length === 0} aria-labelledby={labelledBy}>
+      {of.map((option, i) => (
+        <li
+          key={`${option.note ?? ''} ${option.value}`}
+          id={`${id}-${i}`}
+          role="option"
+          aria-selected={i === at}
+          // The input keeps the focus.
+          onMouseDown={event => event.preventDefault()}
+          onClick={() => onPick(option)}
+          ref={element => void (i === at && element?.scrollIntoView({ block: 'nearest' }))}
+        >
+          <span class="theirs">{option.text}</span>
+          {option.note && <span class="quiet"> {option.note}</span>}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** Options that have a text in them, those that begin with it first. */
+function matching(options: readonly Option[], text: string): readonly Option[] {
+  const wanted = text.trim().toLowerCase()
+  if (wanted === '') return options
+  const found = options.filter(one => `${one.text} ${one.value}`.toLowerCase().includes(wanted))
+  const begins = ({ text: own }: Option): number => (own.toLowerCase().startsWith(wanted) ? 0 : 1)
+  return found.toSorted((a, b) => begins(a) - begins(b))
+}

@@ -1,0 +1,20 @@
+import { useState } from 'preact/hooks'
+import type { Pickable } from '../api/pickers.ts'
+import { Field, type FieldProps } from './form.tsx'
+import { Picker } from './picker.tsx'
+
+/** A form's field for a model, user, key or group, by a part of its name. A name that the list lacks is sent too. */
+export function PickField({
+  of,
+  value: first = '',
+  ...shared
+}: FieldProps & { readonly of: Pickable; readonly value?: string }) {
+  const [value, setValue] = useState(first)
+  return (
+    <Field {...shared}>
+      {({ id, ...more }) => (
+        <Picker id={id} of={of} name={shared.name} value={value} isFree onPick={setValue} more={more} />
+      )}
+    </Field>
+  )
+}

@@ -1,0 +1,41 @@
+import { type Pickable, useGroupPicks, useKeyPicks, useModelPicks, useUserPicks } from '../api/pickers.ts'
+import { Combobox, type Option } from './combobox.tsx'
+
+type PickerProps = {
+  readonly id: string
+  readonly of: Pickable
+  readonly value: string
+  readonly valueText?: string
+  readonly onPick: (value: string, option?: Option) => void
+  readonly name?: string
+  /** Whether a name that the list lacks is a value: one that was used once and is gone. */
+  readonly isFree?: boolean
+  readonly placeholder?: string
+  readonly more?: { readonly [attribute: string]: string | true }
+}
+
+/** A model, user, key or group, by a part of its name. */
+export function Picker({ of, ...rest }: PickerProps) {
+  if (of === 'key') return <KeyPicker {...rest} />
+  if (of === 'user') return <UserPicker {...rest} />
+  return of === 'group' ? <GroupPicker {...rest} /> : <ModelPicker {...rest} />
+}
+
+type Rest = Omit<PickerProps, 'of'>
+
+function KeyPicker(rest: Rest) {
+  const { options, search } = useKeyPicks()
+  return <Combobox {...rest} options={options} onSearch={search} />
+}
+
+function UserPicker(rest: Rest) {
+  return <Combobox {...rest} options={useUserPicks()} />
+}
+
+function GroupPicker(rest: Rest) {
+  return <Combobox {...rest} options={useGroupPicks()} />
+}
+
+function ModelPicker(rest: Rest) {
+  return <Combobox {...rest} options={useModelPicks()} />
+}

@@ -1,0 +1,10 @@
+/** Characters of Latin text that are about one token; one of other scripts is about one itself. */
+const latinPerToken = 4
+
+/** About how many tokens some texts have. The upstream counts exactly. */
+export function estimateTokens(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => {
+    const wide = text.replaceAll(/[\u0020-\u024f\s]/g, '').length
+    return sum + wide + Math.ceil((text.length - wide) / latinPerToken)
+  }, 0)
+}
