@@ -25,7 +25,6 @@ if (counted === '0') {
   // Processes that are forked take these words over.
   process.execArgv = process.execArgv.filter(word => !ofHooks.test(word) && !ofCounting.test(word))
   process.setSourceMapsEnabled(false)
-  require('./fast-imports.cjs')
   const strayErrors = pathToFileURL(path.join(__dirname, 'stray-errors.mjs')).href
   registerHooks({
     resolve: (name, context, next) => {
@@ -34,4 +33,6 @@ if (counted === '0') {
       return next(name, context)
     },
   })
+  // Asked before the hooks above, as the last ones that are registered.
+  require('./fast-imports.cjs')
 }
