@@ -11,11 +11,10 @@ import type { Feature, Loss } from './losses.ts'
 export type Adapter = {
   /** The operation of its requests: `messages`. Clients of this format are listed so in `accepts`. */
   readonly operation: string
-  /**
-   * What requests in this format can say and a writer of it can carry. A feature that the client's format has and the
-   * upstream's lacks is reported by `check`.
-   */
-  readonly features: ReadonlySet<Feature>
+  /** What a request in this format may have, each with the field that says it: refusals and `check` name it. */
+  readonly says: { readonly [feature in Feature]?: string }
+  /** What `writeRequest` carries of it. */
+  readonly carries: ReadonlySet<Feature>
   /** @throws RequestFault for a request that cannot be read */
   parseRequest(request: NativeRequest): Conversation
   writeRequest(conversation: Conversation, to: UpstreamFacts): WrittenRequest
@@ -54,6 +53,8 @@ export type UpstreamFacts = {
   readonly efforts: readonly Effort[]
   /** The model takes temperature, top_p and top_k. */
   readonly sampling: boolean
+  /** The field that limits the answer's tokens, where the format has several. */
+  readonly limitField: string
   /** It takes links to media. Without this a link is refused: the gateway fetches nothing. */
   readonly links: boolean
 }

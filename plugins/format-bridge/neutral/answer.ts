@@ -47,7 +47,7 @@ export type PartHead =
   | { readonly kind: 'text' }
   | { readonly kind: 'refusal' }
   | { readonly kind: 'thought'; readonly form: 'full' | 'summary' | 'hidden' }
-  | Pick<CallPart, 'kind' | 'id' | 'name' | 'freeform'>
+  | Pick<CallPart, 'kind' | 'id' | 'name' | 'freeform' | 'seal'>
   | Extract<Part, { kind: 'media' }>
 
 /**

@@ -1,6 +1,7 @@
 import type { Answer, AnswerEvent, AnswerUsage, PartHead, Stop } from './answer.ts'
 import { AnswerFault } from './adapter.ts'
 import type { Part } from './conversation.ts'
+import { optional } from './read.ts'
 
 /** A whole answer as the events of a stream: for clients that read a stream where the upstream sent none. */
 export function eventsOf(answer: Answer): readonly AnswerEvent[] {
@@ -21,7 +22,9 @@ function eventsOfPart(part: Part, at: number): readonly AnswerEvent[] {
     ...(text === '' ? [] : [{ kind: 'text', at, text } as const]),
     ...(part.kind === 'text' && part.citations ? [{ kind: 'citations', at, citations: part.citations } as const] : []),
     ...(part.kind === 'text' && part.logprobs ? [{ kind: 'logprobs', at, tokens: part.logprobs } as const] : []),
-    ...('seal' in part && part.seal ? [{ kind: 'seal', at, seal: part.seal } as const] : []),
+    ...('seal' in part && part.seal && part.kind !== 'call' && part.kind !== 'media'
+      ? [{ kind: 'seal', at, seal: part.seal } as const]
+      : []),
     { kind: 'close', at },
   ]
 }
@@ -29,7 +32,13 @@ function eventsOfPart(part: Part, at: number): readonly AnswerEvent[] {
 function headOf(part: Part): PartHead {
   if (part.kind === 'thought') return { kind: 'thought', form: part.form }
   if (part.kind === 'call')
-    return { kind: 'call', id: part.id, name: part.name, ...(part.freeform && { freeform: part.freeform }) }
+    return {
+      kind: 'call',
+      ...optional('freeform', part.freeform),
+      ...optional('seal', part.seal),
+      id: part.id,
+      name: part.name,
+    }
   if (part.kind === 'media') return part
   if (part.kind === 'result') throw new AnswerFault('a result of a tool in an answer')
   return { kind: part.kind }

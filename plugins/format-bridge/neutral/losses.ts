@@ -48,5 +48,8 @@ export const losses = {
 /** Something that one of the formats can say and another cannot. */
 export type Feature = keyof typeof losses
 
-/** One thing of a request that does not reach the upstream. `field` is the client's own: `messages[2].content[0]`. */
-export type Loss = { readonly feature: Feature; readonly field: string }
+/**
+ * One thing of a request that does not reach the upstream. Parsers name the client's field: `messages[2].content[0]`.
+ * Writers do not know it; the plugin then takes it from `says` of the client's adapter.
+ */
+export type Loss = { readonly feature: Feature; readonly field?: string }

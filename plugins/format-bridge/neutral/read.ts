@@ -49,3 +49,11 @@ export function parseJson(text: string): Json | undefined {
 export function unknownFields(body: JsonObject, known: ReadonlySet<string>): readonly string[] {
   return Object.keys(body).filter(name => !known.has(name) && !isAbsent(body[name]))
 }
+
+/** A member, only if it has a value. */
+export function optional<Name extends string, Value>(
+  name: Name,
+  value: Value | undefined,
+): { readonly [N in Name]?: Value } {
+  return (value === undefined ? {} : { [name]: value }) as { readonly [N in Name]?: Value }
+}

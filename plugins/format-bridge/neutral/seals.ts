@@ -15,3 +15,15 @@ export function unpackSeal(text: string, issuer: string): Seal {
   if (!packed.startsWith(mark) || end === -1) return { issuer, value: text }
   return { issuer: packed.slice(mark.length, end), value: packed.slice(end + 1) }
 }
+
+const callMark = 'call.'
+
+/** A seal of a call, for a format that has seals of thoughts alone: a hidden thought directly before the call holds it. */
+export function packCallSeal({ issuer, value }: Seal): string {
+  return packSeal({ issuer, value: callMark + value })
+}
+
+/** The seal of the next call that a hidden thought holds; undefined for a seal of a thought. */
+export function sealOfNextCall({ issuer, value }: Seal): Seal | undefined {
+  return value.startsWith(callMark) ? { issuer, value: value.slice(callMark.length) } : undefined
+}
