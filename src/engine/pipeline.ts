@@ -1,4 +1,4 @@
-import { type Answer, type Body, Failure, type Reply } from '../domain/index.ts'
+import { type Answer, type Body, Failure, type Reply, type RerouteAsk, type Rerouted } from '../domain/index.ts'
 import type { CallUpstream, RequestContext, Hooks, Outbound, Outcome, Target } from '../plugin-api/index.ts'
 import { type Awaitable, isPromise } from '../util/index.ts'
 
@@ -84,6 +84,7 @@ export class Pipeline {
   readonly #steps: readonly Step[]
   readonly #onRequest: HookRun<undefined>
   readonly #onBody: HookRun<Body>
+  readonly #onRoute: readonly Step[]
   readonly #onTarget: HookRun<undefined>
   readonly #onAdmit: HookRun<Answer | undefined>
   readonly #onForward: HookRun<Outbound>
@@ -97,6 +98,7 @@ export class Pipeline {
     this.#steps = steps
     this.#onRequest = new HookRun('onRequest', having('onRequest'), bindRequest)
     this.#onBody = new HookRun('onBody', having('onBody'), bindBody)
+    this.#onRoute = having('onRoute')
     this.#onTarget = new HookRun('onTarget', having('onTarget'), bindTarget)
     this.#onAdmit = new HookRun('onAdmit', having('onAdmit'), bindAdmit)
     this.#onForward = new HookRun('onForward', having('onForward'), bindForward)
@@ -112,6 +114,26 @@ export class Pipeline {
 
   onBody(context: RequestContext, body: Body): Awaitable<Body> {
     return this.#onBody.run(context, body, undefined)
+  }
+
+  /** Whether a plugin may turn requests into others. */
+  get reroutes(): boolean {
+    return this.#onRoute.length > 0
+  }
+
+  /** The first request that a plugin makes of another; undefined if none does. */
+  onRoute(context: RequestContext, ask: RerouteAsk): Rerouted | undefined {
+    const { facets } = ask.model.family
+    for (const step of this.#onRoute) {
+      if (step.faceted && !facets.has(step.plugin)) continue
+      try {
+        const rerouted = step.hooks.onRoute?.(context, ask, facets.get(step.plugin))
+        if (rerouted) return rerouted
+      } catch (cause) {
+        throw cause instanceof Failure ? cause : new HookFault(step.plugin, 'onRoute', cause)
+      }
+    }
+    return undefined
   }
 
   onTarget(context: RequestContext, target: Target): Awaitable<void> {

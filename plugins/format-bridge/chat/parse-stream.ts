@@ -157,7 +157,7 @@ export class ChatStreamParser implements StreamParser {
 
   #cut(reason: string): readonly AnswerEvent[] {
     this.#isOver = true
-    return [{ kind: 'error', problem: { status: 502, message: reason, code: 'upstream_cut' } }]
+    return [{ kind: 'error', problem: { status: 502, message: reason } }]
   }
 
   #fail(record: JsonObject): readonly AnswerEvent[] {

@@ -129,7 +129,7 @@ export class MessagesStreamParser implements StreamParser {
 
   #cut(reason: string): readonly AnswerEvent[] {
     this.#isOver = true
-    return [{ kind: 'error', problem: { status: 502, message: reason, code: 'upstream_cut' } }]
+    return [{ kind: 'error', problem: { status: 502, message: reason } }]
   }
 }
 

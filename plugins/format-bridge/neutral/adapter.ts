@@ -18,6 +18,8 @@ export type Adapter = {
   /** @throws RequestFault for a request that cannot be read */
   parseRequest(request: NativeRequest): Conversation
   writeRequest(conversation: Conversation, to: UpstreamFacts): WrittenRequest
+  /** The query of a request; absent for none. */
+  query?(stream: boolean): string
   /** A whole answer of status 2xx. @throws AnswerFault for one that is none */
   parseAnswer(body: Json, facts: ParseFacts): Answer
   writeAnswer(answer: Answer, facts: WriteFacts): JsonObject

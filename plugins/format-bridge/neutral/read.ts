@@ -37,13 +37,7 @@ export function compact(members: { readonly [name: string]: Json | undefined }):
 }
 
 /** JSON text as a value; undefined for anything else. */
-export function parseJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
-}
+export { parseJsonIfValid as parseJson } from '../../../src/wire/index.ts'
 
 /** Whether a member of a request has no neutral member. */
 export function unknownFields(body: JsonObject, known: ReadonlySet<string>): readonly string[] {
