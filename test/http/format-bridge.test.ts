@@ -24,6 +24,9 @@ async function open(t: Test, more: Edits = []) {
   return { started, anthropic, openai, text, sent }
 }
 
+/** What an error of an SDK has to hold: its type has more members. */
+const like = (wanted: object): Error => wanted as Error
+
 /** An event stream, one write for each record. */
 const stream = (records: readonly string[]) => (res: ServerResponse) => {
   res.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -286,7 +289,7 @@ t.test("a stream that the upstream cuts after any record is an error in the clie
   for (let kept = 1; kept < messageStream.length; kept++) {
     text.answer(stream(messageStream.slice(0, kept)))
     const answer = openai.chat.completions.stream({ ...ask, model: 'sim-messages' }).finalChatCompletion()
-    await t.rejects(answer, { error: { code: 'upstream_stream_failed' } } as never, `messages, ${kept} records`)
+    await t.rejects(answer, like({ error: { code: 'upstream_stream_failed' } }), `messages, ${kept} records`)
   }
   // The last record is a sentinel: finish and usage are complete without it.
   for (let kept = 1; kept < chatCalls.length - 1; kept++) {
@@ -294,7 +297,7 @@ t.test("a stream that the upstream cuts after any record is an error in the clie
     const answer = anthropic.messages.stream({ ...ask, model: 'sim-chat' }).finalMessage()
     await t.rejects(
       answer,
-      { error: { error: { details: { error_code: 'upstream_stream_failed' } } } } as never,
+      like({ error: { error: { details: { error_code: 'upstream_stream_failed' } } } }),
       `chat, ${kept} records`,
     )
   }
@@ -307,18 +310,21 @@ t.test("errors, limits and refusals have the client's format", async t => {
     res.end(JSON.stringify({ error: { message: 'Too many requests.', type: 'rate_limit_error', code: 'rate' } }))
   })
   const ask = { max_tokens: 50, messages: [{ role: 'user' as const, content: 'x' }] }
-  await t.rejects(anthropic.messages.create({ ...ask, model: 'sim-chat' }), {
-    status: 429,
-    error: { type: 'error', error: { type: 'rate_limit_error', message: 'Too many requests.' } },
-  })
+  await t.rejects(
+    anthropic.messages.create({ ...ask, model: 'sim-chat' }),
+    like({
+      status: 429,
+      error: { type: 'error', error: { type: 'rate_limit_error', message: 'Too many requests.' } },
+    }),
+  )
   text.answer((res: ServerResponse) => {
     res.writeHead(529, { 'content-type': 'application/json' })
     res.end(JSON.stringify({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }))
   })
-  await t.rejects(openai.chat.completions.create({ ...ask, model: 'sim-messages' }), {
-    status: 503,
-    error: { message: 'Overloaded' },
-  })
+  await t.rejects(
+    openai.chat.completions.create({ ...ask, model: 'sim-messages' }),
+    like({ status: 503, error: { message: 'Overloaded' } }),
+  )
   t.equal((await started.charges()).length, 0, 'nothing is charged')
 
   const before = text.received.length
@@ -332,7 +338,7 @@ t.test("errors, limits and refusals have the client's format", async t => {
   ] as const)
     await t.rejects(
       openai.chat.completions.create({ ...ask, model: 'sim-messages', [field]: value } as never),
-      { status: 400, code: 'not_translatable', param: field },
+      like({ status: 400, code: 'not_translatable', param: field }),
       field,
     )
   await t.rejects(
@@ -341,7 +347,7 @@ t.test("errors, limits and refusals have the client's format", async t => {
       model: 'sim-chat',
       tools: [{ type: 'web_search_20250305', name: 'web_search' }],
     }),
-    { status: 400, error: { error: { details: { error_code: 'not_translatable' } } } },
+    like({ status: 400, error: { error: { details: { error_code: 'not_translatable' } } } }),
   )
   t.equal(text.received.length, before, 'nothing was sent')
 })
@@ -362,7 +368,7 @@ t.test('hints are dropped, and the response and the log name them; on_loss makes
   const [row] = await started.logs()
   t.match(row, { dropped: ['seed'] }, JSON.stringify(row))
   await started.reload([['accepts: [chat],', 'accepts: [chat], on_loss: refuse,']])
-  await t.rejects(openai.chat.completions.create(ask), { status: 400, param: 'seed' })
+  await t.rejects(openai.chat.completions.create(ask), like({ status: 400, param: 'seed' }))
   await started.reload([['on_loss: refuse,', 'on_loss: drop,']])
   t.equal((await openai.chat.completions.create({ ...ask, n: 3 })).choices.length, 1)
 })
