@@ -15,7 +15,8 @@ export function eventsOf(answer: Answer): readonly AnswerEvent[] {
   ]
 }
 
-function eventsOfPart(part: Part, at: number): readonly AnswerEvent[] {
+/** A part that comes whole. */
+export function eventsOfPart(part: Part, at: number): readonly AnswerEvent[] {
   const text = 'text' in part ? part.text : part.kind === 'call' ? part.arguments : ''
   return [
     { kind: 'open', at, part: headOf(part) },
