@@ -208,10 +208,12 @@ export class StreamStage implements Stage {
 
   /** The error is an event of its own in the client's format: the stream then ends as usual. */
   #fail(problem: Problem): void {
-    const { format, requestId, operation, notes } = this.#turning
+    const { format, requestId, operation, notes, write } = this.#turning
     this.#isOver = true
     const failure = fail('upstream_stream_failed', { reason: problem.message })
     notes.failed = failure.code
+    // A list has no place for an error: without its end it is no JSON.
+    if (write.form === 'list') throw failure
     this.#out += format.streamError(failure, requestId, operation) ?? ''
   }
 

@@ -1,10 +1,12 @@
 import type { Model } from '../../src/plugin-api/index.ts'
 import { chat } from './chat/index.ts'
+import { generate } from './generate/index.ts'
 import { messages } from './messages/index.ts'
 import type { Adapter } from './neutral/index.ts'
+import { responses } from './responses/index.ts'
 
 /** The formats, in the order in which an upstream is asked that has several. */
-const adapters: readonly Adapter[] = [chat, messages]
+const adapters: readonly Adapter[] = [chat, responses, messages, generate]
 
 export const formatNames: readonly string[] = adapters.map(({ operation }) => operation)
 

@@ -40,6 +40,11 @@ const exceptions: { readonly [file: string]: { readonly names: readonly string[]
     names: ['messages'],
     reason: 'the format that the adapter translates, and a field of its requests',
   },
+  'plugins/format-bridge/generate/index.ts': { names: ['generate'], reason: 'the format that the adapter translates' },
+  'plugins/format-bridge/responses/index.ts': {
+    names: ['responses'],
+    reason: 'the format that the adapter translates',
+  },
   'plugins/format-bridge/messages/write-cache.ts': { names: ['messages'], reason: 'a field of a request' },
   'plugins/format-bridge/messages/parse-request.ts': { names: ['messages'], reason: 'a field of a request' },
   'plugins/format-bridge/chat/parse-request.ts': { names: ['messages'], reason: 'a field of a request' },

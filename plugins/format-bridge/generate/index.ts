@@ -39,6 +39,8 @@ export const generate: Adapter = {
   ]),
   parseRequest,
   writeRequest,
+  // Without it a stream is one list.
+  query: stream => (stream ? 'alt=sse' : ''),
   parseAnswer,
   writeAnswer,
   createStreamParser: facts => new GenerateStreamParser(facts),
