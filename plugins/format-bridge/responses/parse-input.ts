@@ -94,7 +94,9 @@ function parseMedia(part: JsonObject, type: string | undefined): MediaPart | und
   const vendorFile: MediaSource | undefined = id === undefined ? undefined : { kind: 'file', id }
   if (type === 'input_image') {
     const url = asText(part['image_url'])
-    const detail = asText(part['detail']) as MediaPart['detail']
+    const own = asText(part['detail'])
+    // Most clients write the default.
+    const detail: MediaPart['detail'] = own === 'low' || own === 'high' ? own : undefined
     const found = url === undefined ? vendorFile && { source: vendorFile } : sourceOfUrl(url)
     return found && { kind: 'media', media: 'image', ...found, ...optional('detail', detail) }
   }
