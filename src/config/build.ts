@@ -485,6 +485,8 @@ function buildModel(
       own.price === 'free' || (own.prices === undefined && isAllFree([...family.forward.keys()], sketch.operations)),
     ...(own.affinity && { affinity: buildAffinity(own.affinity) }),
     ...(own.defaults && { defaults: buildDefaults(own.defaults as ByName<ByName<Json>>) }),
+    ...(own.accepts && own.accepts.length > 0 && { accepts: new Set(own.accepts) }),
+    ...(own.on_loss && { onLoss: own.on_loss }),
     ...retryOf(own),
     ...cacheOf(own, [...at, 'cache'], sketch),
     limits: {

@@ -42,8 +42,25 @@ export function inspectFamilies(
   }
   // Another finding may be the reason; it is reported first.
   if (report.failed) return uncharged
-  for (const model of configuredModels(parts)) checkCharged(model, steps, report)
+  for (const model of configuredModels(parts)) {
+    checkCharged(model, steps, report)
+    checkAccepted(model, steps, report)
+  }
   return uncharged
+}
+
+/** Without a plugin that translates, requests in these formats would be refused. */
+function checkAccepted({ name, family, accepts }: Model, steps: Pipeline['steps'], report: Report): void {
+  const translating = steps.flatMap(({ plugin }) => (plugin?.accepts ? [plugin.name] : []))
+  if (!accepts || translating.some(plugin => family.facets.has(plugin))) return
+  report.atValue(['models', name, 'accepts'], {
+    code: 'accepts_untranslated',
+    message: `no plugin translates requests for family '${family.name}'`,
+    remedy:
+      translating.length > 0
+        ? `add a section ${translating.join(' or ')} to the family: ${translating[0]}: {}`
+        : 'add the plugin format-bridge to pipeline after auth, and a section format-bridge: {} to the family',
+  })
 }
 
 /** A price that no plugin charges would make a model free without saying so. */

@@ -1300,6 +1300,19 @@ const model = {
         },
       },
     },
+    accepts: {
+      type: 'array',
+      uniqueItems: true,
+      items: { type: 'string', minLength: 1 },
+      description:
+        "API formats in which clients may call the model, besides its family's own: [chat, responses, messages, generate]. The plugin format-bridge translates them (docs/translation.md).",
+    },
+    on_loss: {
+      type: 'string',
+      enum: ['refuse', 'drop'],
+      description:
+        'What happens to a translated request of which a part has no equal in the format of the upstream: refuse the request, or drop the part. Absent: parts that change the result or the price are refused, hints are dropped. The response names what was dropped.',
+    },
     send_as: sendAs,
     listed: {
       type: 'object',

@@ -218,7 +218,9 @@ export class ActiveRequest implements Member, PumpTarget {
 
   streamError(failure: Failure): string | undefined {
     const { context } = this
-    return context?.dialect.streamError(failure, context.id, context.route.operation)
+    if (!context) return undefined
+    const { dialect, route } = context.client ?? context
+    return dialect.streamError(failure, context.id, route.operation)
   }
 }
 

@@ -9,7 +9,7 @@ import type { Deadlines } from './deadlines.ts'
 import type { Source } from './decode.ts'
 import { ErrorSnippet, requestWords } from './error-snippet.ts'
 import { replyHeaders } from './headers.ts'
-import { unbuffered } from './respond.ts'
+import { clientFormat, unbuffered } from './respond.ts'
 import { ResponsePump } from './response-pump.ts'
 import type { ObjectRecords } from './stored-objects/object-records.ts'
 
@@ -103,12 +103,12 @@ export class ResponseOpener {
       deadlines: this.#deadlines,
       // A client may be silent for no longer than an upstream may.
       writeIdleMs: Math.min(this.#writeIdleMs, upstream.timeouts.idleMs),
-      lastEvents: context.dialect.lastEvents,
+      lastEvents: clientFormat(context).lastEvents,
     })
     request.pumps(pump)
     const { heartbeatMs } = context.plan.server
-    if (isStream && heartbeatMs !== undefined && context.dialect.heartbeat !== undefined)
-      pump.keepAlive(context.dialect.heartbeat, heartbeatMs)
+    const { heartbeat } = clientFormat(context)
+    if (isStream && heartbeatMs !== undefined && heartbeat !== undefined) pump.keepAlive(heartbeat, heartbeatMs)
     return pump
   }
 }

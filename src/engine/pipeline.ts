@@ -1,4 +1,12 @@
-import { type Answer, type Body, type EndedCharge, Failure, type Reply } from '../domain/index.ts'
+import {
+  type Answer,
+  type Body,
+  type EndedCharge,
+  Failure,
+  type Reply,
+  type RerouteAsk,
+  type Rerouted,
+} from '../domain/index.ts'
 import type { CallUpstream, RequestContext, Hooks, Outbound, Outcome, Target } from '../plugin-api/index.ts'
 import { type Awaitable, isPromise } from '../util/index.ts'
 
@@ -82,6 +90,7 @@ class HookRun<Value> {
 
 /** The hooks of the plugins that act on one family, found with its first request. */
 class FamilyHooks {
+  readonly onRoute: readonly Bound[]
   readonly onTarget: HookRun<undefined>
   readonly onAdmit: HookRun<Answer | undefined>
   readonly onForward: HookRun<Outbound>
@@ -93,6 +102,7 @@ class FamilyHooks {
     const all = steps.flatMap(step =>
       step.faceted && !facets.has(step.plugin) ? [] : [{ step, facet: facets.get(step.plugin) }],
     )
+    this.onRoute = all.filter(({ step }) => step.hooks.onRoute !== undefined)
     this.onTarget = new HookRun('onTarget', all, bindTarget)
     this.onAdmit = new HookRun('onAdmit', all, bindAdmit)
     this.onForward = new HookRun('onForward', all, bindForward)
@@ -113,6 +123,7 @@ export class Pipeline {
   readonly #families = new WeakMap<Target['family'], FamilyHooks>()
   readonly #onSettle: readonly Step[]
   readonly #onCharge: readonly Step[]
+  readonly #reroutes: boolean
 
   constructor(steps: readonly Step[]) {
     const all = steps.map(step => ({ step, facet: undefined }))
@@ -121,9 +132,10 @@ export class Pipeline {
     this.#onBody = new HookRun('onBody', all, bindBody)
     this.#onSettle = inSettlingOrder(steps.filter(({ hooks }) => hooks.onSettle !== undefined))
     this.#onCharge = steps.filter(({ hooks }) => hooks.onCharge !== undefined)
+    this.#reroutes = steps.some(({ hooks }) => hooks.onRoute !== undefined)
   }
 
-  #of({ family }: Target): FamilyHooks {
+  #of({ family }: Pick<Target, 'family'>): FamilyHooks {
     let hooks = this.#families.get(family)
     if (!hooks) this.#families.set(family, (hooks = new FamilyHooks(this.#steps, family)))
     return hooks
@@ -135,6 +147,24 @@ export class Pipeline {
 
   onBody(context: RequestContext, body: Body): Awaitable<Body> {
     return this.#onBody.run(context, body, undefined)
+  }
+
+  /** Whether a plugin may turn requests into others. */
+  get reroutes(): boolean {
+    return this.#reroutes
+  }
+
+  /** The first request that a plugin makes of another; undefined if none does. */
+  onRoute(context: RequestContext, ask: RerouteAsk): Rerouted | undefined {
+    for (const { step, facet } of this.#of(ask.model).onRoute) {
+      try {
+        const rerouted = step.hooks.onRoute?.(context, ask, facet)
+        if (rerouted) return rerouted
+      } catch (cause) {
+        throw cause instanceof Failure ? cause : new HookFault(step.plugin, 'onRoute', cause)
+      }
+    }
+    return undefined
   }
 
   onTarget(context: RequestContext, target: Target): Awaitable<void> {

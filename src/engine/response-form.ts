@@ -151,6 +151,11 @@ export class ResponseFormCheck {
   demand({ headers }: Reply): void {
     const wanted = this.#wanted
     if (!wanted) return
+    // A plugin turns the whole answer into one of another format: only the upstream's form can be judged.
+    if (this.#context.client) {
+      if (this.stage || isWanted(this.#form, wanted)) return
+      throw this.#refuse(this.#form, wanted)
+    }
     const isStream = isEvents(headers)
     this.isTurned = isStream !== isEvents(this.headers)
     // Its stage classifies what has not arrived yet.

@@ -110,10 +110,10 @@ function offered(context: RequestContext, since: number): readonly ListedModel[]
   const caller = context.slots.get(callerSlot)
   return [...context.plan.models.values()]
     .filter(model => model.enabled && (!caller || mayAsk(caller, model.name)))
-    .map(({ name, family, ends }) => ({
+    .map(({ name, family, ends, accepts = [] }) => ({
       name,
       family: family.name,
-      operations: operationsOf(family, context.plan),
+      operations: [...new Set([...operationsOf(family, context.plan), ...accepts])],
       since,
       ...(ends && { ends: ends.date }),
     }))

@@ -76,6 +76,8 @@ export {
   type Reply,
   type RepriceAsk,
   type Repriced,
+  type RerouteAsk,
+  type Rerouted,
   type Saving,
   type ServerConfig,
   type SizeMismatch,

@@ -56,6 +56,8 @@ export type RequestContext = {
   readonly route: Route
   readonly params: { readonly [name: string]: string }
   readonly dialect: ApiFormat
+  /** The client's own route and API format, if a plugin has turned its request into one of another operation. */
+  readonly client?: { readonly route: Route; readonly dialect: ApiFormat; readonly head: Head }
   readonly plan: CompiledConfig
   readonly slots: Slots
   readonly notes: Notes
