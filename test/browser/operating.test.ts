@@ -167,7 +167,7 @@ t.test('lists open sessions and ends one with a reason, in both languages', { sk
     t.equal(await page.evaluate('document.activeElement.ariaLabel'), label, `${language}: the focus is back`)
     await end.press('Enter')
     await dialog.getByText(session?.id ?? 'no session').waitFor()
-    // As a browser does that asks no page whether it may.
+    // As a browser does on a second Escape, without a cancel event.
     await page.evaluate('document.querySelector("dialog").close()')
     await dialog.waitFor({ state: 'detached' })
     await end.press('Enter')

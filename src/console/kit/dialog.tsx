@@ -47,8 +47,8 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
       }}
       onClose={event => {
         if (event.target !== event.currentTarget || isLeft.current) return
-        // A browser may close it and ask nobody: a page cannot keep it open against a second Escape. Rendered but closed, it
-        // would never open again.
+        // A browser may close it without a cancel event: a page cannot keep it open against a second Escape. A dialog that is
+        // rendered and closed would never open again.
         if (insist) dialog.current?.showModal()
         else onClose()
       }}
