@@ -84,7 +84,7 @@ export class PictureBlocks {
     return at
   }
 
-  /** @param next by the border: where it comes next, as far as it was searched */
+  /** @param next where each of the borders comes next, as far as was searched */
   #toBorder(piece: Buffer, from: number, to: number, next: number[]): number {
     let least = to
     for (let i = 0; i < borders.length; i++) {
