@@ -55,7 +55,7 @@ function skipBlank(text: string, from: number): number {
 /** A list or an object that is being read: an object has a name for each value. */
 type Open = { readonly values: Json[]; readonly names: string[] | undefined }
 
-/** Without recursion: whoever writes the text chooses its depth. */
+/** Without recursion: the sender of the text chooses its depth. */
 class Parser {
   readonly #text: string
   #at = 0
