@@ -71,7 +71,7 @@ export async function showKey(id: string, options: Options): Promise<void> {
     const key = await findKey(storage, id)
     const record = keyRecord(key, plan.timeZone)
     if (options.format === 'json') return print(JSON.stringify(record))
-    for (const [name, value] of Object.entries(record)) print(writeOut(`${name.padEnd(13)}  ${formatValue(value)}`))
+    for (const [name, value] of Object.entries(record)) print(writeOut(`${name.padEnd(16)}  ${formatValue(value)}`))
     const barred = tellBarred(key.models, groupOf(plan, key))
     if (barred !== undefined) say(barred)
   })

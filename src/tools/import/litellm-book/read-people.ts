@@ -338,7 +338,10 @@ class SpentBefore {
     const of = (amount: number): string => `${place} ${formatMoney(amount)} of ${formatMoney(budget.amount)}`
     const until = renewsAt === undefined ? '' : ` (until ${new Date(renewsAt).toISOString()} there)`
     const days = rollingDays(budget.per)
-    if (spent > 0) this.#spent.push(`${of(spent)} ${days === undefined ? `for this ${budget.per}` : `in the last ${days} days`}${until}`)
+    if (spent > 0)
+      this.#spent.push(
+        `${of(spent)} ${days === undefined ? `for this ${budget.per}` : `in the last ${days} days`}${until}`,
+      )
     if (stale > 0) this.#stale.push(`${of(stale)}${until}`)
     if (length === undefined) return
     const told = `a budget of ${length} in LiteLLM is imported as ${budget.per === 'total' ? 'a total of what is left of it' : `a budget per ${days === undefined ? budget.per : `${days} days`}`}`
