@@ -37,6 +37,12 @@ const rows: { readonly [setting: string]: Row | 'free' | 'never' } = {
     raise: [{ budget_period: 'day' }, { budget: '1', budget_period: 'day' }, { budget_period: 'week' }],
     none: { budget: null, budget_period: 'total' },
   },
+  budget_soft: {
+    most: { budget: '10', budget_period: 'day' },
+    lower: [{ budget_soft: false }],
+    raise: [{ budget_soft: true }, { budget: '1', budget_soft: true }],
+    none: { budget: null, budget_soft: false },
+  },
   budget_resets_on: {
     most: { budget: '10', budget_period: 'month', budget_resets_on: 15 },
     lower: [{ budget_period: 'month', budget_resets_on: 15 }, { budget_period: '31d' }, { budget_period: 'total' }],

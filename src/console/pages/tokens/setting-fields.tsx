@@ -11,15 +11,19 @@ import { dayChoices, dayShown, periodChoices, readDay } from '../../words/period
 export type Settings = Pick<Key, 'models' | 'limits' | 'budget' | 'ips' | 'expires'> & {
   readonly budget_period: string | null
   readonly budget_resets_on: string | number | null
+  /** Absent for a bound, which is never soft. */
+  readonly budget_soft?: boolean
 }
 
 /** The settings of a key. `within`: bounds that are shown next to the fields. */
 export function SettingFields({
   of,
   within = [],
+  isBound = false,
 }: {
   readonly of?: Settings | undefined
   readonly within?: readonly Key['bounds'][]
+  readonly isBound?: boolean
 }) {
   const { gateway } = useSession()
   const models = useModels().map(model => model.name)
@@ -59,6 +63,7 @@ export function SettingFields({
           value={dayShown(of?.budget_resets_on)}
           options={dayChoices()}
         />
+        {!isBound && <SoftField name="budget_soft" value={of?.budget_soft ?? false} />}
         <TextField
           name="expires"
           label={t('tokens.expires')}
@@ -88,10 +93,25 @@ export function SettingFields({
   )
 }
 
+/** What a spent budget does. */
+export function SoftField({ name, value }: { readonly name: string; readonly value: boolean }) {
+  return (
+    <SelectField
+      name={name}
+      label={t('tokens.when_spent')}
+      value={String(value)}
+      options={[
+        ['false', t('tokens.when_spent.refuse')],
+        ['true', t('budgets.soft')],
+      ]}
+    />
+  )
+}
+
 const limitNames = ['rpm', 'tpm', 'concurrency'] as const
 
 /** The fields' values as the API expects them. @throws FieldError */
-export function readSettings(values: Values) {
+export function readSettings(values: Values, isBound = false) {
   const listed = (name: string) => {
     const parts = values
       .get(name)
@@ -106,19 +126,30 @@ export function readSettings(values: Values) {
     budget: readAmount('budget', values),
     budget_period: values.get('budget_period'),
     budget_resets_on: readDay(values.get('budget_period'), values.get('budget_resets_on')),
+    ...(!isBound && { budget_soft: values.get('budget_soft') === 'true' }),
     expires: readMoment(values.get('expires').trim()),
     limits: readLimits(values),
   }
 }
 
 /** The result of `readSettings` for the fields as first shown. */
-export function settingsShown({ models, ips, budget, budget_period, budget_resets_on, expires, limits }: Settings) {
+export function settingsShown({
+  models,
+  ips,
+  budget,
+  budget_period,
+  budget_resets_on,
+  budget_soft,
+  expires,
+  limits,
+}: Settings) {
   return {
     models,
     ips,
     budget,
     budget_period: budget_period ?? 'total',
     budget_resets_on: readDay(budget_period ?? '', dayShown(budget_resets_on)),
+    budget_soft: budget_soft ?? false,
     expires: readMoment(localMoment(expires)),
     limits: Object.fromEntries(limitNames.flatMap(name => (limits?.[name] ? [[name, limits[name]]] : []))),
   }

@@ -6,7 +6,7 @@ import { Form, SelectField, TextField } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 import { dayChoices, dayShown, periodChoices, readDay } from '../../words/period.ts'
 import { ceilingField } from './ceiling-field.ts'
-import { SettingFields, readAmount, readSettings, readWhole } from '../tokens/setting-fields.tsx'
+import { SettingFields, SoftField, readAmount, readSettings, readWhole } from '../tokens/setting-fields.tsx'
 
 /** A user's bounds: for all their keys, for the number of keys, and for each key that they create or change. */
 export function CeilingsForm({
@@ -29,12 +29,13 @@ export function CeilingsForm({
       fieldOf={ceilingField}
       onSubmit={async values => {
         const keysMax = values.get('keys_max').trim()
-        const most = readSettings(values)
+        const most = readSettings(values, true)
         const isBound = [most.budget, most.models, most.ips, most.expires].some(one => one !== null)
         const body = {
           budget: readAmount('own_budget', values),
           budget_period: values.get('own_budget_period'),
           budget_resets_on: readDay(values.get('own_budget_period'), values.get('own_budget_resets_on')),
+          budget_soft: values.get('own_budget_soft') === 'true',
           keys_max: keysMax === '' ? null : readWhole('keys_max', keysMax, true),
           key_bounds: isBound || Object.keys(most.limits).length > 0 ? most : null,
         }
@@ -68,6 +69,7 @@ export function CeilingsForm({
           value={dayShown(of.budget_resets_on)}
           options={dayChoices()}
         />
+        <SoftField name="own_budget_soft" value={of.budget_soft} />
         <TextField
           name="keys_max"
           label={t('ceilings.keys')}
@@ -83,6 +85,7 @@ export function CeilingsForm({
       <h3>{t('ceilings.each')}</h3>
       <p class="quiet">{t('ceilings.each.text')}</p>
       <SettingFields
+        isBound
         of={{
           budget: budget?.to.amount ?? null,
           budget_period: budget?.to.per ?? 'total',
