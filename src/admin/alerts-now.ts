@@ -126,7 +126,7 @@ async function readBudgets(parts: AdminParts, alerts: readonly Alert[]): Promise
         if (!key || key.status === 'revoked' || key.budget === null) return undefined
         const used: Micros = budgetUsed(key, clock.now(), plan.timeZone)
         return {
-          budgets: [{ amount: key.budget, per: key.budgetPeriod }],
+          budgets: [{ amount: key.budget, per: key.budgetPeriod, ...(key.budgetSoft && { soft: true as const }) }],
           spent: { day: used, month: used, total: used, [key.budgetPeriod]: used },
           called: key.name,
         }

@@ -29,6 +29,7 @@ export type SettingOptions = {
   readonly budget?: string
   readonly budgetPeriod?: string
   readonly resetsOn?: string
+  readonly budgetSoft?: string
 }
 
 /** What takes a setting off again. */
@@ -62,6 +63,7 @@ export function readSettings(
     ...setting('ips', options.ips, text => readAddresses(text)),
     ...setting('budget', options.budget, readAmount),
     ...readKeyPeriod(options),
+    ...(options.budgetSoft !== undefined && { budgetSoft: readYes('--budget-soft', options.budgetSoft) }),
     ...(limitKinds.some(kind => options[kind] !== undefined) && { limits: readLimits(options, key) }),
   }
 }
@@ -121,6 +123,11 @@ export function readPeriod(option: string, per: string, resetsOn: string | undef
   const period = joinPeriod(per, resetsOn === undefined ? null : readResetDay(resetsOn))
   if (period === undefined) throw usage('--resets-on', resetsOn ?? '', `expected ${resetChoices}`)
   return period
+}
+
+function readYes(option: string, text: string): boolean {
+  if (text === 'yes' || text === 'no') return text === 'yes'
+  throw usage(option, text, 'expected yes or no')
 }
 
 /** A period in a table: `week from sunday`. */

@@ -275,6 +275,7 @@ function addUsers(program: Command): void {
     .requiredOption('--amount <money>', "the amount; none for the group's budget per user")
     .option('--per <period>', 'period of the budget: total, day, week, month, or days such as 7d', 'total')
     .option('--resets-on <day>', 'first day of the week (a weekday, monday by default) or the month (1 to 28)')
+    .option('--soft', 'only send threshold events; refuse no request', false)
     .addOption(configOption())
     .action(async (name, options) => (await import('./commands/users.ts')).setUserBudget(name, options))
   users
@@ -938,6 +939,7 @@ function addSettings(command: Command): Command {
     .option('--budget <amount>', 'what the key may spend, as in 25.00')
     .option('--budget-period <period>', 'period of the budget: total, day, week, month, or days such as 7d')
     .option('--resets-on <day>', 'first day of the week (a weekday, monday by default) or the month (1 to 28)')
+    .option('--budget-soft <yes|no>', 'yes: only send threshold events, and refuse no request')
 }
 
 function* everyCommand(command: Command, name: string): Iterable<{ readonly command: Command; readonly name: string }> {

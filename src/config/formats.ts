@@ -1,4 +1,4 @@
-import { mayForward, mayReply, parseEnd, periodChoices, periodPattern } from '../domain/index.ts'
+import { mayForward, mayReply, parseEnd, periodChoices, periodText } from '../domain/index.ts'
 import {
   durationText,
   moneyText,
@@ -59,7 +59,7 @@ export const formats = {
     remedy: 'write "${file:/path/to/ca.pem}", or the text between BEGIN CERTIFICATE and END CERTIFICATE',
   },
   period: {
-    shape: new RegExp(periodPattern),
+    shape: periodText,
     name: 'a period of a budget',
     remedy: `write ${periodChoices}`,
   },

@@ -20,10 +20,9 @@ export const rollingMax = 90
 /** Every month has this day. */
 export const monthDayMax = 28
 
-const rolling = '(?:[2-9]|[1-8][0-9]|90)d'
+const rollingWord = /^(?:[2-9]|[1-8][0-9]|90)d$/
 /** What a period may be without the day that it resets on. */
-export const periodPattern = `^(?:total|day|week|month|${rolling})$`
-const rollingWord = new RegExp(`^${rolling}$`)
+export const periodText = /^(?:total|day|week|month|(?:[2-9]|[1-8][0-9]|90)d)$/
 /** For messages: what a period may be. */
 export const periodChoices = `total, day, week, month, or 2d to ${rollingMax}d for the last days`
 

@@ -57,7 +57,7 @@ export function tightestOf(from: Books, key: Key): BudgetStatus | undefined {
         .filter(level => level.soft !== true)
         .map(standFrom(from))
     : []
-  return [...keyStatuses(from, key), ...above].toSorted((a, b) => a.left - b.left)[0]
+  return [...keyStatuses(from, key).filter(one => !one.soft), ...above].toSorted((a, b) => a.left - b.left)[0]
 }
 
 function standFrom({ plan, sums, now }: Books): (level: Level) => BudgetStatus {
@@ -72,11 +72,11 @@ function standFrom({ plan, sums, now }: Books): (level: Level) => BudgetStatus {
 }
 
 function keyStatuses({ plan, now }: Books, key: Key): readonly BudgetStatus[] {
-  const { id, user, budget, budgetPeriod: per, held } = key
+  const { id, user, budget, budgetPeriod: per, budgetSoft: soft, held } = key
   if (budget === null) return []
   const spent = budgetUsed(key, now, plan.timeZone)
   const renews = renewalAt(per, now, plan.timeZone)
-  return [status({ level: 'key', name: id, user, amount: budget, per, soft: false, spent, held, renews })]
+  return [status({ level: 'key', name: id, user, amount: budget, per, soft, spent, held, renews })]
 }
 
 function status(known: Omit<BudgetStatus, 'left'>): BudgetStatus {

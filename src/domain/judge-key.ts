@@ -45,7 +45,9 @@ const listed = {
 
 export const measures: Measures = {
   budget: {
-    read: ({ budget, budgetPeriod }) => (budget === null ? null : { amount: budget, per: budgetPeriod }),
+    // A soft one is no bound.
+    read: ({ budget, budgetPeriod, budgetSoft }) =>
+      budget === null || budgetSoft ? null : { amount: budget, per: budgetPeriod },
     within: (next, most) => next.amount <= most.amount && isPeriodWithin(next.per, most.per),
     tell: ({ amount, per }) => `at most ${formatMoney(amount)} ${describePeriod(per)}`,
     values: ({ amount, per }) => ({ amount: formatMoney(amount), ...showPeriod(per) }),
@@ -93,6 +95,7 @@ export const ruleOf: { readonly [M in keyof Chosen]: BoundName | 'free' | 'never
   limits: 'limits',
   budget: 'budget',
   budgetPeriod: 'budget',
+  budgetSoft: 'budget',
   status: 'status',
 }
 

@@ -5,11 +5,13 @@ import {
   type HoldRequest,
   type Key,
   type Level,
+  levelsOf,
   splitPeriod,
   type Storage,
   weekdays,
 } from '../../src/domain/index.ts'
 import { caseName } from '../harness/case-name.ts'
+import { someGroup } from '../harness/exchange.ts'
 import { diceOf, seed } from '../harness/seed.ts'
 import { clockAt, type Harness, holdOf, line, newKey } from './storage.ts'
 
@@ -180,4 +182,42 @@ export async function periodsContract(t: Test, make: Harness, fleet: 1 | 2): Pro
         t.same((await first().books.verify()).problems, [])
       },
     )
+}
+
+/** A soft budget of a key and of a user is counted, sends its events, and refuses nothing. */
+export async function softContract(t: Test, make: Harness): Promise<void> {
+  await t.test('soft budgets of a key and a user send events and refuse nothing', async t => {
+    const harness = await make()
+    const clock = clockAt(begins)
+    const storage = await harness.open('gateway', clock)
+    t.teardown(async () => {
+      await storage.close()
+      await harness.close()
+    })
+    await storage.users.create({ name: 'ann', group: 'team', role: 'user', passwordHash: null })
+    await storage.users.change('ann', { budget: 200, budgetPeriod: 'week', budgetSoft: true }, 'ada')
+    const { id } = await storage.keys.create(newKey({ user: 'ann', budget: 100, budgetPeriod: '7d', budgetSoft: true }))
+    for (const [round, price] of [90, 90, 90].entries()) {
+      const key = (await storage.keys.find(id)) as Key
+      const levels = levelsOf({ key, group: someGroup({ name: 'team' }) })
+      t.match(levels, [{ kind: 'user', name: 'ann', amount: 200, per: 'week', soft: true }], caseName({ round }))
+      const request = { ...holdOf(key, price, { user: 'ann', group: 'team' }), levels }
+      t.match(await storage.ledger.hold(request), { kind: 'held' }, caseName({ round }))
+      await storage.ledger.line(request.facts.id, line(0, { price }))
+      await storage.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+      clock.set(clock.now() + hour)
+    }
+    const { events } = await storage.watch.alerts()
+    const told = events
+      .filter(one => one.kind.startsWith('budget.'))
+      .map(one => `${one.kind} ${String(one.data['level'])} ${String(one.data['percent'])}`)
+    t.same(told.sort(), [
+      'budget.threshold key 100',
+      'budget.threshold key 80',
+      'budget.threshold user 100',
+      'budget.threshold user 80',
+    ])
+    t.equal(budgetUsed((await storage.keys.find(id)) as Key, clock.now(), 'UTC'), 270)
+    t.same((await storage.books.verify()).problems, [])
+  })
 }

@@ -143,7 +143,7 @@ t.test('keys continue to work, and none allows more than before', async t => {
     limits: { rpm: 30, tpm: 90_000, concurrency: 3 },
   })
   t.match(of('monthly'), { budget: 9_000_000, budgetPeriod: 'month', spentBefore: 4_000_000, models: ['gpt-4o-mini'] })
-  t.match(of('weekly'), { budgetPeriod: 'month', models: ['gpt-4o', 'gpt-4o-mini'], group: 'design-2' })
+  t.match(of('weekly'), { budgetPeriod: 'week', models: ['gpt-4o', 'gpt-4o-mini'], group: 'design-2' })
   t.match(of('yearly'), { budget: 10_000_000, budgetPeriod: 'total' })
   t.match(of('shared'), { budget: 5_000_000, budgetPeriod: 'day', spentBefore: 0, limits: { rpm: 7 } })
   t.match(of('of-team'), { user: 'team design-2', models: null })

@@ -47,13 +47,14 @@ const changeable = {
   budget,
   budget_period,
   budget_resets_on,
+  budget_soft: settingSchemas.budget_soft,
 } as const
 
 type AskedChange = Partial<Admits<{ readonly type: 'object'; readonly properties: typeof changeable }>>
 
 /** @throws Failure invalid, naming the field */
 function readChange(body: AskedChange, ask: Ask, by: string): UserChange {
-  const { keys_max, key_bounds, budget, budget_period, budget_resets_on, ...same } = body
+  const { keys_max, key_bounds, budget, budget_period, budget_resets_on, budget_soft: budgetSoft, ...same } = body
   const budgetPeriod = checkPeriod({ budget_period, budget_resets_on })
   const most = key_bounds && { ...unset, ...readSettings(key_bounds, ask) }
   return {
@@ -62,6 +63,7 @@ function readChange(body: AskedChange, ask: Ask, by: string): UserChange {
     ...(most !== undefined && { keyBounds: most === null ? {} : userBoundsSetBy(by, most) }),
     ...(budget !== undefined && { budget: budget === null ? null : userMembers.budget.parse(budget) }),
     ...(budgetPeriod !== undefined && { budgetPeriod }),
+    ...(budgetSoft !== undefined && { budgetSoft }),
   }
 }
 

@@ -89,7 +89,13 @@ export async function setUser(
 
 export async function setUserBudget(
   name: string,
-  options: { readonly amount: string; readonly per: string; readonly resetsOn?: string; readonly config: string },
+  options: {
+    readonly amount: string
+    readonly per: string
+    readonly resetsOn?: string
+    readonly soft: boolean
+    readonly config: string
+  },
 ): Promise<void> {
   const { amount, per } = options
   const budget = amount === 'none' ? null : parseMoney(amount)
@@ -97,12 +103,12 @@ export async function setUserBudget(
     throw new Exit(exitCodes.usage, `--amount ${amount}: expected an amount such as 25.00, or none`)
   const budgetPeriod = readPeriod('--per', per, options.resetsOn)
   await withStorage(options.config, async storage => {
-    const user = await storage.users.change(name, { budget, budgetPeriod }, actor)
+    const user = await storage.users.change(name, { budget, budgetPeriod, budgetSoft: options.soft }, actor)
     if (!user) throw unknownUser(name)
     say(
       budget === null
         ? `User ${name} has no budget of their own; the group's budget applies if there is one.`
-        : `User ${name} may spend ${formatMoney(budget)} (${formatPeriod(budgetPeriod)}).`,
+        : `User ${name} may spend ${formatMoney(budget)} (${formatPeriod(budgetPeriod)}).${options.soft ? ' The budget only sends events, and refuses nothing.' : ''}`,
     )
   })
 }
@@ -134,6 +140,7 @@ function readBounds(options: SettingOptions, plan: CompiledConfig, { keyBounds }
     limits: keyBounds.limits?.to ?? {},
     budget: keyBounds.budget?.to.amount ?? null,
     budgetPeriod: keyBounds.budget?.to.per ?? 'total',
+    budgetSoft: false,
     expiresAt: keyBounds.expiresAt?.to ?? null,
   } as const
   const told = readSettings(own, plan, Date.now(), was)

@@ -8,6 +8,7 @@ import { type BudgetStatus, budgetView } from './budget.ts'
 import { limitsSchema, showLimits } from './limits.ts'
 import {
   type AnyMember,
+  flag,
   json,
   moment,
   momentOrNull,
@@ -51,6 +52,8 @@ export const keyMembers = {
   limits: json('limits', limitsSchema, (limits: Limits) => showLimits(limits)),
   budget: moneyOrNull('budget'),
   budgetPeriod: period('budget_period'),
+  /** Its budget only reports: it refuses nothing. */
+  budgetSoft: flag('budget_soft'),
   /** How far its holder may go. */
   bounds: json('bounds', keyBoundsSchema, (bounds: KeyBounds) => showKeyBounds(bounds)),
   /** In all its life. */
@@ -68,6 +71,7 @@ export const ownerMembers = {
   /** What was said that all keys of the user may spend; null for what the group gives its users. */
   userBudget: moneyOrNull('user_budget'),
   userBudgetPeriod: period('user_budget_period'),
+  userBudgetSoft: flag('user_budget_soft'),
   /** What was ever paid in for the user; null where nothing was, and requests need no balance. */
   userBalance: moneyOrNull('user_balance'),
 } as const
@@ -128,6 +132,10 @@ export const keySettings = {
   budget: { member: 'budget', schema: { type: ['string', 'null'], pattern: schemas.decimal } },
   budget_resets_on: { member: 'budgetPeriod', schema: schemas.resetsOnOrNull },
   budget_period: { member: 'budgetPeriod', schema: schemas.period },
+  budget_soft: {
+    member: 'budgetSoft',
+    schema: { ...schemas.truth, description: 'Only send threshold events; refuse no request.' },
+  },
 } as const satisfies { readonly [name: string]: { readonly member: keyof typeof keyMembers; readonly schema: object } }
 
 type SettingName = keyof typeof keySettings
@@ -144,6 +152,7 @@ export const unset: Omit<KeySettings, 'name' | 'group'> = {
   limits: {},
   budget: null,
   budgetPeriod: 'total',
+  budgetSoft: false,
 }
 
 /** The members that are settings. */
@@ -231,6 +240,7 @@ export const keyView = viewOf<InPlan>()({
   budget: own('budget'),
   budget_period: computed(schemas.period, ({ key }: Keyed) => splitPeriod(key.budgetPeriod).per),
   budget_resets_on: computed(schemas.resetsOnOrNull, ({ key }: Keyed) => splitPeriod(key.budgetPeriod).resetsOn),
+  budget_soft: own('budgetSoft'),
   budget_used: computed(schemas.text, ({ key, now, zone }: AtMoment) => formatMoney(budgetUsed(key, now, zone))),
   tightest: computed(
     {
@@ -266,6 +276,7 @@ export const keyLineView = viewOf<AtMoment>()({
   budget: own('budget'),
   budget_period: computed(schemas.period, ({ key }: Keyed) => splitPeriod(key.budgetPeriod).per),
   budget_resets_on: computed(schemas.resetsOnOrNull, ({ key }: Keyed) => splitPeriod(key.budgetPeriod).resetsOn),
+  budget_soft: own('budgetSoft'),
   budget_used: computed(schemas.textOrNull, ({ key, now, zone }: AtMoment) =>
     key.budget === null ? null : formatMoney(budgetUsed(key, now, zone)),
   ),

@@ -71,6 +71,20 @@ export function period<const C extends string>(column: C) {
   return { column, schema: schemas.text, read: readPeriod, write: same<string>, show: plain, parse: plain }
 }
 
+/** Yes or no, kept as 1 or 0. */
+export function flag<const C extends string>(column: C) {
+  const plain = same<boolean>
+  const write = (value: boolean): number => (value ? 1 : 0)
+  return {
+    column,
+    schema: schemas.truth,
+    read: (cell: unknown) => Number(cell) === 1,
+    write,
+    show: plain,
+    parse: plain,
+  }
+}
+
 export function whole<const C extends string>(column: C) {
   const plain = same<number>
   return { column, schema: schemas.whole, read: readWhole, write: plain, show: plain, parse: plain }

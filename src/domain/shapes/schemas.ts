@@ -1,5 +1,5 @@
 import { moneyText } from '../../util/units.ts'
-import { monthDayMax, periodPattern, type ResetDay, resetDays, rollingMax } from '../budget-period.ts'
+import { monthDayMax, periodText, type ResetDay, resetDays, rollingMax } from '../budget-period.ts'
 
 // JSON Schemas of single values, as answers and requests have them.
 
@@ -18,7 +18,7 @@ export const momentOrNull = { type: ['string', 'null'], format: 'date-time' } as
 /** What a budget lasts for, without the day that it resets on. */
 export const period = {
   type: 'string',
-  pattern: periodPattern,
+  pattern: periodText.source,
   description: `Period: total, day, week, month, or the last 2 to ${rollingMax} days, such as 7d.`,
 } as const
 const dayOrNull: readonly (ResetDay | null)[] = [...resetDays, null]

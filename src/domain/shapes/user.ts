@@ -1,6 +1,6 @@
 import { splitPeriod } from '../budget-period.ts'
 import { showUserBounds, type UserBounds, userBoundsSchema } from './bounds.ts'
-import { json, moment, moneyOrNull, oneOf, period, text, type Values, wholeOrNull } from './member.ts'
+import { flag, json, moment, moneyOrNull, oneOf, period, text, type Values, wholeOrNull } from './member.ts'
 import * as schemas from './schemas.ts'
 import { computed, shownOf, viewOf } from './view.ts'
 
@@ -33,6 +33,8 @@ export const userMembers = {
   /** What all keys of the user may spend together; null for what the group gives its users. */
   budget: moneyOrNull('budget'),
   budgetPeriod: period('budget_period'),
+  /** That budget only reports: it refuses nothing. */
+  budgetSoft: flag('budget_soft'),
   /** What was ever paid in; null where nothing was, and requests need no balance. */
   balance: moneyOrNull('balance'),
 } as const
@@ -40,7 +42,10 @@ export const userMembers = {
 export type User = Values<typeof userMembers>
 
 /** What may be changed of a user. */
-export type UserSettings = Pick<User, 'group' | 'role' | 'status' | 'keysMax' | 'keyBounds' | 'budget' | 'budgetPeriod'>
+export type UserSettings = Pick<
+  User,
+  'group' | 'role' | 'status' | 'keysMax' | 'keyBounds' | 'budget' | 'budgetPeriod' | 'budgetSoft'
+>
 
 const own = shownOf(userMembers, (user: User) => user)
 
@@ -57,4 +62,5 @@ export const userView = viewOf<User>()({
   budget: own('budget'),
   budget_period: computed(schemas.period, (user: User) => splitPeriod(user.budgetPeriod).per),
   budget_resets_on: computed(schemas.resetsOnOrNull, (user: User) => splitPeriod(user.budgetPeriod).resetsOn),
+  budget_soft: own('budgetSoft'),
 })

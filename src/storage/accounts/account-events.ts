@@ -31,7 +31,7 @@ export function* writeKeyEvents(
     held: whole(key, 'held'),
     told: textOrNull(key, 'budget_told'),
     isRefused: refused !== undefined,
-    isSoft: false,
+    isSoft: whole(key, 'budget_soft') === 1,
   }
   yield* writeBudgetEvents(identity, { level: 'key', name, user, currency, amount, per, start, spent, ...own }, at)
 }

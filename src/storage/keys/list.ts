@@ -16,6 +16,7 @@ export async function listKeys(db: Kysely<Tables>, filter: KeyFilter): Promise<r
       'user.status as user_status',
       'user.budget as user_budget',
       'user.budget_period as user_budget_period',
+      'user.budget_soft as user_budget_soft',
       'user.balance as user_balance',
       sql.raw<string | null>(daysOf('key')).as('days'),
     ])

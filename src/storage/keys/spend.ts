@@ -50,7 +50,7 @@ const spendOne = `UPDATE key SET ${booking('?')}, held = held - ? WHERE id = ?`
 
 /** Columns of a key that the events of its budget need. */
 export const foundColumns =
-  'id, user_name, budget, budget_period, held, spent, day_start, day_spent, month_start, month_spent, budget_told'
+  'id, user_name, budget, budget_period, budget_soft, held, spent, day_start, day_spent, month_start, month_spent, budget_told'
 const spendBounded = `${spendOne} RETURNING ${foundColumns}`
 
 /** The rest of a day and a month is stored (table `spell`). */

@@ -29,7 +29,7 @@ export function* hold(identity: WriterIdentity, request: HoldRequest, at: number
   }
   if (isAroundMidnight(at, identity.zone)) yield* lockKeys([facts.keyId])
   const [plain] = yield ask(
-    `UPDATE key SET held = held + ? WHERE id = ? AND (budget IS NULL OR (${isPlain} AND ${left} >= ?)) RETURNING ${foundColumns}`,
+    `UPDATE key SET held = held + ? WHERE id = ? AND (budget IS NULL OR budget_soft = 1 OR (${isPlain} AND ${left} >= ?)) RETURNING ${foundColumns}`,
     request.hold,
     facts.keyId,
     ...leftParams(identity, at),

@@ -21,8 +21,11 @@ export const periods: readonly string[] = [
   `DROP TRIGGER key_changed`,
   ...anyPeriod('key'),
   ...anyPeriod('"user"'),
+  // A soft budget only reports what is spent.
+  `ALTER TABLE key ADD COLUMN budget_soft INTEGER NOT NULL DEFAULT 0 CHECK (budget_soft IN (0, 1))`,
+  `ALTER TABLE "user" ADD COLUMN budget_soft INTEGER NOT NULL DEFAULT 0 CHECK (budget_soft IN (0, 1))`,
   `CREATE TRIGGER key_changed AFTER UPDATE OF name, user_name, group_name, hash, old_hash, old_until, status, expires_at,
-      models, ips, limits, budget, budget_period
+      models, ips, limits, budget, budget_period, budget_soft
     ON key BEGIN UPDATE meta SET value = value + 1 WHERE name = 'key_revision';
       INSERT INTO key_change (revision, key_id) VALUES (${revision}, OLD.id);
       DELETE FROM key_change WHERE revision <= ${revision} - 1000; END`,

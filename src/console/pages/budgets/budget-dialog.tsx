@@ -41,7 +41,13 @@ export function BudgetDialog({
             onDone()
           }}
         >
-          <BudgetFields level={level === 'key' ? 'key' : 'user'} amount={of.amount} per={of.per} day={of.resets_on} />
+          <BudgetFields
+            level={level === 'key' ? 'key' : 'user'}
+            amount={of.amount}
+            per={of.per}
+            day={of.resets_on}
+            soft={of.soft}
+          />
         </Form>
       )}
     </Dialog>
@@ -96,11 +102,13 @@ function BudgetFields({
   amount,
   per = 'month',
   day,
+  soft = false,
 }: {
   readonly level: Level
   readonly amount?: string
   readonly per?: Budget['per']
   readonly day?: Budget['resets_on']
+  readonly soft?: boolean
 }) {
   const { gateway } = useSession()
   return (
@@ -112,13 +120,13 @@ function BudgetFields({
         inputMode="decimal"
         value={amount ?? ''}
       />
-      <PeriodFields per={per} day={day} />
+      <PeriodFields per={per} day={day} soft={soft} />
     </div>
   )
 }
 
 async function setBudget(level: Level, name: string, values: Values): Promise<void> {
-  const body = { budget: readAmount('budget', values), ...periodIn(values) }
+  const body = { budget: readAmount('budget', values), ...periodIn(values, { hasSoft: true }) }
   await call(`/${level === 'key' ? 'keys' : 'users'}/${encodeURIComponent(name)}`, { method: 'PATCH', body })
 }
 

@@ -62,7 +62,27 @@ function changedOf(read: Fields, of: Key): Fields {
 }
 
 /** The settings of a key that can be bounds. A past expiry cannot be sent. */
-function boundable({ models, ips, budget, budget_period, budget_resets_on, expires, limits, status }: Key): Fields {
+function boundable({
+  models,
+  ips,
+  budget,
+  budget_period,
+  budget_resets_on,
+  budget_soft,
+  expires,
+  limits,
+  status,
+}: Key): Fields {
   const isOver = expires !== null && Date.parse(expires) <= Date.now()
-  return { models, ips, budget, budget_period, budget_resets_on, limits, status, ...(!isOver && { expires }) }
+  return {
+    models,
+    ips,
+    budget,
+    budget_period,
+    budget_resets_on,
+    budget_soft,
+    limits,
+    status,
+    ...(!isOver && { expires }),
+  }
 }

@@ -142,7 +142,10 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
           ) : (
             <>
               <Money amount={key.budget_used} /> / <Money amount={key.budget} currency={key.currency} />{' '}
-              <span class="quiet">{periodText({ per: key.budget_period, resets_on: key.budget_resets_on })}</span>
+              <span class="quiet">
+                {periodText({ per: key.budget_period, resets_on: key.budget_resets_on })}
+                {key.budget_soft && ` · ${t('budgets.soft')}`}
+              </span>
             </>
           ),
         ],

@@ -12,15 +12,19 @@ import { PeriodFields, periodIn } from './period-fields.tsx'
 export type Settings = Pick<Key, 'models' | 'limits' | 'budget' | 'ips' | 'expires'> & {
   readonly budget_period: string | null
   readonly budget_resets_on: string | number | null
+  /** Absent for a bound, which is never soft. */
+  readonly budget_soft?: boolean
 }
 
 /** The settings of a key. `within`: bounds that are shown next to the fields. */
 export function SettingFields({
   of,
   within = [],
+  isBound = false,
 }: {
   readonly of?: Settings | undefined
   readonly within?: readonly Key['bounds'][]
+  readonly isBound?: boolean
 }) {
   const { gateway } = useSession()
   const models = useModels().map(model => model.name)
@@ -47,7 +51,11 @@ export function SettingFields({
           inputMode="decimal"
           value={of?.budget ?? ''}
         />
-        <PeriodFields per={of?.budget_period ?? 'total'} day={of?.budget_resets_on} />
+        <PeriodFields
+          per={of?.budget_period ?? 'total'}
+          day={of?.budget_resets_on}
+          soft={isBound ? undefined : (of?.budget_soft ?? false)}
+        />
         <TextField
           name="expires"
           label={t('tokens.expires')}
@@ -80,7 +88,7 @@ export function SettingFields({
 const limitNames = ['rpm', 'tpm', 'concurrency'] as const
 
 /** The fields' values as the API expects them. @throws FieldError */
-export function readSettings(values: Values) {
+export function readSettings(values: Values, isBound = false) {
   const listed = (name: string) => {
     const parts = values
       .get(name)
@@ -93,20 +101,30 @@ export function readSettings(values: Values) {
     models: listed('models'),
     ips: listed('ips'),
     budget: readAmount('budget', values),
-    ...periodIn(values),
+    ...periodIn(values, { hasSoft: !isBound }),
     expires: readMoment(values.get('expires').trim()),
     limits: readLimits(values),
   }
 }
 
 /** The result of `readSettings` for the fields as first shown. */
-export function settingsShown({ models, ips, budget, budget_period, budget_resets_on, expires, limits }: Settings) {
+export function settingsShown({
+  models,
+  ips,
+  budget,
+  budget_period,
+  budget_resets_on,
+  budget_soft,
+  expires,
+  limits,
+}: Settings) {
   return {
     models,
     ips,
     budget,
     budget_period: budget_period ?? 'total',
     budget_resets_on: readDay(budget_period ?? '', dayShown(budget_resets_on)),
+    budget_soft: budget_soft ?? false,
     expires: readMoment(localMoment(expires)),
     limits: Object.fromEntries(limitNames.flatMap(name => (limits?.[name] ? [[name, limits[name]]] : []))),
   }

@@ -29,11 +29,11 @@ export function CeilingsForm({
       fieldOf={ceilingField}
       onSubmit={async values => {
         const keysMax = values.get('keys_max').trim()
-        const most = readSettings(values)
+        const most = readSettings(values, true)
         const isBound = [most.budget, most.models, most.ips, most.expires].some(one => one !== null)
         const body = {
           budget: readAmount('own_budget', values),
-          ...periodIn(values, 'own_'),
+          ...periodIn(values, { prefix: 'own_', hasSoft: true }),
           keys_max: keysMax === '' ? null : readWhole('keys_max', keysMax, true),
           key_bounds: isBound || Object.keys(most.limits).length > 0 ? most : null,
         }
@@ -54,7 +54,7 @@ export function CeilingsForm({
           inputMode="decimal"
           value={of.budget ?? ''}
         />
-        <PeriodFields prefix="own_" per={of.budget_period} day={of.budget_resets_on} />
+        <PeriodFields prefix="own_" per={of.budget_period} day={of.budget_resets_on} soft={of.budget_soft} />
         <TextField
           name="keys_max"
           label={t('ceilings.keys')}
@@ -70,6 +70,7 @@ export function CeilingsForm({
       <h3>{t('ceilings.each')}</h3>
       <p class="quiet">{t('ceilings.each.text')}</p>
       <SettingFields
+        isBound
         of={{
           budget: budget?.to.amount ?? null,
           budget_period: budget?.to.per ?? 'total',

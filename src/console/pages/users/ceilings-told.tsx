@@ -7,7 +7,7 @@ import { limitText } from '../tokens/key-drawer.tsx'
 export function userCeilings(of: User, currency: string) {
   const lines = [
     ...(of.keys_max === null ? [] : [tBound('keys_max', { keys: of.keys_max })]),
-    ...(of.budget === null
+    ...(of.budget === null || of.budget_soft
       ? []
       : [tBound('budget', { amount: of.budget, currency, per: of.budget_period, resets_on: of.budget_resets_on })]),
     ...tBounds(of.key_bounds, currency).map(({ name, most }) => t('ceilings.own.each', { name, most })),
