@@ -57,6 +57,10 @@ const attemptsOrNull = {
   },
 } as const
 const endUser = { ...schemas.textOrNull, description: 'Whom the request was for, by `attribution`.' } as const
+const alias = {
+  ...schemas.textOrNull,
+  description: "The name that the client used for the model, if it is an alias of the key's group.",
+} as const
 const tags = { ...schemas.texts, description: 'Tags and metadata of the request, by `attribution`.' } as const
 
 /** A charge where there is one. */
@@ -90,6 +94,7 @@ export const logView = viewOf<Found>()({
   upstream_said: computed(said, ({ row }: Pick<Found, 'row'>) => row.upstreamSaid),
   attempts: computed(attemptsOrNull, ({ row }: Pick<Found, 'row'>) => row.attempts),
   end_user: computed(endUser, ({ row }: Pick<Found, 'row'>) => row.endUser ?? null),
+  alias: computed(alias, ({ row }: Pick<Found, 'row'>) => row.alias ?? null),
   tags: computed(tags, ({ row }: Pick<Found, 'row'>) => row.tags ?? []),
 })
 

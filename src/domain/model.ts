@@ -40,6 +40,8 @@ export type Group = {
   readonly storedObjects?: { readonly max?: number; readonly bytesMax?: number }
   /** The models that its keys may use, whatever each of them may in addition; a last `*` matches the rest of a name. Absent for all. */
   readonly models?: readonly string[]
+  /** Names that its keys may use for models, each with the model that serves it; absent for none. */
+  readonly aliases?: ReadonlyMap<string, string>
   /** Factor on token prices, as a decimal string; prices per picture ignore it. */
   readonly multiplier: string
   /** What all keys of one user may use together, of each user of the group. */

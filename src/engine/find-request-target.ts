@@ -1,4 +1,11 @@
-import { type Body, type ObjectReference, type ObjectTraits, readField, storedObjectSlot } from '../domain/index.ts'
+import {
+  aliasesOf,
+  type Body,
+  type ObjectReference,
+  type ObjectTraits,
+  readField,
+  storedObjectSlot,
+} from '../domain/index.ts'
 import type { RequestContext, Target } from '../plugin-api/index.ts'
 import { type Awaitable, andThen } from '../util/index.ts'
 import { listElements, skipBlanks } from '../wire/index.ts'
@@ -36,7 +43,7 @@ export function findRequestTarget(
   if (!body) throw new Error('a target was requested before the body was read')
   const { object } = context.route
   if (!object?.of && !object?.namesNoModel) {
-    const target = findTarget(running.plan, context.route, body, modelOf(request, context, body))
+    const target = findTarget(running.plan, context.route, body, modelOf(request, context, body), aliasesOf(context))
     return andThen(objects.pinOf(context, target, handleOf(request, context)), pin => {
       request.pin = pin
       return andThen(objects.admits(context, body), () => target)

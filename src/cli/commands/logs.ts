@@ -215,6 +215,7 @@ const columns: readonly (readonly [name: string, read: (record: LogRecord) => Ce
   ...factNames.map(name => [name, (record: LogRecord) => record.billing?.facts[name]] as const),
   ['end_user', record => record.end_user],
   ['tags', record => record.tags.join(' ')],
+  ['alias', record => record.alias],
 ]
 
 export async function showLog(
@@ -233,7 +234,7 @@ function formatLine(record: LogRecord): string {
   const { billing } = record
   const bill = billing ? `  ${billing.amount} ${billing.currency} (${billing.state})  ${tellUse(billing)}` : ''
   return writeOut(
-    `${record.time}  ${record.id}  ${record.status ?? '-'} ${record.outcome}  ${record.model ?? record.operation}  ${record.duration_ms} ms${bill}`,
+    `${record.time}  ${record.id}  ${record.status ?? '-'} ${record.outcome}  ${record.model ?? record.operation}${record.alias === null ? '' : ` (as ${record.alias})`}  ${record.duration_ms} ms${bill}`,
   )
 }
 

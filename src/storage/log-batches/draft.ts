@@ -95,6 +95,7 @@ class Columns {
   readonly #errors = new Sparse<FailureValues>('error_values')
   readonly #said = new Sparse<string>('upstream_said')
   readonly #attempts = new Sparse<readonly AttemptRecord[]>('attempts')
+  readonly #aliases = new Sparse<string>('alias')
   readonly #marks = marks.map(({ column }) => new Sparse<number>(column))
   readonly #who: number[] = []
   readonly #what: number[] = []
@@ -109,6 +110,7 @@ class Columns {
     this.#errors.push(row.errorValues)
     this.#said.push(row.upstreamSaid)
     this.#attempts.push(row.attempts)
+    this.#aliases.push(row.alias ?? null)
     for (let i = 0; i < marks.length; i++)
       (this.#marks[i] as Sparse<number>).push(row.marks?.[(marks[i] as Mark).name] ?? null)
     this.#who.push(dictionary.placeOfWho(row))
@@ -129,6 +131,7 @@ class Columns {
           this.#errors,
           this.#said,
           this.#attempts,
+          this.#aliases,
           ...this.#marks,
         ].flatMap(list => (list.hasAny ? [[list.column, list.values] as const] : [])),
       ),

@@ -45,6 +45,7 @@ export type LogBatchBody = {
   readonly error_values?: readonly (FailureValues | null)[]
   readonly upstream_said?: readonly (string | null)[]
   readonly attempts?: readonly (readonly AttemptRecord[] | null)[]
+  readonly alias?: readonly (string | null)[]
   /** For each row the index of its own in the lists of the same name. */
   readonly who: readonly number[]
   readonly what: readonly number[]

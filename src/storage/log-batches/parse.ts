@@ -82,8 +82,10 @@ export class LogBatch {
       error_values: errors,
       upstream_said: said,
       attempts,
+      alias: aliases,
     } = this.#body
     const [who, what] = [this.whoOf(at), this.whatOf(at)]
+    const alias = aliases?.[at] ?? undefined
     return {
       id: this.idOf(at),
       time: this.timeOf(at),
@@ -97,6 +99,7 @@ export class LogBatch {
       errorValues: errors?.[at] ?? null,
       upstreamSaid: said?.[at] ?? null,
       attempts: attempts?.[at] ?? null,
+      ...(alias !== undefined && { alias }),
     }
   }
 
