@@ -252,6 +252,8 @@ export type Model = {
   readonly name: string
   /** The entry of the file that serves it, if its name has a `*`: `vendor-*`. That entry itself is a model of this name. */
   readonly wildcard?: string
+  /** No one wrote its name down: callers choose it, so memory and metrics must not keep it. */
+  readonly unlisted?: true
   readonly origin: Origin
   readonly family: Family
   /** Where it runs: those of the lowest priority number are tried first, among equals by weight. Never empty. */
