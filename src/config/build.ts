@@ -295,6 +295,7 @@ function buildGroup(name: string, own: GroupSettings): Group {
       },
     }),
     ...(own.models && { models: own.models }),
+    ...(own.aliases && { aliases: new Map(Object.entries(own.aliases as ByName<string>)) }),
     ...(own.limits_per_user && { limitsPerUser: own.limits_per_user }),
     ...(own.limits_per_end_user && { limitsPerEndUser: own.limits_per_end_user }),
     ...(own.limits_in_all && { limitsInAll: own.limits_in_all }),

@@ -216,7 +216,10 @@ function checkOperationKeys(root: Tree, path: Path, known: readonly string[], re
 
 function checkGroups(root: Tree, report: Report): void {
   const models = entriesOf(root, ['models']).map(entry => entry.key)
-  for (const { key } of entriesOf(root, ['groups'])) checkGroupModels(root, ['groups', key, 'models'], models, report)
+  for (const { key } of entriesOf(root, ['groups'])) {
+    checkGroupModels(root, ['groups', key, 'models'], models, report)
+    checkAliases(root, ['groups', key, 'aliases'], models, report)
+  }
   const { node, whole } = findNode(root, ['groups'])
   if (!whole || node.kind !== 'map' || node.unknown || node.entries.some(entry => entry.key === 'default')) return
   const message = "there is no group 'default'; keys of users without a group are refused"
@@ -231,6 +234,23 @@ function checkGroupModels(root: Tree, path: Path, known: readonly string[], repo
     const remedy = suggest(pattern, known)
     const message = `there is no model '${pattern}'`
     report.atValue([...path, i], { code: 'group_model_unknown', message, ...(remedy && { remedy }) })
+  }
+}
+
+/** An alias is a plain name of one model. */
+function checkAliases(root: Tree, path: Path, known: readonly string[], report: Report): void {
+  for (const { key: alias } of entriesOf(root, path)) {
+    const at = [...path, alias]
+    if (starsIn(alias) > 0) {
+      const message = `the alias '${alias}' has a * in its name`
+      report.atKey(at, { code: 'alias_wildcard', message, remedy: 'add an alias for each name' })
+    }
+    const model = textAt(root, at)
+    if (model === undefined || (starsIn(model) === 0 && known.some(one => one === model || mayServe(one, model))))
+      continue
+    const remedy = suggest(model, known)
+    const message = `there is no model '${model}'`
+    report.atValue(at, { code: 'alias_model_unknown', message, ...(remedy && { remedy }) })
   }
 }
 

@@ -585,6 +585,14 @@ const group = {
       description:
         'Models that its keys may use; a final `*` matches any ending. A key with its own list may use the models in both lists. Absent: all.',
     },
+    aliases: {
+      type: 'object',
+      minProperties: 1,
+      propertyNames: { minLength: 1, maxLength: 200 },
+      additionalProperties: { type: 'string', minLength: 1, description: 'Name of the model that serves it.' },
+      description:
+        'Names that its keys can request instead of those of models: { gpt-4o: claude-sonnet }. They come before models of the same name. `models` of keys and groups, prices and limits are those of the model.',
+    },
     multiplier: {
       type: 'string',
       format: 'factor',

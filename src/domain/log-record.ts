@@ -69,6 +69,10 @@ const saved = {
     'What a hit of the answer cache has not cost: the first cost of the response, less the price of the hit.',
 } as const
 const endUser = { ...schemas.textOrNull, description: 'Whom the request was for, by `attribution`.' } as const
+const alias = {
+  ...schemas.textOrNull,
+  description: "The name that the client used for the model, if it is an alias of the key's group.",
+} as const
 const tags = { ...schemas.texts, description: 'Tags and metadata of the request, by `attribution`.' } as const
 
 /** A charge where there is one. */
@@ -104,6 +108,7 @@ export const logView = viewOf<Found>()({
   end_user: computed(endUser, ({ row }: Pick<Found, 'row'>) => row.endUser ?? null),
   cache: computed(cache, ({ row }: Pick<Found, 'row'>) => row.cache ?? null),
   saved: computed(saved, ({ row }: Pick<Found, 'row'>) => (row.saved == null ? null : formatMoney(row.saved))),
+  alias: computed(alias, ({ row }: Pick<Found, 'row'>) => row.alias ?? null),
   tags: computed(tags, ({ row }: Pick<Found, 'row'>) => row.tags ?? []),
 })
 

@@ -42,6 +42,8 @@ export type Group = {
   readonly storedObjects?: { readonly max?: number; readonly bytesMax?: number }
   /** The models that its keys may use, whatever each of them may in addition; a last `*` matches the rest of a name. Absent for all. */
   readonly models?: readonly string[]
+  /** Names that its keys may use for models, each with the model that serves it; absent for none. */
+  readonly aliases?: ReadonlyMap<string, string>
   /** Factor on token prices, as a decimal string; prices per picture ignore it. */
   readonly multiplier: string
   /** What all keys of one user may use together, of each user of the group. */
@@ -252,6 +254,8 @@ export type Model = {
   readonly name: string
   /** The entry of the file that serves it, if its name has a `*`: `vendor-*`. That entry itself is a model of this name. */
   readonly wildcard?: string
+  /** No one wrote its name down: callers choose it, so memory and metrics must not keep it. */
+  readonly unlisted?: true
   readonly origin: Origin
   readonly family: Family
   /** Where it runs: those of the lowest priority number are tried first, among equals by weight. Never empty. */

@@ -107,6 +107,12 @@ export function isUnpriced({ free, prices }: Model): boolean {
   return !free && prices.size === 0
 }
 
+/** What metrics call a model: its name, or the wildcard of a name that callers choose. */
+export function seriesName({ models }: Plan, name: string): string {
+  const { unlisted, wildcard } = models.get(name) ?? {}
+  return (unlisted && wildcard) ?? name
+}
+
 /** Whether a model has its name from a wildcard, and so all settings but the price. */
 export function isDerived({ name, wildcard }: Model): boolean {
   return wildcard !== undefined && wildcard !== name
@@ -132,5 +138,5 @@ export function isOffered({ models, wildcards = [] }: Plan, listed: string): boo
 function modelOf(wildcard: Model, name: string): Model {
   const star = starOf(wildcard.name, name) ?? ''
   const upstreams = wildcard.upstreams.map(one => Object.freeze({ ...one, sendAs: fillStar(one.sendAs, star) }))
-  return Object.freeze({ ...wildcard, name, upstreams: Object.freeze(upstreams) })
+  return Object.freeze({ ...wildcard, name, unlisted: true as const, upstreams: Object.freeze(upstreams) })
 }

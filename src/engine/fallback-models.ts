@@ -115,14 +115,30 @@ export function namedIn(body: Body, rule: ForwardRule | undefined): readonly Dec
 }
 
 /** Those that are not the model itself. */
-export function namesOfOthers(named: readonly DeclaredModel[], { name: own }: Model): readonly DeclaredModel[] {
-  return named.filter(({ name }) => bareName(name) !== own && name !== own)
+export function namesOfOthers(
+  named: readonly DeclaredModel[],
+  { name: own }: Model,
+  nameOf: (given: string) => string,
+): readonly DeclaredModel[] {
+  return named.filter(({ name }) => nameOf(bareName(name)) !== own && nameOf(name) !== own)
 }
 
 /** The body with every further model by the upstream's name for it. */
-export function renameFurther(body: Body, own: Model, upstream: Upstream, further: readonly FurtherModel[]): Body {
+export function renameFurther(
+  body: Body,
+  own: Model,
+  upstream: Upstream,
+  {
+    further,
+    aliases = new Map(),
+  }: { readonly further: readonly FurtherModel[]; readonly aliases?: ReadonlyMap<string, string> | undefined },
+): Body {
   const all = [own, ...further.map(({ model }) => model)]
   const names = new Map(all.map(model => [model.name, nameOn(upstream, model) ?? model.name]))
+  for (const [alias, name] of aliases) {
+    const sent = names.get(name)
+    if (sent !== undefined) names.set(alias, sent)
+  }
   const changes = new Map<string, Json>()
   const { instead = [], beside = [] } = own.family.further ?? {}
   for (const path of [...instead, ...beside]) {

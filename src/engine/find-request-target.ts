@@ -1,4 +1,11 @@
-import { type BatchTraits, type Body, type ObjectReference, readField, storedObjectSlot } from '../domain/index.ts'
+import {
+  aliasesOf,
+  type BatchTraits,
+  type Body,
+  type ObjectReference,
+  readField,
+  storedObjectSlot,
+} from '../domain/index.ts'
 import type { RequestContext, Target } from '../plugin-api/index.ts'
 import { type Awaitable, andThen } from '../util/index.ts'
 import { listElements, skipBlanks } from '../wire/index.ts'
@@ -35,7 +42,7 @@ export function findRequestTarget(
   if (!body) throw new Error('a target was requested before the body was read')
   const { object } = context.route
   if (!object?.of && !object?.namesNoModel) {
-    const target = findTarget(running.plan, context.route, body, modelOf(request, context, body))
+    const target = findTarget(running.plan, context.route, body, modelOf(request, context, body), aliasesOf(context))
     // Most requests neither create stored objects nor name any.
     if (!object && !request.setup && !namesObjects(target.body)) return target
     return andThen(objects.pinOf(context, target, handleOf(request, context)), pin => {

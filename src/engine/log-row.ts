@@ -38,6 +38,7 @@ export function toLogRow(
     user: caller?.key.user ?? null,
     group: caller?.group.name ?? null,
     model: target?.model.name ?? null,
+    ...(target?.alias !== undefined && { alias: target.alias }),
     operation: context.route.operation,
     status: outcome.status ?? null,
     outcome: outcomeOf(outcome, context.notes),

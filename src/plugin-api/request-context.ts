@@ -85,6 +85,10 @@ export type Target = {
   readonly upstream: Upstream
   /** The name that it knows the model by. */
   readonly sendAs: string
+  /** The name that the caller used for the model, where it is an alias of their group. */
+  readonly alias?: string
+  /** All of the aliases of the caller's group, with their models; absent for none. */
+  readonly aliases?: ReadonlyMap<string, string>
   /** Further models that its body names, which may answer it, or run on the way; absent where it names none, nor itself, again. */
   readonly further?: readonly FurtherModel[]
   /** Models that its body names at places which its family says nothing of; absent where there are none. */

@@ -213,3 +213,59 @@ t.test(
     )
   },
 )
+
+t.test('an alias of a group serves its keys by another name, which the log has too', async t => {
+  const { yaml } = await withTable(
+    t,
+    `  claude: { family: chat, upstream: text, prices: { input: "3", output: "3" }, send_as: claude-far }
+  gpt-4o: { family: chat, upstream: text }
+  "open/*": { family: chat, upstream: text, send_as: "*", listed: { modes: [none] }, prices: { input: "1", output: "1" } }`,
+  )
+  const aliased =
+    'groups: { default: { rpm: 6000 }, team: { aliases: { gpt-4o: claude, best: "open/x" }, models: [claude, "open/*"] } }'
+  const { upstream, post, get, logs, charges, newKey } = await start(t, {
+    yaml: yaml.replace('groups: { default: { rpm: 6000 } }', aliased),
+    upstreams: ['text'],
+  })
+  upstream.answer(serve)
+  const { key } = await newKey({ group: 'team' })
+  const own = { authorization: `Bearer ${key}` }
+  const ask = async (model: string, headers = {}) => (await post('/v1/chat/completions', body(model), headers)).status
+  const sent = () => (upstream.received.at(-1)?.json() as { model: string }).model
+  t.equal(await ask('gpt-4o', own), 200)
+  t.equal(sent(), 'claude-far')
+  t.equal(await ask('best', own), 200)
+  t.equal(sent(), 'x', 'the model may be one that a wildcard serves')
+  t.equal(await ask('claude', own), 200, 'the model keeps its own name')
+  t.equal(await ask('gpt-4o'), 200)
+  t.equal(sent(), 'gpt-4o', 'keys of other groups get the model of that name')
+  t.equal(await ask('best'), 404)
+  const rows = (await logs()).filter(({ status }) => status === 200).map(({ model, alias }) => `${model} as ${alias}`)
+  t.same(rows.toSorted(), ['claude as gpt-4o', 'claude as null', 'gpt-4o as null', 'open/x as best'])
+  t.match((await charges()).map(one => one.lines[0]?.why).filter(why => why?.includes('3.00')).length, 2)
+  const listed = async (headers = {}) => {
+    const { data } = (await (await get('/v1/models', headers)).json()) as { data: readonly { id: string }[] }
+    return data.map(({ id }) => id).toSorted()
+  }
+  t.same(await listed(own), ['best', 'claude', 'gpt-4o'])
+  t.same(await listed(), ['claude', 'gpt-4o'])
+  t.equal((await get('/v1/models/best', own)).status, 200)
+
+  const faults = async (aliases: string) => {
+    const place = await makeFolder(t)
+    await writeFile(
+      place.path('gateway.yaml'),
+      yaml.replace('default: { rpm: 6000 }', `default: { aliases: ${aliases} }`),
+    )
+    const loaded = await loadConfig(place.path('gateway.yaml'), {
+      TOLLGATE_STORAGE: 'sqlite::memory:',
+      TOLLGATE_LISTEN: '127.0.0.1:0',
+      TOLLGATE_OPS: '127.0.0.1:0',
+      TEXT_URL: 'http://127.0.0.1:9',
+    })
+    return (loaded.ok ? loaded.notes : loaded.findings).map(({ code }) => code)
+  }
+  t.same(await faults('{ a: clauded }'), ['alias_model_unknown'])
+  t.same(await faults('{ a: "open/*" }'), ['alias_model_unknown'])
+  t.same(await faults('{ "a*": claude }'), ['alias_wildcard'])
+})

@@ -221,6 +221,7 @@ const columns: readonly (readonly [name: string, read: (record: LogRecord) => Ce
   ['tags', record => record.tags.join(' ')],
   ['cache', record => record.cache],
   ['saved', record => record.saved],
+  ['alias', record => record.alias],
 ]
 
 export async function showLog(
@@ -239,7 +240,7 @@ function formatLine(record: LogRecord): string {
   const { billing } = record
   const bill = billing ? `  ${billing.amount} ${billing.currency} (${billing.state})  ${tellUse(billing)}` : ''
   return writeOut(
-    `${record.time}  ${record.id}  ${record.status ?? '-'} ${record.outcome}  ${record.model ?? record.operation}  ${record.duration_ms} ms${bill}`,
+    `${record.time}  ${record.id}  ${record.status ?? '-'} ${record.outcome}  ${record.model ?? record.operation}${record.alias === null ? '' : ` (as ${record.alias})`}  ${record.duration_ms} ms${bill}`,
   )
 }
 

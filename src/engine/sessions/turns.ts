@@ -1,4 +1,4 @@
-import { Failure, type Json, type Model } from '../../domain/index.ts'
+import { aliasesOf, Failure, type Json, type Model } from '../../domain/index.ts'
 import type { Outcome, RequestContext, SessionSign, Target } from '../../plugin-api/index.ts'
 import { fail, modelNotFound } from '../errors.ts'
 import type { SessionHost } from './session-host.ts'
@@ -208,8 +208,9 @@ export class Turns {
   #findModel(name: string): Model {
     const { plan } = this.#session
     const { models } = plan
+    const alias = aliasesOf(this.#session)?.get(name)
     const { upstream } = this.#target
-    const own = models.get(name)
+    const own = models.get(alias ?? name)
     if (own?.enabled) return own
     for (const model of models.values())
       if (model.enabled && model.upstreams.some(one => one.upstream.name === upstream.name && one.sendAs === name))

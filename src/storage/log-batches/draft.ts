@@ -96,6 +96,7 @@ class Columns {
   readonly #said = new Sparse<string>('upstream_said')
   readonly #attempts = new Sparse<readonly AttemptRecord[]>('attempts')
   readonly #saved = new Sparse<number>('saved')
+  readonly #aliases = new Sparse<string>('alias')
   readonly #marks = marks.map(({ column }) => new Sparse<number>(column))
   readonly #who: number[] = []
   readonly #what: number[] = []
@@ -111,6 +112,7 @@ class Columns {
     this.#said.push(row.upstreamSaid)
     this.#attempts.push(row.attempts)
     this.#saved.push(row.saved ?? null)
+    this.#aliases.push(row.alias ?? null)
     for (let i = 0; i < marks.length; i++)
       (this.#marks[i] as Sparse<number>).push(row.marks?.[(marks[i] as Mark).name] ?? null)
     this.#who.push(dictionary.placeOfWho(row))
@@ -132,6 +134,7 @@ class Columns {
           this.#said,
           this.#attempts,
           this.#saved,
+          this.#aliases,
           ...this.#marks,
         ].flatMap(list => (list.hasAny ? [[list.column, list.values] as const] : [])),
       ),

@@ -50,6 +50,7 @@ export type LogBatchBody = {
   readonly attempts?: readonly (readonly AttemptRecord[] | null)[]
   /** What hits of the answer cache have not cost, in micro-units. */
   readonly saved?: readonly (number | null)[]
+  readonly alias?: readonly (string | null)[]
   /** For each row the index of its own in the lists of the same name. */
   readonly who: readonly number[]
   readonly what: readonly number[]

@@ -83,8 +83,10 @@ export class LogBatch {
       upstream_said: said,
       attempts,
       saved,
+      alias: aliases,
     } = this.#body
     const [who, what] = [this.whoOf(at), this.whatOf(at)]
+    const alias = aliases?.[at] ?? undefined
     return {
       id: this.idOf(at),
       time: this.timeOf(at),
@@ -99,6 +101,7 @@ export class LogBatch {
       upstreamSaid: said?.[at] ?? null,
       attempts: attempts?.[at] ?? null,
       ...(saved?.[at] != null && { saved: saved[at] }),
+      ...(alias !== undefined && { alias }),
     }
   }
 

@@ -117,7 +117,7 @@ export class BatchInput {
       if (!model.enabled || !mayAsk(caller, model.name) || (forward.size > 0 && !forward.has(operation))) return false
       return nameOn(target.upstream, model) !== undefined
     }
-    const own = context.plan.models.get(name)
+    const own = context.plan.models.get(isFile ? name : (caller.group.aliases?.get(name) ?? name))
     if (!isFile) return own && isUsable(own) ? own : undefined
     const isNamed = (model: Model): boolean => nameOn(target.upstream, model) === name && isUsable(model)
     return own && isNamed(own) ? own : context.plan.models.values().find(isNamed)

@@ -209,11 +209,15 @@ async function holdBatch(tools: BatchTools, { context, target, found }: Asked): 
 }
 
 /** The names of models in a body that is rewritten anyway. */
-export function renameBatch({ slots }: RequestContext, out: Outbound, { sendAs, model }: Target): Outbound {
+export function renameBatch(
+  { slots }: RequestContext,
+  out: Outbound,
+  { sendAs, model, alias = model.name }: Target,
+): Outbound {
   const found = slots.get(batchSlot)
   if (!found || 'file' in found.batch.requests) return out
   found.isSent = true
-  if (out.body.kind !== 'json' || sendAs === model.name) return out
+  if (out.body.kind !== 'json' || sendAs === alias) return out
   const { list, body: member } = found.batch.requests
   const requests = out.body.json.get(list)
   if (!Array.isArray(requests)) return out

@@ -130,6 +130,7 @@ function RequestFacts({ of: record }: { readonly of: LogRecord }) {
           [t('time'), <Time at={record.time} seconds />],
           ...(record.error ? [[t('error'), <code>{record.error}</code>] as const] : []),
           [t('model'), theirs(record.model)],
+          ...(record.alias ? [[t('model.alias'), theirs(record.alias)] as const] : []),
           [t('operation'), tOperation(record.operation)],
           [t('user'), theirs(record.user)],
           [t('token'), <KeyLink of={record} />],
