@@ -84,7 +84,7 @@ export async function walkGateway(
     const often = (called: readonly Called[]): number => called.reduce((sum, [, one]) => sum + one, 0)
     const entered = Object.entries(calls).filter(([, called]) => often(called) >= times / 2)
     const files = new Map<string, Called[]>()
-    for (const [url, called] of entered.sort())
+    for (const [url, called] of entered.toSorted(([a], [b]) => (a < b ? -1 : 1)))
       files.set(
         url.slice(url.indexOf(at) + at.length),
         called.flatMap(([name, one]) => (one < times / 2 ? [] : [[name, one / times] as const])),
