@@ -26,19 +26,16 @@ const most: { readonly [figure: string]: number } = {
   calls: 1_500,
 }
 
-t.test(
-  'a chat enters no more files, and creates no more promises, timers, writes, objects and calls than before',
-  async t => {
-    const stop = new AbortController()
-    t.teardown(() => stop.abort())
-    const folder = t.testdir()
-    const upstream = await startUpstream({ folder, stop })
-    const asked = { path: '/v1/chat/completions', body: chatRequest('bench-chat', false), times: 200, heapRounds: 3 }
-    const { figures } = await walkGateway(fileURLToPath(new URL('../..', import.meta.url)), folder, upstream, asked)
-    for (const [figure, bound] of Object.entries(most)) {
-      const value = figures[figure] ?? Number.NaN
-      t.ok(value <= bound, `${figure}: ${value.toFixed(1)}, at most ${bound}`)
-      t.ok(value > 0, `${figure}: ${value.toFixed(1)}, or nothing was counted`)
-    }
-  },
-)
+t.test('a chat enters no more files, and makes no more promises, writes, objects and calls than before', async t => {
+  const stop = new AbortController()
+  t.teardown(() => stop.abort())
+  const folder = t.testdir()
+  const upstream = await startUpstream({ folder, stop })
+  const asked = { path: '/v1/chat/completions', body: chatRequest('bench-chat', false), times: 200, heapRounds: 3 }
+  const { figures } = await walkGateway(fileURLToPath(new URL('../..', import.meta.url)), folder, upstream, asked)
+  for (const [figure, bound] of Object.entries(most)) {
+    const value = figures[figure] ?? Number.NaN
+    t.ok(value <= bound, `${figure}: ${value.toFixed(1)}, at most ${bound}`)
+    t.ok(value > 0, `${figure}: ${value.toFixed(1)}, or nothing was counted`)
+  }
+})
