@@ -54,6 +54,8 @@ const apart: ReadonlySet<string> = new Set<keyof LogRecord>([
   'attempts',
   'end_user',
   'tags',
+  'cache',
+  'saved',
 ])
 const plainNames = logView.names.filter((name): name is PlainName => !apart.has(name))
 

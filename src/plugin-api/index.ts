@@ -78,6 +78,7 @@ export {
   type Repriced,
   type Saving,
   type ServerConfig,
+  type SharedTexts,
   type SizeMismatch,
   type SizePrice,
   Slots,

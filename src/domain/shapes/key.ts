@@ -45,6 +45,8 @@ export const keyMembers = {
   ips: textsOrNull('ips'),
   /** What its requests are for; null for none. */
   tags: textsOrNull('tags'),
+  /** Whether it uses kept answers: `on`, `off`, or null for what the model says. */
+  cache: textOrNull('cache'),
   /** Its own, tighter limits. */
   limits: json('limits', limitsSchema, (limits: Limits) => showLimits(limits)),
   budget: moneyOrNull('budget'),
@@ -115,6 +117,15 @@ export const keySettings = {
         'Tags of its requests, where `attribution` has the source `key`; null for none. Administrators only.',
     },
   },
+  cache: {
+    member: 'cache',
+    schema: {
+      type: ['string', 'null'],
+      enum: ['on', 'off', null],
+      description:
+        'Whether it uses the answer cache of models that have one; null for what the model says. Administrators only.',
+    },
+  },
   limits: {
     member: 'limits',
     schema: {
@@ -139,6 +150,7 @@ export const unset: Omit<KeySettings, 'name' | 'group'> = {
   models: null,
   ips: null,
   tags: null,
+  cache: null,
   limits: {},
   budget: null,
   budgetPeriod: 'total',
@@ -211,6 +223,7 @@ export const keyView = viewOf<InPlan>()({
   ),
   ips: own('ips'),
   tags: own('tags'),
+  cache: own('cache'),
   limits: own('limits'),
   group_limits: computed(limitsSchema, (from: InPlan) => showLimits(from.plan.groups.get(groupOf(from))?.limits ?? {})),
   budget: own('budget'),
@@ -244,6 +257,7 @@ export const keyLineView = viewOf<AtMoment>()({
   models: own('models'),
   ips: own('ips'),
   tags: own('tags'),
+  cache: own('cache'),
   limits: own('limits'),
   expires: own('expiresAt'),
   old_key_until: oldUntil,
