@@ -172,6 +172,7 @@ t.test(`everything is copied between SQLite and PostgreSQL and back (seed ${seed
       'cost_image_sum',
       'cost_key_sum',
       'cost_kind',
+      'cost_label_model',
       'cost_label_part',
       'cost_label_place',
       'cost_label_sum',

@@ -32,6 +32,7 @@ import { liveSessions } from './0031-live-sessions.ts'
 import { partialRefunds } from './0032-partial-refunds.ts'
 import { objectPages } from './0033-object-pages.ts'
 import { answerCache } from './0034-answer-cache.ts'
+import { labelModels } from './0035-label-models.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -74,6 +75,7 @@ export const migrations: readonly (readonly string[])[] = [
   partialRefunds,
   objectPages,
   answerCache,
+  labelModels,
 ]
 
 /** What no statement can do, after the migration that it belongs to. */
