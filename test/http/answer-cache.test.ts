@@ -423,3 +423,34 @@ t.test(
     t.match(await three.says(ask('a boat')), { status: 200, cache: 'miss' })
   },
 )
+
+t.test('a response is kept as guards let it pass, and a blocked one is not kept', async t => {
+  const guard = `guard-patterns: { rules: [
+      { name: card, pattern: "\\\\d{4}-\\\\d{4}", do: mask, put: "[card]", on: [response] }, { name: word, words: [dragon], on: [response] } ] }`
+  const edit = [
+    ...cached('{ for: 1h }'),
+    [/ratelimit, answer-cache,/, 'ratelimit, answer-cache, guard-patterns,'],
+    [/\n {2}chat:\n/, `\n  chat:\n    ${guard}\n`],
+  ] as never
+  const { says, upstreams, asked } = await startCached(t, '', { edit })
+  upstreams['text']?.answer({ choices: [{ message: { content: 'card 1111-2222' } }], usage })
+  const first = await says(ask('a card'))
+  t.match(first, { cache: 'miss', text: /\[card\]/ })
+  t.match(await says(ask('a card')), { cache: 'hit', text: first.text })
+  upstreams['text']?.answer({ choices: [{ message: { content: 'a dragon' } }], usage })
+  for (const time of ['first', 'second']) t.equal((await says(ask('a beast'))).status, 403, time)
+  t.equal(asked(), 3)
+})
+
+t.test(
+  'a pipeline that would keep what guards remove is refused, and a cache without its plugin is reported',
+  async t => {
+    const after = [
+      ...cached('{ for: 1h }'),
+      [/ratelimit, answer-cache, multipart-rewrite,/, 'ratelimit, multipart-rewrite, answer-cache,'],
+    ]
+    await t.rejects(start(t, { edit: after as never }), /'answer-cache' is on the wrong side of multipart-rewrite/)
+    const without = cached('{ for: 1h }').slice(1)
+    await t.rejects(start(t, { edit: without }), /no plugin of the pipeline keeps responses/)
+  },
+)
