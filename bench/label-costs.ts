@@ -64,6 +64,9 @@ function fill(db: DatabaseSync): void {
     INSERT INTO cost_label_part (kind, span, label, currency, ${counts})
       SELECT p.kind, s.span, p.label, p.currency, sum(s.firsts), sum(s.firsts), 0, sum(s.amount), 0, sum(s.quantity), sum(s.tokens)
       FROM cost_label_sum s JOIN cost_label_place p ON p.id = s.place GROUP BY 1, 2, 3, 4;
+    INSERT INTO cost_label_model (kind, model, span, label, currency, ${counts})
+      SELECT p.kind, p.model, s.span, p.label, p.currency, sum(s.firsts), sum(s.firsts), 0, sum(s.amount), 0, sum(s.quantity), sum(s.tokens)
+      FROM cost_label_sum s JOIN cost_label_place p ON p.id = s.place GROUP BY 1, 2, 3, 4, 5;
     INSERT INTO cost_part_sum (part, span, what, currency, ${counts})
       SELECT '', span, '', currency, ${counts} FROM cost_label_part WHERE kind = 'tag' AND label = '*';
     INSERT INTO cost_place (detail, ${facts}) SELECT DISTINCT 'key', ${facts} FROM cost_label_place WHERE kind = 'tag';

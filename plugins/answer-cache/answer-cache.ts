@@ -22,7 +22,8 @@ import { fail } from './errors.ts'
 import { itemOfHit, priceOfHit, ruleOfHit } from './hit-charge.ts'
 import { isWhole, repeats } from './is-whole.ts'
 import type { KeptAnswer } from './kept-answer.ts'
-import type { KeptAnswers } from './kept-answers.ts'
+import type { AnswerStore } from './kept-answers.ts'
+import type { Purges } from './purges.ts'
 import type { RequestKey } from './request-key.ts'
 
 const unavailableMs = 5_000
@@ -34,6 +35,7 @@ const unbuffered = { 'cache-control': 'no-cache, no-transform', 'x-accel-bufferi
 export type Missed = {
   readonly key: RequestKey
   readonly target: Target
+  readonly forMs: number
   answer: CollectAnswer | undefined
 }
 
@@ -44,7 +46,9 @@ export type Hit = { readonly facts: Parameters<Stores['ledger']['post']>[0]; rea
 type Cost = { amount: Micros | undefined; isOpen: boolean }
 
 type Parts = Pick<Host, 'clock' | 'log' | 'stores'> & {
-  readonly kept: KeptAnswers
+  readonly kept: AnswerStore
+  /** Absent if no model keeps answers. */
+  readonly purges: Purges | undefined
   readonly collecting: Collecting
   readonly responseMax: number
   /** By the id of the charge. */
@@ -60,14 +64,15 @@ export class AnswerCache {
   }
 
   /** A kept answer that is young enough. */
-  find(key: RequestKey, { forMs }: CachePolicy, ageMaxMs: number): KeptAnswer | undefined {
-    const { clock, kept } = this.#parts
+  async find(key: RequestKey, { forMs }: CachePolicy, ageMaxMs: number): Promise<KeptAnswer | undefined> {
+    const { clock, kept, purges } = this.#parts
+    await purges?.ready
     const now = clock.now()
     for (const one of new Set([key.exact, key.shared])) {
-      const answer = kept.get(one)
+      const answer = await kept.get(one)
       if (!answer) continue
       const ageMs = now - answer.keptAt
-      if (ageMs < forMs && ageMs <= ageMaxMs) return answer
+      if (ageMs < forMs && ageMs <= ageMaxMs && purges?.has(answer) !== true) return answer
     }
     return undefined
   }
@@ -140,7 +145,7 @@ export class AnswerCache {
   }
 
   /** Keeps an answer that was delivered whole, and only that. */
-  keep(context: RequestContext, outcome: Outcome, { key, target, answer }: Missed): void {
+  async keep(context: RequestContext, outcome: Outcome, { key, target, forMs, answer }: Missed): Promise<void> {
     const { clock, costs, kept } = this.#parts
     const body = answer?.take()
     const ids = [context.id, useChargeId(context.id)]
@@ -152,13 +157,14 @@ export class AnswerCache {
     const entry: KeptAnswer = {
       contentType: answer.reply.headers['content-type'] ?? 'application/json',
       body,
+      askedAt: context.startedAt,
       keptAt: clock.now(),
       amount: amounts.length === 0 ? undefined : amounts.reduce((sum, one) => sum + one, 0),
       requestId: context.id,
       model: target.model.name,
       keyId: context.slots.need(callerSlot).key.id,
     }
-    kept.put(repeats(body, key.ignored) ? key.exact : key.shared, entry)
+    await kept.put(repeats(body, key.ignored) ? key.exact : key.shared, entry, forMs)
   }
 }
 

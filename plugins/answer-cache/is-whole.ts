@@ -1,7 +1,8 @@
 import type { ApiFormat, Json, Reply } from '../../src/plugin-api/index.ts'
 import { parseJsonIfValid } from '../../src/wire/index.ts'
 
-const errorEvent = /^event: ?(?:\w+[._])*(?:error|failed)\s*$/
+const eventLine = 'event:'
+const errorEvents: ReadonlySet<string> = new Set(['error', 'failed'])
 const dataLine = 'data:'
 
 /** Whether an answer that has ended is all of an answer of success, by its content. */
@@ -19,7 +20,13 @@ export function isWhole(body: Buffer, reply: Reply, { lastEvents }: ApiFormat): 
 }
 
 function isErrorLine(line: string): boolean {
-  if (errorEvent.test(line)) return true
+  if (line.startsWith(eventLine))
+    return errorEvents.has(
+      line
+        .trimEnd()
+        .split(/[ :._]/)
+        .at(-1) ?? '',
+    )
   if (!line.startsWith(dataLine) || !line.includes('"error"')) return false
   return hasError(parseJsonIfValid(line.slice(dataLine.length)))
 }

@@ -1,10 +1,12 @@
 import type { Micros } from '../../src/plugin-api/index.ts'
+import { parseJsonIfValid } from '../../src/wire/index.ts'
 
 /** An answer that is kept, and what is known of the request that made it. */
 export type KeptAnswer = {
   readonly contentType: string
   readonly body: Buffer
-  /** Milliseconds since the epoch. */
+  /** When the request that made it began, and when it was kept: milliseconds since the epoch. */
+  readonly askedAt: number
   readonly keptAt: number
   /** What it has cost; undefined if nothing was charged. */
   readonly amount: Micros | undefined
@@ -20,10 +22,13 @@ export function writeKept({ body, ...rest }: KeptAnswer): string {
   return JSON.stringify({ ...rest, body: body.toString('base64') })
 }
 
-/** @throws Error for a text that is no such answer */
-export function readKept(text: string): KeptAnswer {
-  const read = JSON.parse(text) as Omit<KeptAnswer, 'body'> & { readonly body: string }
-  const isWhole = typeof read.body === 'string' && typeof read.contentType === 'string' && Number.isFinite(read.keptAt)
-  if (!isWhole) throw new Error('the kept response is damaged')
-  return { ...read, body: Buffer.from(read.body, 'base64') }
+/** Undefined for a text that is no such answer. */
+export function readKept(text: string): KeptAnswer | undefined {
+  const read = parseJsonIfValid(text) as (Omit<KeptAnswer, 'body'> & { readonly body: string }) | null | undefined
+  const isWhole =
+    typeof read?.body === 'string' &&
+    typeof read.contentType === 'string' &&
+    Number.isFinite(read.keptAt) &&
+    Number.isFinite(read.askedAt)
+  return isWhole ? { ...read, body: Buffer.from(read.body, 'base64') } : undefined
 }

@@ -1,8 +1,15 @@
 import { LRUCache } from 'lru-cache'
-import { entryBytes, type KeptAnswer } from './kept-answer.ts'
+import type { Awaitable, SharedTexts } from '../../src/plugin-api/index.ts'
+import { entryBytes, type KeptAnswer, readKept, writeKept } from './kept-answer.ts'
+
+/** Where answers are kept. A store that does not answer has none. */
+export type AnswerStore = {
+  get(key: string): Awaitable<KeptAnswer | undefined>
+  put(key: string, answer: KeptAnswer, forMs: number): Awaitable<void>
+}
 
 /** Answers in the memory of this process, bounded by their bytes: the least recently used ones are dropped. */
-export class KeptAnswers {
+export class KeptAnswers implements AnswerStore {
   readonly #answers: LRUCache<string, KeptAnswer>
 
   constructor(bytesMax: number) {
@@ -15,5 +22,23 @@ export class KeptAnswers {
 
   put(key: string, answer: KeptAnswer): void {
     this.#answers.set(key, answer)
+  }
+}
+
+/** Answers that all processes share. */
+export class SharedAnswers implements AnswerStore {
+  readonly #texts: SharedTexts
+
+  constructor(texts: SharedTexts) {
+    this.#texts = texts
+  }
+
+  async get(key: string): Promise<KeptAnswer | undefined> {
+    const text = await this.#texts.get(key)
+    return text === undefined ? undefined : readKept(text)
+  }
+
+  put(key: string, answer: KeptAnswer, forMs: number): Promise<void> {
+    return this.#texts.put(key, writeKept(answer), forMs)
   }
 }

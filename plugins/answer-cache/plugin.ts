@@ -1,9 +1,18 @@
-import { chargeSlot, callerSlot, defineSlot, definePlugin, parseBytes } from '../../src/plugin-api/index.ts'
+import {
+  type CachePolicy,
+  chargeSlot,
+  callerSlot,
+  defineSlot,
+  definePlugin,
+  type Key,
+  parseBytes,
+} from '../../src/plugin-api/index.ts'
 import { AnswerCache, type Hit, type Missed, tell } from './answer-cache.ts'
 import type { Collecting } from './collect-answer.ts'
 import { readDirectives } from './directives.ts'
 import { hitRule, record, replay } from './hit-charge.ts'
-import { KeptAnswers } from './kept-answers.ts'
+import { Purges } from './purges.ts'
+import { KeptAnswers, SharedAnswers } from './kept-answers.ts'
 import { mayKeep } from './may-keep.ts'
 import { requestKey } from './request-key.ts'
 import { optionsSchema } from './schema.ts'
@@ -24,9 +33,14 @@ export const answerCache = definePlugin({
   create(options, host) {
     const memoryMax = parseBytes(options.memory_max) as number
     const requestMax = parseBytes(options.request_max) as number
+    const { texts } = host.stores.counters
+    const isUsed = [...host.plan.models.values()].some(model => model.cache)
+    // Nothing is read where nothing is kept.
+    const purges = isUsed ? new Purges(host) : undefined
     const cache = new AnswerCache({
       ...host,
-      kept: host.keep(`kept ${memoryMax}`, () => new KeptAnswers(memoryMax)),
+      kept: texts ? new SharedAnswers(texts) : host.keep(`kept ${memoryMax}`, () => new KeptAnswers(memoryMax)),
+      purges,
       collecting: host.keep(`collecting ${memoryMax}`, (): Collecting => ({ bytes: 0, bytesMax: memoryMax })),
       responseMax: Math.min(parseBytes(options.response_max) as number, memoryMax),
       costs: host.keep('costs', () => new Map()),
@@ -35,7 +49,7 @@ export const answerCache = definePlugin({
     return {
       async onAdmit(context, target) {
         const policy = target.model.cache
-        if (!policy) return undefined
+        if (!policy || !usesCache(context.slots.need(callerSlot).key, policy)) return undefined
         const { mayRead, mayKeep: mayStore, ageMaxMs } = readDirectives(context.head)
         const isLong = target.body.kind === 'json' && target.body.json.bytes.length > requestMax
         if (isLong || !mayStore || !mayKeep(context, target, policy)) {
@@ -43,14 +57,14 @@ export const answerCache = definePlugin({
           return undefined
         }
         const key = await requestKey({ context, target, policy })
-        const found = mayRead ? cache.find(key, policy, ageMaxMs) : undefined
+        const found = mayRead ? await cache.find(key, policy, ageMaxMs) : undefined
         if (found) {
           const { answer, hit } = await cache.serve(context, target, policy, found)
           if (hit) context.slots.put(hitSlot, hit)
           return answer
         }
         tell(context, 'miss')
-        context.slots.put(missedSlot, { key, target, answer: undefined })
+        context.slots.put(missedSlot, { key, target, forMs: policy.forMs, answer: undefined })
         cache.watch(context)
         return undefined
       },
@@ -65,12 +79,18 @@ export const answerCache = definePlugin({
 
       onSettle(context, outcome) {
         const missed = context.slots.get(missedSlot)
-        if (missed) cache.keep(context, outcome, missed)
+        if (missed) return cache.keep(context, outcome, missed)
         const hit = context.slots.get(hitSlot)
         return hit && cache.settle(outcome, hit)
       },
 
       onCharge: charge => cache.charged(charge),
+      close: () => purges?.close(),
     }
   },
 })
+
+/** A key may opt out, and may have to opt in. */
+function usesCache({ cache }: Pick<Key, 'cache'>, { keys }: CachePolicy): boolean {
+  return keys === 'all' ? cache !== 'off' : cache === 'on'
+}

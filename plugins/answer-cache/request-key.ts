@@ -59,7 +59,7 @@ const digests = new WeakMap<CompiledConfig, Map<string, string>>()
 const apart = /^(?:groups|models|webhooks|budgets|server|storage|counters|retention|sign_in|log|otlp|metrics)\b/
 
 /** Of all settings that may change what the model answers, and at what price. */
-function configDigest(plan: CompiledConfig, { name }: Model): string {
+function configDigest(plan: CompiledConfig, { name, upstreams, prices }: Model): string {
   let known = digests.get(plan)
   if (!known) digests.set(plan, (known = new Map()))
   let digest = known.get(name)
@@ -68,7 +68,10 @@ function configDigest(plan: CompiledConfig, { name }: Model): string {
     const settings = Object.entries(plan.settings).filter(
       ([path]) => !apart.test(path) || places.some(place => path.startsWith(place)),
     )
-    known.set(name, (digest = digestOf(settings)))
+    // Also of a model whose settings have another name.
+    const runsOn = upstreams.map(({ upstream, sendAs }) => [upstream.name, sendAs])
+    const costs = [...prices].map(([label, { micros }]) => [label, micros])
+    known.set(name, (digest = digestOf([name, runsOn, costs, settings])))
   }
   return digest
 }

@@ -56,6 +56,8 @@ const apart: ReadonlySet<string> = new Set<keyof LogRecord>([
   'end_user',
   'tags',
   'alias',
+  'cache',
+  'saved',
 ])
 const plainNames = logView.names.filter((name): name is PlainName => !apart.has(name))
 

@@ -20,7 +20,7 @@ const byAddress: readonly (readonly [RegExp, AdminScope])[] = [
   [/^\/api\/logs\//, 'money'],
   [/^\/api\/users(?:\/|$)/, 'people'],
   [/^\/api\/invitations(?:\/|$)/, 'people'],
-  [/^\/api\/(?:alerts|config|groups|objects|upstreams)(?:\/|$)/, 'config'],
+  [/^\/api\/(?:alerts|cache|config|groups|objects|upstreams)(?:\/|$)/, 'config'],
 ]
 
 /** Reads of tokens, which return no secret. */

@@ -23,6 +23,7 @@ export type SettingOptions = {
   readonly expires?: string
   readonly ips?: string
   readonly tags?: string
+  readonly cache?: string
   readonly rpm?: string
   readonly tpm?: string
   readonly concurrency?: string
@@ -60,6 +61,7 @@ export function readSettings(
     ...setting('models', options.models, text => words(text).map(name => readModel(name, plan))),
     ...setting('expiresAt', options.expires, text => readMoment(text, now)),
     ...setting('tags', options.tags, text => words(text).filter(word => word !== '')),
+    ...setting('cache', options.cache, String),
     ...setting('ips', options.ips, text => readAddresses(text)),
     ...setting('budget', options.budget, readAmount),
     ...readKeyPeriod(options),

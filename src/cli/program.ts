@@ -59,6 +59,7 @@ export function createProgram(): Command {
   addUpstreams(program)
   addObjects(program)
   addSessions(program)
+  addCache(program)
   addLogs(program)
   addLedger(program)
   addEvents(program)
@@ -424,6 +425,19 @@ function addSessions(program: Command): void {
     .option('--reason <text>', 'reason, recorded in the audit log')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/sessions.ts')).endSession(id, options))
+}
+
+/** Kept answers. */
+function addCache(program: Command): void {
+  const cache = program.command('cache').description('kept responses of the answer cache')
+  cache
+    .command('purge')
+    .description('stop using kept responses, in all gateways on the storage; without options, all of them')
+    .option('--model <name>', 'only responses of this model')
+    .option('--key <id>', 'only responses to requests of this key')
+    .option('--reason <text>', 'reason, recorded in the audit log')
+    .addOption(configOption())
+    .action(async options => (await import('./commands/cache.ts')).purgeCache(options))
 }
 
 /** The request log. */
@@ -932,6 +946,13 @@ function addSettings(command: Command): Command {
     .option('--models <names>', 'models that it may use, separated by commas; a final * matches any ending')
     .option('--ips <addresses>', 'addresses and CIDR blocks it may be used from, separated by commas')
     .option('--tags <tags>', 'tags of its requests, separated by commas, for attribution with the source key')
+    .addOption(
+      new Option('--cache <use>', 'whether it uses the answer cache of models that have one').choices([
+        'on',
+        'off',
+        'none',
+      ]),
+    )
     .option('--expires <when>', 'expiry: a date (2027-01-31, UTC) or a time from now (30d)')
     .option('--rpm <count>', "requests in any 60 seconds, if less than the group's limit")
     .option('--tpm <count>', "tokens in any 60 seconds, if less than the group's limit")

@@ -1192,7 +1192,7 @@ const cache = {
       additionalProperties: false,
       description: 'What a kept response costs: the sum of both. Absent: nothing.',
       properties: {
-        each: { type: 'string', format: 'money', default: '0', description: 'An amount: "0.001".' },
+        each: { type: 'string', format: 'money', default: '0', description: 'For each hit: "0.001".' },
         times: {
           type: 'string',
           format: 'factor',

@@ -1,10 +1,11 @@
+import type { Awaitable } from '../util/awaitable.ts'
 import type { Micros } from '../util/units.ts'
 
 /** Who gets an answer that is kept: the key whose request made it, all keys of its user, all of its group. */
 export const cacheScopes = ['key', 'user', 'group'] as const
 export type CacheScope = (typeof cacheScopes)[number]
 
-/** Fields that name who asks, and change no answer. */
+/** Fields that name the caller, and change no answer. */
 export const attributionFields = ['user', 'safety_identifier', 'metadata', 'labels', 'prompt_cache_key'] as const
 
 /** How answers of a model are kept for equal requests. */
@@ -24,3 +25,23 @@ export type CachePolicy = {
 /** What the cache did for a request: `hit`, `miss` (and its answer may be kept), or `bypass` (it may not). */
 export const cacheResults = ['hit', 'miss', 'bypass'] as const
 export type CacheResult = (typeof cacheResults)[number]
+
+/** Whose kept answers are meant; what is absent is not restricted. */
+export type PurgeScope = { readonly model?: string; readonly keyId?: string }
+
+/** Kept answers of requests that began up to `at` are not used any more. An empty text is all. */
+export type AnswerPurge = { readonly model: string; readonly keyId: string; readonly at: number }
+
+export type PurgeStore = {
+  /** Writes it to the audit trail too. Every gateway on the storage heeds it within a second. */
+  add(scope: PurgeScope, by: string, reason: string | null): Promise<void>
+  list(): Awaitable<readonly AnswerPurge[]>
+}
+
+/** Texts that all processes share, for a while. */
+export type SharedTexts = {
+  /** Undefined if there is none, or the store does not answer. Never rejects. */
+  get(key: string): Promise<string | undefined>
+  /** Never rejects: what the store does not take is not there. */
+  put(key: string, text: string, ms: number): Promise<void>
+}

@@ -1,4 +1,5 @@
 import type { Awaitable } from '../util/awaitable.ts'
+import type { SharedTexts } from './answer-cache.ts'
 import { brand } from '../util/brand.ts'
 
 /** A window counts the last 60 seconds. */
@@ -73,6 +74,8 @@ export type Counters = {
    * it not have happened. Slots end, whatever the amount. Never rejects: what the store does not receive expires in a minute.
    */
   settle(ticket: Ticket, amounts: readonly number[]): Awaitable<void>
+  /** Texts that processes share; absent where they share no store. */
+  readonly texts?: SharedTexts
   /** False while a shared store does not answer. */
   healthy(): boolean
   close(): Promise<void>

@@ -92,6 +92,7 @@ export const ruleOf: { readonly [M in keyof Chosen]: BoundName | 'free' | 'never
   models: 'models',
   ips: 'ips',
   tags: 'never',
+  cache: 'never',
   limits: 'limits',
   budget: 'budget',
   budgetPeriod: 'budget',

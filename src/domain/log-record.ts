@@ -106,10 +106,10 @@ export const logView = viewOf<Found>()({
   upstream_said: computed(said, ({ row }: Pick<Found, 'row'>) => row.upstreamSaid),
   attempts: computed(attemptsOrNull, ({ row }: Pick<Found, 'row'>) => row.attempts),
   end_user: computed(endUser, ({ row }: Pick<Found, 'row'>) => row.endUser ?? null),
+  tags: computed(tags, ({ row }: Pick<Found, 'row'>) => row.tags ?? []),
   cache: computed(cache, ({ row }: Pick<Found, 'row'>) => row.cache ?? null),
   saved: computed(saved, ({ row }: Pick<Found, 'row'>) => (row.saved == null ? null : formatMoney(row.saved))),
   alias: computed(alias, ({ row }: Pick<Found, 'row'>) => row.alias ?? null),
-  tags: computed(tags, ({ row }: Pick<Found, 'row'>) => row.tags ?? []),
 })
 
 export type LogRecord = ReturnType<typeof logView.show>

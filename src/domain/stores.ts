@@ -1,3 +1,4 @@
+import type { PurgeStore } from './answer-cache.ts'
 import type { PartialRefund, Refund } from './refund.ts'
 import type { Repricing } from './reprice.ts'
 import type { Awaitable } from '../util/awaitable.ts'
@@ -113,6 +114,8 @@ export type Stores = {
   readonly jobs: JobStore
   readonly objects: ObjectStore
   readonly labels: LabelStore
+  /** Which kept answers are not used any more. */
+  readonly answers: PurgeStore
 }
 
 /** Charges of one state and currency that have not ended. */

@@ -80,6 +80,7 @@ export {
   type Rerouted,
   type Saving,
   type ServerConfig,
+  type SharedTexts,
   type SizeMismatch,
   type SizePrice,
   Slots,

@@ -94,6 +94,7 @@ import { takeInRows } from './log-batches/move.ts'
 import { writeLogs } from './log-batches/write.ts'
 import { ask, type QueryProgram, skipLocked } from './query.ts'
 import { endObject, type ObjectEnd, putObjects } from './stored-objects.ts'
+import { purgeAnswers, type Purging } from './answer-purges.ts'
 import { dropSession, endLiveSession, putSession } from './live-sessions.ts'
 import { decideVendorKey, type KeySpent, putVendorKey, spendOfKey } from './vendor-keys.ts'
 import type { Scribe } from './writer-identity.ts'
@@ -143,6 +144,7 @@ export type Changes = {
   putSession: { given: OpenSession; gives: null }
   dropSession: { given: string; gives: null }
   endLiveSession: { given: Signed & { readonly id: string; readonly reason: string | null }; gives: boolean }
+  purgeAnswers: { given: Purging; gives: null }
   openJob: { given: { readonly job: NewJob; readonly at: number }; gives: null }
   endJob: { given: JobEnd; gives: boolean }
   ownJobs: { given: null; gives: readonly Job[] }
@@ -272,6 +274,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   putSession,
   dropSession: (_self, given) => dropSession(given),
   endLiveSession,
+  purgeAnswers,
   openJob,
   endJob,
   ownJobs: identity => ownJobs(identity),

@@ -24,6 +24,7 @@ import { findLinked, listLinks } from './people/sign-in.ts'
 import { findUser, hasAdmin, listUsers, readPasswordHash } from './people/users.ts'
 import { listViews } from './people/views.ts'
 import type { QueryProgram } from './query.ts'
+import { listPurges } from './answer-purges.ts'
 import { endedSessions, listLiveSessions } from './live-sessions.ts'
 import { findObjects, listObjects, pageObjects, sizeOfObjects } from './stored-objects.ts'
 import type { Reading, Readings } from './readings.ts'
@@ -119,6 +120,7 @@ export function createStorage(parts: StorageParts): Storage {
     jobs: createJobs({ ...parts, writer }),
     objects: createObjects({ ...parts, writer }),
     liveSessions: createLiveSessions({ ...parts, writer }),
+    answers: createAnswers({ ...parts, writer }),
     vendorKeys: createVendorKeys({ ...parts, writer }),
     labels: createLabels({ ...parts, writer }),
     journal: {
@@ -385,6 +387,15 @@ function createLiveSessions({ clock, owner, reads, writer }: StorageParts): Stor
     list: async filter => reads.run(listLiveSessions(filter)),
     end: (id, by, reason) => writer.submit('endLiveSession', { id, by, reason, at: clock.now() }),
     ended: async () => reads.run(endedSessions(owner)),
+  }
+}
+
+function createAnswers({ clock, reads, writer }: StorageParts): Storage['answers'] {
+  return {
+    async add(scope, by, reason) {
+      await writer.submit('purgeAnswers', { scope, by, reason, at: clock.now() })
+    },
+    list: async () => reads.run(listPurges()),
   }
 }
 

@@ -67,6 +67,7 @@ const given: { readonly [command: string]: readonly string[] } = {
   'users topup': ['matrix', '5'],
   'users balance': ['matrix'],
   'objects end': ['none', '--reason', 'matrix'],
+  'cache purge': ['--reason', 'matrix'],
   'sessions end': ['none', '--reason', 'matrix'],
   'users erase': ['matrix', '--yes'],
   'users passwd': ['matrix'],

@@ -80,6 +80,7 @@ export function someKey(more: Partial<Key> = {}): Key {
     models: null,
     ips: null,
     tags: null,
+    cache: null,
     limits: {},
     budget: null,
     budgetPeriod: 'total',

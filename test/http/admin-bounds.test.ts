@@ -25,6 +25,7 @@ const rows: { readonly [setting: string]: Row | 'free' | 'never' } = {
   name: 'free',
   group: 'never',
   tags: 'never',
+  cache: 'never',
   budget: {
     most: { budget: '10', budget_period: 'month' },
     lower: [{ budget: '9.999999' }, { budget: '0' }, { budget: '10' }, { budget: '10', budget_period: 'total' }],
@@ -178,7 +179,11 @@ t.test("field × role × direction: an administrator's bound can be lowered and 
       continue
     }
     if (row === 'never') {
-      const [own, other] = setting === 'tags' ? [['web'], ['batch']] : ['partner', 'default']
+      const values: { readonly [setting: string]: readonly [unknown, unknown] } = {
+        tags: [['web'], ['batch']],
+        cache: ['on', 'off'],
+      }
+      const [own, other] = values[setting] ?? ['partner', 'default']
       const id = await make({ [setting]: own })
       for (const value of [other, null]) refused(await change(ann, id, { [setting]: value }), setting, setting)
       t.equal((await change(ann, id, { [setting]: own })).status, 200, 'what it is anyway')

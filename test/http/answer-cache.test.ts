@@ -1,6 +1,7 @@
 import t from 'tap'
 import { HandTime } from '../harness/hand-time.ts'
 import { png } from '../harness/pictures.ts'
+import { redisMissing, startRedis } from '../harness/redis.ts'
 import { type Edits, start, type Started, type StartOptions } from '../harness/start.ts'
 import type { Reaction } from '../harness/upstream.ts'
 
@@ -92,7 +93,7 @@ t.test('an equal request gets the kept answer, for nothing, and everything shows
 
 t.test('a model without the setting is not affected', async t => {
   const { says, asked } = await startCached(t, '{ for: 1h }', { edit: [pipeline] as never })
-  for (const _ of [1, 2]) t.match(await says(ask('a boat')), { cache: null })
+  for (const _ of [1, 2]) t.match(await says(ask('a boat')), { cache: null }, 'no header')
   t.equal(asked(), 2)
 })
 
@@ -361,3 +362,95 @@ t.test('images are kept only if the model says so, and charged as the setting sa
     t.same(amounts, images === '' ? ['0.02', '0.02'] : ['0.01', '0.02'], images)
   }
 })
+
+t.test('people can stop the use of kept answers: of a model, of a key, or of all', async t => {
+  const { says, gateway, keyId } = await startCached(t, '{ for: 1h }')
+  const { answers } = gateway.storage
+  await says(ask('a boat'))
+  for (const [name, scope, result] of [
+    ['another model', { model: 'sim-messages' }, 'hit'],
+    ['another key', { keyId: 'key_other' }, 'hit'],
+    ['the model', { model: 'sim-chat' }, 'miss'],
+    ['the key', { keyId }, 'miss'],
+    ['all', {}, 'miss'],
+  ] as const) {
+    await answers.add(scope, 'root', 'it was wrong')
+    // The plugin reads them every second. Bounded by time, so that a busy machine fails nothing.
+    const end = performance.now() + 20_000
+    let seen = (await says(ask('a boat'))).cache
+    while (seen !== result && performance.now() < end) {
+      await new Promise(resolve => setTimeout(resolve, 250))
+      seen = (await says(ask('a boat'))).cache
+    }
+    t.equal(seen, result, name)
+  }
+  const [entry] = await gateway.storage.trail.list({ limit: 1 })
+  t.match(entry, { action: 'answer_cache.purge', actor: 'root', reason: 'it was wrong' })
+})
+
+t.test('a key may opt out, and may have to opt in', async t => {
+  for (const [keys, cache, results] of [
+    ['all', 'off', [null, null]],
+    ['all', 'on', ['miss', 'hit']],
+    ['opted_in', 'on', ['miss', 'hit']],
+    ['opted_in', null, [null, null]],
+  ] as const) {
+    const { says, gateway, keyId } = await startCached(t, `{ for: 1h, keys: ${keys} }`)
+    await gateway.storage.keys.change(keyId, { cache }, 'root')
+    const seen: (string | null)[] = []
+    for (const _ of [1, 2]) seen.push((await says(ask('a boat'))).cache)
+    t.same(seen, results, `${keys}, ${cache}`)
+  }
+})
+
+t.test(
+  'answers in Redis are shared by gateways, and a Redis that is down is a miss',
+  { skip: redisMissing() },
+  async t => {
+    const redis = await startRedis(t)
+    const shared = { edit: cached('{ for: 1h, per: group }'), env: { TOLLGATE_COUNTERS: redis.url } }
+    const [one, two] = [await startCached(t, '', shared), await startCached(t, '', shared)]
+    // Two gateways of one configuration have the addresses of their upstreams in common.
+    const same = { ...shared, upstreams: [], env: { ...shared.env, TEXT_URL: one.upstreams['text']?.url ?? '' } }
+    const three = await startCached(t, '', {
+      ...same,
+      env: { ...same.env, ALPHA_URL: one.upstreams['alpha']?.url ?? '', BETA_URL: one.upstreams['beta']?.url ?? '' },
+    })
+    const first = await one.says(ask('a boat'))
+    t.equal((await two.says(ask('a boat'))).cache, 'miss', 'another upstream')
+    t.match(await three.says(ask('a boat')), { cache: 'hit', text: first.text })
+    await redis.kill()
+    t.match(await three.says(ask('a boat')), { status: 200, cache: 'miss' })
+  },
+)
+
+t.test('a response is kept as guards let it pass, and a blocked one is not kept', async t => {
+  const guard = `guard-patterns: { rules: [
+      { name: card, pattern: "\\\\d{4}-\\\\d{4}", do: mask, put: "[card]", on: [response] }, { name: word, words: [dragon], on: [response] } ] }`
+  const edit = [
+    ...cached('{ for: 1h }'),
+    [/ratelimit, answer-cache,/, 'ratelimit, answer-cache, guard-patterns,'],
+    [/\n {2}chat:\n/, `\n  chat:\n    ${guard}\n`],
+  ] as never
+  const { says, upstreams, asked } = await startCached(t, '', { edit })
+  upstreams['text']?.answer({ choices: [{ message: { content: 'card 1111-2222' } }], usage })
+  const first = await says(ask('a card'))
+  t.match(first, { cache: 'miss', text: /\[card\]/ })
+  t.match(await says(ask('a card')), { cache: 'hit', text: first.text })
+  upstreams['text']?.answer({ choices: [{ message: { content: 'a dragon' } }], usage })
+  for (const time of ['first', 'second']) t.equal((await says(ask('a beast'))).status, 403, time)
+  t.equal(asked(), 3)
+})
+
+t.test(
+  'a pipeline that would keep what guards remove is refused, and a cache without its plugin is reported',
+  async t => {
+    const after = [
+      ...cached('{ for: 1h }'),
+      [/ratelimit, answer-cache, multipart-rewrite,/, 'ratelimit, multipart-rewrite, answer-cache,'],
+    ]
+    await t.rejects(start(t, { edit: after as never }), /'answer-cache' is on the wrong side of multipart-rewrite/)
+    const without = cached('{ for: 1h }').slice(1)
+    await t.rejects(start(t, { edit: without }), /no plugin of the pipeline keeps responses/)
+  },
+)

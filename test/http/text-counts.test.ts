@@ -160,7 +160,7 @@ t.test('[14.10] service tier, speed and region of a text are fields of its charg
   t.match((await admin.get(`/api/logs/${id}`)).body, { billing: { facts } })
   t.match(
     (await admin.get('/api/logs/export?format=csv')).text,
-    /,service_tier,speed,region,end_user,tags\r\n[^]*,input=1000 output=20,priority,,,,\r\n/,
+    /,service_tier,speed,region,end_user,tags,cache,saved\r\n[^]*,input=1000 output=20,priority,,,,,,\r\n/,
   )
   const cli = (...args: string[]) => runCli({ folder: started.folder }, ...args)
   t.match((await cli('logs', '--format', 'csv')).stdout, ',priority,,,,\n')

@@ -40,6 +40,7 @@ t.test('the audit log links only to what its reader may open', async t => {
     ['invitation.create', `${users}?tab=invitations`],
     ['config.write', '/console/config', '/console/config'],
     ['object.end', '/console/sessions?tab=objects', '/console/sessions?tab=objects'],
+    ['answer_cache.purge', '/console/system', '/console/system'],
     ['live_session.end', '/console/sessions', '/console/sessions'],
     ['upstream_key.suspend', '/console/system', '/console/system'],
     ['alert.done', '/console/alerts', '/console/alerts', '/console/alerts'],

@@ -76,6 +76,7 @@ async function fill(t: Test, count = 150): Promise<Source> {
     INSERT INTO vendor_key VALUES ('alpha', 'one', '', 'h', 'cooling', 'rate', '429', 5, 6, 1, 5);
     INSERT INTO stored_object VALUES ('k', 'file', 'f', 'alpha', NULL, 'm', NULL, 'req_1', 9007199254740991, '{}', 5, 6, NULL);
     INSERT INTO live_session VALUES ('req_s', 'gone', 'k', 'realtime', 'm', NULL, 5, NULL);
+    INSERT INTO answer_purge VALUES ('m', '', 5);
     INSERT INTO job (id, key_id, operation, model, upstream, n, told, state, owner, epoch, created_at, deadline_at, body)
       VALUES ('req_job', '${key.id}', 'image.generate', 'm', 'alpha', 1, '{}', 'done', 'gone', 1, 1, 2, x'00ff00')`)
   db.close()
@@ -171,6 +172,7 @@ t.test(`everything is copied between SQLite and PostgreSQL and back (seed ${seed
       'cost_image_sum',
       'cost_key_sum',
       'cost_kind',
+      'cost_label_model',
       'cost_label_part',
       'cost_label_place',
       'cost_label_sum',

@@ -91,6 +91,7 @@ export const consoleSummaries: { readonly [route: string]: string } = {
     '暂停使用上游的一个密钥：对同一存储上的所有网关生效，限时或直到恢复。',
   'POST /api/upstreams/:upstream/keys/:key/resume': '恢复使用上游的一个密钥，无论此前为何暂停。',
   'POST /api/upstreams/:upstream/keys/:key/test': '免费检查密钥是否被上游接受；曾被拒绝而现已接受的密钥会恢复使用。',
+  'POST /api/cache/purge': '不再使用缓存的响应：某个模型的、某个令牌的，或全部。同一存储上的所有网关在一秒内生效。',
   'GET /api/sessions': '同一存储上所有网关中打开的 WebSocket 会话，最新的在前。',
   'POST /api/sessions/:id/end': '结束一个打开的 WebSocket 会话：其网关取消正在进行的轮次并计费，随后关闭连接。',
   'GET /api/objects': '上游为客户端存储的对象，最新的在前；已删除的对象保留 30 天。',

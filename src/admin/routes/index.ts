@@ -21,6 +21,7 @@ import { overviewRoutes } from './overview.ts'
 import { pictureRoutes } from './pictures.ts'
 import { peopleRoutes } from './people.ts'
 import { sessionRoutes } from './session.ts'
+import { answerCacheRoutes } from './answer-cache.ts'
 import { liveSessionRoutes } from './sessions.ts'
 import { signInRoutes } from './sign-in.ts'
 import { statementRoutes } from './statements.ts'
@@ -60,6 +61,7 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...eventRoutes,
   ...systemRoutes(),
   ...upstreamRoutes,
+  ...answerCacheRoutes,
   ...liveSessionRoutes,
   ...storedObjectRoutes,
 ]

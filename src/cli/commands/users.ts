@@ -137,6 +137,7 @@ function readBounds(options: SettingOptions, plan: CompiledConfig, { keyBounds }
     models: keyBounds.models?.to ?? null,
     ips: keyBounds.ips?.to ?? null,
     tags: null,
+    cache: null,
     limits: keyBounds.limits?.to ?? {},
     budget: keyBounds.budget?.to.amount ?? null,
     budgetPeriod: keyBounds.budget?.to.per ?? 'total',

@@ -1,3 +1,4 @@
+import { useMay } from '../api/session.ts'
 import { usePoll } from '../api/poll.ts'
 import type { SystemState } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
@@ -13,6 +14,7 @@ import { bytes, count, duration } from '../numbers.ts'
 import { t } from '../words/index.ts'
 import { tOperation } from '../words/operation.ts'
 import { Places } from './system/places.tsx'
+import { PurgeCache } from './system/purge-cache.tsx'
 import { Upstreams } from './system/upstreams.tsx'
 
 const everyMs = 5_000
@@ -23,6 +25,7 @@ const everyMs = 5_000
  */
 export function System() {
   const load = usePoll<SystemState>('/system', everyMs)
+  const isAdmin = useMay('admin')
   return (
     <Page title={t('nav.system')} actions={<Button onClick={load.reload}>{t('refresh')}</Button>}>
       <Stale of={load} />
@@ -88,6 +91,7 @@ export function System() {
                   ]}
                 />
               </section>
+              {isAdmin && <PurgeCache />}
             </div>
             <h2>{t('system.upstreams')}</h2>
             <Upstreams />

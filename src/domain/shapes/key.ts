@@ -48,6 +48,8 @@ export const keyMembers = {
   ips: textsOrNull('ips'),
   /** What its requests are for; null for none. */
   tags: textsOrNull('tags'),
+  /** Whether it uses kept answers: `on`, `off`, or null for what the model says. */
+  cache: textOrNull('cache'),
   /** Its own, tighter limits. */
   limits: json('limits', limitsSchema, (limits: Limits) => showLimits(limits)),
   budget: moneyOrNull('budget'),
@@ -120,6 +122,15 @@ export const keySettings = {
         'Tags of its requests, where `attribution` has the source `key`; null for none. Administrators only.',
     },
   },
+  cache: {
+    member: 'cache',
+    schema: {
+      type: ['string', 'null'],
+      enum: ['on', 'off', null],
+      description:
+        'Whether it uses the answer cache of models that have one; null for what the model says. Administrators only.',
+    },
+  },
   limits: {
     member: 'limits',
     schema: {
@@ -149,6 +160,7 @@ export const unset: Omit<KeySettings, 'name' | 'group'> = {
   models: null,
   ips: null,
   tags: null,
+  cache: null,
   limits: {},
   budget: null,
   budgetPeriod: 'total',
@@ -235,6 +247,7 @@ export const keyView = viewOf<InPlan>()({
   ),
   ips: own('ips'),
   tags: own('tags'),
+  cache: own('cache'),
   limits: own('limits'),
   group_limits: computed(limitsSchema, (from: InPlan) => showLimits(from.plan.groups.get(groupOf(from))?.limits ?? {})),
   budget: own('budget'),
@@ -270,6 +283,7 @@ export const keyLineView = viewOf<AtMoment>()({
   models: own('models'),
   ips: own('ips'),
   tags: own('tags'),
+  cache: own('cache'),
   limits: own('limits'),
   expires: own('expiresAt'),
   old_key_until: oldUntil,

@@ -61,7 +61,7 @@ export type LogRow = Values<typeof logMembers> & {
   readonly alias?: string | null
   /** Ids of its end user and tags, as stored; absent without any. */
   readonly attribution?: string | null
-  /** What the answer cache did; absent where nobody looked for a kept answer. */
+  /** What the answer cache did; absent for models without a cache. */
   readonly cache?: CacheResult | null
   /** What a hit has not cost, in micro-units. */
   readonly saved?: number | null

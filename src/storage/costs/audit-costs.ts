@@ -37,6 +37,8 @@ const byKey = `SELECT s.key_id, p.model, p.currency, s.${lengthOfSpan} AS length
   FROM cost_key_sum s JOIN cost_place p ON p.id = s.place WHERE ${inPass} GROUP BY s.key_id, p.model, p.currency, s.${lengthOfSpan}`
 const byLabel = `SELECT s.kind, s.label, s.currency, s.${lengthOfSpan} AS length, ${counted} FROM cost_label_part s WHERE ${inPass}
   GROUP BY s.kind, s.label, s.currency, s.${lengthOfSpan}`
+const byModelOfLabel = `SELECT s.kind, s.label, s.model, s.currency, s.${lengthOfSpan} AS length, ${counted}
+  FROM cost_label_model s WHERE ${inPass} GROUP BY s.kind, s.label, s.model, s.currency, s.${lengthOfSpan}`
 const byLabelAndModel = `SELECT p.kind, p.label, p.model, p.tier, p.currency, s.${lengthOfSpan} AS length, ${counted}
   FROM cost_label_sum s JOIN cost_label_place p ON p.id = s.place WHERE ${inPass}
   GROUP BY p.kind, p.label, p.model, p.tier, p.currency, s.${lengthOfSpan}`
@@ -89,6 +91,12 @@ export function* auditCosts(report: (problem: string) => void): QueryProgram<voi
       String(whole(row, 'length')),
       countsOf(row),
     )
+  for (const row of yield read(byModelOfLabel))
+    tally.take(
+      ['modelled', text(row, 'kind'), text(row, 'label'), text(row, 'model'), text(row, 'currency')],
+      String(whole(row, 'length')),
+      countsOf(row),
+    )
   for (const row of yield read(byLabelAndModel))
     tally.take(
       ['labelled', text(row, 'kind'), text(row, 'label'), text(row, 'model'), text(row, 'tier'), text(row, 'currency')],
@@ -103,6 +111,7 @@ export function* auditCosts(report: (problem: string) => void): QueryProgram<voi
     priced: inDetail,
     key: lengths,
     label: lengths,
+    modelled: lengths,
     labelled: lengths,
   }
   tally.reportOthers(copies, report)
@@ -125,6 +134,7 @@ function* tallyCharges(tally: Tally, pass: Pass, report: (problem: string) => vo
       }
       for (const { kind, label, place, counts } of eachLabelled(sums)) {
         tally.add(['label', kind, label, place.currency], countsIn('', counts))
+        tally.add(['modelled', kind, label, place.model, place.currency], countsIn('', counts))
         tally.add(['labelled', kind, label, place.model, place.tier, place.currency], counts)
       }
       for (const { kind, images } of sums.kinds()) tally.add(['priced', nameOfKind(kind)], imagesOnly(images))
@@ -132,7 +142,10 @@ function* tallyCharges(tally: Tally, pass: Pass, report: (problem: string) => vo
   }
 }
 
-type Name = readonly [what: 'by' | 'of' | 'day' | 'priced' | 'key' | 'label' | 'labelled', ...rest: Value[]]
+type Name = readonly [
+  what: 'by' | 'of' | 'day' | 'priced' | 'key' | 'label' | 'modelled' | 'labelled',
+  ...rest: Value[],
+]
 type Tallied = {
   readonly name: Name
   readonly counts: { -readonly [N in keyof Counts]: number }

@@ -167,6 +167,14 @@ function statementOf(
         FROM cost_label_part p WHERE p.kind = ? ${marks ?? ''} AND p.span IN (…)`,
       params: [kind, ...(labels ?? [])],
     }
+  // Of one model there are few sums too.
+  const isOfModel = narrowed.length === 1 && narrowed[0] === 'model' && (question.by === kind || question.by === null)
+  if (isOfModel)
+    return {
+      sql: `SELECT p.span AS span, ${what} AS what, p.currency AS currency, ${countNames.map(name => `p.${name} AS ${name}`).join(', ')}
+        FROM cost_label_model p WHERE p.kind = ? ${marks ?? ''} AND p.model = ? AND p.span IN (…)`,
+      params: [kind, ...(labels ?? []), where.model as string],
+    }
   const conditions = narrowed.map(part => `AND p.${columnOf[part]} = ?`).join(' ')
   return {
     sql: `SELECT s.span AS span, ${what} AS what, p.currency AS currency, ${counted}

@@ -18,6 +18,8 @@ const ofParts = `DELETE FROM cost_part_sum WHERE (part, span, what, currency) IN
 
 const ofLabels = `DELETE FROM cost_label_part WHERE (kind, span, label, currency) IN
   (SELECT kind, span, label, currency FROM cost_label_part WHERE kind = ? AND span >= ? AND span < ? LIMIT ?) RETURNING kind`
+const ofLabelModels = `DELETE FROM cost_label_model WHERE (kind, model, span, label, currency) IN
+  (SELECT kind, model, span, label, currency FROM cost_label_model WHERE span >= ? AND span < ? LIMIT ?) RETURNING kind`
 const ofLabelPlaces = `DELETE FROM cost_label_sum WHERE span >= ? AND span < ? AND place IN
   (SELECT p.id FROM cost_label_place p
     WHERE EXISTS (SELECT 1 FROM cost_label_sum s WHERE s.place = p.id AND s.span >= ? AND s.span < ?) LIMIT 64) RETURNING place`
@@ -87,6 +89,7 @@ function* measure(pass: Pass): QueryProgram<readonly [added: number, all: number
 function* clearSome(pass: Pass, after: number): QueryProgram<number | undefined> {
   const [from, to] = numbersOf(pass)
   for (const kind of labelKinds) if ((yield ask(ofLabels, kind, from, to, rowsTogether)).length > 0) return after
+  if ((yield ask(ofLabelModels, from, to, rowsTogether)).length > 0) return after
   if ((yield ask(ofLabelPlaces, from, to, from, to)).length > 0) return after
   for (const part of ['', ...costParts]) {
     const gone = yield ask(ofParts, part, from, to, rowsTogether)

@@ -61,7 +61,8 @@ export function* writeSums(sums: CostSums, pass: Pass): QueryProgram<void> {
 
 /** The same by end users and tags, of charges that have any. */
 function* writeLabelSums(sums: CostSums, pass: Pass): QueryProgram<void> {
-  const [parts, all, places] = [new Rows('cost_label_part'), new Rows('cost_label_sum'), new LabelPlaces()]
+  const [parts, models] = [new Rows('cost_label_part'), new Rows('cost_label_model')]
+  const [all, places] = [new Rows('cost_label_sum'), new LabelPlaces()]
   const labelled = [...eachLabelled(sums)]
   if (labelled.length === 0) return
   for (const { kind, label, place } of labelled) places.note(kind, label, place)
@@ -69,9 +70,11 @@ function* writeLabelSums(sums: CostSums, pass: Pass): QueryProgram<void> {
   for (const { kind, label, place, counts } of labelled)
     for (const span of spansAround(place.quarter, pass)) {
       parts.add([kind, span, label, place.currency], countsIn('', counts))
+      models.add([kind, place.model, span, label, place.currency], countsIn('', counts))
       all.add([places.idOf(kind, label, place), span], counts)
     }
   yield* parts.write(['kind', 'span', 'label', 'currency'], countNames)
+  yield* models.write(['kind', 'model', 'span', 'label', 'currency'], countNames)
   yield* all.write(['place', 'span'], countNames)
 }
 

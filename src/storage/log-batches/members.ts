@@ -28,7 +28,7 @@ export type Who = Columns<typeof whoMembers> & {
   readonly attribution?: string
 }
 export type What = Columns<typeof whatMembers> & {
-  /** What the answer cache did; absent where nobody looked for a kept answer. */
+  /** What the answer cache did; absent for models without a cache. */
   readonly cache?: CacheResult
 }
 

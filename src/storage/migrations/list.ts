@@ -32,6 +32,8 @@ import { liveSessions } from './0031-live-sessions.ts'
 import { partialRefunds } from './0032-partial-refunds.ts'
 import { objectPages } from './0033-object-pages.ts'
 import { periods } from './0034-periods.ts'
+import { answerCache } from './0035-answer-cache.ts'
+import { labelModels } from './0036-label-models.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -74,6 +76,8 @@ export const migrations: readonly (readonly string[])[] = [
   partialRefunds,
   objectPages,
   periods,
+  answerCache,
+  labelModels,
 ]
 
 /** What no statement can do, after the migration that it belongs to. */

@@ -19,6 +19,8 @@ export function placeOf(action: string, subject: string, may: readonly string[])
       return whoMay('admin', '/console/users?tab=admin-tokens')
     case 'config':
       return whoMay('operators', '/console/config')
+    case 'answer_cache':
+      return whoMay('operators', '/console/system')
     case 'live_session':
       return whoMay('operators', '/console/sessions')
     case 'object':

@@ -4,6 +4,7 @@ import {
   type LimitRequest,
   type LimitReservation,
   type LimitStatus,
+  type SharedTexts,
   type Ticket,
   type WhenDown,
 } from '../../../domain/index.ts'
@@ -65,6 +66,10 @@ export class RedisCounters implements Counters {
     this.#store = new Store({ url, clock, log, leaseMs, commandMs, serverTime, onBack })
     this.#leases = new Leases(this.#store)
     this.#renewing = clock.every(leaseMs / 3, () => this.#leases.renew())
+  }
+
+  get texts(): SharedTexts {
+    return this.#store.texts
   }
 
   /** Waits until the store answers, or is known not to. */

@@ -1,8 +1,16 @@
-import { CountersDown, type LimitRequest, type LimitStatus, type WhenDown, windowMs } from '../../../domain/index.ts'
+import {
+  type SharedTexts,
+  CountersDown,
+  type LimitRequest,
+  type LimitStatus,
+  type WhenDown,
+  windowMs,
+} from '../../../domain/index.ts'
 import type { Log } from '../../../plugin-api/index.ts'
 import type { Clock } from '../../../util/index.ts'
 import { Breaker } from './breaker.ts'
 import { connect, type Link, type Script, script } from './connect.ts'
+import { textsOf } from './texts.ts'
 import { renewScript, turnScript } from './scripts.ts'
 import { type Part, partsOf, tagOf, tagOfAll } from './slots.ts'
 import { type Asked, keyOf, type SendTurn, sumKeyOf, Turn, type Used } from './turn.ts'
@@ -157,6 +165,10 @@ export class Store {
     await this.#send(renew, { tag, keys: words, args: members, operations: 1 }).catch((error: unknown) =>
       this.#parts.log.warn({ error: String(error) }, 'in-flight slots could not be renewed'),
     )
+  }
+
+  get texts(): SharedTexts {
+    return textsOf(this.#link, () => this.#whole.breaker.isOpen)
   }
 
   /** Pending reports are sent first, if the store answers. */

@@ -1,0 +1,52 @@
+import type { Host, Pending } from '../../src/plugin-api/index.ts'
+import type { KeptAnswer } from './kept-answer.ts'
+
+const everyMs = 1_000
+
+/** Which kept answers are not used any more, as people have said in any gateway or on the command line. */
+export class Purges {
+  readonly #host: Pick<Host, 'clock' | 'log' | 'stores'>
+  readonly #pending: Pending
+  /** Of answers of a model and a key; '' is all. */
+  #until = new Map<string, number>()
+  #reading: Promise<void> | undefined
+  /** They were read once. */
+  readonly ready: Promise<void>
+
+  constructor(host: Pick<Host, 'clock' | 'log' | 'stores'>) {
+    this.#host = host
+    this.ready = this.read()
+    this.#pending = host.clock.every(everyMs, () => void this.read())
+  }
+
+  has({ model, keyId, askedAt }: KeptAnswer): boolean {
+    const scopes = [nameOf('', ''), nameOf(model, ''), nameOf('', keyId), nameOf(model, keyId)]
+    return scopes.some(scope => askedAt <= (this.#until.get(scope) ?? -1))
+  }
+
+  /** Never rejects. */
+  read(): Promise<void> {
+    return (this.#reading ??= this.#readOnce().finally(() => {
+      this.#reading = undefined
+    }))
+  }
+
+  async #readOnce(): Promise<void> {
+    const { log, stores } = this.#host
+    try {
+      const all = await stores.answers.list()
+      this.#until = new Map(all.map(({ model, keyId, at }) => [nameOf(model, keyId), at]))
+    } catch (err) {
+      log.warn({ err }, 'purges of the answer cache could not be read; retrying')
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#pending.cancel()
+    await this.#reading
+  }
+}
+
+function nameOf(model: string, keyId: string): string {
+  return JSON.stringify([model, keyId])
+}

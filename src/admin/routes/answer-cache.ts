@@ -1,0 +1,32 @@
+import { defineRoute } from '../api.ts'
+import { reason, rowId } from '../schemas.ts'
+import { sessionUserOf } from '../session-user.ts'
+
+/** Kept answers (`docs/answer-cache.md`). */
+export const answerCacheRoutes = [
+  defineRoute({
+    method: 'POST',
+    url: '/api/cache/purge',
+    access: 'admin',
+    summary:
+      'Stop using kept responses: of a model, of a key, or all. Every gateway on the storage does so within a second.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['reason'],
+      properties: {
+        model: { type: 'string', minLength: 1, maxLength: 200, description: 'Only responses of this model.' },
+        key: { ...rowId, description: 'Only responses to requests of this key.' },
+        reason,
+      },
+    },
+    status: 204,
+    async handle(ask) {
+      const { parts, body } = ask
+      const { user } = sessionUserOf(ask)
+      const scope = { ...(body.model !== undefined && { model: body.model }), ...(body.key && { keyId: body.key }) }
+      await parts.storage.answers.add(scope, user.name, body.reason)
+      return null
+    },
+  }),
+]

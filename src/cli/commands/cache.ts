@@ -1,0 +1,22 @@
+import { say } from '../exit.ts'
+import { actor, withStorage } from '../open-books.ts'
+
+type Options = {
+  readonly config: string
+  readonly model?: string
+  readonly key?: string
+  readonly reason?: string
+}
+
+/** Stops the use of kept responses: every gateway on the storage does so within a second. */
+export async function purgeCache({ config, model, key: keyId, reason }: Options): Promise<void> {
+  await withStorage(config, async storage => {
+    const scope = { ...(model !== undefined && { model }), ...(keyId !== undefined && { keyId }) }
+    await storage.answers.add(scope, actor, reason ?? null)
+    const which = [
+      ...(model === undefined ? [] : [`of '${model}'`]),
+      ...(keyId === undefined ? [] : [`of key '${keyId}'`]),
+    ]
+    say(`Kept responses ${which.join(' ') || 'of all models'} are not used any more.`)
+  })
+}

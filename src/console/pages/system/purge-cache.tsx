@@ -1,0 +1,49 @@
+import { useState } from 'preact/hooks'
+import { call } from '../../api/call.ts'
+import { useModels } from '../../api/models.ts'
+import { Button } from '../../kit/button.tsx'
+import { Dialog } from '../../kit/dialog.tsx'
+import { Form, SelectField, TextField } from '../../kit/form.tsx'
+import { say } from '../../kit/toast.tsx'
+import { t } from '../../words/index.ts'
+
+/** Stops the use of kept responses: of a model, of a key, or all. */
+export function PurgeCache() {
+  const models = useModels()
+  const [isOpen, setOpen] = useState(false)
+  const close = () => setOpen(false)
+  return (
+    <section class="card">
+      <h2>{t('cache')}</h2>
+      <p class="quiet">{t('cache.text')}</p>
+      <p>
+        <a href="/console/logs?cache=hit">{t('cache.hits')}</a>
+      </p>
+      <Button onClick={() => setOpen(true)}>{t('cache.purge')}</Button>
+      {isOpen && (
+        <Dialog title={t('cache.purge')} onClose={close}>
+          <Form
+            submit={t('cache.purge')}
+            kind="danger"
+            onCancel={close}
+            onSubmit={async values => {
+              const [model, key] = [values.get('model'), values.get('key').trim()]
+              const body = { ...(model && { model }), ...(key && { key }), reason: values.get('reason').trim() }
+              await call('/cache/purge', { method: 'POST', body })
+              close()
+              say(t('cache.purge.done'))
+            }}
+          >
+            <SelectField
+              name="model"
+              label={t('model')}
+              options={[['', t('cache.purge.all')], ...models.map(({ name }) => [name, name] as const)]}
+            />
+            <TextField name="key" label={t('filter.key')} hint={t('cache.purge.key')} />
+            <TextField name="reason" label={t('reason')} hint={t('reason.hint')} />
+          </Form>
+        </Dialog>
+      )}
+    </section>
+  )
+}
