@@ -76,6 +76,7 @@ t.test('failed requests of today are one click away, and the filter names what r
   await page.getByRole('link', { name: 'Failed today' }).click()
   await rows.nth(2).waitFor({ state: 'detached' })
   t.strictSame(await rows.locator('.status').allTextContents(), ['Refused', 'Failed'])
+  t.equal(await rows.first().locator('td').nth(2).textContent(), 'no-such-model', 'the requested name')
   await page.getByRole('button', { name: 'Result: All failures' }).click()
   await page.getByRole('button', { name: 'Failed', exact: true }).click()
   await rows.nth(1).waitFor({ state: 'detached' })

@@ -77,7 +77,7 @@ const shownMembers = new Set(['title', 'label', 'head', 'hint', 'text', 'message
 /** What finds parts of a page. */
 const selector = /:(?:is|not|has|where)\(|\[[a-z-]+(?:[~^$*|]?=[^\]]*)?\]/
 /** The same in every language. */
-const names = new Set(['Tollgate', 'CSV', 'gateway.yaml'])
+const names = new Set(['Tollgate', 'CSV', 'gateway.yaml', 'Ctrl', 'Ctrl K'])
 /** Two words of letters: what is no name, class or address any more. */
 const sentence = /(?:^|[\s“"(])\p{L}[\p{L}’']+[ ,]+\p{L}[\p{L}’']*/u
 const word = /\p{L}{2}/u
@@ -187,7 +187,7 @@ const exceptions: { readonly [file: string]: { readonly texts: readonly string[]
     reason: 'found by whoever reads only the other language',
   },
   'src/console/pages/setup.tsx': { texts: ['语言 Language'], reason: 'found by whoever reads only the other language' },
-  'src/console/pages/logs.tsx': {
+  'src/console/pages/logs/columns.tsx': {
     texts: ['图片档位'],
     reason: 'a label of the record, which an English reader gets with a gloss',
   },
@@ -196,7 +196,11 @@ const exceptions: { readonly [file: string]: { readonly texts: readonly string[]
     reason: 'labels of the record, as above',
   },
   'src/console/pages/logs/log-filters.tsx': {
-    texts: ['图片档位', '来源', '应答所述', '输出尺寸', '请求尺寸', '默认'],
+    texts: ['图片档位', '来源'],
+    reason: 'labels of the record, as above',
+  },
+  'src/console/pages/logs/labels.ts': {
+    texts: ['应答所述', '输出尺寸', '请求尺寸', '默认'],
     reason: 'labels and values of the record, as above',
   },
   'src/console/words/index.ts': { texts: ['中文'], reason: 'what the language calls itself' },

@@ -130,13 +130,13 @@ t.test('history is listed, compared, and rated again without secrets', async t =
     t.equal((await admin.get(`/api/config/history/${path}`)).status, 404, path)
 
   const restoring = (await admin.get('/api/config/history/1/edits')).body as {
-    readonly edits: readonly { readonly was?: unknown }[]
+    readonly edits: readonly { readonly path: readonly string[]; readonly value?: unknown }[]
   }
   t.match(restoring, {
     edits: [{ path: ['models', 'alpha-image-2', 'prices', '2K'], value: '0.04', was: '0.05' }],
     left: [],
   })
-  const edits = restoring.edits.map(({ was: _, ...edit }) => edit)
+  const edits = restoring.edits.map(({ path, value }) => ({ path, value }))
   t.match((await admin.post('/api/config/propose', { edits })).body, { ok: true, changes: [/0\.05 USD → 0\.04 USD/] })
   t.same((await admin.get('/api/config/history/3/edits')).body, { edits: [], left: [] }, 'as it is')
   t.equal((await admin.get('/api/config/history/9/edits')).status, 404)

@@ -64,32 +64,7 @@ export function configHistoryRoutes() {
         })
       },
     }),
-    defineRoute({
-      method: 'GET',
-      url: '/api/config/history/:id/edits',
-      access: 'admin',
-      summary:
-        'Get the changes of models and groups that restore an activated configuration, for `POST /api/config/propose`.',
-      answer: restoreAnswer,
-      async handle(ask) {
-        const { parts } = ask
-        return inTurn(async () => {
-          const kept = await findKept(ask)
-          const edits = await parts.history.restore(kept)
-          if (!edits) throw refuse('conflict', 'not_kept', {})
-          const newest = await parts.storage.configs.newest()
-          const now = newest && (await parts.storage.configs.find(newest.id))
-          return {
-            edits: edits.map(({ value, was, ...edit }) => ({
-              ...edit,
-              ...(value !== undefined && { value }),
-              ...(was !== undefined && { was }),
-            })),
-            left: now ? otherSettings(now, kept) : [],
-          }
-        })
-      },
-    }),
+    restoreRoute(inTurn),
     defineRoute({
       method: 'POST',
       url: '/api/config/history/:id/cost',
@@ -122,6 +97,36 @@ export function configHistoryRoutes() {
       },
     }),
   ]
+}
+
+/** What restores a configuration, as changes to review; nothing is changed. */
+function restoreRoute(inTurn: <T>(work: () => Promise<T>) => Promise<T>) {
+  return defineRoute({
+    method: 'GET',
+    url: '/api/config/history/:id/edits',
+    access: 'admin',
+    summary:
+      'Get the changes of models and groups that restore an activated configuration, for `POST /api/config/propose`.',
+    answer: restoreAnswer,
+    async handle(ask) {
+      const { parts } = ask
+      return inTurn(async () => {
+        const kept = await findKept(ask)
+        const edits = await parts.history.restore(kept)
+        if (!edits) throw refuse('conflict', 'not_kept', {})
+        const newest = await parts.storage.configs.newest()
+        const now = newest && (await parts.storage.configs.find(newest.id))
+        return {
+          edits: edits.map(({ value, was, ...edit }) => ({
+            ...edit,
+            ...(value !== undefined && { value }),
+            ...(was !== undefined && { was }),
+          })),
+          left: now ? otherSettings(now, kept) : [],
+        }
+      })
+    },
+  })
 }
 
 /** The paths of settings that differ and are not of models and groups. */

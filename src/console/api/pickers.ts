@@ -12,7 +12,7 @@ export type Pickable = 'model' | 'user' | 'key' | 'group'
 
 export type Picks = {
   readonly options: readonly Option[]
-  /** Asks the gateway for keys with a text in their names: there may be more than a page of them. */
+  /** Searches keys with a text in their names: there may be more than a page of them. */
   readonly search: (text: string) => void
 }
 

@@ -8,15 +8,9 @@ type ButtonProps = ButtonHTMLAttributes & {
   readonly busy?: boolean
 }
 
-export function Button({ kind = 'plain', icon, busy = false, children, disabled, class: more, ...rest }: ButtonProps) {
+export function Button({ kind = 'plain', icon, busy = false, children, disabled, ...rest }: ButtonProps) {
   return (
-    <button
-      type="button"
-      {...rest}
-      class={`button ${kind}${more ? ` ${String(more)}` : ''}`}
-      disabled={busy || disabled}
-      aria-busy={busy}
-    >
+    <button type="button" {...rest} class={`button ${kind}`} disabled={busy || disabled} aria-busy={busy}>
       {icon && <Icon name={icon} />}
       {children}
     </button>

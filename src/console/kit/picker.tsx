@@ -25,7 +25,8 @@ type Rest = Omit<PickerProps, 'of'>
 
 function KeyPicker(rest: Rest) {
   const { options, search } = useKeyPicks()
-  return <Combobox {...rest} options={options} onSearch={search} />
+  const named = options.find(({ value }) => value === rest.value)
+  return <Combobox {...rest} {...(named && { valueText: named.text })} options={options} onSearch={search} />
 }
 
 function UserPicker(rest: Rest) {

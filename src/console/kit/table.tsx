@@ -92,7 +92,7 @@ function Head<Row>({
 }) {
   const isSorted = sorting?.head === head
   const way = isSorted ? (sorting.down ? 'descending' : 'ascending') : undefined
-  const kind = [numeric && 'numeric', clip && (wide ? 'clip wide' : 'clip')].filter(Boolean).join(' ')
+  const kind = [numeric && 'numeric', clip && 'clip', clip && wide && 'wide'].filter(Boolean).join(' ')
   return (
     <th role="columnheader" scope="col" class={kind} {...(way && { 'aria-sort': way })}>
       {sortBy ? (
@@ -112,11 +112,14 @@ function Head<Row>({
   )
 }
 
+/** Elements that a click is for, and not for their row. */
+const pressable = ['a', 'button', 'input', 'select', 'summary', 'label'].join(',')
+
 /** Opens a row, unless what was clicked does something itself, or a text was selected. */
 function openRow(event: MouseEvent): void {
   const { target, currentTarget, ctrlKey, metaKey } = event
   if (event.defaultPrevented || !(target instanceof Element) || !(currentTarget instanceof Element)) return
-  if (target.closest('a, button, input, select, summary, label') || getSelection()?.isCollapsed === false) return
+  if (target.closest(pressable) || getSelection()?.isCollapsed === false) return
   const link = currentTarget.querySelector('a[href]')
   link?.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, ctrlKey, metaKey }))
 }

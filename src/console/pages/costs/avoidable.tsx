@@ -48,10 +48,7 @@ export function AvoidableSpend({ of: value, where }: { readonly of: Avoidable | 
               </p>
               <p class="inline">
                 {makes && (
-                  <a
-                    class="button"
-                    href={`/console/playground${queryText({ op: 'image.generate', model, size: facts.ask })}`}
-                  >
+                  <a class="button" href={`/console/playground${queryText({ model, size: facts.ask })}`}>
                     {t('avoidable.use', { size: facts.ask, saved: facts.saved, currency: facts.currency })}
                   </a>
                 )}

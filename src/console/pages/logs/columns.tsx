@@ -8,6 +8,7 @@ import { count, duration } from '../../numbers.ts'
 import { t } from '../../words/index.ts'
 import { tOperation } from '../../words/operation.ts'
 import { label } from './labels.ts'
+import { modelText } from './model-text.ts'
 import { Outcome } from './outcome.tsx'
 
 /** Columns that can be chosen, in their order. The time is always there: it links to the details. */
@@ -63,7 +64,7 @@ export function columnsOf(
   })
   const all: { readonly [name in ColumnName]: Column<LogRecord> } = {
     result: { head: t('result'), cell: record => <Outcome of={record} /> },
-    model: { ...text(t('model'), record => record.model), wide: true },
+    model: { ...text(t('model'), modelText), wide: true },
     operation: {
       ...text(t('operation'), record => tOperation(record.operation)),
       cell: record => (

@@ -22,6 +22,7 @@ import { Outcome } from './outcome.tsx'
 import { Bill } from './bill.tsx'
 import { curlOf } from './curl-of.ts'
 import { decidesOn } from './decides.ts'
+import { modelText } from './model-text.ts'
 import { Attempts, Failure } from './failure.tsx'
 import { Waterfall } from './waterfall.tsx'
 
@@ -129,7 +130,7 @@ function RequestFacts({ of: record }: { readonly of: LogRecord }) {
           [t('request.id'), <code>{record.id}</code>],
           [t('time'), <Time at={record.time} seconds />],
           ...(record.error ? [[t('error'), <code>{record.error}</code>] as const] : []),
-          [t('model'), theirs(record.model)],
+          [t('model'), theirs(modelText(record))],
           ...(record.alias ? [[t('model.alias'), theirs(record.alias)] as const] : []),
           [t('operation'), tOperation(record.operation)],
           [t('user'), theirs(record.user)],

@@ -263,7 +263,7 @@ function labelOf(name: FilterName): string {
     case 'tag':
       return t(`costs.${name}`)
     case 'outcome':
-      return t('filter.outcome')
+      return t('outcome')
     case 'group':
     case 'operation':
     case 'upstream':

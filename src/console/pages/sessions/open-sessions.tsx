@@ -6,9 +6,10 @@ import type { LiveSession, LiveSessionList } from '../../api/shapes.ts'
 import { Button } from '../../kit/button.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Empty } from '../../kit/empty.tsx'
-import { FilterLine } from '../../kit/filter-line.tsx'
 import { Form, TextField } from '../../kit/form.tsx'
+import { Labelled } from '../../kit/labelled.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
+import { Picker } from '../../kit/picker.tsx'
 import { Stale } from '../../kit/stale.tsx'
 import { Status } from '../../kit/status.tsx'
 import { Table } from '../../kit/table.tsx'
@@ -30,7 +31,9 @@ export function OpenSessions() {
     <div class="stack">
       <p class="quiet">{t('sessions.text')}</p>
       <search class="filters">
-        <FilterLine label={t('sessions.key')} value={query['key'] ?? ''} onPick={key => set({ key })} />
+        <Labelled label={t('token')}>
+          {id => <Picker id={id} of="key" value={query['key'] ?? ''} onPick={picked => set({ key: picked })} />}
+        </Labelled>
       </search>
       <Stale of={load} />
       <Loaded of={load} shape="rows">

@@ -7,11 +7,13 @@ import type { EndedObject, StoredObject, StoredObjectList } from '../../api/shap
 import { Button } from '../../kit/button.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Empty } from '../../kit/empty.tsx'
-import { FilterChoice, FilterLine } from '../../kit/filter-line.tsx'
+import { FilterChoice } from '../../kit/filter-line.tsx'
 import { Form, TextField } from '../../kit/form.tsx'
+import { Labelled } from '../../kit/labelled.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Pager } from '../../kit/pager.tsx'
 import { Status } from '../../kit/status.tsx'
+import { Picker } from '../../kit/picker.tsx'
 import { Table } from '../../kit/table.tsx'
 import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
@@ -31,7 +33,9 @@ export function StoredObjects() {
     <div class="stack">
       <p class="quiet">{t('objects.text')}</p>
       <search class="filters">
-        <FilterLine label={t('sessions.key')} value={key ?? ''} onPick={key => set({ key })} />
+        <Labelled label={t('token')}>
+          {id => <Picker id={id} of="key" value={key ?? ''} onPick={picked => set({ key: picked })} />}
+        </Labelled>
         <FilterChoice
           label={t('objects.kind')}
           value={kind ?? ''}

@@ -12,7 +12,7 @@ export function linesOf(value: Value | undefined, path = ''): readonly string[] 
   }
   return Object.entries(value).flatMap(([name, inner]) => {
     const step = list ? `[${name}]` : name
-    return linesOf(inner as Value, path === '' || list ? `${path}${step}` : `${path}.${step}`)
+    return linesOf(inner, path === '' || list ? `${path}${step}` : `${path}.${step}`)
   })
 }
 
