@@ -11,6 +11,19 @@ export function shownAmount(amount: string): string {
   return grouped(amountOf(roundTo(micros, unitOf(micros))))
 }
 
+/**
+ * An amount in a column with others of more than 0.10: two decimals, which are aligned; less than half a cent is
+ * `< 0.01`. Null if it is not as small.
+ */
+export function shownAsSmall(amount: string): string | null {
+  const micros = microsOf(amount)
+  const size = micros < 0n ? -micros : micros
+  if (size === 0n || size >= cent * 10n) return null
+  const text = amountOf(roundTo(size, cent))
+  if (text === '0.00') return micros < 0n ? '> −0.01' : '< 0.01'
+  return micros < 0n ? `−${text}` : text
+}
+
 /** A forecast: three digits are all that it can know. Whole from 100 on. */
 export function shownForecast(amount: string): string {
   const micros = microsOf(amount)

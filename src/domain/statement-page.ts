@@ -2,7 +2,8 @@ import { formatMoney, type Micros } from '../util/units.ts'
 import { formatIn } from '../util/zoned-time.ts'
 import type { StatementBalance } from './statement-balance.ts'
 import { costsOfMonth, totalsOfAccounts } from './statement-total.ts'
-import type { StatementAccount, StatementMonth } from './statement.ts'
+import type { StatementAccount } from './statement-account.ts'
+import type { StatementMonth } from './statement.ts'
 
 /** Any text as text of a page. */
 function escapeHtml(text: string): string {

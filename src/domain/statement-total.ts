@@ -1,5 +1,5 @@
 import { formatMoney, type Micros } from '../util/units.ts'
-import type { StatementAccount } from './statement.ts'
+import type { StatementAccount } from './statement-account.ts'
 
 /** All accounts of a statement in one currency. */
 export type StatementTotal = Omit<StatementAccount, 'user' | 'group' | 'lines'> & { readonly accounts: number }

@@ -76,8 +76,14 @@
       bottom: Math.min(bottom, box.bottom),
     }))
   })
+  // What is under a box that stays in view can be scrolled out from under it.
+  const stuck = one => {
+    for (let at = one; at; at = at.parentElement) if (getComputedStyle(at).position === 'sticky') return at
+    return null
+  }
   for (const [i, a] of parts.entries())
     for (const b of parts.slice(i + 1)) {
+      if (stuck(a.one) !== stuck(b.one)) continue
       if (a.one === b.one || a.one.contains(b.one) || b.one.contains(a.one)) continue
       const width = Math.min(a.right, b.right) - Math.max(a.left, b.left)
       const height = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)

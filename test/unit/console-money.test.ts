@@ -1,5 +1,5 @@
 import t from 'tap'
-import { placesOf, shownAmount, shownForecast } from '../../src/console/shown-money.ts'
+import { placesOf, shownAmount, shownAsSmall, shownForecast } from '../../src/console/shown-money.ts'
 
 t.test('an amount has two decimals, and more only where it would be nearly nothing', async t => {
   for (const [exact, shown] of [
@@ -22,6 +22,20 @@ t.test('an amount has two decimals, and more only where it would be nearly nothi
     ['-1234.565', '−1,234.57'],
   ] as const)
     t.equal(shownAmount(exact), shown, exact)
+})
+
+t.test('in a column of larger amounts a small one has two decimals too', async t => {
+  for (const [exact, shown] of [
+    ['0.00', null],
+    ['0.000007', '< 0.01'],
+    ['0.004999', '< 0.01'],
+    ['0.005', '0.01'],
+    ['0.034567', '0.03'],
+    ['-0.001', '> −0.01'],
+    ['-0.06', '−0.06'],
+    ['0.1', null],
+  ] as const)
+    t.equal(shownAsSmall(exact), shown, exact)
 })
 
 t.test('a forecast has three digits', async t => {

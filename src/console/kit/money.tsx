@@ -1,5 +1,5 @@
 import { shortCount } from '../numbers.ts'
-import { placesOf, shownAmount, shownForecast } from '../shown-money.ts'
+import { placesOf, shownAmount, shownAsSmall, shownForecast } from '../shown-money.ts'
 import type { Column } from './table.tsx'
 
 /** An amount and its currency's code; the exact amount is its tooltip. A price may be for more than one unit. */
@@ -9,6 +9,7 @@ export function Money({
   per = 1,
   exact = false,
   places = 0,
+  coarse = false,
 }: {
   readonly amount: string
   /** Omitted if a heading or another amount says it. */
@@ -18,8 +19,10 @@ export function Money({
   readonly exact?: boolean
   /** The decimals of the column, so that its amounts are aligned. */
   readonly places?: number
+  /** In a column of larger amounts. */
+  readonly coarse?: boolean
 }) {
-  const shown = exact ? amount : shownAmount(amount)
+  const shown = exact ? amount : (coarse && shownAsSmall(amount)) || shownAmount(amount)
   const missing = places - placesOf(shown)
   const isRounded = shown.replaceAll(',', '').replace('−', '-') !== amount
   return (
@@ -51,26 +54,36 @@ export function Forecast({ amount, currency }: { readonly amount: string; readon
   )
 }
 
-/** A column of amounts, aligned at their decimal points. */
+/**
+ * A column of amounts, aligned at their decimal points. `isPrecise`: of unit costs, whose small amounts are compared.
+ */
 export function moneyColumn<Row>({
   head,
   rows,
   amount,
   currency,
+  isPrecise = false,
 }: {
   readonly head: string
   /** All rows that the table shows. */
   readonly rows: readonly Row[]
-  readonly amount: (row: Row) => string
+  /** Undefined for an empty cell. */
+  readonly amount: (row: Row) => string | undefined
   readonly currency?: string | ((row: Row) => string)
+  readonly isPrecise?: boolean
 }): Column<Row> {
-  const places = Math.max(2, ...rows.map(row => placesOf(shownAmount(amount(row)))))
+  const amounts = rows.flatMap(row => amount(row) ?? [])
+  const isCoarse = !isPrecise && amounts.some(one => Math.abs(Number(one)) >= 0.1)
+  const places = isCoarse ? 2 : Math.max(2, ...amounts.map(one => placesOf(shownAmount(one))))
   return {
     head,
     numeric: true,
+    sparse: true,
     cell: row => {
       const unit = typeof currency === 'function' ? currency(row) : currency
-      return <Money amount={amount(row)} places={places} {...(unit !== undefined && { currency: unit })} />
+      const value = amount(row)
+      if (value === undefined) return null
+      return <Money amount={value} places={places} coarse={isCoarse} {...(unit !== undefined && { currency: unit })} />
     },
   }
 }

@@ -51,7 +51,7 @@ export function Budgets() {
       <Loaded of={load} shape="costs">
         {({ budgets, month, currency }) => (
           <div class="stack">
-            <Month of={month} />
+            <Month of={month} currency={currency} />
             {person !== undefined && <p class="quiet">{t('budgets.apply', { user: person })}</p>}
             {budgets.length === 0 ? (
               <Empty title={t('budgets.none')}>
@@ -206,13 +206,21 @@ function Whose({
   )
 }
 
-function Month({ of: { spent, since, zone } }: { readonly of: BudgetList['month'] }) {
+function Month({
+  of: { spent, since, zone },
+  currency,
+}: {
+  readonly of: BudgetList['month']
+  readonly currency: string
+}) {
   return (
     <div class="figures">
       {spent.length === 0 && (
         <div class="figure">
           <span>{t('budgets.month')}</span>
-          <span>0</span>
+          <span>
+            <Money amount="0.00" currency={currency} />
+          </span>
         </div>
       )}
       {spent.map(({ currency, amount, forecast }) => (

@@ -26,7 +26,8 @@ export function tWhy({ size, rule }: Pick<BillingRecord, 'size' | 'rule'>, line:
 /** A quantity of a unit at its price, or its parent's, times the factors in the reason. */
 function tUse({ rows }: BillingRecord['rule'], { tier, source, quantity, why }: Line): string {
   const row = rowOf(rows, tier)
-  if (!row) return why
+  if (!row)
+    return /: no price$/.test(why) ? t('why.use.unpriced', { quantity: quantity ?? 0, unit: tName('unit', tier) }) : why
   const price = row.per === 1 ? row.price : t('why.use.per', { price: row.price, per: shortCount(row.per) })
   const values = { quantity: quantity ?? 0, unit: tName('unit', tier), price }
   const inherited = row.tier === tier ? '' : t('why.use.inherited', { unit: tName('unit', row.tier) })

@@ -209,15 +209,14 @@ function columns(
             },
           },
         ]
-      : (['image', 'tokens', 'request'] as const).map(unit => ({
-          head: t(`costs.per.${unit}`),
-          numeric: true,
-          sparse: true,
-          cell: (part: Row) => {
-            const amount = unitCostsOf(part)[unit]
-            return amount !== undefined && <Money amount={amount} />
-          },
-        }))),
+      : (['image', 'tokens', 'request'] as const).map(unit =>
+          moneyColumn<Row>({
+            head: t(`costs.per.${unit}`),
+            rows,
+            amount: part => unitCostsOf(part)[unit],
+            isPrecise: true,
+          }),
+        )),
   ]
 }
 

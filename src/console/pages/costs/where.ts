@@ -32,8 +32,8 @@ export function hasLabel({ end_user: endUser, tag }: Where): boolean {
 }
 
 /** Whether a filter has several values, which the log does not have. */
-export function hasSeveral({ end_user: _, tag: __, ...where }: Where): boolean {
-  return Object.values(where).some(value => value.includes(','))
+export function hasSeveral(where: Where): boolean {
+  return Object.entries(where).some(([part, value]) => part !== 'end_user' && part !== 'tag' && value.includes(','))
 }
 
 /** The filters in the address. */
