@@ -5,7 +5,7 @@ import { messages } from './messages/index.ts'
 import type { Adapter } from './neutral/index.ts'
 import { responses } from './responses/index.ts'
 
-/** The formats, in the order in which an upstream is asked that has several. */
+/** The formats, in the order of preference where an upstream has several. */
 const adapters: readonly Adapter[] = [chat, responses, messages, generate]
 
 export const formatNames: readonly string[] = adapters.map(({ operation }) => operation)

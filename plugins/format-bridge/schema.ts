@@ -30,7 +30,7 @@ export const facetSchema = {
       enum: ['effort', 'budget', 'adaptive', 'none'],
       default: 'effort',
       description:
-        'How the models are told to reason: by effort, by a budget of tokens, adaptively with an effort, or not at all.',
+        'How requests make the models reason: by effort, by a budget of tokens, adaptively with an effort, or not at all.',
     },
     efforts: {
       type: 'array',

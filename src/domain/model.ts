@@ -278,7 +278,7 @@ export type Model = {
   /** By operation: fields that are set where the caller sends none, before the family's; absent for none. */
   readonly defaults?: ReadonlyMap<string, ReadonlyMap<string, Json>>
   readonly limits: Limits
-  /** Operations in whose API formats clients may ask too; a plugin translates them. Absent for none. */
+  /** Operations in whose API formats clients may call it too; a plugin translates them. Absent for none. */
   readonly accepts?: ReadonlySet<string>
   /** What happens to a request of which a part cannot be translated; absent: what changes the result is refused. */
   readonly onLoss?: 'refuse' | 'drop'

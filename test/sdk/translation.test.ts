@@ -67,7 +67,10 @@ function vendor(adapter: Adapter) {
     const hasResults = /"(?:tool|tool_result|function_call_output|functionResponse)"/.test(received.body.toString())
     const answer = hasResults ? final : call
     res.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
-    if (!isStream) return void res.end(JSON.stringify(adapter.writeAnswer(answer, facts)))
+    if (!isStream) {
+      res.end(JSON.stringify(adapter.writeAnswer(answer, facts)))
+      return
+    }
     const writer = adapter.createStreamWriter(facts)
     for (const event of eventsOf(answer)) res.write(writer.write(event))
     res.end()
@@ -157,7 +160,7 @@ const clients: { readonly [format: string]: (ask: Ask) => Promise<Loop> } = {
         text: { format: { type: 'json_schema' as const, name: 'warm', strict: true, schema: shape } },
       }
       if (!stream) return client.responses.create(body)
-      return client.responses.stream(body).finalResponse() as Promise<OpenAI.Responses.Response>
+      return client.responses.stream(body).finalResponse()
     }
     const first = await ask()
     const calls = first.output.filter(item => item.type === 'function_call')
@@ -269,7 +272,7 @@ t.test(
               text: '{"warm":true}',
               input: 30,
               output: 12,
-            } as never,
+            },
             `${name}: ${loop instanceof Error ? loop.message : ''}`,
           )
           const sent = upstream?.received.at(-1)?.body.toString() ?? ''

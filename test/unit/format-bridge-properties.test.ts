@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import t from 'tap'
 import { chat } from '../../plugins/format-bridge/chat/index.ts'
 import { generate } from '../../plugins/format-bridge/generate/index.ts'

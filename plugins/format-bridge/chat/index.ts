@@ -40,7 +40,7 @@ export const chat: Adapter = {
   carries: new Set([
     ...(['stop', 'service_tier', 'media', 'media_link', 'output_schema', 'json_output', 'tool_choice'] as const),
     ...(['parallel_calls', 'logprobs', 'sampling', 'seed', 'penalties', 'logit_bias', 'reasoning', 'detail'] as const),
-    ...(['speaker_name', 'media_name', 'user', 'cache_hint'] as const),
+    ...(['speaker_name', 'media_name', 'user', 'cache_hint', 'result_media', 'thought'] as const),
   ]),
   parseRequest,
   writeRequest,

@@ -7,7 +7,7 @@ import { asObject, type JsonObject } from '../neutral/index.ts'
  */
 export function camelCased(value: Json | undefined): JsonObject {
   const own = asObject(value) ?? {}
-  return Object.fromEntries(Object.entries(own).map(([name, one]) => [camelCase(name), one])) as JsonObject
+  return Object.fromEntries(Object.entries(own).map(([name, one]) => [camelCase(name), one]))
 }
 
 function camelCase(name: string): string {

@@ -67,8 +67,8 @@ export function parsePart(value: Json, id: string, { issuer }: ParseFacts): read
 }
 
 const refusals: ReadonlySet<string> = new Set([
-  ...['SAFETY', 'RECITATION', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'LANGUAGE', 'MODEL_ARMOR'],
-  ...['IMAGE_SAFETY', 'IMAGE_PROHIBITED_CONTENT', 'IMAGE_RECITATION', 'JAILBREAK'],
+  ...'SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII LANGUAGE MODEL_ARMOR'.split(' '),
+  ...'IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION JAILBREAK'.split(' '),
 ])
 
 /** @throws AnswerFault for a model that failed: its answer is no answer */

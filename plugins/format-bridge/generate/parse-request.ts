@@ -27,14 +27,14 @@ import { parseContents, parseSystem } from './parse-contents.ts'
 import { jsonSchemaOf } from './schema.ts'
 
 const known: ReadonlySet<string> = new Set([
-  ...['contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig', 'safetySettings'],
-  ...['cachedContent', 'labels', 'serviceTier', 'model', 'store'],
+  ...'contents systemInstruction tools toolConfig generationConfig safetySettings'.split(' '),
+  ...'cachedContent labels serviceTier model store'.split(' '),
 ])
 
 const knownSettings: ReadonlySet<string> = new Set([
-  ...['temperature', 'topP', 'topK', 'seed', 'presencePenalty', 'frequencyPenalty', 'candidateCount'],
-  ...['maxOutputTokens', 'stopSequences', 'responseLogprobs', 'logprobs', 'responseMimeType', 'responseSchema'],
-  ...['responseJsonSchema', 'responseModalities', 'thinkingConfig', 'mediaResolution', 'speechConfig', 'imageConfig'],
+  ...'temperature topP topK seed presencePenalty frequencyPenalty candidateCount'.split(' '),
+  ...'maxOutputTokens stopSequences responseLogprobs logprobs responseMimeType responseSchema'.split(' '),
+  ...'responseJsonSchema responseModalities thinkingConfig mediaResolution speechConfig imageConfig'.split(' '),
 ])
 
 export function parseRequest({ body: native, stream, issuer }: NativeRequest): Conversation {

@@ -29,11 +29,11 @@ const counts = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minPr
 
 function numbersOf(members: JsonObject): JsonObject {
   return Object.fromEntries(
-    Object.entries(members).map(([name, value]) => [
+    Object.entries(members).map(([name, value]): readonly [string, Json] => [
       name,
       counts.has(name) && typeof value === 'string' ? Number(value) : value,
     ]),
-  ) as JsonObject
+  )
 }
 
 function mapValues(own: JsonObject, change: (value: Json) => Json): JsonObject {

@@ -1,4 +1,3 @@
-import type { Json } from '../../../src/plugin-api/index.ts'
 import {
   asObject,
   budgetOf,
@@ -227,6 +226,6 @@ function writeAnswerParts(parts: readonly Part[], place: Place): readonly JsonOb
   function writeCall(id: string, name: string, text: string, thoughtSignature: string | undefined): JsonObject {
     const args = asObject(parseJson(text === '' ? '{}' : text))
     if (!args) losses.push({ feature: 'call_arguments', field: `the arguments of ${name}` })
-    return compact({ functionCall: { id, name, args: args ?? ({} as Json) }, thoughtSignature })
+    return compact({ functionCall: { id, name, args: args ?? {} }, thoughtSignature })
   }
 }

@@ -44,7 +44,7 @@ export function parseStop(
   return { why: parts.some(part => part.kind === 'call') ? 'calls' : 'end', ...raw }
 }
 
-/** This format counts cached input beside `input_tokens`. Members that a record leaves out stay as they were. */
+/** Cached input is not part of `input_tokens` here. Members that a record leaves out stay as they were. */
 export function parseUsage(usage: Json | undefined): Partial<AnswerUsage> | undefined {
   const own = asObject(usage)
   if (!own) return undefined

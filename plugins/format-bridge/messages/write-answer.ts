@@ -56,7 +56,7 @@ function writeInput(text: string): JsonObject {
   return input
 }
 
-/** An image that nobody could have asked for in this format. */
+/** An image that no request of this format can produce. */
 export function noPlace(kind: Part['kind']): AnswerFault {
   return new AnswerFault(`it has a part (${kind}) that the client's API format cannot carry`)
 }
@@ -81,7 +81,7 @@ export function writeStop({ why }: Stop): string {
   return stops[why]
 }
 
-/** Cached input is counted beside the rest here. */
+/** Cached input is not part of `input_tokens` here. */
 export function writeUsage(usage: AnswerUsage): JsonObject {
   const { input, output, cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, reasoning } = usage
   return compact({

@@ -14,7 +14,7 @@ const budgetMin = 1024
 
 type Thinking = { readonly thinking?: JsonObject | undefined; readonly effort?: string | undefined }
 
-/** How the model is told to think. */
+/** How the request makes the model think. */
 export function writeThinking(
   conversation: Conversation,
   to: UpstreamFacts,

@@ -49,7 +49,7 @@ export type UpstreamFacts = {
   readonly issuer: string
   /** The most tokens of an answer, for a format in which requests must limit it. */
   readonly maxTokens: number
-  /** How the model is told to reason: by effort, by a budget of tokens, adaptively with an effort, or not at all. */
+  /** How requests make the model reason: by effort, by a budget of tokens, adaptively with an effort, or not at all. */
   readonly reasoning: 'effort' | 'budget' | 'adaptive' | 'none'
   /** The efforts that the model takes; the nearest lower one is written for any other. */
   readonly efforts: readonly Effort[]
@@ -73,7 +73,7 @@ export type WriteFacts = {
   readonly id: string
   /** Seconds since the epoch. */
   readonly created: number
-  /** The name by which the client asked. */
+  /** The model as the client named it. */
   readonly model: string
   /** The client's request. */
   readonly request: Conversation

@@ -17,7 +17,6 @@ import {
   type OutputShape,
   type Reasoning,
   RequestFault,
-  type Sampling,
   type ServiceTier,
   type Tool,
   type ToolChoice,
@@ -35,9 +34,9 @@ const lost: { readonly [field: string]: Feature } = {
 }
 
 const known: ReadonlySet<string> = new Set([
-  ...['model', 'input', 'instructions', 'tools', 'tool_choice', 'parallel_tool_calls', 'text', 'reasoning'],
-  ...['max_output_tokens', 'temperature', 'top_p', 'top_logprobs', 'include', 'service_tier', 'store', 'background'],
-  ...['safety_identifier', 'user', 'prompt_cache_key', 'stream', 'stream_options', 'truncation'],
+  ...'model input instructions tools tool_choice parallel_tool_calls text reasoning'.split(' '),
+  ...'max_output_tokens temperature top_p top_logprobs include service_tier store background'.split(' '),
+  ...'safety_identifier user prompt_cache_key stream stream_options truncation'.split(' '),
   ...Object.keys(lost),
 ])
 
@@ -60,7 +59,7 @@ export function parseRequest({ body, stream, issuer }: NativeRequest): Conversat
       parseReasoning(asObject(body['reasoning']), include.includes('reasoning.encrypted_content')),
     ),
     ...optional('maxTokens', asNumber(body['max_output_tokens'])),
-    sampling: compact({ temperature: asNumber(body['temperature']), topP: asNumber(body['top_p']) }) as Sampling,
+    sampling: compact({ temperature: asNumber(body['temperature']), topP: asNumber(body['top_p']) }),
     ...(wantsLogprobs && { logprobs: { top: top ?? 0 } }),
     ...optional('serviceTier', parseTier(body['service_tier'], losses)),
     ...optional('verbosity', asText(valueAt(body['text'], 'verbosity')) as Conversation['verbosity']),

@@ -161,7 +161,7 @@ export class ResponsesStreamParser implements StreamParser {
         this.#kinds.push({ kind: 'media' })
         events.push(...eventsOfPart(image, this.#kinds.length - 1))
       }
-    for (const own of [...this.#open.keys()]) if (own === key || own.startsWith(`${key}.`)) this.#close(own, events)
+    for (const own of this.#open.keys()) if (own === key || own.startsWith(`${key}.`)) this.#close(own, events)
   }
 
   /** Its encrypted content is complete here alone. */
@@ -175,7 +175,7 @@ export class ResponsesStreamParser implements StreamParser {
 
   #finish(response: JsonObject): readonly AnswerEvent[] {
     const events: AnswerEvent[] = []
-    for (const key of [...this.#open.keys()]) this.#close(key, events)
+    for (const key of this.#open.keys()) this.#close(key, events)
     try {
       const stop = parseStop(response, this.#kinds)
       const usage = parseUsage(response['usage'])

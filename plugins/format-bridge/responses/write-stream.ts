@@ -1,6 +1,7 @@
 import {
   type AnswerEvent,
   type AnswerUsage,
+  asText,
   type Citation,
   type JsonObject,
   type PartHead,
@@ -82,7 +83,7 @@ export class ResponsesStreamWriter implements StreamWriter {
     const part: OpenPart = { head, index, id, itemId: '', text: '', hasSummary: false, citations: [], logprobs: [] }
     this.#parts.set(at, part)
     const item = emptyItem(part)
-    part.itemId = String(item['id'])
+    part.itemId = asText(item['id']) ?? ''
     const added = this.#record('response.output_item.added', { output_index: index, item })
     if (head.kind !== 'text' && head.kind !== 'refusal') return added
     if (head.kind === 'refusal') this.#hasRefusal = true
