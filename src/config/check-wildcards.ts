@@ -36,7 +36,7 @@ export function checkWildcards({ models, wildcards = [] }: Parts, report: Report
   }
 }
 
-/** `gpt-*` and `*-mini`: of names that fit both, the longer text before the star decides, which may not be what was meant. */
+/** `vendor-*` and `*-mini`: of names that fit both, the longer text before the star decides, which may not be what was meant. */
 function checkOverlap(one: Model, other: Model, all: readonly Model[], report: Report): void {
   const [first, second] = [parseWildcard(one.name), parseWildcard(other.name)]
   if (!first || !second || starsIn(one.name) > 1 || starsIn(other.name) > 1) return

@@ -591,7 +591,7 @@ const group = {
       propertyNames: { minLength: 1, maxLength: 200 },
       additionalProperties: { type: 'string', minLength: 1, description: 'Name of the model that serves it.' },
       description:
-        'Names that its keys can request instead of those of models: { gpt-4o: claude-sonnet }. They come before models of the same name. `models` of keys and groups, prices and limits are those of the model.',
+        'Names that its keys can request instead of those of models: { best: large-2 }. They come before models of the same name. `models` of keys and groups, prices and limits are those of the model.',
     },
     multiplier: {
       type: 'string',
