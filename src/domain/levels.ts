@@ -16,7 +16,7 @@ export type LevelSums = {
   readonly kind: LevelKind
   readonly name: string
   readonly held: Micros
-  /** In windows, those that were asked for. */
+  /** In windows, those that were requested. */
   readonly spent: { readonly [period in PlainPeriod]: Micros } & { readonly [window in WindowPeriod]?: Micros }
 }
 

@@ -102,7 +102,6 @@ const exceptions: { readonly [found: string]: string } = {
   'user: src/storage/people/users.ts': 'inserts a user',
   'key: src/storage/people/admin-tokens.ts': 'reads admin tokens, which have an expiry and addresses as keys do',
   'user: src/admin/session/token-user.ts': 'makes the user that an admin token acts as',
-  'use: src/admin/answers.ts': 'describes sums of costs and open sessions, which share names with a row of use',
   'user: src/storage/people/setup.ts': 'inserts the first administrator, or makes a user one',
 }
 

@@ -103,7 +103,7 @@ function* holdLevel(identity: WriterIdentity, level: Level, hold: Holding): Quer
   const bound = kind === 'balance' ? name : amount
   const period = periodParams(identity, per, at)
   const spans = spansOf(per)
-  // Rows that others change around midnight are read after they have committed. Whoever books the first charge of a day
+  // Rows that others change around midnight are read after they have committed. The first charge of a day
   // moves the day before to other rows: a window reads both after that.
   if (spans === 'window' || (per !== 'total' && isAroundMidnight(at, identity.zone))) yield ask(lockOne, kind, name)
   const [held] = soft

@@ -67,7 +67,7 @@ export function* hold(identity: WriterIdentity, request: HoldRequest, at: number
 const isPlain = `budget_period IN ('total', 'day', 'month')`
 const leftOfWindow = `(budget - held - ${spentInWindow})`
 
-/** The period of a key's budget. Its row is locked: whoever books the first charge of a day moves the day before to other rows. */
+/** The period of a key's budget. Its row is locked: the first charge of a day moves the day before to other rows. */
 function* lockedPeriod(keyId: string): QueryProgram<BudgetPeriod> {
   const [key] = yield ask(`SELECT budget_period FROM key WHERE id = ? ${lockRows}`, keyId)
   if (!key) throw new Error(`there is no key ${keyId} to hold money of`)
