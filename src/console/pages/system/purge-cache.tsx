@@ -39,7 +39,7 @@ export function PurgeCache() {
               label={t('model')}
               options={[['', t('cache.purge.all')], ...models.map(({ name }) => [name, name] as const)]}
             />
-            <TextField name="key" label={t('filter.key')} hint={t('cache.purge.key')} />
+            <TextField name="key" label={t('token')} hint={t('cache.purge.key')} />
             <TextField name="reason" label={t('reason')} hint={t('reason.hint')} />
           </Form>
         </Dialog>
