@@ -116,6 +116,7 @@ const bodies: { readonly [endpoint: string]: object } = {
   'POST /api/config/propose': { edits: [{ path: ['models', 'alpha-image-2', 'enabled'], value: false }] },
   'POST /api/config/write': { edits: [{ path: ['models', 'alpha-image-2', 'enabled'], value: false }], base: 'x' },
   'POST /api/upstreams/:upstream/keys/:key/suspend': { reason: 'a test' },
+  'POST /api/cache/purge': { reason: 'a test' },
   'POST /api/sessions/:id/end': { reason: 'a test' },
 }
 
@@ -193,6 +194,7 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
   'POST /api/invitations': ['admin'],
   'DELETE /api/invitations/:id': ['admin'],
   'GET /api/sessions': ['viewer', 'admin'],
+  'POST /api/cache/purge': ['admin'],
   'POST /api/sessions/:id/end': ['admin'],
   'GET /api/objects': ['viewer', 'admin'],
   'POST /api/objects/end': ['admin'],
