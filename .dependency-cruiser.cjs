@@ -51,7 +51,7 @@ const homes = {
   jose: '^plugins/(?:google-token|jwt-hs256)/plugin[.]ts$',
   'json-schema-to-ts': '^src/util/schema[.]ts$',
   kysely: '^src/storage/',
-  'lru-cache': '^(?:plugins/(?:auth|token-usage)/|src/observe/otlp/telemetry[.]ts$|src/storage/create-labels)',
+  'lru-cache': '^(?:plugins/(?:answer-cache|auth|token-usage)/|src/observe/otlp/telemetry[.]ts$|src/storage/create-labels)',
   pino: '^src/observe/log[.]ts$',
   'openid-client': '^src/admin/sign-in/issuers[.]ts$',
   nodemailer: '^src/events/mail[.]ts$',

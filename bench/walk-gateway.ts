@@ -4,6 +4,7 @@ import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { answering, freePort } from './targets.ts'
+import type { Called } from './walk-probe.ts'
 
 const root = new URL('..', import.meta.url).pathname
 
@@ -26,7 +27,11 @@ export type Asked = {
 export type Store = { readonly config?: string; readonly storage?: string }
 
 /** What one request costs. */
-export type Counted = { readonly files: readonly string[]; readonly figures: { readonly [name: string]: number } }
+export type Counted = {
+  /** The files that it enters, each with its functions and their calls. */
+  readonly files: ReadonlyMap<string, readonly Called[]>
+  readonly figures: { readonly [name: string]: number }
+}
 
 type Heap = { readonly objects: number; readonly bytes: number }
 
@@ -69,18 +74,25 @@ export async function walkGateway(
         await send({ port, agent, path, key: turnOf(secrets, sent), body: turnOf(bodies, sent) })
     }
     await ask()
-    const calls = (await count(gateway, 'calls', ask)) as { [url: string]: number }
+    const calls = (await count(gateway, 'calls', ask)) as { [url: string]: Called[] }
     const waits = (await count(gateway, 'waits', ask)) as Waits
     const heaps: Heap[] = []
     for (let i = 0; i < heapRounds; i++) heaps.push((await count(gateway, 'heap', ask)) as Heap)
     const { objects, bytes } = heaps.reduce((least, one) => (one.bytes < least.bytes ? one : least))
     agent.destroy()
     // What runs less than once in two requests belongs to the batches after them.
-    const entered = Object.entries(calls).filter(([, called]) => called >= times / 2)
-    const called = entered.reduce((sum, [, one]) => sum + one, 0)
+    const often = (called: readonly Called[]): number => called.reduce((sum, [, one]) => sum + one, 0)
+    const entered = Object.entries(calls).filter(([, called]) => often(called) >= times / 2)
+    const files = new Map<string, Called[]>()
+    for (const [url, called] of entered.toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      files.set(
+        url.slice(url.indexOf(at) + at.length),
+        called.flatMap(([name, one]) => (one < times / 2 ? [] : [[name, one / times] as const])),
+      )
     const figures = {
       files: entered.length,
-      calls: called / times,
+      functions: [...files.values()].reduce((sum, { length }) => sum + length, 0),
+      calls: entered.reduce((sum, [, called]) => sum + often(called), 0) / times,
       promises: waits.promises / times,
       ticks: waits.ticks / times,
       timers: waits.timers / times,
@@ -88,7 +100,7 @@ export async function walkGateway(
       objects: objects / times,
       bytes: bytes / times,
     }
-    return { files: entered.map(([url]) => url.slice(url.indexOf(at) + at.length)).sort(), figures }
+    return { files, figures }
   } finally {
     gateway.kill()
     await once(gateway, 'exit')

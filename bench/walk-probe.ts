@@ -6,6 +6,8 @@ import { Socket } from 'node:net'
 
 type Function = { readonly functionName: string; readonly ranges: readonly { readonly count: number }[] }
 type Coverage = { readonly result: readonly { readonly url: string; readonly functions: readonly Function[] }[] }
+/** A function with a name, and how often it ran. */
+export type Called = readonly [name: string, times: number]
 type Heap = { readonly profile: { readonly samples: readonly { readonly size: number }[] } }
 
 const session = new Session()
@@ -42,7 +44,9 @@ const counting: { readonly [what: string]: { begin(): void; end(): object } } = 
       return Object.fromEntries(
         files.map(({ url, functions }) => [
           url,
-          functions.reduce((sum, one) => sum + (one.functionName === '' ? 0 : (one.ranges[0]?.count ?? 0)), 0),
+          functions
+            .filter(({ functionName }) => functionName !== '')
+            .map(({ functionName, ranges }): Called => [functionName, ranges[0]?.count ?? 0]),
         ]),
       )
     },

@@ -7,16 +7,20 @@ import { openCheckout } from './checkout.ts'
 import { startUpstream } from './targets.ts'
 import { type Counted, walkGateway } from './walk-gateway.ts'
 
-// `node bench/walk.ts [--against COMMIT] [--files]`: what one request costs that no clock tells: files and functions
-// entered, promises, ticks and timers made, writes to sockets, objects and bytes allocated. Counts, so that they are the
+// `node bench/walk.ts [--against COMMIT] [--files] [--functions]`: what one request costs that no clock tells: files and
+// functions entered, promises, ticks and timers made, writes to sockets, objects and bytes allocated. Counts, so that they are the
 // same on a busy machine; `test/growth/costs.test.ts` holds those of a chat.
 
 const { values: options } = parseArgs({
-  options: { against: { type: 'string' }, files: { type: 'boolean', default: false } },
+  options: {
+    against: { type: 'string' },
+    files: { type: 'boolean', default: false },
+    functions: { type: 'boolean', default: false },
+  },
 })
 const root = new URL('..', import.meta.url).pathname
 const requests = {
-  chat: { path: '/v1/chat/completions', body: chatRequest('bench-chat', false), times: 200 },
+  chat: { path: '/v1/chat/completions', body: chatRequest('bench-chat', false), times: 200, heapRounds: 3 },
   image: {
     path: '/v1/images/generations',
     body: JSON.stringify({ model: 'bench-image', prompt: 'a boat', n: 1 }),
@@ -46,6 +50,10 @@ function print(what: string, walked: ReadonlyMap<string, Counted>): void {
   for (const [name, { figures, files }] of walked) {
     const text = Object.entries(figures).map(([figure, value]) => `${figure} ${Math.round(value)}`)
     process.stdout.write(`  ${name.padEnd(8)} ${text.join('  ')}\n`)
-    if (options.files) for (const file of files) process.stdout.write(`    ${file}\n`)
+    if (!options.files && !options.functions) continue
+    for (const [file, functions] of files) {
+      process.stdout.write(`    ${file}\n`)
+      if (options.functions) for (const [one, times] of functions) process.stdout.write(`      ${times} ${one}\n`)
+    }
   }
 }

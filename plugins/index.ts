@@ -1,6 +1,8 @@
 import type { AnyPlugin, AnySigner } from '../src/plugin-api/index.ts'
+import { answerCache } from './answer-cache/plugin.ts'
 import { attribution } from './attribution/plugin.ts'
 import { auth } from './auth/plugin.ts'
+import { formatBridge } from './format-bridge/plugin.ts'
 import { guardPatterns } from './guard-patterns/plugin.ts'
 import { guardService } from './guard-service/plugin.ts'
 import { imageTierBilling } from './image-tier-billing/plugin.ts'
@@ -14,7 +16,9 @@ import { translate } from './translate/plugin.ts'
 export const builtins: readonly AnyPlugin[] = [
   auth,
   attribution,
+  formatBridge,
   ratelimit,
+  answerCache,
   guardPatterns,
   guardService,
   multipartRewrite,

@@ -42,6 +42,7 @@ export class AnswerTexts {
   /** The offset of the first byte that has to wait. */
   get from(): number | undefined {
     let from = this.#waiting[0]?.at
+    if (this.#channels.size === 0) return from
     for (const channel of this.#channels.values())
       if (channel.from !== undefined && (from === undefined || channel.from < from)) from = channel.from
     return from

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Body, Idempotency, Json, JsonObjectView, Part } from '../../src/plugin-api/index.ts'
-import { canonical, type Sink, writeCanonical } from './canonical.ts'
+import { canonical, type Sink, writeCanonical } from '../../src/wire/index.ts'
 import { fail } from './errors.ts'
 
 /** A request may have 100,000 of them. */

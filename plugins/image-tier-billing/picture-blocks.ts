@@ -84,14 +84,16 @@ export class PictureBlocks {
     return at
   }
 
+  /** @param next where each of the borders comes next, as far as was searched */
   #toBorder(piece: Buffer, from: number, to: number, next: number[]): number {
     let least = to
-    for (const [i, byte] of borders.entries()) {
-      if ((next[i] as number) < from) {
-        const found = piece.indexOf(byte, from)
-        next[i] = found < 0 ? to : found
+    for (let i = 0; i < borders.length; i++) {
+      let at = next[i] as number
+      if (at < from) {
+        const found = piece.indexOf(borders[i] as number, from)
+        next[i] = at = found < 0 ? to : found
       }
-      least = Math.min(least, next[i] as number)
+      if (at < least) least = at
     }
     if (least < to) {
       this.#phase = 'between'

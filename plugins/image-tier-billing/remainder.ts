@@ -235,7 +235,10 @@ export class Remainder {
 
   /** The pictures found in texts since the last call. */
   takePictures(): readonly TextPicture[] {
-    return this.#texts.take().filter(({ image, mark }) => {
+    const found = this.#texts.take()
+    // Of almost every piece.
+    if (found.length === 0) return found
+    return found.filter(({ image, mark }) => {
       if (this.#billed.has(mark)) return false
       if (image.kind === 'link') this.count(mark)
       return true

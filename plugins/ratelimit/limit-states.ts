@@ -1,5 +1,6 @@
-import type { LimitState, LimitStatus } from '../../src/plugin-api/index.ts'
+import type { LimitDecision, LimitState, LimitStatus } from '../../src/plugin-api/index.ts'
 import type { Limit } from './limits.ts'
+import { refuses } from './refusal.ts'
 
 const none: readonly LimitState[] = []
 
@@ -23,4 +24,21 @@ export function limitStates(limits: readonly Limit[], standings: readonly LimitS
 function tighter(one: LimitState | undefined, other: LimitState): LimitState {
   if (!one || other.remaining < one.remaining) return other
   return other.remaining === one.remaining && other.resetMs > one.resetMs ? other : one
+}
+
+/** What each limit said of a request: of one that was refused, those that refused it alone. */
+export function decisions(
+  limits: readonly Limit[],
+  standings: readonly LimitStatus[],
+  isAdmitted: boolean,
+): readonly LimitDecision[] {
+  const said: LimitDecision[] = []
+  for (let i = 0; i < limits.length; i++) {
+    const limit = limits[i] as Limit
+    const status = standings[i] as LimitStatus
+    if (isAdmitted)
+      said.push({ limit: limit.name, decision: limit.shadow && status.waitMs > 0 ? 'shadow' : 'admitted' })
+    else if (refuses(limit, status)) said.push({ limit: limit.name, decision: 'refused' })
+  }
+  return said
 }

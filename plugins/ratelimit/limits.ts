@@ -139,6 +139,8 @@ export function jobsLimit({ key, group }: Caller): Limit {
 /** The limits of the model: everybody's requests together, or each key's (`docs/rules.md#limits`). */
 export function modelLimits(model: Model, { key, group }: Caller): readonly Limit[] {
   const { rpm, scope, shadow } = model.limits
+  // All names of a wildcard count together: a caller who invents names has no more requests.
+  const name = model.wildcard ?? model.name
   if (rpm === undefined) return []
   const isShadow = shadow?.includes('rpm') === true
   const whose = scope === 'key' ? ` key ${key.id}` : ''
@@ -147,12 +149,12 @@ export function modelLimits(model: Model, { key, group }: Caller): readonly Limi
       name: 'model_rpm',
       counts: 'requests',
       kind: 'window',
-      id: `${isShadow ? 'shadow ' : ''}rpm model ${model.name}${whose}`,
-      owner: scope === 'key' ? ownerOfKey(key, group) : `model ${model.name}`,
+      id: `${isShadow ? 'shadow ' : ''}rpm model ${name}${whose}`,
+      owner: scope === 'key' ? ownerOfKey(key, group) : `model ${name}`,
       limit: rpm,
       amount: asked.requests,
       shadow: isShadow,
-      of: model.name,
+      of: name,
     },
   ]
 }

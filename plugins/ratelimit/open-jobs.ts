@@ -1,5 +1,5 @@
 import type { RequestContext, JobStore } from '../../src/plugin-api/index.ts'
-import { decisions } from './decisions.ts'
+import { decisions } from './limit-states.ts'
 import { fail } from './errors.ts'
 import type { Limit } from './limits.ts'
 import { refusal } from './refusal.ts'

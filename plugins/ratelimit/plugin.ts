@@ -20,9 +20,8 @@ import {
   tokenUseSlot,
   type WhenDown,
 } from '../../src/plugin-api/index.ts'
-import { decisions } from './decisions.ts'
 import { fail } from './errors.ts'
-import { limitStates } from './limit-states.ts'
+import { decisions, limitStates } from './limit-states.ts'
 import { endUserLimits, jobsLimit, type Limit, modelLimits, upstreamLimit, userLimits } from './limits.ts'
 import { refuseFull } from './open-jobs.ts'
 import { refusal, refuses } from './refusal.ts'
@@ -136,10 +135,10 @@ export const ratelimit = definePlugin({
 
       onForward(context, out, _facet, target) {
         const taken = context.slots.get(takenSlot)
-        if (taken?.place?.upstream === target.upstream.name) return out
+        const place = upstreamLimit(target.upstream)
+        if (taken?.place?.upstream === target.upstream.name || !(place || taken?.place)) return out
         const left = taken?.place && counters.settle(taken.place.ticket, [0])
         if (taken) taken.place = undefined
-        const place = upstreamLimit(target.upstream)
         const enterThere = () =>
           place ? then(counters.take([place], whenDown), taking => enterNext(context, place, taking, out)) : out
         return andThen(left, enterThere)

@@ -8,11 +8,12 @@ import {
 } from '../../src/plugin-api/index.ts'
 
 /** Where requests of any API format set what prices may depend on. */
-const factFields = [
-  ['service_tier', ['service_tier', 'serviceTier']],
-  ['speed', ['speed']],
-  ['region', ['inference_geo']],
-] as const satisfies readonly (readonly [keyof UsageFacts, readonly string[]])[]
+const factFields: readonly { readonly field: string; readonly fact: keyof UsageFacts }[] = [
+  { field: 'service_tier', fact: 'service_tier' },
+  { field: 'serviceTier', fact: 'service_tier' },
+  { field: 'speed', fact: 'speed' },
+  { field: 'inference_geo', fact: 'region' },
+]
 
 /** Values that leave the choice to the upstream. */
 const openValues: ReadonlySet<string> = new Set(['auto', 'default', 'standard_only', 'on_demand'])
@@ -20,12 +21,11 @@ const openValues: ReadonlySet<string> = new Set(['auto', 'default', 'standard_on
 /** The facts of the request that prices may depend on. */
 export function askedFacts(body: Body): UsageFacts {
   let facts: { -readonly [name in keyof UsageFacts]: string } | undefined
-  for (const [name, fields] of factFields)
-    for (const field of fields) {
-      const value = readField(body, field)
-      if (typeof value === 'string' && value !== '' && !openValues.has(value.toLowerCase()))
-        (facts ??= {})[name] = value.toLowerCase()
-    }
+  for (const { field, fact } of factFields) {
+    const value = readField(body, field)
+    if (typeof value === 'string' && value !== '' && !openValues.has(value.toLowerCase()))
+      (facts ??= {})[fact] = value.toLowerCase()
+  }
   return facts ?? none
 }
 

@@ -7,9 +7,8 @@ import {
   units,
 } from '../../src/plugin-api/index.ts'
 import { conditionDiagnostics, unknownUnit } from './inspect-conditions.ts'
-import { isFree } from './is-free.ts'
 import type { UsageFacet } from './schema.ts'
-import { priceNames } from './usage-rule.ts'
+import { isFree, priceNames } from './usage-rule.ts'
 
 /** Checks beyond the schema: every model of the family has a price for its use. */
 export function inspect(

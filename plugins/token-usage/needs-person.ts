@@ -1,5 +1,5 @@
 import type { Model } from '../../src/plugin-api/index.ts'
-import { policyOf } from './refuse-unpriced.ts'
+import { policyOf } from './usage-rule.ts'
 import type { UsageFacet } from './schema.ts'
 
 /** Whether a charge waits for a person. A client's omission is no fault of the upstream's report. */

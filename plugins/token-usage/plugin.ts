@@ -18,7 +18,6 @@ import {
   readField,
   storedObjectSlot,
   type Reply,
-  type Stage,
   type Stores,
   type Target,
   isBounded,
@@ -40,10 +39,9 @@ import { checkDeferred, createTakenStage, type DeferredWork } from './deferred/d
 import { withDeferred } from './deferred/deferred-hooks.ts'
 import type { BatchTools } from './deferred/batch/batch-work.ts'
 import { inspect } from './inspect.ts'
-import { policyOf, refuseUnpriced } from './refuse-unpriced.ts'
+import { refuseUnpriced } from './refuse-unpriced.ts'
 import { estimateInput } from './estimate-request.ts'
 import { holdMost, unavailableMs } from './hold-most.ts'
-import { isFree } from './is-free.ts'
 import { judgeUsage, withoutPretence, type Judged } from './judge-usage.ts'
 import { measureInTurns } from './measure-text.ts'
 import { needsPerson } from './needs-person.ts'
@@ -59,7 +57,7 @@ import { EventReading, JsonReading, type Reading, type ReadingOptions } from './
 import { facetSchema, optionsSchema, type UsageFacet } from './schema.ts'
 import { storageAsked } from './stored-tokens.ts'
 import { TokenCount } from './token-count.ts'
-import { usageRule } from './usage-rule.ts'
+import { isFree, policyOf, usageRule } from './usage-rule.ts'
 import { answeredBy, dearestOf, type Payable, payablesOf } from './who-answered.ts'
 import { WithheldReading } from './withheld-reading.ts'
 
@@ -143,20 +141,20 @@ export const tokenUsage = definePlugin({
       },
 
       onTarget(context, target, facet) {
-        if (facet.image_tools === 'refuse' && context.route.traits?.imageTools) refuseImageTools(target)
+        const { traits } = context.route
+        if (facet.image_tools === 'refuse' && traits?.imageTools) refuseImageTools(target)
+        const payables = payablesFor(context, target, facet)
         if (policyOf(target.model, facet) === 'refuse')
-          for (const { model, rule } of payablesFor(context, target, facet))
-            refuseUnpriced(model, rule, target.body, context.route.traits)
-        if (!ledger.healthy() && payablesFor(context, target, facet).some(({ rule }) => rule))
-          throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
-        const isPaid = payablesFor(context, target, facet).some(({ rule }) => rule)
+          for (const { model, rule } of payables) refuseUnpriced(model, rule, target.body, traits)
+        const isPaid = payables.some(({ rule }) => rule)
+        if (isPaid && !ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
         if (isPaid && checkDeferred(context, target, paysImages(context, target)))
           context.slots.put(detachedJobSlot, true)
         // A connection uses nothing: its turns do.
         if (!isFree(context.route, facet) && context.part?.kind !== 'session')
           context.slots.put(
             tokenUseSlot,
-            new TokenCount(target, { facet, traits: context.route.traits, inputMin: inputOfTurn(context) }, () => ({
+            new TokenCount(target, { facet, traits, inputMin: inputOfTurn(context) }, () => ({
               reading: context.slots.get(countingSlot)?.reading,
               hasImages: paysImages(context, target),
             })),
@@ -210,12 +208,11 @@ export const tokenUsage = definePlugin({
           ? new WithheldReading(reading, () => refuseUntold(counting, reading))
           : reading
         counting.reading = stage
+        const { deferred: work, target } = counting
+        // Reads whether the upstream has accepted work that goes on after the response.
+        const taken = work ? [createTakenStage(workTools, { context, target, work }, reply)] : []
         const headers = removesUsage ? withoutLength(reply.headers) : reply.headers
-        return {
-          ...reply,
-          headers,
-          stages: [...reply.stages, ...takenStages(workTools, context, counting, reply), stage],
-        }
+        return { ...reply, headers, stages: [...reply.stages, ...taken, stage] }
       },
 
       onSettle(context, outcome) {
@@ -223,15 +220,9 @@ export const tokenUsage = definePlugin({
         return counting && settle(tools, context, outcome, counting)
       },
     }
-    return withDeferred(hooks, workTools)
+    return withDeferred(hooks, workTools, host.plan)
   },
 })
-
-/** Reads whether the upstream has accepted work that goes on after the response. */
-function takenStages(tools: BatchTools, context: RequestContext, counting: Counting, reply: Reply): readonly Stage[] {
-  const { deferred: work, target } = counting
-  return work ? [createTakenStage(tools, { context, target, work }, reply)] : []
-}
 
 /** Reserves the most that the request may cost from its budgets, before an upstream is called. */
 async function hold(

@@ -10,10 +10,9 @@ import {
 import { type Ceiling, ceilingOf, rateUsage, type Use, usesOf } from '../../src/pricing/index.ts'
 import { askedCalls, askedFacts, mayUse } from './asked-facts.ts'
 import { estimateRequest } from './estimate-request.ts'
-import { isFree } from './is-free.ts'
-import { policyOf, refuseUnpriced } from './refuse-unpriced.ts'
+import { refuseUnpriced } from './refuse-unpriced.ts'
 import type { UsageFacet } from './schema.ts'
-import { usageRule } from './usage-rule.ts'
+import { isFree, policyOf, usageRule } from './usage-rule.ts'
 
 /**
  * The hold: the most that a request may cost, as far as it can be known before its answer. `counts`: quantities that

@@ -165,7 +165,8 @@ function reportedUses(usage: Usage | null): readonly Use[] {
 
 /** What the request itself says. */
 function requestUses({ body, facet }: Ended): readonly Use[] {
-  const characters = countCharacters(body, facet.count_characters_of)
+  const { count_characters_of: field } = facet
+  const characters = field === undefined ? null : countCharacters(body, field)
   if (characters === null) return oneRequest
   return [...oneRequest, { unit: 'character', quantity: characters, source: 'request' }]
 }

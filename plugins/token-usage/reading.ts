@@ -1,5 +1,5 @@
 import { type ApiFormat, type Json, type Passed, type Stage, type Usage, isObject } from '../../src/plugin-api/index.ts'
-import { joined } from '../../src/wire/index.ts'
+import { joined, parseJsonIfValid } from '../../src/wire/index.ts'
 import { finishReasonsOf } from './finish-reasons.ts'
 import { mergeUsage } from './merge-usage.ts'
 import { pruneEvent } from './prune-event.ts'
@@ -109,7 +109,7 @@ export class JsonReading implements Reading {
   end(): Passed {
     const short = this.#short
     if (!short) return []
-    const json = parse(joined(short))
+    const json = parseJsonIfValid(joined(short).toString())
     if (!isObject(json)) return []
     this.#short = undefined
     for (let i = 0; i < usageMembers.length; i++) {
@@ -237,7 +237,7 @@ export class EventReading implements Reading {
     this.#estimate.add(data)
     const isSought = this.#options.wantsModel === true && this.model === undefined
     if (event !== 'error' && !isSought && !this.#mayTell(data) && !this.#mayEnd(data)) return false
-    const json = data.length > shortBytesMax * 4 ? pruneEvent(data) : parse(data)
+    const json = data.length > shortBytesMax * 4 ? pruneEvent(data) : parseJsonIfValid(data.toString())
     if (event === 'error') this.fault ??= faultOf(json) ?? 'error'
     if (!isObject(json)) return false
     this.fault ??= faultOf(json)
@@ -272,15 +272,6 @@ function tells(data: Buffer, name: Buffer): boolean {
     if (data[i] !== letterN) return true
   }
   return false
-}
-
-function parse(data: Buffer): Json | undefined {
-  try {
-    return JSON.parse(data.toString()) as Json
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
 }
 
 /** The event that `stream_options.include_usage` adds: no choices, and the usage (wire facts 5). */

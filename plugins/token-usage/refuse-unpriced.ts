@@ -1,13 +1,7 @@
-import type { Body, Model, OperationTraits, UnitName, UnpricedPolicy, UsageRule } from '../../src/plugin-api/index.ts'
+import type { Body, Model, OperationTraits, UnitName, UsageRule } from '../../src/plugin-api/index.ts'
 import { isGoverned, priceListOf, unpricedFacts } from '../../src/pricing/index.ts'
 import { askedCalls, askedFacts, askedKinds } from './asked-facts.ts'
 import { fail } from './errors.ts'
-import type { UsageFacet } from './schema.ts'
-
-/** What happens to use without a price. */
-export function policyOf(model: Model, facet: UsageFacet): UnpricedPolicy {
-  return model.unpriced ?? facet.unpriced
-}
 
 /**
  * Refuses a request that needs something without a price, before anything is bought.

@@ -19,9 +19,8 @@ import {
   type UsageGroup,
   type Use,
 } from '../../src/pricing/index.ts'
-import { isFree } from './is-free.ts'
 import type { UsageFacet } from './schema.ts'
-import { usageRule } from './usage-rule.ts'
+import { isFree, usageRule } from './usage-rule.ts'
 
 /** A stored charge of use at other prices: each quantity as counted then. */
 export function reprice(

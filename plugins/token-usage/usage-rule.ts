@@ -1,4 +1,27 @@
-import { type Model, type Price, unitAliases, type UnitRow, units, type UsageRule } from '../../src/plugin-api/index.ts'
+import {
+  type Model,
+  type OperationTraits,
+  type Price,
+  unitAliases,
+  type UnitRow,
+  units,
+  type UnpricedPolicy,
+  type UsageRule,
+} from '../../src/plugin-api/index.ts'
+import type { UsageFacet } from './schema.ts'
+
+/** The operation costs nothing, here or anywhere. */
+export function isFree(
+  { operation, traits }: { readonly operation: string; readonly traits?: OperationTraits | undefined },
+  facet: UsageFacet,
+): boolean {
+  return traits?.free === true || facet.free_operations.includes(operation)
+}
+
+/** What happens to use without a price. */
+export function policyOf(model: Model, facet: UsageFacet): UnpricedPolicy {
+  return model.unpriced ?? facet.unpriced
+}
 
 const known = new WeakMap<Model, Map<string, UsageRule>>()
 

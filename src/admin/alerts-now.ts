@@ -1,5 +1,14 @@
-import { type Budget, budgetOfUser, budgetUsed, type LevelKind, type LevelSums } from '../domain/index.ts'
-import { type Micros, parseMoney } from '../util/index.ts'
+import {
+  type Budget,
+  type BudgetPeriod,
+  budgetOfUser,
+  budgetUsed,
+  joinPeriod,
+  type LevelKind,
+  type LevelSums,
+  type ResetDay,
+} from '../domain/index.ts'
+import { formatMoney, type Micros, parseMoney } from '../util/index.ts'
 import type { Alert } from './alerts.ts'
 import type { AdminParts } from './parts.ts'
 
@@ -35,8 +44,9 @@ export function stillOpen(alerts: readonly Alert[], now: Now): readonly Alert[] 
       case 'budget.threshold':
       case 'budget.exhausted': {
         const found = now.budgetOf(of('level'), of('name'))
-        if (!found || !isSpent(alert, found)) return []
-        return [found.called === undefined ? alert : { ...alert, data: { ...data, called: found.called } }]
+        const own = found && budgetOf(alert, found)
+        if (!own || !isSpent(alert, own, found.spent[own.per] ?? 0)) return []
+        return [{ ...alert, data: { ...data, ...stateNow(own, found) } }]
       }
       default:
         return [alert]
@@ -44,18 +54,31 @@ export function stillOpen(alerts: readonly Alert[], now: Now): readonly Alert[] 
   })
 }
 
-/** Whether a budget is the one of the event, and as much of it is spent still: a refund may have brought it back. */
-function isSpent({ kind, data }: Alert, { budgets, spent }: BudgetNow): boolean {
+/** The budget of an event, unless it is another by now. */
+function budgetOf({ data }: Alert, { budgets }: BudgetNow): Budget | undefined {
   const amount = parseMoney(textOf(data['amount']))
-  const own = budgets.find(one => one.amount === amount && one.per === data['per'])
-  if (!own) return false
+  return budgets.find(one => one.amount === amount && one.per === periodOf(data))
+}
+
+/** What is spent now, which is more than what the event reports: its percentage is the threshold. */
+function stateNow({ amount, per }: Budget, { spent, called }: BudgetNow) {
+  const own = spent[per] ?? 0
+  return {
+    ...(called !== undefined && { called }),
+    spent_now: formatMoney(own),
+    percent_now: amount === 0 ? 100 : Math.floor((own * 100) / amount),
+  }
+}
+
+/** Whether as much of a budget is spent still: a refund may have brought it back. */
+function isSpent({ kind, data }: Alert, own: Budget, spent: Micros): boolean {
   const told = parseMoney(textOf(data['spent'])) ?? 0
   const percent = data['percent']
   const least =
     kind === 'budget.threshold' && typeof percent === 'number'
       ? (own.amount / 100) * percent
       : Math.min(own.amount, told)
-  return spent[own.per] >= least
+  return spent >= least
 }
 
 /** Reads what such alerts are held against, and no more. */
@@ -80,11 +103,17 @@ async function readBudgets(parts: AdminParts, alerts: readonly Alert[]): Promise
   const plan = parts.plan()
   const told = alerts
     .filter(({ kind }) => kind.startsWith('budget.'))
-    .map(({ data }) => ({ level: textOf(data['level']), name: textOf(data['name']) }))
+    .map(({ data }) => ({ level: textOf(data['level']), name: textOf(data['name']), per: periodOf(data) }))
   const levels = told.flatMap(({ level, name }) =>
     levelKinds.includes(level) ? [{ kind: level as LevelKind, name }] : [],
   )
-  const sums = levels.length === 0 ? [] : await storage.books.levels(levels)
+  const sums =
+    levels.length === 0
+      ? []
+      : await storage.books.levels(
+          levels,
+          told.flatMap(({ per }) => per ?? []),
+        )
   const found = await Promise.all(
     told.map(async ({ level, name }): Promise<BudgetNow | undefined> => {
       const spent = sums.find(one => one.kind === level && one.name === name)?.spent ?? { day: 0, month: 0, total: 0 }
@@ -97,8 +126,8 @@ async function readBudgets(parts: AdminParts, alerts: readonly Alert[]): Promise
         if (!key || key.status === 'revoked' || key.budget === null) return undefined
         const used: Micros = budgetUsed(key, clock.now(), plan.timeZone)
         return {
-          budgets: [{ amount: key.budget, per: key.budgetPeriod }],
-          spent: { day: used, month: used, total: used },
+          budgets: [{ amount: key.budget, per: key.budgetPeriod, ...(key.budgetSoft && { soft: true as const }) }],
+          spent: { day: used, month: used, total: used, [key.budgetPeriod]: used },
           called: key.name,
         }
       }
@@ -116,6 +145,11 @@ async function readBudgets(parts: AdminParts, alerts: readonly Alert[]): Promise
       return one ? [[`${level} ${name}`, one]] : []
     }),
   )
+}
+
+/** The period that an event names. */
+function periodOf(data: Alert['data']): BudgetPeriod | undefined {
+  return joinPeriod(textOf(data['per']), (data['resets_on'] ?? null) as ResetDay | null)
 }
 
 function textOf(value: unknown): string {

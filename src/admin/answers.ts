@@ -19,6 +19,8 @@ import {
   truth,
   whole,
   wholeOrNull,
+  period,
+  resetsOnOrNull,
 } from '../domain/shapes/schemas.ts'
 import { incomparable } from '../domain/reprice.ts'
 import { usageView } from '../domain/shapes/usage-row.ts'
@@ -84,6 +86,8 @@ export const balanceAnswer = object({
 })
 
 export const userAnswer = userView.schema
+const ofPeriod = { per: period, resets_on: resetsOnOrNull } as const
+const budgetOrNull = { ...object({ amount: text, ...ofPeriod, soft: truth }), type: ['object', 'null'] } as const
 export const usersAnswer = object({
   users: listOf(
     object({
@@ -93,8 +97,6 @@ export const usersAnswer = object({
     }),
   ),
 })
-const per = { type: 'string', enum: ['total', 'day', 'month'] } as const
-const budgetOrNull = { ...object({ amount: text, per, soft: truth }), type: ['object', 'null'] } as const
 export const groupsAnswer = object({
   groups: listOf(
     object({
@@ -130,7 +132,7 @@ export const ceilingsAnswer = object({
   }),
   key_bounds: userBoundsSchema,
   budget: {
-    ...object({ amount: text, per, by: { type: 'string', enum: setFor } }),
+    ...object({ amount: text, ...ofPeriod, by: { type: 'string', enum: setFor } }),
     type: ['object', 'null'],
     description: 'What all keys of the user may spend together.',
   },
@@ -341,10 +343,40 @@ export const avoidableAnswer = object({
   ),
 })
 
+const refundsElsewhere = {
+  refunded_earlier: { ...text, description: 'Refunded in this month, of charges of earlier ones.' },
+  refunded_later: { ...text, description: 'Refunded since, of charges of this month.' },
+} as const
+
 export const statementAnswer = object({
   month: text,
   zone: text,
+  from: moment,
+  until: { ...moment, description: 'The end of the month, which is not part of it.' },
+  issued: moment,
+  organization: { ...textOrNull, description: 'Of the setting `organization`.' },
   reconciled: { ...truth, description: 'Whether the charges come to what the entries of the ledger do.' },
+  totals: {
+    ...listOf(
+      object({
+        currency: text,
+        accounts: whole,
+        opening: text,
+        charges: whole,
+        charged: text,
+        refunds: whole,
+        refunded: text,
+        closing: text,
+        ...refundsElsewhere,
+        net: { ...text, description: 'Charged less refunded.' },
+        costs: {
+          ...text,
+          description: 'What Costs show for the month: net, plus refunded_earlier, less refunded_later.',
+        },
+      }),
+    ),
+    description: 'All accounts together, by currency.',
+  },
   accounts: listOf(
     object({
       user: text,
@@ -355,6 +387,7 @@ export const statementAnswer = object({
       charged: text,
       refunds: whole,
       refunded: text,
+      ...refundsElsewhere,
       closing: text,
       lines: listOf(object({ model: text, tier: text, images: whole, quantity: whole, charged: text, refunded: text })),
     }),

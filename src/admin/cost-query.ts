@@ -9,19 +9,20 @@ export const dayMs = 86_400_000
 
 const date = { type: 'string', pattern: String.raw`^\d{4}-\d\d-\d\d$`, description: 'As in 2026-11-21.' } as const
 const name = { type: 'string', minLength: 1, maxLength: 200 } as const
+const names = { type: 'string', minLength: 1, maxLength: 1_000, description: 'One, or several with commas.' } as const
 
 /** Which costs are meant: days of a zone, and what they are narrowed to. */
 export const costQuery = {
   from: { ...date, description: 'The first day; 29 days before the last one by default.' },
   to: { ...date, description: 'The last day, which is part of the range; today by default.' },
   zone: { ...name, default: 'UTC', description: 'A time zone of the IANA database, such as Europe/Berlin.' },
-  user: name,
-  group: name,
-  key: name,
-  model: name,
-  operation: name,
-  upstream: name,
-  tier: { ...name, description: 'A tier of images, or a unit such as input.' },
+  user: names,
+  group: names,
+  key: names,
+  model: names,
+  operation: names,
+  upstream: names,
+  tier: { ...names, description: 'A tier of images, or a unit such as input; several with commas.' },
 } as const
 
 /** The first and the last day, as midnights of UTC. @throws Failure for what is no day or zone, or the wrong way round */
@@ -42,15 +43,27 @@ export function daysOf(
   return [first, last]
 }
 
-/** What costs are narrowed to: for who sees only themselves, to them. @throws Failure forbidden */
-export function costWhere(ask: Ask<{ readonly [P in CostPart]?: string }>): { readonly [P in CostPart]?: string } {
-  const where: { [P in CostPart]?: string } = {}
-  for (const part of costParts) {
-    const value = ask.query[part]
-    if (value !== undefined) where[part] = value
-  }
+type Where = { readonly [P in CostPart]?: string }
+
+/** Each filter is a question of its own. */
+const filtersMax = 12
+
+/**
+ * What costs are narrowed to, a filter for each combination of values: for who sees only themselves, to them.
+ *
+ * @throws Failure forbidden, invalid for too many combinations
+ */
+export function costWheres(ask: Ask<Where>): readonly Where[] {
   const owner = ownerOf(ask)
-  if (owner === undefined) return where
-  if (where.user !== undefined && where.user !== owner) throw fail('forbidden', {}, { param: 'user' })
-  return { ...where, user: owner }
+  let wheres: readonly Where[] = [owner === undefined ? {} : { user: owner }]
+  for (const part of costParts) {
+    const values = [...new Set(ask.query[part]?.split(',').filter(value => value !== '') ?? [])]
+    if (values.length === 0) continue
+    if (part === 'user' && owner !== undefined && values.some(value => value !== owner))
+      throw fail('forbidden', {}, { param: 'user' })
+    wheres = wheres.flatMap(where => values.map(value => ({ ...where, [part]: value })))
+    if (wheres.length > filtersMax)
+      throw refuse('invalid', 'too_many', { field: part, limit: filtersMax }, { param: part })
+  }
+  return wheres
 }

@@ -38,6 +38,7 @@ type PlainName = Exclude<
   | 'upstream_said'
   | 'end_user'
   | 'tags'
+  | 'alias'
   | 'attempts'
 >
 type Bill = NonNullable<LogRecord['billing']>
@@ -54,6 +55,7 @@ const apart: ReadonlySet<string> = new Set<keyof LogRecord>([
   'attempts',
   'end_user',
   'tags',
+  'alias',
 ])
 const plainNames = logView.names.filter((name): name is PlainName => !apart.has(name))
 
@@ -84,6 +86,9 @@ const columns: readonly (readonly [name: string, read: Read])[] = [
   ...factNames.map(name => [name, ofBill(bill => bill.facts[name])] as const),
   ['end_user', ({ end_user: endUser }) => endUser],
   ['tags', ({ tags }) => tags.join(' ')],
+  ['cache', ({ cache }) => cache],
+  ['saved', ({ saved }) => saved],
+  ['alias', ({ alias }) => alias],
 ]
 
 /** UTF-8 with a mark at its head, without which spreadsheets take Chinese for something else. */

@@ -1,4 +1,4 @@
-import { type LogMatch, wantedResults } from '../domain/index.ts'
+import { cacheResults, type LogMatch, wantedResults } from '../domain/index.ts'
 import type { Admits } from '../util/index.ts'
 import { courseMembers, chargeItemMembers } from '../domain/charge.ts'
 import { logMembers } from '../domain/shapes/log-row.ts'
@@ -21,6 +21,7 @@ export const logQuery = {
   operation: word,
   upstream: word,
   status: { type: 'string', pattern: '^([1-5]\\d\\d|[2-5]xx)$', description: 'A status, or its class such as 4xx.' },
+  cache: { type: 'string', enum: cacheResults, description: 'What the answer cache did.' },
   outcome: { ...logMembers.outcome.schema, description: 'How the gateway was done with it, whatever its status.' },
   result: {
     type: 'string',
@@ -76,6 +77,7 @@ type Same = Pick<
   | 'operation'
   | 'upstream'
   | 'outcome'
+  | 'cache'
   | 'result'
   | 'tier'
   | 'source'
@@ -93,6 +95,7 @@ function pick({
   operation,
   upstream,
   outcome,
+  cache,
   result,
   tier,
   source,
@@ -110,6 +113,7 @@ function pick({
     ...(operation !== undefined && { operation }),
     ...(upstream !== undefined && { upstream }),
     ...(outcome !== undefined && { outcome }),
+    ...(cache !== undefined && { cache }),
     ...(result !== undefined && { result }),
     ...(tier !== undefined && { tier }),
     ...(source !== undefined && { source }),

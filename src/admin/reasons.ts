@@ -31,6 +31,7 @@ export const reasons = {
     'This page is at {origin}, and its request came for {host}. Behind a reverse proxy: let the proxy send Host as the browser did (nginx: proxy_set_header Host $http_host), or name it in server.trusted_proxies and let it send X-Forwarded-Host.',
   address: "'{address}' is not an address such as 203.0.113.7 or 2001:db8::/32.",
   passed: 'This moment has passed.',
+  resets_on: 'Give budget_resets_on with budget_period: a weekday with week, 1 to 28 with month, null with others.',
   model_unknown: "There is no model '{model}' in the configuration.",
   group_unknown: "There is no group '{group}'. The configuration has {known}.",
   group_gone: "The group '{group}' is gone from the configuration. Request another invitation.",

@@ -1,5 +1,5 @@
 import { formatMoney, type Group, modelsBarred, type User } from '../index.ts'
-import { limitKinds, type SettingOptions } from './key-settings.ts'
+import { formatPeriod, limitKinds, type SettingOptions } from './key-settings.ts'
 
 /** The changed settings of a user: a sentence for each. */
 export function describeBounds(
@@ -23,7 +23,7 @@ export function describeBounds(
   if (told.budget !== undefined || told.budgetPeriod !== undefined)
     said.push(
       budget
-        ? `${of} may each have a budget of at most ${formatMoney(budget.to.amount)} (${budget.to.per}).`
+        ? `${of} may each have a budget of at most ${formatMoney(budget.to.amount)} (${formatPeriod(budget.to.per)}).`
         : `${of} may have any budget.`,
     )
   if (told.expires !== undefined)

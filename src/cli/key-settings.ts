@@ -1,10 +1,16 @@
 import {
-  covers,
+  type BudgetPeriod,
+  joinPeriod,
+  isOffered,
   type Key,
   type KeySettings,
   type Limits,
   parseAddressRange,
   parseDuration,
+  periodChoices,
+  readResetDay,
+  resetChoices,
+  splitPeriod,
   parseMoney,
   type CompiledConfig,
 } from '../index.ts'
@@ -22,6 +28,8 @@ export type SettingOptions = {
   readonly concurrency?: string
   readonly budget?: string
   readonly budgetPeriod?: string
+  readonly resetsOn?: string
+  readonly budgetSoft?: string
 }
 
 /** What takes a setting off again. */
@@ -54,7 +62,8 @@ export function readSettings(
     ...setting('tags', options.tags, text => words(text).filter(word => word !== '')),
     ...setting('ips', options.ips, text => readAddresses(text)),
     ...setting('budget', options.budget, readAmount),
-    ...(options.budgetPeriod !== undefined && { budgetPeriod: readPeriod(options.budgetPeriod) }),
+    ...readKeyPeriod(options),
+    ...(options.budgetSoft !== undefined && { budgetSoft: readYes('--budget-soft', options.budgetSoft) }),
     ...(limitKinds.some(kind => options[kind] !== undefined) && { limits: readLimits(options, key) }),
   }
 }
@@ -73,8 +82,8 @@ function oneOf(option: string, name: string, known: ReadonlyMap<string, unknown>
 }
 
 /** A model, or a prefix followed by `*` that matches one. */
-function readModel(name: string, { models }: CompiledConfig): string {
-  return models.keys().some(model => covers(name, model)) ? name : oneOf('--models', name, models)
+function readModel(name: string, plan: CompiledConfig): string {
+  return isOffered(plan, name) ? name : oneOf('--models', name, plan.models)
 }
 
 export function readMoment(text: string, now: number): number {
@@ -102,9 +111,29 @@ function readAmount(text: string): number {
   return amount
 }
 
-function readPeriod(text: string): KeySettings['budgetPeriod'] {
-  if (text === 'total' || text === 'day' || text === 'month') return text
-  throw usage('--budget-period', text, 'expected total, day or month')
+function readKeyPeriod({ budgetPeriod, resetsOn }: SettingOptions): Partial<KeySettings> {
+  if (budgetPeriod === undefined && resetsOn !== undefined)
+    throw usage('--resets-on', resetsOn, 'give --budget-period with it, week or month')
+  return budgetPeriod === undefined ? {} : { budgetPeriod: readPeriod('--budget-period', budgetPeriod, resetsOn) }
+}
+
+/** @throws Exit 2 */
+export function readPeriod(option: string, per: string, resetsOn: string | undefined): BudgetPeriod {
+  if (joinPeriod(per) === undefined) throw usage(option, per, `expected ${periodChoices}`)
+  const period = joinPeriod(per, resetsOn === undefined ? null : readResetDay(resetsOn))
+  if (period === undefined) throw usage('--resets-on', resetsOn ?? '', `expected ${resetChoices}`)
+  return period
+}
+
+function readYes(option: string, text: string): boolean {
+  if (text === 'yes' || text === 'no') return text === 'yes'
+  throw usage(option, text, 'expected yes or no')
+}
+
+/** A period in a table: `week from sunday`. */
+export function formatPeriod(period: BudgetPeriod): string {
+  const { per, resetsOn } = splitPeriod(period)
+  return period.includes('@') ? `${per} from ${resetsOn}` : per
 }
 
 function readLimits(options: SettingOptions, key: Pick<Key, 'limits'> | undefined): Limits {

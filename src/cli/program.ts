@@ -263,7 +263,8 @@ function addUsers(program: Command): void {
     .option('--tpm <count>', "the largest --tpm for the user's keys; none for any")
     .option('--concurrency <count>', "the largest --concurrency for the user's keys; none for any")
     .option('--budget <amount>', "the largest --budget for each of the user's keys; none for any")
-    .option('--budget-period <period>', 'period of that budget: total, day or month')
+    .option('--budget-period <period>', 'period of that budget: total, day, week, month, or days such as 7d')
+    .option('--resets-on <day>', 'first day of that week or month: a weekday, or 1 to 28')
     .option('--expires <when>', "latest expiry of the user's keys: a date, a time from now such as 30d, or none")
     .addOption(configOption())
     .action(async (name, options) => (await import('./commands/users.ts')).setUser(name, options))
@@ -272,7 +273,9 @@ function addUsers(program: Command): void {
     .argument('<name>')
     .description('set what all keys of a user may spend together; running gateways apply it within a second')
     .requiredOption('--amount <money>', "the amount; none for the group's budget per user")
-    .option('--per <period>', 'period of the budget: total, day or month', 'total')
+    .option('--per <period>', 'period of the budget: total, day, week, month, or days such as 7d', 'total')
+    .option('--resets-on <day>', 'first day of the week (a weekday, monday by default) or the month (1 to 28)')
+    .option('--soft', 'only send threshold events; refuse no request', false)
     .addOption(configOption())
     .action(async (name, options) => (await import('./commands/users.ts')).setUserBudget(name, options))
   users
@@ -439,6 +442,9 @@ function addLogs(program: Command): void {
     .option('--end-user <name>', 'only requests for this end user')
     .option('--tag <tag>', 'only requests with this tag')
     .addOption(new Option('--outcome <outcome>', 'only this outcome').choices(outcomes))
+    .addOption(
+      new Option('--cache <result>', 'only this result of the answer cache').choices(['hit', 'miss', 'bypass']),
+    )
     .addOption(new Option('--result <result>', 'only this result').choices(results))
     .option('--min-cost <amount>', 'only requests that cost at least this much')
     .option('-f, --follow', 'print new entries as they arrive, oldest first, until Ctrl-C', false)
@@ -931,7 +937,9 @@ function addSettings(command: Command): Command {
     .option('--tpm <count>', "tokens in any 60 seconds, if less than the group's limit")
     .option('--concurrency <count>', 'concurrent requests')
     .option('--budget <amount>', 'what the key may spend, as in 25.00')
-    .option('--budget-period <period>', 'period of the budget: total, day or month (of budgets.time_zone)')
+    .option('--budget-period <period>', 'period of the budget: total, day, week, month, or days such as 7d')
+    .option('--resets-on <day>', 'first day of the week (a weekday, monday by default) or the month (1 to 28)')
+    .option('--budget-soft <yes|no>', 'yes: only send threshold events, and refuse no request')
 }
 
 function* everyCommand(command: Command, name: string): Iterable<{ readonly command: Command; readonly name: string }> {

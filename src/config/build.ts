@@ -1,4 +1,6 @@
 import {
+  bySpecificity,
+  starsIn,
   type Address,
   type Affinity,
   type Budget,
@@ -9,12 +11,14 @@ import {
   type ForwardRule,
   type Group,
   type Issuer,
+  joinPeriod,
   type Json,
   type KnownPlugin,
   kindsOf,
   type LimitKind,
   type Limits,
   type Model,
+  Models,
   type ModelEnd,
   type OperationTraits,
   type OperationsByName,
@@ -62,6 +66,7 @@ import { withKeys, withOnlyKey } from './vendor-keys.ts'
 /** A file's value after the schema has filled in its defaults; a part of it can be relied on where nothing was reported. */
 export type Settings = {
   readonly currency: string
+  readonly organization?: string
   readonly server: ServerSettings
   readonly storage: string
   readonly counters: string
@@ -90,9 +95,11 @@ export type Sketch = {
   readonly known: readonly KnownPlugin[]
   readonly report: Report
   readonly operations: OperationsByName
+  /** By model that a row of a price table gave its name: the wildcard that it is served by. */
+  readonly derived: ReadonlyMap<string, string>
 }
 
-export type Parts = Pick<CompiledConfig, 'upstreams' | 'families' | 'models'>
+export type Parts = Pick<CompiledConfig, 'upstreams' | 'families' | 'models' | 'wildcards'>
 
 /** The upstreams, families and models that nothing was reported of: enough for plugins to look at, whatever else is wrong. */
 export function buildParts(sketch: Sketch): Parts {
@@ -102,13 +109,25 @@ export function buildParts(sketch: Sketch): Parts {
   const families = new Map(
     soundEntries(sketch, 'families', coreKeys(sketch)).map(([name, own]) => [name, buildFamily(name, own, sketch)]),
   )
-  const models = new Map<string, Model>()
+  const built: Model[] = []
   for (const [name, own] of soundEntries(sketch, 'models')) {
     const family = families.get(own.family)
     const candidates = buildCandidates(name, own, upstreams)
-    if (family && candidates) models.set(name, buildModel(name, own, family, candidates, sketch))
+    if (family && candidates) built.push(buildModel(name, own, family, candidates, sketch))
   }
-  return { upstreams, families, models }
+  return { upstreams, families, ...groupModels(built) }
+}
+
+/** The models by name; those of which the name has a `*` apart. */
+export function groupModels(all: readonly Model[]): Pick<Parts, 'models' | 'wildcards'> {
+  const wildcards = all
+    .filter(({ name }) => starsIn(name) > 0)
+    .toSorted((one, other) => bySpecificity(one.name, other.name))
+  const models = new Models(
+    all.filter(({ name }) => starsIn(name) === 0).map(model => [model.name, model]),
+    wildcards,
+  )
+  return { models, ...(wildcards.length > 0 && { wildcards }) }
 }
 
 /** The plan of a file that nothing was reported of. */
@@ -124,6 +143,7 @@ export function buildPlan(
     ...told,
     file: sketch.source.file,
     currency: settings.currency,
+    ...(settings.organization !== undefined && { organization: settings.organization }),
     timeZone: settings.budgets.time_zone,
     budgetThresholds: [...settings.budgets.thresholds].sort((a, b) => a - b),
     server,
@@ -275,6 +295,7 @@ function buildGroup(name: string, own: GroupSettings): Group {
       },
     }),
     ...(own.models && { models: own.models }),
+    ...(own.aliases && { aliases: new Map(Object.entries(own.aliases as ByName<string>)) }),
     ...(own.limits_per_user && { limitsPerUser: own.limits_per_user }),
     ...(own.limits_per_end_user && { limitsPerEndUser: own.limits_per_end_user }),
     ...(own.limits_in_all && { limitsInAll: own.limits_in_all }),
@@ -283,8 +304,9 @@ function buildGroup(name: string, own: GroupSettings): Group {
   }
 }
 
-function buildBudget({ amount, per, soft }: NonNullable<GroupSettings['budget']>): Budget {
-  return { amount: parseMoney(amount) ?? 0, per, ...(soft && { soft }) }
+function buildBudget({ amount, per, resets_on, soft }: NonNullable<GroupSettings['budget']>): Budget {
+  const period = joinPeriod(per, resets_on) ?? 'total'
+  return { amount: parseMoney(amount) ?? 0, per: period, ...(soft && { soft }) }
 }
 
 /** Nothing where nothing is in shadow mode: most limits refuse. */
@@ -441,8 +463,10 @@ function buildModel(
   sketch: Sketch,
 ): Model {
   const at: Path = ['models', name]
+  const wildcard = sketch.derived.get(name) ?? (starsIn(name) > 0 ? name : undefined)
   return {
     name,
+    ...(wildcard !== undefined && { wildcard }),
     origin: originOf(sketch, ['models', name]),
     family,
     upstreams,
@@ -462,7 +486,10 @@ function buildModel(
       own.price === 'free' || (own.prices === undefined && isAllFree([...family.forward.keys()], sketch.operations)),
     ...(own.affinity && { affinity: buildAffinity(own.affinity) }),
     ...(own.defaults && { defaults: buildDefaults(own.defaults as ByName<ByName<Json>>) }),
+    ...(own.accepts && own.accepts.length > 0 && { accepts: new Set(own.accepts) }),
+    ...(own.on_loss && { onLoss: own.on_loss }),
     ...retryOf(own),
+    ...cacheOf(own, [...at, 'cache'], sketch),
     limits: {
       ...(own.limits.rpm !== undefined && { rpm: own.limits.rpm }),
       scope: own.limits.scope,
@@ -482,6 +509,18 @@ function retryOf(own: ModelSettings): Pick<Model, 'retry'> {
   if (on === undefined || on.length === 0) return {}
   const { attempts, backoff, wait_max } = retry
   return { retry: { on: new Set(on), attempts, backoffMs: ms(backoff), waitMaxMs: ms(wait_max), paysTwice } }
+}
+
+function cacheOf({ cache }: ModelSettings, at: Path, sketch: Sketch): Pick<Model, 'cache'> {
+  if (!cache) return {}
+  const { for: kept, per, keys, images, ignore, hit_price: price } = cache
+  const { file, line } = originOf(sketch, price ? [...at, 'hit_price'] : at)
+  const hit = {
+    each: parseMoney(price?.each ?? '0') as number,
+    timesMicros: parseMoney(price?.times ?? '0') as number,
+    at: `${file}:${line}`,
+  }
+  return { cache: { forMs: ms(kept), per, keys, images, ignore: new Set(ignore), hit } }
 }
 
 function buildPrices(own: ByName<string>, at: Path, sketch: Sketch): ReadonlyMap<string, Price> {

@@ -1,4 +1,4 @@
-import type { Model } from '../domain/index.ts'
+import { isDerived, type Model } from '../domain/index.ts'
 import type { Report } from './report.ts'
 
 const dayMs = 86_400_000
@@ -6,8 +6,10 @@ const warnedMs = 60 * dayMs
 
 /** Reports models that their vendor ends within 60 days of `now`, or has ended. They are served as long as the vendor does. */
 export function noteEnds(models: ReadonlyMap<string, Model>, now: number, report: Report): void {
-  for (const { name, ends, enabled } of models.values()) {
-    if (!ends || !enabled || ends.at - now > warnedMs) continue
+  for (const model of models.values()) {
+    const { name, ends, enabled } = model
+    // What a table says of names that no one wrote into the file is for the clients that use them: they get a header.
+    if (!ends || !enabled || isDerived(model) || ends.at - now > warnedMs) continue
     const days = Math.ceil((ends.at - now) / dayMs)
     const message =
       days > 0

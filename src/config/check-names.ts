@@ -1,4 +1,4 @@
-import { type OperationsByName, serves } from '../domain/index.ts'
+import { mayServe, type OperationsByName, serves, starsIn } from '../domain/index.ts'
 import { isAllFree } from './free-operations.ts'
 import type { Report } from './report.ts'
 import { suggest } from './suggest.ts'
@@ -127,7 +127,8 @@ function checkPrice(root: Tree, model: string, { operations }: KnownNames, repor
   }
   const enabled = findNode(root, [...path, 'enabled'])
   const hidden = enabled.whole && enabled.node.kind === 'scalar' && enabled.node.value === false
-  if (has('prices') || has('price') || hidden) return
+  // One without a price serves only names that a table has a price for.
+  if (has('prices') || has('price') || hidden || starsIn(model) > 0) return
   const family = textAt(root, [...path, 'family'])
   const served = family === undefined ? [] : entriesOf(root, ['families', family, 'forward']).map(entry => entry.key)
   if (isAllFree(served, operations)) return
@@ -215,7 +216,10 @@ function checkOperationKeys(root: Tree, path: Path, known: readonly string[], re
 
 function checkGroups(root: Tree, report: Report): void {
   const models = entriesOf(root, ['models']).map(entry => entry.key)
-  for (const { key } of entriesOf(root, ['groups'])) checkGroupModels(root, ['groups', key, 'models'], models, report)
+  for (const { key } of entriesOf(root, ['groups'])) {
+    checkGroupModels(root, ['groups', key, 'models'], models, report)
+    checkAliases(root, ['groups', key, 'aliases'], models, report)
+  }
   const { node, whole } = findNode(root, ['groups'])
   if (!whole || node.kind !== 'map' || node.unknown || node.entries.some(entry => entry.key === 'default')) return
   const message = "there is no group 'default'; keys of users without a group are refused"
@@ -226,10 +230,27 @@ function checkGroups(root: Tree, report: Report): void {
 function checkGroupModels(root: Tree, path: Path, known: readonly string[], report: Report): void {
   for (const i of positionsOf(root, path)) {
     const pattern = textAt(root, [...path, i])
-    if (pattern === undefined || known.some(model => serves([pattern], model))) continue
+    if (pattern === undefined || known.some(model => serves([pattern], model) || mayServe(model, pattern))) continue
     const remedy = suggest(pattern, known)
     const message = `there is no model '${pattern}'`
     report.atValue([...path, i], { code: 'group_model_unknown', message, ...(remedy && { remedy }) })
+  }
+}
+
+/** An alias is a plain name of one model. */
+function checkAliases(root: Tree, path: Path, known: readonly string[], report: Report): void {
+  for (const { key: alias } of entriesOf(root, path)) {
+    const at = [...path, alias]
+    if (starsIn(alias) > 0) {
+      const message = `the alias '${alias}' has a * in its name`
+      report.atKey(at, { code: 'alias_wildcard', message, remedy: 'add an alias for each name' })
+    }
+    const model = textAt(root, at)
+    if (model === undefined || (starsIn(model) === 0 && known.some(one => one === model || mayServe(one, model))))
+      continue
+    const remedy = suggest(model, known)
+    const message = `there is no model '${model}'`
+    report.atValue(at, { code: 'alias_model_unknown', message, ...(remedy && { remedy }) })
   }
 }
 

@@ -1,4 +1,4 @@
-import { mayForward, mayReply, parseEnd } from '../domain/index.ts'
+import { mayForward, mayReply, parseEnd, periodChoices, periodText } from '../domain/index.ts'
 import {
   durationText,
   moneyText,
@@ -57,6 +57,11 @@ export const formats = {
     shape: /^\s*-----BEGIN CERTIFICATE-----[^]*-----END CERTIFICATE-----\s*$/,
     name: 'certificates in PEM form',
     remedy: 'write "${file:/path/to/ca.pem}", or the text between BEGIN CERTIFICATE and END CERTIFICATE',
+  },
+  period: {
+    shape: periodText,
+    name: 'a period of a budget',
+    remedy: `write ${periodChoices}`,
   },
   duration: {
     shape: durationText,

@@ -47,6 +47,12 @@ function compose(step: SchemaData, family: Schema): SchemaData {
         default: 'USD',
         description: 'Currency of every price: three capital letters, such as USD.',
       },
+      organization: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 200,
+        description: 'Name of the organization, for statements.',
+      },
       include: parts.composition.include,
       server: parts.server,
       storage: {

@@ -3,12 +3,14 @@ import type { CompiledConfig, ConfigFiles } from '../domain/index.ts'
 import type { AnyPlugin } from '../plugin-api/index.ts'
 import { systemClock } from '../util/index.ts'
 import { buildParts, buildPlan, type Settings } from './build.ts'
+import { checkBudgets } from './check-budgets.ts'
 import { checkCredentials, noteEmptyCredentials, type ResolveSigner } from './check-credentials.ts'
 import { noteEnds } from './check-ends.ts'
 import { checkNames, type KnownNames } from './check-names.ts'
 import { checkRoutes } from './check-routes.ts'
 import { checkSignIn } from './check-sign-in.ts'
 import { checkWebhooks } from './check-webhooks.ts'
+import { checkWildcards, withoutUncharged } from './check-wildcards.ts'
 import { checkWorkers } from './check-workers.ts'
 import { composing } from './compose/expand.ts'
 import { PartFiles, type PartTexts } from './compose/part-files.ts'
@@ -131,6 +133,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   checkWebhooks(settings, report)
   checkSignIn(settings, report)
   checkWorkers(settings, report)
+  checkBudgets(settings, report)
   inspectOptions(settings, pipeline, report)
   await checkCredentials(settings, {
     root,
@@ -141,10 +144,12 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   })
   checkVendorKeys(settings, report)
   const { operations = new Map() } = known
-  const sketch = { settings, root, source, pipeline, known: builtIn, report, operations }
-  const parts = buildParts(sketch)
-  noteEmptyCredentials(settings, parts.upstreams, report)
-  inspectFamilies(parts, sketch)
+  const { derived } = read
+  const sketch = { settings, root, source, pipeline, known: builtIn, report, operations, derived }
+  const built = buildParts(sketch)
+  noteEmptyCredentials(settings, built.upstreams, report)
+  const parts = withoutUncharged(built, inspectFamilies(built, sketch), report)
+  checkWildcards(parts, report)
   noteEnds(parts.models, request.now ?? systemClock.now(), report)
 
   const findings = report.findings(secrets)

@@ -1,20 +1,39 @@
-import type { Family, Model, OperationsByName, Diagnostic } from '../domain/index.ts'
+import {
+  configuredModels,
+  type Diagnostic,
+  type Family,
+  isDerived,
+  type Model,
+  type OperationsByName,
+  pricedModels,
+} from '../domain/index.ts'
 import type { AnyPlugin } from '../plugin-api/index.ts'
 import type { Parts, Sketch } from './build.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'
 
-/** Calls every plugin's check of its sections, and reports its findings at their places in the file. */
+/**
+ * Calls every plugin's check of its sections, and reports its findings at their places in the file. Returns the models that have
+ * their names from a table and a price that cannot be charged: what is wrong with them is not an error of the file.
+ */
 export function inspectFamilies(
-  { families, models }: Parts,
+  parts: Parts,
   { pipeline: { steps }, report, operations }: Sketch,
-): void {
+): ReadonlySet<string> {
+  const { families, models } = parts
+  const uncharged = new Set<string>()
+  const derived = new Set([...models.values()].filter(isDerived).map(({ name }) => name))
   for (const family of families.values()) {
-    const own = [...models.values()].filter(model => model.family === family)
+    const own = pricedModels(parts).filter(model => model.family === family)
     for (const { name, path, plugin } of steps) {
       if (!plugin?.inspect || !family.facets.has(plugin.name)) continue
       try {
-        for (const problem of inspect(plugin, family, own, operations)) reportProblem(problem, plugin, family, report)
+        const problems = inspect(plugin, family, own, operations)
+        for (const { severity, model } of problems)
+          if (severity === 'error' && model !== undefined && derived.has(model)) uncharged.add(model)
+        for (const problem of problems)
+          if (problem.model === undefined || !uncharged.has(problem.model))
+            reportProblem(problem, plugin, family, report)
       } catch (error) {
         const message = `the plugin '${name}' failed while it checked family '${family.name}': ${error instanceof Error ? error.message : String(error)}`
         report.atValue(path, { code: 'plugin_failed', message })
@@ -22,8 +41,26 @@ export function inspectFamilies(
     }
   }
   // Another finding may be the reason; it is reported first.
-  if (report.failed) return
-  for (const model of models.values()) checkCharged(model, steps, report)
+  if (report.failed) return uncharged
+  for (const model of configuredModels(parts)) {
+    checkCharged(model, steps, report)
+    checkAccepted(model, steps, report)
+  }
+  return uncharged
+}
+
+/** Without a plugin that translates, requests in these formats would be refused. */
+function checkAccepted({ name, family, accepts }: Model, steps: Pipeline['steps'], report: Report): void {
+  const translating = steps.flatMap(({ plugin }) => (plugin?.accepts ? [plugin.name] : []))
+  if (!accepts || translating.some(plugin => family.facets.has(plugin))) return
+  report.atValue(['models', name, 'accepts'], {
+    code: 'accepts_untranslated',
+    message: `no plugin translates requests for family '${family.name}'`,
+    remedy:
+      translating.length > 0
+        ? `add a section ${translating.join(' or ')} to the family: ${translating[0]}: {}`
+        : 'add the plugin format-bridge to pipeline after auth, and a section format-bridge: {} to the family',
+  })
 }
 
 /** A price that no plugin charges would make a model free without saying so. */

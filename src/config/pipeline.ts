@@ -2,6 +2,7 @@ import type { KnownPlugin } from '../domain/index.ts'
 import { type AnyPlugin, chargeSlot } from '../plugin-api/index.ts'
 import type { PluginsByStep } from './gateway-schema.ts'
 import type { Report } from './report.ts'
+import { checkAnswerCache } from './check-answer-cache.ts'
 import { findNear, suggest } from './suggest.ts'
 import { findNode, type Path, type Tree } from './tree.ts'
 import { findUnknownFunction } from './unknown-function.ts'
@@ -38,6 +39,7 @@ export async function resolvePipeline(
   const plugins = new Map(steps.flatMap(({ name, plugin }) => (plugin ? [[name, plugin] as const] : [])))
   checkOrder(steps, report)
   checkLast(steps, report)
+  checkAnswerCache(root, steps, report)
   checkRules(steps, known, report)
   checkSettling(steps, report)
   const used = new Set([...plugins.values()].map(plugin => plugin.name))

@@ -31,6 +31,8 @@ export type Filled = {
   readonly sheets: readonly SettingsSheet[]
   /** By model: the row of a table that its prices were taken from. */
   readonly priceRows: ReadonlyMap<string, ReadRow>
+  /** By model that a row gave its name: the wildcard that it is served by. */
+  readonly derived: ReadonlyMap<string, string>
 }
 
 export type ReadOptions = FillOptions & {
@@ -51,10 +53,14 @@ export async function readFilled(
   const { root: together, sheets, whole, hidden } = await includeFiles(root, source, parts, report)
   const spelt = expand(renameOldKeys(together, report), source, report)
   // What a file would have said that was not read is not missing.
-  const { root: written, taken: priceRows } = whole
+  const {
+    root: written,
+    taken,
+    derived,
+  } = whole
     ? await priceModels(spelt, { source, parts, report })
-    : { root: spelt, taken: new Map<string, ReadRow>() }
+    : { root: spelt, taken: new Map<string, ReadRow>(), derived: new Map<string, string>() }
   const { root: filled, loose, secretFiles, variables } = await fillTree(written, source, env, report, fill)
   const secrets = gatherSecrets(filled, source.text, loose, hidden)
-  return { source, written, filled, secretFiles, variables, secrets, whole, sheets, priceRows }
+  return { source, written, filled, secretFiles, variables, secrets, whole, sheets, priceRows: taken, derived }
 }

@@ -70,6 +70,11 @@ export class Report {
     return !whole || !scalarsOf(node).some(([scalar]) => scalar.unknown)
   }
 
+  /** Whether the tree has a value at the path. */
+  has(path: Path): boolean {
+    return this.#find(path).whole
+  }
+
   get failed(): boolean {
     return this.#diagnostics.some(isError)
   }

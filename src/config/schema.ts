@@ -1,8 +1,11 @@
 import {
+  attributionFields,
+  cacheScopes,
   keyEffects,
   kindWords,
   metricDimensions,
   otlpAttributes,
+  resetDays,
   retryFaults,
   retryStatuses,
   roles,
@@ -503,9 +506,14 @@ const budgetOf = {
     amount: { type: 'string', format: 'money', description: 'Amount, as a quoted decimal.' },
     per: {
       type: 'string',
-      enum: ['total', 'day', 'month'],
+      format: 'period',
       default: 'total',
-      description: 'Period: total, or each day or month in `budgets.time_zone`.',
+      description:
+        'Period: total, each day, week or month in `budgets.time_zone`, or the last 2 to 90 days, such as 7d.',
+    },
+    resets_on: {
+      enum: resetDays,
+      description: 'First day of the period: a weekday for a week (default monday), 1 to 28 for a month (default 1).',
     },
     soft: {
       type: 'boolean',
@@ -576,6 +584,14 @@ const group = {
       items: { type: 'string', minLength: 1 },
       description:
         'Models that its keys may use; a final `*` matches any ending. A key with its own list may use the models in both lists. Absent: all.',
+    },
+    aliases: {
+      type: 'object',
+      minProperties: 1,
+      propertyNames: { minLength: 1, maxLength: 200 },
+      additionalProperties: { type: 'string', minLength: 1, description: 'Name of the model that serves it.' },
+      description:
+        'Names that its keys can request instead of those of models: { gpt-4o: claude-sonnet }. They come before models of the same name. `models` of keys and groups, prices and limits are those of the model.',
     },
     multiplier: {
       type: 'string',
@@ -1089,7 +1105,8 @@ const family = {
 const sendAs = {
   type: 'string',
   minLength: 1,
-  description: 'Model name at the upstream; absent: its own name.',
+  description:
+    'Model name at the upstream; absent: its own name. For a name with *, a * here is what the client wrote for it.',
 } as const satisfies Schema
 
 const candidate = {
@@ -1139,10 +1156,59 @@ const prices = {
   additionalProperties: { type: 'string', format: 'money', description: 'A quoted decimal, such as "0.04".' },
 } as const satisfies Schema
 
+const cache = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['for'],
+  description:
+    'Keeps responses for equal requests, by the plugin answer-cache. Absent: every request is sent to an upstream.',
+  properties: {
+    for: { type: 'string', format: 'duration', description: 'How long a response is kept: 1h.' },
+    per: {
+      type: 'string',
+      enum: cacheScopes,
+      default: 'key',
+      description: 'Who shares responses: the requests of one key, all keys of one user, or all keys of one group.',
+    },
+    keys: {
+      type: 'string',
+      enum: ['all', 'opted_in'],
+      default: 'all',
+      description: 'all: every key whose own setting is not off. opted_in: only keys whose own setting is on.',
+    },
+    images: {
+      type: 'boolean',
+      default: false,
+      description: 'true keeps images too. A repeated request then returns the same image.',
+    },
+    ignore: {
+      ...names,
+      default: attributionFields,
+      description:
+        'Request fields that may differ between equal requests. A response that repeats the value of such a field is returned only for the same value.',
+    },
+    hit_price: {
+      type: 'object',
+      additionalProperties: false,
+      description: 'What a kept response costs: the sum of both. Absent: nothing.',
+      properties: {
+        each: { type: 'string', format: 'money', default: '0', description: 'An amount: "0.001".' },
+        times: {
+          type: 'string',
+          format: 'factor',
+          default: '0',
+          description: 'A factor of what the response cost when it was requested from the upstream: "0.1".',
+        },
+      },
+    },
+  },
+} as const satisfies Schema
+
 const model = {
   type: 'object',
   additionalProperties: false,
-  description: 'A model that clients can request.',
+  description:
+    'A model that clients can request. A name with one * serves every name that fits and that no other entry serves.',
   required: ['family'],
   properties: {
     family: { type: 'string', description: 'Name of its family.' },
@@ -1226,6 +1292,7 @@ const model = {
       description:
         'true lets `retry_on` repeat requests that the vendor may have charged: images, jobs, and requests with tools that the upstream runs. The vendor may then charge twice; the client is charged once.',
     },
+    cache,
     affinity: { ...affinity, description: "Replaces the family's affinity for this model; {} turns it off." },
     defaults: {
       type: 'object',
@@ -1241,7 +1308,40 @@ const model = {
         },
       },
     },
+    accepts: {
+      type: 'array',
+      uniqueItems: true,
+      items: { type: 'string', minLength: 1 },
+      description:
+        "API formats in which clients may call the model, besides its family's own: [chat, responses, messages, generate]. The plugin format-bridge translates them (docs/translation.md).",
+    },
+    on_loss: {
+      type: 'string',
+      enum: ['refuse', 'drop'],
+      description:
+        'What happens to a translated request of which a part has no equal in the format of the upstream: refuse the request, or drop the part. Absent: parts that change the result or the price are refused, hints are dropped. The response names what was dropped.',
+    },
     send_as: sendAs,
+    listed: {
+      type: 'object',
+      additionalProperties: false,
+      description:
+        'For a name with *: the rows of price_tables that give it names and prices. Absent: every row whose name fits.',
+      properties: {
+        modes: {
+          type: 'array',
+          minItems: 1,
+          items: { type: 'string', minLength: 1 },
+          description: 'Only rows with one of these modes: [chat, responses].',
+        },
+        providers: {
+          type: 'array',
+          minItems: 1,
+          items: { type: 'string', minLength: 1 },
+          description: 'Only rows with one of these providers.',
+        },
+      },
+    },
     ends: {
       type: 'string',
       format: 'date',

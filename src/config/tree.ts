@@ -48,11 +48,23 @@ export function findNode(root: Tree, path: Path): Found {
 
 function stepInto(node: Tree, step: string | number): Found | undefined {
   if (node.kind === 'map') {
-    const entry = node.entries.find(entry => entry.key === String(step))
+    const entry = findEntry(node.entries, String(step))
     return entry && { node: entry.value, keySpan: entry.keySpan, whole: true }
   }
   const child = node.kind === 'list' ? node.elements[Number(step)] : undefined
   return child && { node: child, keySpan: undefined, whole: true }
+}
+
+/** Below this a search is faster than an index. */
+const indexedMin = 64
+const indexes = new WeakMap<readonly Entry[], ReadonlyMap<string, Entry>>()
+
+/** The first entry of a name. Sections of thousands are looked up thousands of times. */
+function findEntry(entries: readonly Entry[], key: string): Entry | undefined {
+  if (entries.length < indexedMin) return entries.find(entry => entry.key === key)
+  let index = indexes.get(entries)
+  if (!index) indexes.set(entries, (index = new Map(entries.toReversed().map(entry => [entry.key, entry]))))
+  return index.get(key)
 }
 
 /** The plain value of a tree: what a YAML reader would hand over. */

@@ -1,5 +1,6 @@
+import { type WindowPeriod, windowsAmong } from './budget-period.ts'
 import { budgetUsed, renewalAt } from './budget.ts'
-import { budgetOfUser, type Level, type LevelName, levelsOf, type LevelSums } from './levels.ts'
+import { budgetOfUser, type Level, levelsOf, type LevelSums } from './levels.ts'
 import type { CompiledConfig } from './compiled-config.ts'
 import type { BudgetStatus } from './shapes/budget.ts'
 import type { Key } from './shapes/key.ts'
@@ -31,12 +32,19 @@ export function budgetStatuses(
   ]
 }
 
-/** The accounts whose sums `tightestOf` needs, of some keys: each once. */
-export function levelsAbove(plan: Books['plan'], keys: readonly Key[]): readonly LevelName[] {
-  const found = new Map<string, LevelName>()
+/** The periods of a configuration's and users' budgets that are sums of days. */
+export function windowsIn(plan: Books['plan'], users: readonly User[]): readonly WindowPeriod[] {
+  const ofGroups = plan.groups.values().flatMap(({ budget, userBudget }) => [budget?.per, userBudget?.per])
+  return windowsAmong([...ofGroups, ...users.map(({ budgetPeriod }) => budgetPeriod)])
+}
+
+/** The accounts whose sums `tightestOf` needs, of some keys: each once with each period. */
+export function levelsAbove(plan: Books['plan'], keys: readonly Key[]): readonly Level[] {
+  const found = new Map<string, Level>()
   for (const key of keys) {
     const group = plan.groups.get(key.group ?? key.userGroup)
-    for (const { kind, name } of group ? levelsOf({ key, group }) : []) found.set(`${kind} ${name}`, { kind, name })
+    for (const level of group ? levelsOf({ key, group }) : [])
+      found.set(`${level.kind} ${level.name} ${level.per}`, level)
   }
   return [...found.values()]
 }
@@ -49,7 +57,7 @@ export function tightestOf(from: Books, key: Key): BudgetStatus | undefined {
         .filter(level => level.soft !== true)
         .map(standFrom(from))
     : []
-  return [...keyStatuses(from, key), ...above].toSorted((a, b) => a.left - b.left)[0]
+  return [...keyStatuses(from, key).filter(one => !one.soft), ...above].toSorted((a, b) => a.left - b.left)[0]
 }
 
 function standFrom({ plan, sums, now }: Books): (level: Level) => BudgetStatus {
@@ -64,11 +72,11 @@ function standFrom({ plan, sums, now }: Books): (level: Level) => BudgetStatus {
 }
 
 function keyStatuses({ plan, now }: Books, key: Key): readonly BudgetStatus[] {
-  const { id, user, budget, budgetPeriod: per, held } = key
+  const { id, user, budget, budgetPeriod: per, budgetSoft: soft, held } = key
   if (budget === null) return []
   const spent = budgetUsed(key, now, plan.timeZone)
   const renews = renewalAt(per, now, plan.timeZone)
-  return [status({ level: 'key', name: id, user, amount: budget, per, soft: false, spent, held, renews })]
+  return [status({ level: 'key', name: id, user, amount: budget, per, soft, spent, held, renews })]
 }
 
 function status(known: Omit<BudgetStatus, 'left'>): BudgetStatus {

@@ -1,9 +1,6 @@
 import type { Micros } from '../util/units.ts'
 import { beginningOf, dateIn } from '../util/zone.ts'
-
-/** What a budget lasts for: for ever, or each day or month of the zone that budgets go by. */
-export const budgetPeriods = ['total', 'day', 'month'] as const
-export type BudgetPeriod = (typeof budgetPeriods)[number]
+import { type BudgetPeriod, isWindow, rollingDays, windowEnd, type WindowPeriod, windowStart } from './budget-period.ts'
 
 /** Besides the key: whose money is held and spent. `balance`: what a user has paid in and not spent. */
 export const levelKinds = ['user', 'balance', 'group'] as const
@@ -18,10 +15,13 @@ export type Budget = { readonly amount: Micros; readonly per: BudgetPeriod; read
 /** What was spent in the day or month that is named `from`: midnight of its first date in UTC, whatever the zone. */
 export type Spell = { readonly from: number; readonly spent: Micros }
 
-/** What was spent: in all, and in the last day and month in which anything was. */
+/**
+ * What was spent: in all, and in the last day and month in which anything was. `days`: in earlier days, as far as the
+ * budget needs them.
+ */
 export type Spent = {
   readonly spent: Micros
-  readonly spentIn: { readonly day: Spell; readonly month: Spell }
+  readonly spentIn: { readonly day: Spell; readonly month: Spell; readonly days: readonly Spell[] }
 }
 
 /** What a key has spent of what it may. */
@@ -52,25 +52,40 @@ export function isLate(at: number, now: number, zone: string): boolean {
   return spellsAt(now, zone).day > spellsAhead(at, zone).day
 }
 
-/** When a budget begins again after `at`; null for one that is for all of a key's life. */
+/**
+ * When a budget begins again after `at`; null for one that is for all of a key's life. A rolling one never does: its
+ * earliest day falls out at the next midnight.
+ */
 export function renewalAt(period: BudgetPeriod, at: number, zone: string): number | null {
-  return period === 'total' ? null : renewalOf(period, spellsAt(at, zone)[period], zone)
+  return period === 'total' ? null : renewalOf(period, startAt(period, at, zone), zone)
 }
 
-/** When the day or month begins that follows the one named `start`; null for a budget that does not renew. */
+/** The name of the period in which `at` lies; of a rolling one, its first day. */
+export function startAt(period: Exclude<BudgetPeriod, 'total'>, at: number, zone: string): number {
+  const spells = spellsAt(at, zone)
+  return isWindow(period) ? windowStart(period, spells.day) : spells[period]
+}
+
+/** When the period begins that follows the one named `start`; null for a budget that does not renew. */
 export function renewalOf(period: BudgetPeriod, start: number, zone: string): number | null {
   if (period === 'total') return null
   if (period === 'day') return beginningOf(zone, start + 86_400_000)
+  if (isWindow(period)) return beginningOf(zone, windowEnd(period, start))
   const date = new Date(start)
   return beginningOf(zone, Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1))
 }
 
-/** From when to when a day or a month lasts in which `at` lies. */
+/** From when to when a period lasts in which `at` lies. */
 export type Lasting = { readonly from: number; readonly until: number }
 
-/** The day or the month in a zone in which `at` lies. */
-export function spellOf(period: 'day' | 'month', at: number, zone: string): Lasting {
-  return { from: beginningOf(zone, spellsAt(at, zone)[period]), until: renewalAt(period, at, zone) as number }
+/** The period in a zone in which `at` lies. */
+export function spellOf(period: Exclude<BudgetPeriod, 'total'>, at: number, zone: string): Lasting {
+  return { from: beginningOf(zone, startAt(period, at, zone)), until: renewalAt(period, at, zone) as number }
+}
+
+/** The same of a budget whose pace says what it will come to: a rolling one has no end, and one without a period neither. */
+export function paceOf(period: BudgetPeriod, at: number, zone: string): Lasting | undefined {
+  return period === 'total' || rollingDays(period) !== undefined ? undefined : spellOf(period, at, zone)
 }
 
 /** Of a spell, the part after which its pace says something. */
@@ -91,7 +106,16 @@ export function budgetUsed(key: Spending, at: number, zone: string): Micros {
 /** What was spent in all, or in the day or month in which `at` lies. */
 export function spentIn(of: Spent, period: BudgetPeriod, at: number, zone: string): Micros {
   if (period === 'total') return of.spent
+  if (isWindow(period)) return spentInWindow(of, period, at, zone)
   const { from, spent } = of.spentIn[period]
   const isNow = from >= spellsAt(at, zone)[period] && from <= spellsAhead(at, zone)[period]
   return isNow ? spent : 0
+}
+
+/** The sum of the days of a window, with one that a clock ahead may be in. */
+function spentInWindow({ spentIn }: Spent, period: WindowPeriod, at: number, zone: string): Micros {
+  const [first, last] = [startAt(period, at, zone), spellsAhead(at, zone).day]
+  return [spentIn.day, ...spentIn.days.filter(({ from }) => from !== spentIn.day.from)]
+    .filter(({ from }) => from >= first && from <= last)
+    .reduce((sum, { spent }) => sum + spent, 0)
 }

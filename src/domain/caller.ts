@@ -1,4 +1,4 @@
-import { defineSlot } from './slots.ts'
+import { defineSlot, type Slots } from './slots.ts'
 import type { Group } from './model.ts'
 import type { Key } from './shapes/key.ts'
 import { serves } from './model-names.ts'
@@ -12,3 +12,8 @@ export function mayAsk({ key, group }: Caller, model: string): boolean {
 }
 
 export const callerSlot = defineSlot<Caller>('caller')
+
+/** The aliases of models that the caller of a request may use; undefined for none. */
+export function aliasesOf({ slots }: { readonly slots: Slots }): Group['aliases'] {
+  return slots.get(callerSlot)?.group.aliases
+}

@@ -165,6 +165,8 @@ export type CompiledConfig = {
   /** Variables of the environment that it names, set or not; absent for none. */
   readonly variables?: ReadonlySet<string>
   readonly currency: string
+  /** Whose statements these are; absent if the configuration has no name. */
+  readonly organization?: string
   readonly server: ServerConfig
   readonly storage: string
   readonly counters: string
@@ -193,7 +195,10 @@ export type CompiledConfig = {
   readonly pipeline: readonly PipelineStep[]
   readonly plugins: ConfigPlugins
   readonly families: ReadonlyMap<string, Family>
+  /** By name. `get` finds models that a wildcard serves too; those that are listed have a price of their own. */
   readonly models: ReadonlyMap<string, Model>
+  /** Models of which the name has a `*`, the most specific first; absent for none. */
+  readonly wildcards?: readonly Model[]
   /** Sentences, each with its place, that every start and reload reports; absent where there are none. */
   readonly warnings?: readonly string[]
   readonly routes: readonly Route[]

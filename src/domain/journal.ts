@@ -1,3 +1,4 @@
+import type { CacheResult } from './answer-cache.ts'
 import type { Awaitable } from '../util/awaitable.ts'
 import type { Charge, TierSource } from './charge.ts'
 import type { WantedResult } from './log-result.ts'
@@ -20,6 +21,8 @@ export type LogMatch = {
   /** A status, or its class: `2xx`, `4xx`, `5xx`. */
   readonly status?: number | '2xx' | '3xx' | '4xx' | '5xx'
   readonly outcome?: LogRow['outcome']
+  /** What the answer cache did. */
+  readonly cache?: CacheResult
   /** How it ended for its caller, or every request that did not succeed. */
   readonly result?: WantedResult
   /** Whether the gateway itself answered. */

@@ -1,5 +1,5 @@
 import { parseAddressRange } from '../util/address-range.ts'
-import type { BudgetPeriod } from './budget.ts'
+import { describePeriod, isPeriodWithin, showPeriod } from './budget-period.ts'
 import { covers } from './model-names.ts'
 import type { Limits } from './model.ts'
 import type { FailureValues } from './errors.ts'
@@ -38,9 +38,6 @@ type Measures = { readonly [B in BoundName]: Measure<BoundValues[B]> }
 
 const limitKinds = ['rpm', 'tpm', 'concurrency'] as const
 
-/** The shorter a spell is, the more there is of it: what is for all of a key's life is less than as much a day. */
-const periods: readonly BudgetPeriod[] = ['total', 'month', 'day']
-
 const listed = {
   tell: (most: readonly string[]) => `some of ${most.join(', ')}`,
   values: (most: readonly string[]) => ({ names: most.join(', ') }),
@@ -48,10 +45,12 @@ const listed = {
 
 export const measures: Measures = {
   budget: {
-    read: ({ budget, budgetPeriod }) => (budget === null ? null : { amount: budget, per: budgetPeriod }),
-    within: (next, most) => next.amount <= most.amount && periods.indexOf(next.per) <= periods.indexOf(most.per),
-    tell: ({ amount, per }) => `at most ${formatMoney(amount)} ${per === 'total' ? 'in all' : `a ${per}`}`,
-    values: ({ amount, per }) => ({ amount: formatMoney(amount), per }),
+    // A soft one is no bound.
+    read: ({ budget, budgetPeriod, budgetSoft }) =>
+      budget === null || budgetSoft ? null : { amount: budget, per: budgetPeriod },
+    within: (next, most) => next.amount <= most.amount && isPeriodWithin(next.per, most.per),
+    tell: ({ amount, per }) => `at most ${formatMoney(amount)} ${describePeriod(per)}`,
+    values: ({ amount, per }) => ({ amount: formatMoney(amount), ...showPeriod(per) }),
   },
   limits: {
     read: ({ limits }) => (limitKinds.some(kind => limits[kind] !== undefined) ? limits : null),
@@ -96,6 +95,7 @@ export const ruleOf: { readonly [M in keyof Chosen]: BoundName | 'free' | 'never
   limits: 'limits',
   budget: 'budget',
   budgetPeriod: 'budget',
+  budgetSoft: 'budget',
   status: 'status',
 }
 

@@ -1,5 +1,6 @@
 import type { Awaitable } from '../util/awaitable.ts'
-import type { Budget, BudgetPeriod } from './budget.ts'
+import type { BudgetPeriod } from './budget-period.ts'
+import type { Budget } from './budget.ts'
 import type { KeyRefusal } from './judge-key.ts'
 import type { Key, KeySettings } from './shapes/key.ts'
 import type { User } from './shapes/user.ts'

@@ -1,3 +1,4 @@
+import type { PlainPeriod, WindowPeriod } from './budget-period.ts'
 import type { Budget, LevelKind } from './budget.ts'
 import type { Caller } from './caller.ts'
 import type { Group } from './model.ts'
@@ -15,7 +16,8 @@ export type LevelSums = {
   readonly kind: LevelKind
   readonly name: string
   readonly held: Micros
-  readonly spent: { readonly [period in Budget['per']]: Micros }
+  /** In windows, those that were asked for. */
+  readonly spent: { readonly [period in PlainPeriod]: Micros } & { readonly [window in WindowPeriod]?: Micros }
 }
 
 const none: readonly Level[] = []
@@ -33,14 +35,21 @@ export function levelsOf({ key, group }: Caller): readonly Level[] {
 
 /** What a user may spend: as was said of them, or what the group gives each of its users. */
 export function budgetOfUser(
-  user: { readonly budget: number | null; readonly budgetPeriod: Budget['per'] },
+  user: { readonly budget: number | null; readonly budgetPeriod: Budget['per']; readonly budgetSoft: boolean },
   group: Pick<Group, 'userBudget'> | undefined,
 ): Budget | undefined {
-  return user.budget === null ? group?.userBudget : { amount: user.budget, per: user.budgetPeriod }
+  const { budget: amount, budgetPeriod: per, budgetSoft } = user
+  return amount === null ? group?.userBudget : { amount, per, ...(budgetSoft && { soft: true }) }
 }
 
+const ownerOf = (key: Key) => ({
+  budget: key.userBudget,
+  budgetPeriod: key.userBudgetPeriod,
+  budgetSoft: key.userBudgetSoft,
+})
+
 function findLevels(key: Key, group: Group): readonly Level[] {
-  const ofUser = budgetOfUser({ budget: key.userBudget, budgetPeriod: key.userBudgetPeriod }, group)
+  const ofUser = budgetOfUser(ownerOf(key), group)
   const levels: Level[] = []
   if (ofUser) levels.push({ kind: 'user', name: key.user, ...ofUser })
   if (key.userBalance !== null) levels.push({ kind: 'balance', name: key.user, amount: key.userBalance, per: 'total' })

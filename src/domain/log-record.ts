@@ -1,3 +1,5 @@
+import { formatMoney } from '../util/units.ts'
+import { cacheResults } from './answer-cache.ts'
 import { billingRecord, billView } from './billing-record.ts'
 import type { Charge } from './charge.ts'
 import type { KnownPlugin } from './plugin-facts.ts'
@@ -56,7 +58,21 @@ const attemptsOrNull = {
     },
   },
 } as const
+const cache = {
+  type: ['string', 'null'],
+  enum: [...cacheResults, null],
+  description: 'What the answer cache did: hit, miss, or bypass; null for models without `cache`.',
+} as const
+const saved = {
+  ...schemas.textOrNull,
+  description:
+    'What a hit of the answer cache has not cost: the first cost of the response, less the price of the hit.',
+} as const
 const endUser = { ...schemas.textOrNull, description: 'Whom the request was for, by `attribution`.' } as const
+const alias = {
+  ...schemas.textOrNull,
+  description: "The name that the client used for the model, if it is an alias of the key's group.",
+} as const
 const tags = { ...schemas.texts, description: 'Tags and metadata of the request, by `attribution`.' } as const
 
 /** A charge where there is one. */
@@ -90,6 +106,9 @@ export const logView = viewOf<Found>()({
   upstream_said: computed(said, ({ row }: Pick<Found, 'row'>) => row.upstreamSaid),
   attempts: computed(attemptsOrNull, ({ row }: Pick<Found, 'row'>) => row.attempts),
   end_user: computed(endUser, ({ row }: Pick<Found, 'row'>) => row.endUser ?? null),
+  cache: computed(cache, ({ row }: Pick<Found, 'row'>) => row.cache ?? null),
+  saved: computed(saved, ({ row }: Pick<Found, 'row'>) => (row.saved == null ? null : formatMoney(row.saved))),
+  alias: computed(alias, ({ row }: Pick<Found, 'row'>) => row.alias ?? null),
   tags: computed(tags, ({ row }: Pick<Found, 'row'>) => row.tags ?? []),
 })
 

@@ -1,5 +1,7 @@
+import type { CachePolicy } from './answer-cache.ts'
 import type { Body } from './body.ts'
-import type { Budget, BudgetPeriod } from './budget.ts'
+import type { PlainPeriod } from './budget-period.ts'
+import type { Budget } from './budget.ts'
 import type { HeaderRule } from './header-rules.ts'
 import type { Json } from './json.ts'
 import type { RetryPolicy } from './retry.ts'
@@ -40,6 +42,8 @@ export type Group = {
   readonly storedObjects?: { readonly max?: number; readonly bytesMax?: number }
   /** The models that its keys may use, whatever each of them may in addition; a last `*` matches the rest of a name. Absent for all. */
   readonly models?: readonly string[]
+  /** Names that its keys may use for models, each with the model that serves it; absent for none. */
+  readonly aliases?: ReadonlyMap<string, string>
   /** Factor on token prices, as a decimal string; prices per picture ignore it. */
   readonly multiplier: string
   /** What all keys of one user may use together, of each user of the group. */
@@ -158,7 +162,7 @@ export type VendorKey = {
   readonly rpm?: number
   readonly tpm?: number
   readonly concurrency?: number
-  readonly budget?: { readonly amount: Micros; readonly per: BudgetPeriod }
+  readonly budget?: { readonly amount: Micros; readonly per: PlainPeriod }
   /** It is the credential of an upstream without a list: if there is no other one, it is always used. */
   readonly isOnly?: boolean
 }
@@ -248,6 +252,10 @@ export type Price = { readonly micros: Micros; readonly origin: Origin }
 
 export type Model = {
   readonly name: string
+  /** The entry of the file that serves it, if its name has a `*`: `vendor-*`. That entry itself is a model of this name. */
+  readonly wildcard?: string
+  /** No one wrote its name down: callers choose it, so memory and metrics must not keep it. */
+  readonly unlisted?: true
   readonly origin: Origin
   readonly family: Family
   /** Where it runs: those of the lowest priority number are tried first, among equals by weight. Never empty. */
@@ -270,8 +278,14 @@ export type Model = {
   /** By operation: fields that are set where the caller sends none, before the family's; absent for none. */
   readonly defaults?: ReadonlyMap<string, ReadonlyMap<string, Json>>
   readonly limits: Limits
+  /** Operations in whose API formats clients may ask too; a plugin translates them. Absent for none. */
+  readonly accepts?: ReadonlySet<string>
+  /** What happens to a request of which a part cannot be translated; absent: what changes the result is refused. */
+  readonly onLoss?: 'refuse' | 'drop'
   /** Absent where no request is sent again that may have been sold, nor to the same upstream. */
   readonly retry?: RetryPolicy
+  /** Absent where no answer is kept for equal requests. */
+  readonly cache?: CachePolicy
   /** Absent where nothing is known of its end. */
   readonly ends?: ModelEnd
   /** Hidden from model lists and refused, but still known for old records. */

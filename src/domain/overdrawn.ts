@@ -29,11 +29,15 @@ export function overdrawnValues(
 
 /** The values of `insufficient_quota`: for a budget that has too little left for a hold. */
 export function tellOverdrawn(
-  { level, availableMicros, heldMicros, renewsAt }: Overdrawn,
+  { level, availableMicros, heldMicros, renewsAt, lastDays }: Overdrawn,
   hold: Micros,
   currency: string,
 ) {
-  const renewal = renewsAt === null ? '' : `; it renews at ${new Date(renewsAt).toISOString()}`
+  const next = renewsAt === null ? '' : new Date(renewsAt).toISOString()
+  const renewal =
+    lastDays === undefined
+      ? next && `; it renews at ${next}`
+      : `; it counts the last ${lastDays} days, and the earliest of them no longer at ${next}`
   const held =
     heldMicros === 0
       ? ''

@@ -5,6 +5,7 @@ import type { Saving } from './costs.ts'
 import type { Family, Model } from './model.ts'
 import type { OperationsByName } from './operation.ts'
 import type { Imagined, PriceAsk, Prices, Quote } from './quote.ts'
+import type { RerouteAsk, Rerouted } from './reroute.ts'
 import type { RepriceAsk, Repriced } from './reprice.ts'
 import type { Admits, Schema } from '../util/schema.ts'
 import type { Slot } from './slots.ts'
@@ -32,12 +33,16 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
   readonly gives?: readonly Slot<unknown>[]
   /** No plugin comes after it: what the others shape and read is not what goes to the upstream and comes from it. */
   readonly last?: true
+  /** Keeps answers for equal requests: only plugins that identify and limit clients come before it, so that it keeps what clients get. */
+  readonly keepsAnswers?: true
   /** Its `onSettle` runs after that of all plugins that give these, wherever they are: `chargeSlot` for those that charge. */
   readonly settlesAfter?: readonly Slot<unknown>[]
   /** Charges models of the families that have its section by their prices. */
   readonly charges?: true
   /** Charges the items of such an answer one by one, as images; the first plugin of the pipeline that has this decides. */
   chargesItems?(operation: string, body: Body, facet: Admits<Facet>): boolean
+  /** Translates requests of the operations that models list in `accepts`, in families that have its section. */
+  readonly accepts?: true
   /** Holds callers to the limits that groups, models and keys have. */
   readonly limits?: true
   /** The `kind` of the rule that its charges are stored with; by it `record` and `replay` are found. No other has it. */
@@ -51,6 +56,8 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
   ): readonly Diagnostic[]
   /** Meaning checks on its options, beyond their schema; paths are inside the options. */
   inspectOptions?(options: Admits<Options>): readonly Diagnostic[]
+  /** The request that `onRoute` continues with, for explanations. @throws Failure the one of the request */
+  reroute?(ask: RerouteAsk, facet: Admits<Facet>): Rerouted | undefined
   /**
    * Before the fact: what this plugin would do with a request and what it would hold for it, by the functions that its
    * hooks use. Called in the pipeline's order. @throws Failure the one that the request would be refused with
@@ -77,11 +84,12 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
 // The facet of each plugin has its own type; a list of plugins can only say that it was checked against the schema.
 export type KnownPlugin = Omit<
   PluginFacts,
-  'chargesItems' | 'inspect' | 'inspectOptions' | 'quote' | 'prices' | 'reprice' | 'keepsKeys'
+  'chargesItems' | 'inspect' | 'inspectOptions' | 'reroute' | 'quote' | 'prices' | 'reprice' | 'keepsKeys'
 > & {
   chargesItems?(operation: string, body: Body, facet: never): boolean
   inspect?(facet: never, family: Family, models: readonly Model[], operations: OperationsByName): readonly Diagnostic[]
   inspectOptions?(options: never): readonly Diagnostic[]
+  reroute?(ask: RerouteAsk, facet: never): Rerouted | undefined
   quote?(request: Imagined, facet: never): Quote | undefined
   prices?(ask: PriceAsk, facet: never): Prices | undefined
   reprice?(charge: Charge, to: RepriceAsk, facet: never): Repriced

@@ -1,5 +1,6 @@
 import { csvLine } from '../util/csv.ts'
-import { balanceDifferences, moneyCell, type StatementBalance } from './statement-balance.ts'
+import { balanceDifferences, moneyCell, showStatementBalance, type StatementBalance } from './statement-balance.ts'
+import { costsOfMonth, showStatementTotal, type StatementTotal, totalsOfAccounts } from './statement-total.ts'
 import { formatMoney, type Micros } from '../util/units.ts'
 import { dayIn, formatIn, momentIn } from '../util/zoned-time.ts'
 
@@ -24,6 +25,10 @@ export type StatementAccount = {
   readonly charged: Micros
   readonly refunds: number
   readonly refunded: Micros
+  /** Of that, for charges of earlier months. */
+  readonly refundedEarlier: Micros
+  /** What was given back since, for charges of this month. It is part of later statements. */
+  readonly refundedLater: Micros
   readonly closing: Micros
   readonly lines: readonly StatementLine[]
 }
@@ -94,13 +99,49 @@ export function accountsOf(
   return accounts.filter(one => (user ?? one.user) === one.user && (group ?? one.group) === one.group)
 }
 
+/** A statement as programs read it. `organization`: whose it is, if the configuration names it. */
+export function showStatement(
+  { month, zone, from, until }: StatementMonth,
+  found: Statement,
+  {
+    accounts,
+    balances,
+    currency,
+    organization,
+    now,
+  }: {
+    readonly accounts: readonly StatementAccount[]
+    readonly balances: readonly StatementBalance[]
+    readonly currency: string
+    readonly organization: string | undefined
+    readonly now: number
+  },
+) {
+  return {
+    month,
+    zone,
+    from: new Date(from).toISOString(),
+    until: new Date(until).toISOString(),
+    issued: new Date(now).toISOString(),
+    organization: organization ?? null,
+    reconciled: differencesOf(found).length === 0,
+    totals: totalsOfAccounts(accounts).map(showStatementTotal),
+    accounts: accounts.map(showAccount),
+    currency,
+    balances: balances.map(showStatementBalance),
+  }
+}
+
 /** An account as programs read it: money as text. */
-export function showAccount({ opening, charged, refunded, closing, lines, ...same }: StatementAccount) {
+export function showAccount(account: StatementAccount) {
+  const { opening, charged, refunded, refundedEarlier, refundedLater, closing, lines, ...same } = account
   return {
     ...same,
     opening: formatMoney(opening),
     charged: formatMoney(charged),
     refunded: formatMoney(refunded),
+    refunded_earlier: formatMoney(refundedEarlier),
+    refunded_later: formatMoney(refundedLater),
     closing: formatMoney(closing),
     lines: lines.map(line => ({ ...line, charged: formatMoney(line.charged), refunded: formatMoney(line.refunded) })),
   }
@@ -119,13 +160,25 @@ const headings = [
   'charged',
   'refunded',
   'closing',
+  'refunded_earlier',
+  'refunded_later',
+  'costs',
 ]
 
-/** A table for spreadsheets: a row for each line, and after them one for the account, which alone opens and closes. */
+/**
+ * A table for spreadsheets: a row for each line, after them one for the account, which alone opens and closes, and last a
+ * grand total of each currency with several accounts.
+ */
 export function statementTable(month: StatementMonth, accounts: readonly StatementAccount[]): readonly string[] {
-  const rows = accounts.flatMap(({ user, group, currency, lines, ...account }) => {
+  // Amounts below nothing begin with a minus, which is no formula here.
+  const sumsOf = (of: StatementAccount | StatementTotal) => {
+    const { opening, charged, refunded, closing, refundedEarlier, refundedLater } = of
+    const shown = [opening, charged, refunded, closing, refundedEarlier, refundedLater, costsOfMonth(of)]
+    return ['', '', '', '', ...shown.map(moneyCell)]
+  }
+  const rows = accounts.flatMap(({ lines, ...account }) => {
+    const { user, group, currency } = account
     const own = [month.month, user, group, currency]
-    const { opening, charged, refunded, closing } = account
     return [
       ...lines.map(line => [
         ...own,
@@ -137,70 +190,13 @@ export function statementTable(month: StatementMonth, accounts: readonly Stateme
         formatMoney(line.charged),
         formatMoney(line.refunded),
         '',
+        '',
+        '',
+        '',
       ]),
-      // Amounts below nothing begin with a minus, which is no formula here.
-      [...own, '', '', '', '', ...[opening, charged, refunded, closing].map(moneyCell)],
+      [...own, ...sumsOf({ ...account, lines })],
     ]
   })
-  return [headings, ...rows].map(csvLine)
-}
-
-/** Any text as text of a page. */
-function escapeHtml(text: string): string {
-  const names: { readonly [char: string]: string } = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }
-  return text.replaceAll(/[&<>"']/g, char => `&${names[char]};`)
-}
-
-const style = `body{font:11pt/1.45 system-ui,sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem;color:#111}
-h1{font-size:1.5rem;margin:0}h2{font-size:1.1rem;margin:2rem 0 .3rem}p{margin:.2rem 0;color:#444}
-table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25rem .5rem;border-bottom:1px solid #ddd;overflow-wrap:anywhere}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}tr.sum td{font-weight:600;border-top:2px solid #111}
-@media print{body{margin:0;max-width:none}section{break-inside:avoid}thead{display:table-header-group}}@page{margin:18mm}`
-
-/** A page that can be printed: no script, nothing from elsewhere, every word as text. */
-export function statementPage(
-  { month, zone, from, until }: StatementMonth,
-  accounts: readonly StatementAccount[],
-  told: string,
-  prepaid: { readonly currency: string; readonly balances: readonly StatementBalance[] },
-): string {
-  const cell = (value: string | number): string =>
-    `<td${typeof value === 'number' ? ' class="n"' : ''}>${escapeHtml(String(value))}</td>`
-  const money = (micros: Micros): string => `<td class="n">${formatMoney(micros)}</td>`
-  const sections = accounts.map(({ user, group, currency, opening, charged, refunded, closing, lines }) => {
-    const rows = lines.map(
-      ({ model, tier, images, quantity, charged: own, refunded: back }) =>
-        `<tr>${cell(model)}${cell(tier)}${cell(images)}${cell(quantity)}${money(own)}${money(back)}</tr>`,
-    )
-    return `<section><h2>${escapeHtml(user)} <small>in group ${escapeHtml(group)}</small></h2>
-<p>Amounts in ${escapeHtml(currency)}</p>
-<table><thead><tr><th>Model</th><th>Tier</th><th class="n">Images</th><th class="n">Quantity</th><th class="n">Charged</th><th class="n">Refunded</th></tr></thead>
-<tbody>${rows.join('\n')}
-<tr class="sum"><td colspan="4">Charged and refunded in the month</td>${money(charged)}${money(refunded)}</tr>
-<tr><td colspan="5">Before the month</td>${money(opening)}</tr>
-<tr class="sum"><td colspan="5">After the month</td>${money(closing)}</tr></tbody></table></section>`
-  })
-  const balanceSection = (): string => {
-    const { currency, balances } = prepaid
-    if (balances.length === 0) return ''
-    const rows = balances.map(
-      ({ user, group, opening, toppedUp, charged, refunded, closing }) =>
-        `<tr>${cell(user)}${cell(group)}${[opening, toppedUp, charged, refunded, closing].map(money).join('')}</tr>`,
-    )
-    return `
-<section><h2>Prepaid balances</h2>
-<p>Amounts in ${escapeHtml(currency)}</p>
-<table><thead><tr><th>User</th><th>Group</th><th class="n">Before</th><th class="n">Paid in</th><th class="n">Charged</th><th class="n">Refunded</th><th class="n">After</th></tr></thead>
-<tbody>${rows.join('\n')}</tbody></table></section>`
-  }
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta http-equiv="content-security-policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>Statement ${escapeHtml(month)}</title><style>${style}</style></head><body>
-<h1>Statement ${escapeHtml(month)}</h1>
-<p>${formatIn(zone, from)} until ${formatIn(zone, until)} (${escapeHtml(zone)})</p>
-<p>${escapeHtml(told)}</p>
-${sections.join('\n')}${balanceSection()}
-</body></html>
-`
+  const totals = totalsOfAccounts(accounts).filter(one => one.accounts > 1)
+  return [headings, ...rows, ...totals.map(one => [month.month, '', '', one.currency, ...sumsOf(one)])].map(csvLine)
 }

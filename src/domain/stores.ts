@@ -9,6 +9,7 @@ import type { EventStore } from './events.ts'
 import type { Journal } from './journal.ts'
 import type { KeyStore } from './keys.ts'
 import type { StoredAnswer } from './reply.ts'
+import type { BudgetPeriod } from './budget-period.ts'
 import type { LevelKind } from './budget.ts'
 import type { LabelStore } from './labels.ts'
 import type { Level, LevelName, LevelSums } from './levels.ts'
@@ -43,6 +44,8 @@ export type HoldResult =
   /** A budget has too little left for the hold; `renewsAt` is when one for a day or a month renews. */
   | {
       readonly kind: 'overdrawn'
+      /** Of a rolling budget, how many days it counts; its earliest falls out at `renewsAt`. */
+      readonly lastDays?: number
       /** Whose budget it is. */
       readonly level: 'key' | LevelKind
       readonly availableMicros: Micros
@@ -210,8 +213,11 @@ export type Storage = Omit<Stores, 'counters'> & {
     repairBudgets(by: string): Promise<readonly BudgetCorrection[] | undefined>
     /** Where every chain of entries ends now. */
     anchor(): Awaitable<Anchor>
-    /** What users, balances and groups have spent by now: those that are named, or all. */
-    levels(of?: readonly LevelName[]): Awaitable<readonly LevelSums[]>
+    /**
+     * What users, balances and groups have spent by now: those that are named, or all. `periods`: besides the day and the
+     * month, windows in which it is wanted.
+     */
+    levels(of?: readonly LevelName[], periods?: readonly BudgetPeriod[]): Awaitable<readonly LevelSums[]>
     /** What was charged and given back from a moment on and before another, by who pays, held against the entries. */
     statement(span: { readonly from: number; readonly until: number }): Awaitable<Statement>
     /** What has not ended, added up. */

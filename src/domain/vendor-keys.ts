@@ -1,5 +1,5 @@
 import type { Awaitable } from '../util/awaitable.ts'
-import type { BudgetPeriod } from './budget.ts'
+import type { PlainPeriod } from './budget-period.ts'
 import type { Model, VendorKey } from './model.ts'
 import type { CompiledConfig } from './compiled-config.ts'
 import type { Micros } from '../util/units.ts'
@@ -51,7 +51,7 @@ export type KeyOutcomes = { readonly [outcome in KeyOutcome]: number }
 export type KeySpending = {
   readonly upstream: string
   readonly key: string
-  readonly per: BudgetPeriod
+  readonly per: PlainPeriod
   readonly from: number
   readonly spent: Micros
 }
@@ -79,7 +79,7 @@ export type KeyReport = {
   readonly limits: { readonly [kind in 'rpm' | 'tpm' | 'concurrency']: number | null }
   readonly budget: {
     readonly amount: Micros
-    readonly per: BudgetPeriod
+    readonly per: PlainPeriod
     readonly spent: Micros
     readonly renews: number | null
   } | null

@@ -5,6 +5,7 @@ import type { Clock, Member } from '../util/index.ts'
 import type { IncomingBody } from './body-reader.ts'
 import type { ErrorSnippet } from './error-snippet.ts'
 import type { Pipeline } from './pipeline.ts'
+import type { WantedForm } from './response-form.ts'
 import type { PumpTarget, ResponsePump } from './response-pump.ts'
 import { answerHeaders } from './respond.ts'
 import type { Retries } from './retries.ts'
@@ -104,6 +105,8 @@ export class ActiveRequest implements Member, PumpTarget {
   pin: Pin | undefined
   /** A value that all requests of its conversation share; absent for a request of its own. */
   affinity: string | undefined
+  /** What the client reads; undefined for an unknown operation. */
+  wanted: WantedForm | undefined
   /** The model's upstreams, in the order of attempts. */
   order: readonly Candidate[] = []
   /** The answer as the client gets it, once its head is known. */
@@ -215,7 +218,9 @@ export class ActiveRequest implements Member, PumpTarget {
 
   streamError(failure: Failure): string | undefined {
     const { context } = this
-    return context?.dialect.streamError(failure, context.id, context.route.operation)
+    if (!context) return undefined
+    const { dialect, route } = context.client ?? context
+    return dialect.streamError(failure, context.id, route.operation)
   }
 }
 

@@ -23,29 +23,35 @@ const failures: DecodeFailures = {
       : fail('upstream_invalid', { reason: `its ${coding} data is invalid` }, { cause }),
 }
 
-/** Runs before every plugin's stages, because upstreams quote the key that they refuse. */
-export function firstStages({ status, headers }: AnswerHead, call: Call): readonly Stage[] {
-  if (status >= 400) {
-    const redaction = createRedaction(secretsOfCall(call))
-    return redaction ? [redaction] : []
-  }
-  const type = headers['content-type']
-  if (typeof type !== 'string' || !says.test(type)) return []
-  const sought = soughtSecrets(call.upstream, call.signed)
-  return sought.isEmpty ? [] : [new AnswerRedaction(sought)]
-}
-
 /** The secrets that a call was signed with, which no log and no client may see. */
 export function secretsOfCall({ upstream, signed }: Call): readonly string[] {
   return [...secretsOfUpstream(upstream), ...(signed ?? [])]
 }
 
-/** The answer's headers that pass, without our credentials: vendors quote them there too. */
-export function struckHeaders(headers: Reply['headers'], status: number, call: Call): Reply['headers'] {
-  if (status < 400) {
-    const sought = soughtSecrets(call.upstream, call.signed)
-    if (!Object.values(headers).some(value => mayHave(sought, value))) return headers
+/**
+ * An answer without our credentials: its headers that pass, and the stage that removes them from its bytes, before every
+ * plugin's stages. Upstreams quote the key that they refuse.
+ */
+export function redactAnswer(
+  { status, headers }: AnswerHead,
+  passed: Reply['headers'],
+  call: Call,
+): { readonly headers: Reply['headers']; readonly stages: readonly Stage[] } {
+  if (status >= 400) {
+    const redaction = createRedaction(secretsOfCall(call))
+    return { headers: struckHeaders(passed, call), stages: redaction ? [redaction] : [] }
   }
+  const sought = soughtSecrets(call.upstream, call.signed)
+  if (sought.isEmpty) return { headers: passed, stages: [] }
+  const isQuoted = Object.values(passed).some(value => mayHave(sought, value))
+  const type = headers['content-type']
+  return {
+    headers: isQuoted ? struckHeaders(passed, call) : passed,
+    stages: typeof type === 'string' && says.test(type) ? [new AnswerRedaction(sought)] : [],
+  }
+}
+
+function struckHeaders(headers: Reply['headers'], call: Call): Reply['headers'] {
   const secrets = secretsOfCall(call)
   if (secrets.length === 0) return headers
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, strikeOut(value, secrets)]))

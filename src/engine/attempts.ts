@@ -4,7 +4,7 @@ import { type Log, type Outbound, type RequestContext, type Target, tokenUseSlot
 import { type Awaitable, type Clock, drawFor, isPromise, type Random, isTrusted } from '../util/index.ts'
 import { type ActiveRequest, CallerGone } from './active-request.ts'
 import { affinityOf } from './affinity.ts'
-import { formReader, wantedForm, type WantedForm } from './response-form.ts'
+import { formReader, wantedForm } from './response-form.ts'
 import type { AnswerHead, Call } from './call-request.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 import { ClassifiedCall } from './classify-response/classified-call.ts'
@@ -20,7 +20,7 @@ import { causeOf, Retries } from './retries.ts'
 import type { RequestSender, SenderParts } from './send-request.ts'
 import { UpstreamSession } from './upstream-session.ts'
 import { digestBody } from './vendor-keys/digest-body.ts'
-import type { KeyAttempt, Verdict } from './vendor-keys/key-attempt.ts'
+import { KeyAttempt, type Verdict } from './vendor-keys/key-attempt.ts'
 import type { VendorKeys } from './vendor-keys/vendor-keys.ts'
 
 /** Headers that proxies add to a request. */
@@ -204,7 +204,7 @@ export class Attempts {
     const attempt = this.#attempt(request, context, target, isLast)
     let refused: AnswerHead | undefined
     let verdict: Verdict = 'next_key'
-    const wanted = wantedForm(context, target)
+    request.wanted = wantedForm(context, target)
     while (verdict === 'next_key' || verdict === 'same_key') {
       const choosing = verdict === 'same_key' ? attempt?.key?.upstream : attempt ? attempt.next() : target.upstream
       const upstream = await stopwatch.wait('request', choosing)
@@ -224,7 +224,7 @@ export class Attempts {
         stopwatch.start()
         const headTick = clock.tick()
         request.mark('firstByte', headTick)
-        classified = this.#classify(request, call, head, wanted)
+        classified = this.#classify(request, call, head)
         refused = classified ? await stopwatch.wait('answer', classified.head) : head
         this.#answered(request, context, upstream, refused.status, headTick - sentTick)
       } catch (error) {
@@ -279,7 +279,7 @@ export class Attempts {
     const { affinity, keyUser, pin } = request
     const pinned = pin?.vendorKey ?? undefined
     const asked = { model: model.name, request: context.id, keyUser, tokens, isLast, affinity, pinned }
-    return (request.keys = this.#parts.vendorKeys.attempt(upstream, asked))
+    return (request.keys = new KeyAttempt(this.#parts.vendorKeys, upstream, asked))
   }
 
   /** Begins the wait for a head. @returns what sends interim answers to the client */
@@ -301,13 +301,8 @@ export class Attempts {
    * Reads an answer until it is known whether it is one, and of what form; undefined if the bytes that came with its
    * head show that.
    */
-  #classify(
-    request: ActiveRequest,
-    call: Call,
-    head: AnswerHead,
-    wanted: WantedForm | undefined,
-  ): ClassifiedCall | undefined {
-    const { keys } = request
+  #classify(request: ActiveRequest, call: Call, head: AnswerHead): ClassifiedCall | undefined {
+    const { keys, wanted } = request
     const session = call instanceof UpstreamSession ? call : undefined
     const formOf = formReader(head, wanted)
     const kind = kindToRead(head, {

@@ -49,3 +49,8 @@ export class DirectRequest extends IncomingMessage {
     super._destroy(error, done)
   }
 }
+
+/** What arrived between two reads, as one chunk: a body may arrive byte by byte. */
+export function readBacklog(req: IncomingMessage): Buffer | null {
+  return req.readableLength > 0 ? (req.read() as Buffer | null) : null
+}

@@ -43,6 +43,7 @@ import { toLogRow } from './log-row.ts'
 import { ResponseOpener } from './open-response.ts'
 import type { HookFault } from './pipeline.ts'
 import { refuse, unreadFailure } from './refusals.ts'
+import { rerouteRequest } from './reroute-request.ts'
 import { errorAnswer, idHeaders, ownHeaders, sendAnswer } from './respond.ts'
 import { type PumpResult, writeIdleMs } from './response-pump.ts'
 import { RunningConfigs } from './running-configs.ts'
@@ -334,19 +335,19 @@ export class Engine {
   async #run(request: ActiveRequest): Promise<Outcome> {
     const { running, stopwatch } = request
     const { pipeline } = running
-    const context = beginRequest(request, (name, head) => this.#parts.dialect(name, head), this.#draining)
-    request.context = context
-    if (request.socket) request.opening = readOpening(context.head, context.dialect.session?.secretProtocol)
-    await stopwatch.wait('request', pipeline.onRequest(context))
-    const incoming = await stopwatch.wait('request', this.#readBody(request, context))
+    const own = beginRequest(request, (name, head) => this.#parts.dialect(name, head), this.#draining)
+    request.context = own
+    if (request.socket) request.opening = readOpening(own.head, own.dialect.session?.secretProtocol)
+    await stopwatch.wait('request', pipeline.onRequest(own))
+    const incoming = await stopwatch.wait('request', this.#readBody(request, own))
     request.incoming = incoming
     request.mark('received', stopwatch.since)
-    if (context.route.session?.each) return this.#sessions.runMessages(request, context)
-    if (context.route.serve !== undefined) return this.#serve(request, context, context.route.serve, incoming.body)
+    if (own.route.session?.each) return this.#sessions.runMessages(request, own)
+    if (own.route.serve !== undefined) return this.#serve(request, own, own.route.serve, incoming.body)
 
-    const setup = request.socket && (await this.#sessions.readSetup(request, context))
-    const body = await stopwatch.wait('request', pipeline.onBody(context, setup ?? incoming.body))
-    request.body = body
+    const setup = request.socket && (await this.#sessions.readSetup(request, own))
+    request.body = await stopwatch.wait('request', pipeline.onBody(own, setup ?? incoming.body))
+    const context = rerouteRequest(request, own, (name, head) => this.#parts.dialect(name, head))
     const found = await stopwatch.wait('request', findRequestTarget(this.#objects, request, context))
     const target = this.#attempts.order(found, request)
     request.target = target

@@ -1,4 +1,11 @@
-import { type Failure, failures, type ErrorTable, sharedRows } from '../domain/index.ts'
+import {
+  type CompiledConfig,
+  type Failure,
+  failures,
+  findWildcard,
+  type ErrorTable,
+  sharedRows,
+} from '../domain/index.ts'
 
 const bad = 'invalid_request_error'
 const server = 'server_error'
@@ -109,6 +116,14 @@ export const errors = {
     type: bad,
     param: 'model',
     text: "The model '{model}' does not exist or is not available. GET /v1/models lists the available models.",
+  },
+  model_unpriced: {
+    status: 404,
+    type: bad,
+    param: 'model',
+    text: "The gateway has no price for the model '{model}', so the request was not sent. GET /v1/models lists the available models.",
+    operator:
+      'Add a row for the model to a table in `price_tables`, or set `prices` at the entry with `*`: they apply to every name without a row.',
   },
   websocket_unsupported: {
     status: 426,
@@ -407,6 +422,12 @@ export const errors = {
 export const fail = failures(errors)
 
 /** The error of a model that is not offered, the same wherever one is named. */
-export function modelNotFound(name: string, place = 'model'): Failure {
+export function modelNotFound(
+  { models, wildcards }: Pick<CompiledConfig, 'models' | 'wildcards'>,
+  name: string,
+  place = 'model',
+): Failure {
+  const wildcard = models.has(name) ? undefined : findWildcard(wildcards, name)
+  if (wildcard?.enabled) return fail('model_unpriced', { model: name }, { param: place })
   return fail('model_not_found', { model: name.slice(0, 120) }, { param: place })
 }

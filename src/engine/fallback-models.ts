@@ -11,7 +11,7 @@ import {
   type Upstream,
   withFields,
 } from '../domain/index.ts'
-import { fail, modelNotFound } from './errors.ts'
+import { fail } from './errors.ts'
 import { isForwarded } from './forwarded-fields.ts'
 import { isObject } from '../util/index.ts'
 
@@ -20,6 +20,7 @@ type Reading = {
   readonly rule: ForwardRule | undefined
   readonly named: readonly DeclaredModel[]
   readonly find: (name: string) => Model | undefined
+  readonly unknown: (name: string, place: string) => Failure
 }
 type Found = { readonly value: Json; readonly place: string }
 
@@ -32,20 +33,16 @@ const escape = Buffer.from('\\u')
  * The models that a body names in addition to its own: in the fields where its family declares more models, and
  * `named`, anywhere. Each by its name here, once, without the model itself. Dropped fields name nothing. Undefined if
  * none is named at all; if only the model itself is named, it gets the upstream's name.
- * @param find the model of a name; undefined for one that is not offered
+ * @param find the model of a name; undefined for one that is not offered, and `unknown` makes its error
  * @throws Failure model_not_found, with the path
  */
 export function readFurther(
   { family, name: own }: Model,
   body: Body,
-  { rule, named, find }: Reading,
+  { rule, named, find, unknown }: Reading,
 ): readonly FurtherModel[] | undefined {
   const { further } = family
   if (!further || body.kind !== 'json') return undefined
-  const { json } = body
-  const isThere = ([field = '']: Place): boolean => json.has(field)
-  // Almost no request names any.
-  if (named.length === 0 && !further.instead.some(isThere) && !further.beside.some(isThere)) return undefined
   const found = new Map<string, FurtherModel>()
   let names = 0
   const add = (
@@ -56,7 +53,7 @@ export function readFurther(
     if (name === own || model?.name === own || found.has(model?.name ?? name)) return
     if (found.size === furtherMax)
       throw fail('body_too_complex', { what: 'more models', max: `${furtherMax} besides its own` }, { param: place })
-    if (!model) throw modelNotFound(name, place)
+    if (!model) throw unknown(name, place)
     found.set(model.name, { model, place, runs })
   }
   for (const [runs, places] of [
@@ -77,6 +74,15 @@ export function readFurther(
   }
   for (const one of named) add(find(one.name) ?? find(bareName(one.name)), one)
   return names > 0 ? [...found.values()] : undefined
+}
+
+/** Whether a body declares tools or models, or has a field in which its family declares some. Almost none does. */
+export function mayNameFurther(body: Body, { further }: Pick<Model['family'], 'further'>): boolean {
+  if (body.kind !== 'json') return false
+  const { json } = body
+  if (json.declared.models.length > 0 || json.declared.tools.length > 0) return true
+  const isThere = ([field = '']: Place): boolean => json.has(field)
+  return further !== undefined && (further.instead.some(isThere) || further.beside.some(isThere))
 }
 
 /** @throws Failure models_not_together for one that is not on this upstream, or is charged in another way */
@@ -109,14 +115,30 @@ export function namedIn(body: Body, rule: ForwardRule | undefined): readonly Dec
 }
 
 /** Those that are not the model itself. */
-export function namesOfOthers(named: readonly DeclaredModel[], { name: own }: Model): readonly DeclaredModel[] {
-  return named.filter(({ name }) => bareName(name) !== own && name !== own)
+export function namesOfOthers(
+  named: readonly DeclaredModel[],
+  { name: own }: Model,
+  nameOf: (given: string) => string,
+): readonly DeclaredModel[] {
+  return named.filter(({ name }) => nameOf(bareName(name)) !== own && nameOf(name) !== own)
 }
 
 /** The body with every further model by the upstream's name for it. */
-export function renameFurther(body: Body, own: Model, upstream: Upstream, further: readonly FurtherModel[]): Body {
+export function renameFurther(
+  body: Body,
+  own: Model,
+  upstream: Upstream,
+  {
+    further,
+    aliases = new Map(),
+  }: { readonly further: readonly FurtherModel[]; readonly aliases?: ReadonlyMap<string, string> | undefined },
+): Body {
   const all = [own, ...further.map(({ model }) => model)]
   const names = new Map(all.map(model => [model.name, nameOn(upstream, model) ?? model.name]))
+  for (const [alias, name] of aliases) {
+    const sent = names.get(name)
+    if (sent !== undefined) names.set(alias, sent)
+  }
   const changes = new Map<string, Json>()
   const { instead = [], beside = [] } = own.family.further ?? {}
   for (const path of [...instead, ...beside]) {

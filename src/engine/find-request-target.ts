@@ -1,4 +1,11 @@
-import { type Body, type ObjectReference, type ObjectTraits, readField, storedObjectSlot } from '../domain/index.ts'
+import {
+  aliasesOf,
+  type BatchTraits,
+  type Body,
+  type ObjectReference,
+  readField,
+  storedObjectSlot,
+} from '../domain/index.ts'
 import type { RequestContext, Target } from '../plugin-api/index.ts'
 import { type Awaitable, andThen } from '../util/index.ts'
 import { listElements, skipBlanks } from '../wire/index.ts'
@@ -10,9 +17,8 @@ import { findObjectTarget } from './stored-objects/object-target.ts'
 import { findTarget } from './target.ts'
 
 /** The model of the first request of a batch whose body has them all. */
-function modelInList({ route }: RequestContext, body: Body): string | undefined {
-  const requests = route.deferred?.batch?.requests
-  if (!requests || !('list' in requests) || body.kind !== 'json' || !body.json.elements(requests.list)) return undefined
+function modelInList({ requests }: BatchTraits, body: Body): string | undefined {
+  if (!('list' in requests) || body.kind !== 'json' || !body.json.elements(requests.list)) return undefined
   const [first] = listElements(body.json.raw(requests.list) as Buffer)
   if (first?.[skipBlanks(first)] !== openObject) return undefined
   const inner = scanObject(first).raw(requests.body)
@@ -36,7 +42,9 @@ export function findRequestTarget(
   if (!body) throw new Error('a target was requested before the body was read')
   const { object } = context.route
   if (!object?.of && !object?.namesNoModel) {
-    const target = findTarget(running.plan, context.route, body, modelOf(request, context, body))
+    const target = findTarget(running.plan, context.route, body, modelOf(request, context, body), aliasesOf(context))
+    // Most requests neither create stored objects nor name any.
+    if (!object && !request.setup && !namesObjects(target.body)) return target
     return andThen(objects.pinOf(context, target, handleOf(request, context)), pin => {
       request.pin = pin
       return andThen(objects.admits(context, body), () => target)
@@ -52,13 +60,14 @@ export function findRequestTarget(
   )
 }
 
+function namesObjects(body: Body): boolean {
+  return body.kind === 'json' && body.json.declared.objects.length > 0
+}
+
 /** The model of a body whose names have a prefix; undefined if this one has none. */
-function modelWithPrefix(body: Body, object: ObjectTraits | undefined): string | undefined {
-  const prefix = object?.creates?.modelPrefix
+function modelWithPrefix(body: Body, prefix: string): string | undefined {
   const name = readField(body, 'model')
-  return prefix !== undefined && typeof name === 'string' && name.startsWith(prefix)
-    ? name.slice(prefix.length)
-    : undefined
+  return typeof name === 'string' && name.startsWith(prefix) ? name.slice(prefix.length) : undefined
 }
 
 /** The session that a setup message continues. */
@@ -70,5 +79,11 @@ function handleOf({ setup }: ActiveRequest, { dialect }: RequestContext): readon
 /** The model that something else than the field `model` names; undefined if nothing does. */
 function modelOf({ setup }: ActiveRequest, context: RequestContext, body: Body): string | undefined {
   if (setup) return context.dialect.session?.setup?.modelOf(setup)
-  return modelNamed(context) ?? modelWithPrefix(body, context.route.object) ?? modelInList(context, body)
+  const { part, params, route } = context
+  const named = part ? modelNamed(context) : params['model']
+  const prefix = route.object?.creates?.modelPrefix
+  const batch = route.deferred?.batch
+  return (
+    named ?? (prefix === undefined ? undefined : modelWithPrefix(body, prefix)) ?? (batch && modelInList(batch, body))
+  )
 }

@@ -15,7 +15,7 @@ import type { Outcome, ApiFormat, RequestContext, Head, Target } from '../plugin
 import { type Clock } from '../util/index.ts'
 import type { AnswerHead, Call } from './call-request.ts'
 import { type ByteBudget, ByteClaim } from '../wire/index.ts'
-import { firstStages, struckHeaders } from './answer-source.ts'
+import { redactAnswer } from './answer-source.ts'
 import { noRoom, paidBytes } from './body-reader.ts'
 import { fail } from './errors.ts'
 import { replyHeaders } from './headers.ts'
@@ -76,8 +76,7 @@ export class JobResumer {
       if (stopped) throw stopped
       const head = await call.head
       const passed = replyHeaders(head.headers, context.dialect, target.family.replyHeaders)
-      const headers = struckHeaders(passed, head.status, call)
-      const stages = firstStages(head, call)
+      const { headers, stages } = redactAnswer(head, passed, call)
       const shaping = running.pipeline.onReply(context, { status: head.status, headers, stages }, target)
       const hold = (bytes: number): Promise<void> => this.#waitForRoom(memory, bytes)
       const answer = await collect(call, head, await shaping, hold)

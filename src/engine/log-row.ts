@@ -38,6 +38,7 @@ export function toLogRow(
     user: caller?.key.user ?? null,
     group: caller?.group.name ?? null,
     model: target?.model.name ?? null,
+    ...(target?.alias !== undefined && { alias: target.alias }),
     operation: context.route.operation,
     status: outcome.status ?? null,
     outcome: outcomeOf(outcome, context.notes),
@@ -54,6 +55,7 @@ export function toLogRow(
     errorValues: clipValues(failure?.values ?? blocked ?? {}),
     upstreamSaid: request.errorSnippet?.words ?? null,
     attempts: request.attempts && request.attempts.length > 1 ? request.attempts.slice(0, attemptsMax) : null,
+    ...(context.notes.cache && { cache: context.notes.cache.result, saved: context.notes.cache.saved ?? null }),
     ...(attribution && attribution.ids !== '' && { attribution: attribution.ids }),
   }
 }

@@ -1,36 +1,33 @@
-import { type Reply, type Upstream, withoutLength } from '../domain/index.ts'
+import { type Reply, type Stage, type Upstream, withoutLength } from '../domain/index.ts'
 import type { RequestContext, Target } from '../plugin-api/index.ts'
 import { type Awaitable, andThen } from '../util/index.ts'
 import type { ActiveRequest } from './active-request.ts'
 import { ResponseFormCheck } from './response-form.ts'
-import { firstStages, openSource, secretsOfCall, struckHeaders } from './answer-source.ts'
+import { openSource, redactAnswer, secretsOfCall } from './answer-source.ts'
 import type { AnswerHead, Call } from './call-request.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { Source } from './decode.ts'
 import { ErrorSnippet, requestWords } from './error-snippet.ts'
 import { replyHeaders } from './headers.ts'
-import { unbuffered } from './respond.ts'
+import { clientFormat, unbuffered } from './respond.ts'
 import { ResponsePump } from './response-pump.ts'
 import type { ObjectRecords } from './stored-objects/object-records.ts'
 
 type Opened = {
   readonly headers: { readonly [name: string]: string }
+  /** The stages before those of plugins. */
+  readonly stages: readonly Stage[]
   readonly call: Call
   readonly source: Source
-}
-
-/** The object in a response gets other links, so its length changes. */
-function linksOf({ route }: RequestContext): boolean {
-  return route.object?.creates?.links !== undefined
 }
 
 /** Turns the head of an upstream's answer into the client's response. */
 export class ResponseOpener {
   readonly #deadlines: Deadlines
   readonly #writeIdleMs: number
-  readonly #objects: ObjectRecords | undefined
+  readonly #objects: ObjectRecords
 
-  constructor(deadlines: Deadlines, writeIdleMs: number, objects?: ObjectRecords) {
+  constructor(deadlines: Deadlines, writeIdleMs: number, objects: ObjectRecords) {
     this.#objects = objects
     this.#deadlines = deadlines
     this.#writeIdleMs = writeIdleMs
@@ -43,13 +40,10 @@ export class ResponseOpener {
     const source = openSource(call, head, upstream)
     // A coding marks its own end: half of a compressed body differs from all of it.
     request.endUnknown = head.endsWithConnection && source === call
-    const passed = struckHeaders(
-      replyHeaders(head.headers, context.dialect, target.family.replyHeaders),
-      head.status,
-      call,
-    )
-    const linked = this.#objects?.linked(context, target, request.req, passed) ?? passed
-    return andThen(linked, headers => this.#shape(request, context, target, head, { headers, call, source }))
+    const passed = replyHeaders(head.headers, context.dialect, target.family.replyHeaders)
+    const { headers: own, stages } = redactAnswer(head, passed, call)
+    const linked = context.route.object?.uploads ? this.#objects.linked(context, target, request.req, own) : own
+    return andThen(linked, headers => this.#shape(request, context, target, head, { headers, stages, call, source }))
   }
 
   #shape(
@@ -57,21 +51,22 @@ export class ResponseOpener {
     context: RequestContext,
     target: Target,
     head: AnswerHead,
-    { headers, call, source }: Opened,
+    { headers, stages, call, source }: Opened,
   ): Awaitable<ResponsePump> {
     const { upstream } = target
-    const first = firstStages(head, call)
+    const creates = context.route.object?.creates
     if (head.status >= 400) request.errorSnippet = new ErrorSnippet(secretsOfCall(call), requestWords(request.body))
-    const judge = new ResponseFormCheck(context, target, { ...head, headers }, call, source === call)
+    const judge = new ResponseFormCheck(context, request.wanted, { ...head, headers }, call, source === call)
     const { stage, turnInto } = judge
-    const keeper = this.#objects?.stageOf(context, target, { status: head.status, headers: judge.headers })
+    const keeper = creates && this.#objects.stageOf(context, target, { status: head.status, headers: judge.headers })
     const shaping = request.running.pipeline.onReply(
       context,
       {
         status: head.status,
-        headers: source === call && !linksOf(context) ? judge.headers : withoutLength(judge.headers),
+        // The object in a response gets other links, which changes the length.
+        headers: source === call && !creates?.links ? judge.headers : withoutLength(judge.headers),
         stages: [
-          ...first,
+          ...stages,
           ...(stage ? [stage] : []),
           ...(keeper ? [keeper] : []),
           ...(request.errorSnippet ? [request.errorSnippet] : []),
@@ -81,11 +76,10 @@ export class ResponseOpener {
       },
       target,
     )
-    const openPump = (reply: Reply): ResponsePump => {
+    return andThen(shaping, reply => {
       judge.demand(reply)
       return this.#pump(request, context, source, reply, upstream, judge.isTurned)
-    }
-    return andThen(shaping, openPump)
+    })
   }
 
   #pump(
@@ -109,12 +103,12 @@ export class ResponseOpener {
       deadlines: this.#deadlines,
       // A client may be silent for no longer than an upstream may.
       writeIdleMs: Math.min(this.#writeIdleMs, upstream.timeouts.idleMs),
-      lastEvents: context.dialect.lastEvents,
+      lastEvents: clientFormat(context).lastEvents,
     })
     request.pumps(pump)
     const { heartbeatMs } = context.plan.server
-    if (isStream && heartbeatMs !== undefined && context.dialect.heartbeat !== undefined)
-      pump.keepAlive(context.dialect.heartbeat, heartbeatMs)
+    const { heartbeat } = clientFormat(context)
+    if (isStream && heartbeatMs !== undefined && heartbeat !== undefined) pump.keepAlive(heartbeat, heartbeatMs)
     return pump
   }
 }

@@ -3,6 +3,7 @@ import type { Route } from '../domain/index.ts'
 import { formatBytes } from '../util/index.ts'
 import type { Coding } from './codings.ts'
 import { type DecodeFailures, DecodedSource, type Source } from './decode.ts'
+import { readBacklog } from './direct-request.ts'
 import { fail } from './errors.ts'
 import type { Sink } from './transport.ts'
 
@@ -80,9 +81,4 @@ class PackedBody implements Source {
     this.#stopListening?.()
     this.#stopListening = undefined
   }
-}
-
-/** What arrived between two reads, as one chunk: a body may arrive byte by byte. */
-export function readBacklog(req: IncomingMessage): Buffer | null {
-  return req.readableLength > 0 ? (req.read() as Buffer | null) : null
 }

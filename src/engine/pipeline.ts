@@ -1,4 +1,12 @@
-import { type Answer, type Body, Failure, type Reply } from '../domain/index.ts'
+import {
+  type Answer,
+  type Body,
+  type EndedCharge,
+  Failure,
+  type Reply,
+  type RerouteAsk,
+  type Rerouted,
+} from '../domain/index.ts'
 import type { CallUpstream, RequestContext, Hooks, Outbound, Outcome, Target } from '../plugin-api/index.ts'
 import { type Awaitable, isPromise } from '../util/index.ts'
 
@@ -19,6 +27,9 @@ export class HookFault extends Error {
   }
 }
 
+/** A plugin and the section of the family that it acts on; undefined for one without sections. */
+type Bound = { readonly step: Step; readonly facet: unknown }
+
 /** One plugin's function for one hook, bound once for all requests. */
 type Call<Value> = (context: RequestContext, value: Value, target: Target | undefined) => Awaitable<Value>
 
@@ -27,14 +38,15 @@ type Call<Value> = (context: RequestContext, value: Value, target: Target | unde
  * nothing is awaited that is already available.
  */
 class HookRun<Value> {
-  readonly #hook: string
+  readonly #hook: keyof Hooks
   readonly #steps: readonly Step[]
   readonly #calls: readonly Call<Value>[]
 
-  constructor(hook: keyof Hooks, steps: readonly Step[], bind: (step: Step) => Call<Value>) {
+  constructor(hook: keyof Hooks, all: readonly Bound[], bind: (bound: Bound) => Call<Value>) {
+    const having = all.filter(({ step }) => step.hooks[hook] !== undefined)
     this.#hook = hook
-    this.#steps = steps
-    this.#calls = steps.map(bind)
+    this.#steps = having.map(({ step }) => step)
+    this.#calls = having.map(bind)
   }
 
   run(context: RequestContext, first: Value, target: Target | undefined): Awaitable<Value> {
@@ -76,6 +88,30 @@ class HookRun<Value> {
   }
 }
 
+/** The hooks of the plugins that act on one family, found with its first request. */
+class FamilyHooks {
+  readonly onRoute: readonly Bound[]
+  readonly onTarget: HookRun<undefined>
+  readonly onAdmit: HookRun<Answer | undefined>
+  readonly onForward: HookRun<Outbound>
+  readonly onAsk: readonly Bound[]
+  readonly onResume: HookRun<undefined>
+  readonly onReply: HookRun<Reply>
+
+  constructor(steps: readonly Step[], { facets }: Target['family']) {
+    const all = steps.flatMap(step =>
+      step.faceted && !facets.has(step.plugin) ? [] : [{ step, facet: facets.get(step.plugin) }],
+    )
+    this.onRoute = all.filter(({ step }) => step.hooks.onRoute !== undefined)
+    this.onTarget = new HookRun('onTarget', all, bindTarget)
+    this.onAdmit = new HookRun('onAdmit', all, bindAdmit)
+    this.onForward = new HookRun('onForward', all, bindForward)
+    this.onAsk = all.filter(({ step }) => step.hooks.onAsk !== undefined)
+    this.onResume = new HookRun('onResume', all, bindResume)
+    this.onReply = new HookRun('onReply', all.toReversed(), bindReply)
+  }
+}
+
 /**
  * The plugins of a configuration in written order. Each method runs one hook through all of them and stays synchronous
  * as long as they do; a hook that throws ends the request (guards and reducers fail closed).
@@ -84,26 +120,25 @@ export class Pipeline {
   readonly #steps: readonly Step[]
   readonly #onRequest: HookRun<undefined>
   readonly #onBody: HookRun<Body>
-  readonly #onTarget: HookRun<undefined>
-  readonly #onAdmit: HookRun<Answer | undefined>
-  readonly #onForward: HookRun<Outbound>
-  readonly #onAsk: readonly Step[]
-  readonly #onResume: HookRun<undefined>
-  readonly #onReply: HookRun<Reply>
+  readonly #families = new WeakMap<Target['family'], FamilyHooks>()
   readonly #onSettle: readonly Step[]
+  readonly #onCharge: readonly Step[]
+  readonly #reroutes: boolean
 
   constructor(steps: readonly Step[]) {
-    const having = (hook: keyof Hooks): readonly Step[] => steps.filter(step => step.hooks[hook] !== undefined)
+    const all = steps.map(step => ({ step, facet: undefined }))
     this.#steps = steps
-    this.#onRequest = new HookRun('onRequest', having('onRequest'), bindRequest)
-    this.#onBody = new HookRun('onBody', having('onBody'), bindBody)
-    this.#onTarget = new HookRun('onTarget', having('onTarget'), bindTarget)
-    this.#onAdmit = new HookRun('onAdmit', having('onAdmit'), bindAdmit)
-    this.#onForward = new HookRun('onForward', having('onForward'), bindForward)
-    this.#onAsk = having('onAsk')
-    this.#onResume = new HookRun('onResume', having('onResume'), bindResume)
-    this.#onReply = new HookRun('onReply', having('onReply').toReversed(), bindReply)
-    this.#onSettle = inSettlingOrder(having('onSettle'))
+    this.#onRequest = new HookRun('onRequest', all, bindRequest)
+    this.#onBody = new HookRun('onBody', all, bindBody)
+    this.#onSettle = inSettlingOrder(steps.filter(({ hooks }) => hooks.onSettle !== undefined))
+    this.#onCharge = steps.filter(({ hooks }) => hooks.onCharge !== undefined)
+    this.#reroutes = steps.some(({ hooks }) => hooks.onRoute !== undefined)
+  }
+
+  #of({ family }: Pick<Target, 'family'>): FamilyHooks {
+    let hooks = this.#families.get(family)
+    if (!hooks) this.#families.set(family, (hooks = new FamilyHooks(this.#steps, family)))
+    return hooks
   }
 
   onRequest(context: RequestContext): Awaitable<void> {
@@ -114,25 +149,42 @@ export class Pipeline {
     return this.#onBody.run(context, body, undefined)
   }
 
+  /** Whether a plugin may turn requests into others. */
+  get reroutes(): boolean {
+    return this.#reroutes
+  }
+
+  /** The first request that a plugin makes of another; undefined if none does. */
+  onRoute(context: RequestContext, ask: RerouteAsk): Rerouted | undefined {
+    for (const { step, facet } of this.#of(ask.model).onRoute) {
+      try {
+        const rerouted = step.hooks.onRoute?.(context, ask, facet)
+        if (rerouted) return rerouted
+      } catch (cause) {
+        throw cause instanceof Failure ? cause : new HookFault(step.plugin, 'onRoute', cause)
+      }
+    }
+    return undefined
+  }
+
   onTarget(context: RequestContext, target: Target): Awaitable<void> {
-    return this.#onTarget.run(context, undefined, target)
+    return this.#of(target).onTarget.run(context, undefined, target)
   }
 
   /** The first answer of a hook ends the pipeline. */
   onAdmit(context: RequestContext, target: Target): Awaitable<Answer | undefined> {
-    return this.#onAdmit.run(context, undefined, target)
+    return this.#of(target).onAdmit.run(context, undefined, target)
   }
 
   onForward(context: RequestContext, out: Outbound, target: Target): Awaitable<Outbound> {
-    return this.#onForward.run(context, out, target)
+    return this.#of(target).onForward.run(context, out, target)
   }
 
   /** How a plugin calls the upstream instead of the engine; undefined if none does. */
   onAsk(context: RequestContext, out: Outbound, target: Target): CallUpstream | undefined {
-    for (const step of this.#onAsk) {
-      if (!concerns(step, target)) continue
+    for (const { step, facet } of this.#of(target).onAsk) {
       try {
-        const converse = step.hooks.onAsk?.(context, out, facetOf(step, target), target)
+        const converse = step.hooks.onAsk?.(context, out, facet, target)
         if (converse) return converse
       } catch (cause) {
         throw cause instanceof Failure ? cause : new HookFault(step.plugin, 'onAsk', cause)
@@ -142,11 +194,11 @@ export class Pipeline {
   }
 
   onResume(context: RequestContext, target: Target): Awaitable<void> {
-    return this.#onResume.run(context, undefined, target)
+    return this.#of(target).onResume.run(context, undefined, target)
   }
 
   onReply(context: RequestContext, reply: Reply, target: Target): Awaitable<Reply> {
-    return this.#onReply.run(context, reply, target)
+    return this.#of(target).onReply.run(context, reply, target)
   }
 
   /**
@@ -161,7 +213,7 @@ export class Pipeline {
   ): Awaitable<void> {
     let waits: Map<string, Promise<void>> | undefined
     for (const step of this.#onSettle) {
-      const facet = target && concerns(step, target) ? facetOf(step, target) : undefined
+      const facet = target?.family.facets.get(step.plugin)
       const before = waits && waitsOf(step, waits)
       const wait = before
         ? before.then(() => settleStep(step, context, outcome, facet, onFault))
@@ -171,62 +223,50 @@ export class Pipeline {
     if (waits) return Promise.all(waits.values()).then(() => undefined)
   }
 
+  /** Reports a charge that has ended, apart from its request, which neither waits for it nor fails with it. */
+  onCharge(charge: EndedCharge, onFault: (charge: EndedCharge, plugin: string, cause: unknown) => void): void {
+    for (const { plugin, hooks } of this.#onCharge) {
+      try {
+        const wait = hooks.onCharge?.(charge)
+        if (wait !== undefined && isPromise(wait)) wait.catch((cause: unknown) => onFault(charge, plugin, cause))
+      } catch (cause) {
+        onFault(charge, plugin, cause)
+      }
+    }
+  }
+
   async close(): Promise<void> {
     for (const step of this.#steps) await step.hooks.close?.()
   }
 }
 
-function bindRequest({ hooks }: Step): Call<undefined> {
+function bindRequest({ step: { hooks } }: Bound): Call<undefined> {
   return context => hooks.onRequest?.(context) as Awaitable<undefined>
 }
 
-function bindBody({ hooks }: Step): Call<Body> {
+function bindBody({ step: { hooks } }: Bound): Call<Body> {
   return (context, body) => hooks.onBody?.(context, body) ?? body
 }
 
-function bindTarget(step: Step): Call<undefined> {
-  const { hooks } = step
-  return (context, _value, target) => {
-    const known = target as Target
-    if (!concerns(step, known)) return undefined
-    return hooks.onTarget?.(context, known, facetOf(step, known)) as Awaitable<undefined>
-  }
+function bindTarget({ step: { hooks }, facet }: Bound): Call<undefined> {
+  return (context, _value, target) => hooks.onTarget?.(context, target as Target, facet) as Awaitable<undefined>
 }
 
-function bindResume(step: Step): Call<undefined> {
-  const { hooks } = step
-  return (context, _value, target) => {
-    const known = target as Target
-    return concerns(step, known)
-      ? (hooks.onResume?.(context, known, facetOf(step, known)) as Awaitable<undefined>)
-      : undefined
-  }
+function bindResume({ step: { hooks }, facet }: Bound): Call<undefined> {
+  return (context, _value, target) => hooks.onResume?.(context, target as Target, facet) as Awaitable<undefined>
 }
 
-function bindAdmit(step: Step): Call<Answer | undefined> {
-  const { hooks } = step
-  return (context, answer, target) => {
-    const known = target as Target
-    return answer === undefined && concerns(step, known)
-      ? hooks.onAdmit?.(context, known, facetOf(step, known))
-      : answer
-  }
+function bindAdmit({ step: { hooks }, facet }: Bound): Call<Answer | undefined> {
+  return (context, answer, target) =>
+    answer === undefined ? hooks.onAdmit?.(context, target as Target, facet) : answer
 }
 
-function bindForward(step: Step): Call<Outbound> {
-  const { hooks } = step
-  return (context, out, target) => {
-    const known = target as Target
-    return concerns(step, known) ? (hooks.onForward?.(context, out, facetOf(step, known), known) ?? out) : out
-  }
+function bindForward({ step: { hooks }, facet }: Bound): Call<Outbound> {
+  return (context, out, target) => hooks.onForward?.(context, out, facet, target as Target) ?? out
 }
 
-function bindReply(step: Step): Call<Reply> {
-  const { hooks } = step
-  return (context, reply, target) => {
-    const known = target as Target
-    return concerns(step, known) ? (hooks.onReply?.(context, reply, facetOf(step, known), known) ?? reply) : reply
-  }
+function bindReply({ step: { hooks }, facet }: Bound): Call<Reply> {
+  return (context, reply, target) => hooks.onReply?.(context, reply, facet, target as Target) ?? reply
 }
 
 /** What a plugin's `onSettle` waits for; undefined if nothing. */
@@ -265,12 +305,4 @@ function inSettlingOrder(steps: readonly Step[]): readonly Step[] {
     rest = rest.filter(step => !ready.includes(step))
   }
   return ordered
-}
-
-function concerns(step: Step, target: Target): boolean {
-  return !step.faceted || target.family.facets.has(step.plugin)
-}
-
-function facetOf(step: Step, target: Target): unknown {
-  return target.family.facets.get(step.plugin)
 }

@@ -8,7 +8,7 @@ import { corsHeaders } from './cors.ts'
 import { discardRest } from './discard-rest.ts'
 import { fail } from './errors.ts'
 import { HookFault } from './pipeline.ts'
-import { errorAnswer, ownHeaders, sendAnswer } from './respond.ts'
+import { clientFormat, errorAnswer, ownHeaders, sendAnswer } from './respond.ts'
 
 type RefusalParts = {
   readonly clock: Clock
@@ -43,7 +43,7 @@ export function refuse(request: ActiveRequest, error: unknown, parts: RefusalPar
     res.socket?.resetAndDestroy()
     return { kind: 'cut', by: 'gateway', status: res.statusCode, reach, failure }
   }
-  const format = context?.dialect ?? parts.guessDialect(req.url ?? '/', req.headers)
+  const format = (context && clientFormat(context)) ?? parts.guessDialect(req.url ?? '/', req.headers)
   const isInDoubt = reach === 'unknown' || reach === 'truncated'
   const shown = isInDoubt && context?.notes.charge ? withoutRetry(failure) : failure
   const headers = context ? ownHeaders(context, clock.now()) : corsHeaders(req, request.running.plan.server.corsOrigins)

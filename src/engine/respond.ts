@@ -10,12 +10,15 @@ export function idHeaders(id: string): { 'x-request-id': string; 'request-id': s
 /** Keeps proxies between us and the client from buffering or changing events. */
 export const unbuffered = { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }
 
+/** The API format in which the client reads its answer. */
+export function clientFormat({ client, dialect }: RequestContext): ApiFormat {
+  return client?.dialect ?? dialect
+}
+
 /** The headers of every answer: limits in the API format's names, and what plugins set. */
-export function ownHeaders(
-  { answerHeaders: given, dialect, limits }: RequestContext,
-  now: number,
-): { readonly [name: string]: string } {
-  return limits.length === 0 ? given : { ...dialect.limitHeaders(limits, now), ...given }
+export function ownHeaders(context: RequestContext, now: number): { readonly [name: string]: string } {
+  const { answerHeaders: given, limits } = context
+  return limits.length === 0 ? given : { ...clientFormat(context).limitHeaders(limits, now), ...given }
 }
 
 /** The head of an upstream's answer as the client gets it: our headers replace the upstream's. */

@@ -117,7 +117,7 @@ export class ResponseFormCheck {
   /** @param isPlain the bytes are read as they arrive */
   constructor(
     context: RequestContext,
-    target: Target,
+    asked: WantedForm | undefined,
     { status, headers }: { readonly status: number; readonly headers: Reply['headers'] },
     call: Call,
     isPlain: boolean,
@@ -125,7 +125,7 @@ export class ResponseFormCheck {
     const type = headers['content-type'] ?? ''
     // Several requests make one answer, which has the declared form.
     const isJudged = hasForm(status) && !(call instanceof UpstreamSession)
-    const wanted = isJudged ? wantedForm(context, target) : undefined
+    const wanted = isJudged ? asked : undefined
     const early = isPlain ? (call.early ?? []) : []
     const form = wanted && findForm(joined(early), type, wanted, isPlain && call.isWhole === true)
     this.#context = context
@@ -151,6 +151,11 @@ export class ResponseFormCheck {
   demand({ headers }: Reply): void {
     const wanted = this.#wanted
     if (!wanted) return
+    // A plugin turns the whole answer into one of another format: only the upstream's form can be judged.
+    if (this.#context.client) {
+      if (this.stage || isWanted(this.#form, wanted)) return
+      throw this.#refuse(this.#form, wanted)
+    }
     const isStream = isEvents(headers)
     this.isTurned = isStream !== isEvents(this.headers)
     // Its stage classifies what has not arrived yet.

@@ -1,5 +1,6 @@
 import {
   type Body,
+  type Failure,
   fieldNames,
   type ForwardRule,
   isEmptyField,
@@ -14,42 +15,60 @@ import {
 import type { Target } from '../plugin-api/index.ts'
 import { checkTools } from './check-tools.ts'
 import { fail, modelNotFound } from './errors.ts'
-import { checkTogether, namedIn, namesOfOthers, readFurther, renameFurther } from './fallback-models.ts'
+import { checkTogether, mayNameFurther, namedIn, namesOfOthers, readFurther, renameFurther } from './fallback-models.ts'
 import { isForwarded } from './forwarded-fields.ts'
 
 /**
- * The model that the body names, with its family and upstream.
+ * The model that the body names, or an alias of the caller's group for it, with its family and upstream.
  * @throws Failure missing_required_parameter, invalid_type, model_not_found, operation_unsupported,
- * streaming_unsupported models_not_together
+ * streaming_unsupported, and those of `withFurther`
  */
-export function findTarget(plan: CompiledConfig, route: Route, body: Body, named: string | undefined): Target {
+export function findTarget(
+  plan: CompiledConfig,
+  route: Route,
+  body: Body,
+  named: string | undefined,
+  aliases?: ReadonlyMap<string, string>,
+): Target {
   const name = named ?? readField(body, 'model')
   if (name === undefined || name === null || name === '')
     throw fail('missing_required_parameter', { name: 'model' }, { param: 'model' })
   if (typeof name !== 'string')
     throw fail('invalid_type', { name: 'model', expected: 'a string', found: typeName(name) }, { param: 'model' })
-  const model = plan.models.get(name)
-  if (!model || !model.enabled) throw modelNotFound(name)
+  const model = plan.models.get(aliases?.get(name) ?? name)
+  if (!model || !model.enabled) throw modelNotFound(plan, name)
   const { family } = model
   if (family.forward.size > 0 && !family.forward.has(route.operation))
-    throw fail('operation_unsupported', { model: name, operation: nameOf(route), takes: takenBy(plan, family) })
+    throw fail('operation_unsupported', { model: name, operation: routeText(route), takes: takenBy(plan, family) })
   const stream = route.stream === 'field' ? wantsStream(body) : route.stream === 'always'
   const filled = fill(body, model, route.operation)
   // An SDK that requested a stream reads a plain answer as an empty one: refuse, never downgrade silently.
   if (stream && !family.streams.has(route.operation)) throw fail('streaming_unsupported', { model: name })
-  const rule = family.forward.get(route.operation)
-  const others = route.runsNoTools ? [] : namedIn(filled, rule)
-  if (!route.runsNoTools) checkTools(model, filled, rule)
+  const own = targetOn(model, route, filled, stream)
+  const target = aliases ? { ...own, aliases, ...(model.name !== name && { alias: name }) } : own
+  return mayNameFurther(filled, family) ? withFurther(plan, route, target) : target
+}
+
+/**
+ * The target with the models that the body names in addition to its own, once its tools are checked.
+ * @throws Failure vendor_tool_refused, tool_repeated, model_not_found, models_not_together
+ */
+function withFurther(plan: CompiledConfig, { operation, runsNoTools }: Route, target: Target): Target {
+  const { model, family, body, aliases } = target
+  const nameOf = (given: string): string => aliases?.get(given) ?? given
+  const rule = family.forward.get(operation)
+  const others = runsNoTools ? [] : namedIn(body, rule)
+  if (!runsNoTools) checkTools(model, body, rule)
   const find = (other: string): Model | undefined => {
-    const known = plan.models.get(other)
+    const known = plan.models.get(nameOf(other))
     return known?.enabled ? known : undefined
   }
-  const further = readFurther(model, filled, { rule, named: family.vendorTools ? others : [], find })
+  const unknown = (other: string, place: string): Failure => modelNotFound(plan, other, place)
+  const further = readFurther(model, body, { rule, named: family.vendorTools ? others : [], find, unknown })
   if (further) checkTogether(model, further)
-  const alsoNamed = family.vendorTools ? [] : namesOfOthers(others, model)
-  const own = targetOn(model, route, filled, stream)
-  const target = alsoNamed.length > 0 ? { ...own, alsoNamed } : own
-  return further ? { ...target, further } : target
+  const alsoNamed = family.vendorTools ? [] : namesOfOthers(others, model, nameOf)
+  const own = alsoNamed.length > 0 ? { ...target, alsoNamed } : target
+  return further ? { ...own, further } : own
 }
 
 /** A request on the first upstream of its model. */
@@ -75,10 +94,10 @@ const namedMost = 6
 /** The paths of a family, each by its first spelling. */
 function takenBy({ routes }: CompiledConfig, { forward }: Target['family']): string {
   const taken = routes.filter(({ operation, path, upstreamPath }) => path === upstreamPath && forward.has(operation))
-  return taken.slice(0, namedMost).map(nameOf).join(', ') || 'nothing that this gateway has a route for'
+  return taken.slice(0, namedMost).map(routeText).join(', ') || 'nothing that this gateway has a route for'
 }
 
-function nameOf({ method, path }: Route): string {
+function routeText({ method, path }: Route): string {
   return `${method} ${path}`
 }
 
@@ -111,14 +130,14 @@ function typeName(value: unknown): string {
 export function applyForward(
   body: Body,
   rule: ForwardRule | undefined,
-  target: Pick<Target, 'model' | 'sendAs'> & Partial<Pick<Target, 'upstream' | 'further'>>,
+  target: Pick<Target, 'model' | 'sendAs'> & Partial<Pick<Target, 'upstream' | 'further' | 'alias' | 'aliases'>>,
 ): { readonly body: Body; readonly forwarded: readonly string[]; readonly dropped: readonly string[] } {
-  const { model, upstream, sendAs, further } = target
+  const { model, upstream, sendAs, further, alias = model.name, aliases } = target
   const written = readField(body, 'model')
   // If the path names the model, the body's model is corrected too: upstreams may use either.
-  const name = typeof written === 'string' && written === `models/${model.name}` ? `models/${sendAs}` : sendAs
+  const name = typeof written === 'string' && written === `models/${alias}` ? `models/${sendAs}` : sendAs
   const own = written === undefined || written === name ? body : withField(body, 'model', name)
-  const renamed = further && upstream ? renameFurther(own, model, upstream, further) : own
+  const renamed = further && upstream ? renameFurther(own, model, upstream, { further, aliases }) : own
   const names = fieldNames(renamed)
   if (!rule) return { body: renamed, forwarded: names, dropped: [] }
   const isSent = (name: string): boolean => isForwarded(rule, name)

@@ -18,7 +18,6 @@ type BuilderParts = {
 export class PipelineBuilder {
   readonly #parts: BuilderParts
   readonly #kept = new Map<string, unknown>()
-  readonly #subscribers = new WeakMap<Pipeline, readonly Step[]>()
 
   constructor(parts: BuilderParts) {
     this.#parts = parts
@@ -48,16 +47,6 @@ export class PipelineBuilder {
         ...(after.length > 0 && { settlesAfter: after }),
       })
     }
-    const pipeline = new Pipeline(steps)
-    this.#subscribers.set(
-      pipeline,
-      steps.filter(({ hooks }) => 'onCharge' in hooks),
-    )
-    return pipeline
-  }
-
-  /** The plugins of a pipeline with `onCharge`. */
-  subscribers(pipeline: Pipeline): readonly Step[] {
-    return this.#subscribers.get(pipeline) ?? []
+    return new Pipeline(steps)
   }
 }

@@ -37,11 +37,11 @@ export async function createClientSecret(
   const model = session['model']
   if (typeof model !== 'string')
     throw fail('client_secret_invalid', { why: '`session.model` is missing' }, { param: 'session.model' })
-  const known = context.plan.models.get(model)
-  if (!known?.enabled || !mayAsk(caller, model)) throw modelNotFound(model, 'session.model')
+  const known = context.plan.models.get(caller.group.aliases?.get(model) ?? model)
+  if (!known?.enabled || !mayAsk(caller, known.name)) throw modelNotFound(context.plan, model, 'session.model')
   const seconds = readSeconds(readField(body, 'expires_after'))
   const expiresAt = Math.floor(clock.now() / 1_000) + seconds
-  const value = await createLinkSecret({ storage, random }, context, model, expiresAt * 1_000)
+  const value = await createLinkSecret({ storage, random }, context, known.name, expiresAt * 1_000)
   const answer = { value, expires_at: expiresAt, session }
   return {
     status: 200,

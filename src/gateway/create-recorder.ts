@@ -22,17 +22,17 @@ export function createRecorder(parts: RecorderParts): (row: LogRow, context: Req
   const recorders: readonly ((row: LogRow, context: RequestContext) => void)[] = [
     observers.quiet('journal', row => storage.journal.append(row)),
     observers.quiet('log', row => log.request(row)),
-    observers.quiet('metrics', (_row, context) => {
-      if (context.notes.limits) metrics.limited(context.notes.limits)
-      if (context.notes.folded) metrics.folded(context.notes.folded)
-    }),
     observers.quiet('unrecognised', (row, context) => {
       if (context.notes.unrecognised) noteUnrecognised(parts, row, context.notes.unrecognised.shape)
     }),
     ...(telemetry
       ? [observers.quiet('telemetry', (row: LogRow, context: RequestContext) => telemetry.ended(row, context))]
       : []),
-    observers.quiet('metrics', row => metrics.settled(row)),
+    observers.quiet('metrics', (row, { notes }) => {
+      metrics.settled(row)
+      if (notes.limits) metrics.limited(notes.limits)
+      if (notes.folded) metrics.folded(notes.folded)
+    }),
   ]
   return (row, context) => {
     charges.forget(row.id)

@@ -14,6 +14,7 @@ import {
   type PriceQuote,
   type Quote,
   type RequestExplanation,
+  type Rerouted,
   type Route,
   shortPlace,
   Slots,
@@ -26,13 +27,12 @@ import { formatMoney } from '../util/index.ts'
  * @throws Failure the one that the gateway would answer with
  */
 export function explainRequest(plan: CompiledConfig, request: ImaginedRequest): RequestExplanation {
-  const { operation } = request
+  const { operation, body: asked, dropped: lost } = imagineRoute(plan, request)
   const route = plan.routes.find(one => one.operation === operation)
-  const asked = imagineBody(request)
   const target = route && findTarget(plan, route, asked, undefined)
   const model = target ? target.model : plan.models.get(request.model)
   const body = target?.body ?? asked
-  if (!model?.enabled) throw modelNotFound(request.model)
+  if (!model?.enabled) throw modelNotFound(plan, request.model)
   const { family } = model
   const sendAs = model.upstreams[0]?.sendAs ?? model.name
   const shaped = applyForward(body, family.forward.get(operation), target ?? { model, sendAs })
@@ -59,7 +59,7 @@ export function explainRequest(plan: CompiledConfig, request: ImaginedRequest): 
     upstream: model.upstreams[0]?.upstream.name ?? '',
     route: route ? `${route.method} ${route.path}` : null,
     forwarded: shaped.forwarded.filter(name => !dropped.includes(name)),
-    dropped: [...shaped.dropped, ...dropped],
+    dropped: [...lost, ...shaped.dropped, ...dropped],
     sent: sentFields(out),
     expected_size: expected?.size ?? null,
     expected_resolution: expected?.resolution ?? null,
@@ -136,6 +136,24 @@ function writePrice(quoted: PriceQuote, currency: string): NonNullable<RequestEx
       })),
     }),
   }
+}
+
+/** The request that the gateway continues with: the imagined one, or what a plugin makes of it. */
+function imagineRoute(
+  plan: CompiledConfig,
+  request: ImaginedRequest,
+): Pick<Rerouted, 'operation' | 'body' | 'dropped'> {
+  const { operation } = request
+  const body = imagineBody(request)
+  const model = plan.models.get(request.model)
+  const own = { operation, body, dropped: [] }
+  if (!model?.enabled || !model.accepts) return own
+  const ask = { operation, model, body, stream: undefined, parseObject: scanObject }
+  for (const { plugin, facet } of concerned(plan, model.family)) {
+    const rerouted = plugin.reroute?.(ask, facet)
+    if (rerouted) return rerouted
+  }
+  return own
 }
 
 function imagineBody(request: ImaginedRequest): Body {

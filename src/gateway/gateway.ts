@@ -77,7 +77,6 @@ import { secretsOf } from './secrets-of.ts'
 import { Signers } from './signers.ts'
 import { SimulatedUpstreams } from './simulated-upstreams.ts'
 import { joinStatus, type ProcessStatus, type Status } from './status.ts'
-import { notifyPlugins } from './notify-plugins.ts'
 import { createUnroutedLog } from './unrouted-requests.ts'
 import { readVersion } from './version.ts'
 
@@ -232,12 +231,14 @@ async function startEngine(
   const { clock, random, ids, log, metrics, observers, storage, counters, telemetry, simulated, modules } = opened
   const tellFigures = observers.quiet('metrics', (charge: EndedCharge) => metrics.charged(charge))
   const traceCost = telemetry && observers.quiet('telemetry', (charge: EndedCharge) => telemetry.charged(charge))
+  const onChargeFault = ({ id }: EndedCharge, plugin: string, err: unknown): void =>
+    log.error({ charge: id, plugin, err }, 'a plugin failed in onCharge; the charge is unaffected')
   const charges = watchCharges(storage.ledger, charge => {
     tellFigures(charge)
     traceCost?.(charge)
     const key = engine.vendorKeys.budgets.charged(charge.id, charge.amount)
     if (key) vendorKeyService.spent(key, charge.amount)
-    notifyPlugins(builder.subscribers(engine.running.pipeline), charge, log)
+    engine.running.pipeline.onCharge(charge, onChargeFault)
   })
   const jobs = new JobRunner(storage.jobs, {
     engine: () => engine,
@@ -269,7 +270,8 @@ async function startEngine(
     const pipeline = await builder.build(plan)
     metrics.know({
       operations: plan.routes.map(route => route.operation),
-      models: plan.models.keys(),
+      models: [...plan.models.keys(), ...(plan.wildcards ?? []).map(({ name }) => name)],
+      wildcards: (plan.wildcards ?? []).map(({ name }) => name),
       upstreams: plan.upstreams.keys(),
       ...(plan.metricsBy && { by: plan.metricsBy }),
     })

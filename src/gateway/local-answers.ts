@@ -33,7 +33,7 @@ export function createLocalAnswers(
       context => {
         const name = context.params['model'] ?? context.params['id'] ?? ''
         const model = offered(context, startedAt).find(one => one.name === name)
-        if (!model) throw modelNotFound(name)
+        if (!model) throw modelNotFound(context.plan, name)
         return toJson(context.dialect.modelOne(model))
       },
     ],
@@ -108,12 +108,21 @@ async function findCharge(storage: Storage, id: string): Promise<Charge | undefi
 
 function offered(context: RequestContext, since: number): readonly ListedModel[] {
   const caller = context.slots.get(callerSlot)
-  return [...context.plan.models.values()]
-    .filter(model => model.enabled && (!caller || mayAsk(caller, model.name)))
-    .map(({ name, family, ends }) => ({
+  const { models } = context.plan
+  const aliases = caller?.group.aliases ?? new Map<string, string>()
+  const named = [
+    ...[...models.values()].filter(({ name }) => !aliases.has(name)).map(model => ({ name: model.name, model })),
+    ...[...aliases].flatMap(([name, of]) => {
+      const model = models.get(of)
+      return model ? [{ name, model }] : []
+    }),
+  ]
+  return named
+    .filter(({ model }) => model.enabled && (!caller || mayAsk(caller, model.name)))
+    .map(({ name, model: { family, ends, accepts = [] } }) => ({
       name,
       family: family.name,
-      operations: operationsOf(family, context.plan),
+      operations: [...new Set([...operationsOf(family, context.plan), ...accepts])],
       since,
       ...(ends && { ends: ends.date }),
     }))

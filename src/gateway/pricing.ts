@@ -1,6 +1,7 @@
 import {
   type Model,
   notesOf,
+  pricedModels,
   type CompiledConfig,
   type PriceAsk,
   type PricedModel,
@@ -15,7 +16,7 @@ const lists = new WeakMap<CompiledConfig, PriceList>()
 export function priceList(plan: CompiledConfig): PriceList {
   let list = lists.get(plan)
   if (!list) {
-    const offered = [...plan.models.values()].filter(model => model.enabled)
+    const offered = pricedModels(plan).filter(model => model.enabled)
     list = { currency: plan.currency, models: offered.map(model => priceModel(plan, model)) }
     lists.set(plan, list)
   }
@@ -26,12 +27,14 @@ export function priceList(plan: CompiledConfig): PriceList {
 function priceModel(plan: CompiledConfig, model: Model): PricedModel {
   const { family, free, name, ends } = model
   const operations = operationsOf(plan, model)
+  // A wildcard is priced as any name that fits it and has no price of its own.
+  const own = model.wildcard === name ? { ...plan, models: new Map([[name, model]]) } : plan
   const ask: PriceAsk = {
     model,
     family,
     operations,
     slots: new Slots(),
-    explain: request => explainRequest(plan, { ...request, model: name }),
+    explain: request => explainRequest(own, { ...request, model: name }),
   }
   const prices = concerned(plan, family).flatMap(({ plugin, facet }) => plugin.prices?.(ask, facet) ?? [])
   return {

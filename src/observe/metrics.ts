@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
-import type { EndedCharge, LabelKind, LogRow, MetricDimension } from '../domain/index.ts'
+import { type EndedCharge, type LabelKind, type LogRow, type MetricDimension, wildcardFor } from '../domain/index.ts'
 import type { LimitDecision } from '../plugin-api/index.ts'
 import type { Awaitable } from '../util/index.ts'
 import {
@@ -12,7 +12,7 @@ import {
   type Snapshot,
   type Histogram,
 } from './tally.ts'
-import { MoreSeries } from './series-by.ts'
+import { MoreSeries, type SeriesBy } from './series-by.ts'
 
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const commitBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -23,6 +23,8 @@ const delayResolutionMs = 10
 export type KnownNames = {
   readonly operations: Iterable<string>
   readonly models: Iterable<string>
+  /** Those with a `*`, the most specific first; absent: none. */
+  readonly wildcards?: readonly string[]
   readonly upstreams: Iterable<string>
   /** Dimensions of which there are more series; absent: none. */
   readonly by?: ReadonlySet<MetricDimension>
@@ -95,6 +97,15 @@ function createFamilies() {
       ['model'],
     ),
     flags: counters('tollgate_line_flags_total', 'Charge items with a flag.', ['model', 'flag']),
+    cache: counters('tollgate_answer_cache_total', 'Requests for models with an answer cache: hit, miss, bypass.', [
+      'model',
+      'result',
+    ]),
+    cacheSaved: counters(
+      'tollgate_answer_cache_saved_micros_total',
+      'Money that hits of the answer cache have not cost, in millionths of the currency.',
+      ['model'],
+    ),
     limited: counters('tollgate_limit_decisions_total', 'Limit decisions: admitted, refused, shadow.', [
       'limit',
       'decision',
@@ -145,7 +156,12 @@ function createDurations() {
 }
 
 type Families = ReturnType<typeof createFamilies>
-type Known = { readonly operations: Set<string>; readonly models: Set<string>; readonly upstreams: Set<string> }
+type Known = {
+  readonly operations: Set<string>
+  readonly models: Set<string>
+  readonly upstreams: Set<string>
+  wildcards: readonly string[]
+}
 
 /** The cells of a request, which are found by its facts. */
 function createCells(
@@ -160,7 +176,7 @@ function createCells(
     if (found) return found
     const operation = label(row.operation, known.operations)
     const cells = {
-      requests: families.requests.at(operation, label(row.model, known.models), statusClass(row.status), row.outcome),
+      requests: families.requests.at(operation, modelLabel(row.model, known), statusClass(row.status), row.outcome),
       seconds: durations.seconds.at(operation),
     }
     // A key of a made-up name is not kept: names are the caller's to invent, memory is ours.
@@ -173,9 +189,11 @@ function createCells(
 export function createMetrics(): Metrics {
   const families = createFamilies()
   const durations = createDurations()
-  const known: Known = { operations: new Set(), models: new Set(), upstreams: new Set() }
+  const known: Known = { operations: new Set(), models: new Set(), upstreams: new Set(), wildcards: [] }
   const cellsOf = createCells(families, durations, known)
-  const more = new MoreSeries(name => label(name, known.models))
+  const more = new MoreSeries()
+  let counting: readonly SeriesBy[] = []
+  const labelOf = (name: string | null): string => modelLabel(name, known)
   const gauges: (() => Snapshot)[] = []
   const readers: (() => Awaitable<readonly Snapshot[]>)[] = []
   const delay = monitorEventLoopDelay({ resolution: delayResolutionMs })
@@ -223,18 +241,18 @@ export function createMetrics(): Metrics {
       cells.requests.value++
       cells.seconds.add(row.durationMs / 1000)
       countRow(families, known, row)
-      more.settled(row)
+      for (const series of counting) series.settled(row, labelOf)
     },
     charged(charge) {
       countCharge(families, known, charge)
-      more.charged(charge)
+      for (const series of counting) series.charged(charge, labelOf)
     },
     limited: decisions => countLimits(families, decisions),
     folded(kinds) {
       for (const kind of kinds) families.folded.at(kind).value++
     },
     unrecognised(model, upstream) {
-      families.unrecognised.at(label(model, known.models), label(upstream, known.upstreams)).value++
+      families.unrecognised.at(modelLabel(model, known), label(upstream, known.upstreams)).value++
     },
     committed(change, durationMs, committed) {
       durations.commits.at(change).add(durationMs / 1000)
@@ -251,7 +269,7 @@ export function createMetrics(): Metrics {
     },
     know(names) {
       learn(known, names)
-      more.use(names.by ?? [])
+      counting = more.use(names.by ?? [])
     },
     gauge(name, help, read, aggregator) {
       gauges.push(() => gaugeSnapshot(`tollgate_${name}`, help, read(), aggregator))
@@ -272,6 +290,7 @@ function learn(known: Known, names: KnownNames): void {
   for (const name of names.operations) known.operations.add(name)
   for (const name of names.models) known.models.add(name)
   for (const name of names.upstreams) known.upstreams.add(name)
+  known.wildcards = names.wildcards ?? []
 }
 
 function countLimits({ limited }: Families, decisions: readonly LimitDecision[]): void {
@@ -279,14 +298,16 @@ function countLimits({ limited }: Families, decisions: readonly LimitDecision[])
 }
 
 /** What only some requests have: an error, tokens. */
-function countRow({ refusals, tokens }: Families, known: Known, row: LogRow): void {
+function countRow({ refusals, tokens, cache, cacheSaved }: Families, known: Known, row: LogRow): void {
+  if (row.cache) cache.at(label(row.model, known.models), row.cache).value++
+  if (row.saved) cacheSaved.at(label(row.model, known.models)).value += row.saved
   if (row.errorCode !== null) refusals.at(row.errorCode).value++
-  if (row.inputTokens !== null) tokens.at(label(row.model, known.models), 'input').value += row.inputTokens
-  if (row.outputTokens !== null) tokens.at(label(row.model, known.models), 'output').value += row.outputTokens
+  if (row.inputTokens !== null) tokens.at(modelLabel(row.model, known), 'input').value += row.inputTokens
+  if (row.outputTokens !== null) tokens.at(modelLabel(row.model, known), 'output').value += row.outputTokens
 }
 
 function countCharge(families: Families, known: Known, charge: EndedCharge): void {
-  const model = label(charge.model, known.models)
+  const model = modelLabel(charge.model, known)
   families.charges.at(charge.state).value++
   if (charge.state !== 'settled') return
   families.amount.at(model, charge.currency).value += charge.amount
@@ -324,6 +345,11 @@ async function aggregate(lists: readonly (readonly Snapshot[])[]) {
 function label(name: string | null, known: ReadonlySet<string>): string {
   if (name === null) return 'none'
   return known.has(name) ? name : 'other'
+}
+
+/** The label of a model: its name, or the wildcard that serves it. Callers choose its names, and series stay. */
+function modelLabel(name: string | null, { models, wildcards }: Known): string {
+  return name === null || models.has(name) ? label(name, models) : (wildcardFor(name, wildcards) ?? 'other')
 }
 
 function statusClass(status: number | null): string {

@@ -13,7 +13,7 @@ import {
 export type Label = (name: string | null) => string
 
 /** Series of one dimension in addition to the ordinary ones (`observability.metrics.by`). */
-type SeriesBy = {
+export type SeriesBy = {
   settled(row: LogRow, label: Label): void
   charged(charge: EndedCharge, label: Label): void
   snapshots(): readonly Snapshot[]
@@ -87,28 +87,15 @@ const openSeries: { readonly [dimension in MetricDimension]: () => SeriesBy } = 
 
 /** The series of the dimensions that the configuration names. Those that it names no longer keep their counts. */
 export class MoreSeries {
-  readonly #label: Label
   readonly #all = new Map<MetricDimension, SeriesBy>()
-  #counting: readonly SeriesBy[] = []
 
-  constructor(label: Label) {
-    this.#label = label
-  }
-
-  use(by: Iterable<MetricDimension>): void {
-    this.#counting = [...by].map(dimension => {
+  /** @returns the series that count from now on */
+  use(by: Iterable<MetricDimension>): readonly SeriesBy[] {
+    return [...by].map(dimension => {
       const series = this.#all.get(dimension) ?? openSeries[dimension]()
       this.#all.set(dimension, series)
       return series
     })
-  }
-
-  settled(row: LogRow): void {
-    for (const series of this.#counting) series.settled(row, this.#label)
-  }
-
-  charged(charge: EndedCharge): void {
-    for (const series of this.#counting) series.charged(charge, this.#label)
   }
 
   snapshots(): readonly Snapshot[] {

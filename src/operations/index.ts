@@ -19,6 +19,13 @@ import { messages } from './messages.ts'
 import { moderations } from './moderations.ts'
 import { modelsGet } from './models-get.ts'
 import { modelsList } from './models-list.ts'
+import { batchesOperations } from './batches.ts'
+import { cachesOperations } from './caches.ts'
+import { conversationsOperations } from './conversations.ts'
+import { filesOperations } from './files.ts'
+import { generateFilesOperations } from './generate-files.ts'
+import { messagesBatchesOperations } from './messages-batches.ts'
+import { messagesFilesOperations } from './messages-files.ts'
 import type { Operation } from './operation.ts'
 import { realtimeSecrets } from './realtime-secrets.ts'
 import { realtimeTranscribe } from './realtime-transcribe.ts'
@@ -30,43 +37,6 @@ import { responsesDelete } from './responses-delete.ts'
 import { responsesCancel } from './responses-cancel.ts'
 import { responsesTokens } from './responses-tokens.ts'
 import { responsesCompact } from './responses-compact.ts'
-import { conversationsCreate } from './conversations-create.ts'
-import { conversationsGet } from './conversations-get.ts'
-import { conversationsUpdate } from './conversations-update.ts'
-import { conversationsDelete } from './conversations-delete.ts'
-import { conversationsItems } from './conversations-items.ts'
-import { conversationsItemsGet } from './conversations-items-get.ts'
-import { conversationsItemsDelete } from './conversations-items-delete.ts'
-import { conversationsAdd } from './conversations-add.ts'
-import { filesCreate } from './files-create.ts'
-import { filesList } from './files-list.ts'
-import { filesGet } from './files-get.ts'
-import { filesContent } from './files-content.ts'
-import { filesDelete } from './files-delete.ts'
-import { messagesFilesCreate } from './messages-files-create.ts'
-import { messagesFilesList } from './messages-files-list.ts'
-import { messagesFilesGet } from './messages-files-get.ts'
-import { messagesFilesContent } from './messages-files-content.ts'
-import { messagesFilesDelete } from './messages-files-delete.ts'
-import { generateFilesCreate } from './generate-files-create.ts'
-import { generateFilesList } from './generate-files-list.ts'
-import { generateFilesGet } from './generate-files-get.ts'
-import { generateFilesDelete } from './generate-files-delete.ts'
-import { cachesCreate } from './caches-create.ts'
-import { cachesList } from './caches-list.ts'
-import { cachesGet } from './caches-get.ts'
-import { cachesUpdate } from './caches-update.ts'
-import { cachesDelete } from './caches-delete.ts'
-import { batchesCreate } from './batches-create.ts'
-import { batchesList } from './batches-list.ts'
-import { batchesGet } from './batches-get.ts'
-import { batchesCancel } from './batches-cancel.ts'
-import { messagesBatchesCreate } from './messages-batches-create.ts'
-import { messagesBatchesList } from './messages-batches-list.ts'
-import { messagesBatchesGet } from './messages-batches-get.ts'
-import { messagesBatchesCancel } from './messages-batches-cancel.ts'
-import { messagesBatchesDelete } from './messages-batches-delete.ts'
-import { messagesBatchesResults } from './messages-batches-results.ts'
 import { responses } from './responses.ts'
 
 export type * from './operation.ts'
@@ -100,43 +70,13 @@ export const operations: readonly Operation[] = [
   responsesDelete,
   responsesCancel,
   responsesTokens,
-  conversationsCreate,
-  conversationsGet,
-  conversationsUpdate,
-  conversationsDelete,
-  conversationsItems,
-  conversationsItemsGet,
-  conversationsItemsDelete,
-  conversationsAdd,
-  filesCreate,
-  filesList,
-  filesGet,
-  filesContent,
-  filesDelete,
-  messagesFilesCreate,
-  messagesFilesList,
-  messagesFilesGet,
-  messagesFilesContent,
-  messagesFilesDelete,
-  generateFilesCreate,
-  generateFilesList,
-  generateFilesGet,
-  generateFilesDelete,
-  cachesCreate,
-  cachesList,
-  cachesGet,
-  cachesUpdate,
-  cachesDelete,
-  batchesCreate,
-  batchesList,
-  batchesGet,
-  batchesCancel,
-  messagesBatchesCreate,
-  messagesBatchesList,
-  messagesBatchesGet,
-  messagesBatchesCancel,
-  messagesBatchesDelete,
-  messagesBatchesResults,
+  ...conversationsOperations,
+  ...filesOperations,
+  ...messagesFilesOperations,
+  ...generateFilesOperations,
+  ...cachesOperations,
+  ...batchesOperations,
+  ...messagesBatchesOperations,
   responsesCompact,
   completions,
   audioTranslate,

@@ -12,6 +12,7 @@ import type { KnownPlugin, PluginFacts } from '../domain/plugin-facts.ts'
 import type { Random } from '../util/random.ts'
 import type { JsonObjectView } from '../domain/json.ts'
 import type { Answer, Reply } from '../domain/reply.ts'
+import type { RerouteAsk, Rerouted } from '../domain/reroute.ts'
 import type { Admits, Schema } from '../util/schema.ts'
 import { defineSlot, type Slot } from '../domain/slots.ts'
 import type { Stores } from '../domain/stores.ts'
@@ -25,6 +26,12 @@ export type Hooks<Facet = unknown> = {
   onRequest?(context: RequestContext): Awaitable<void>
   /** Reads or reduces the body. */
   onBody?(context: RequestContext, body: Body): Awaitable<Body>
+  /**
+   * Body and model are known, and no upstream. Returns a request of another operation that the gateway continues with; its
+   * answer has to be turned back in `onReply`. The first plugin that returns one wins. `context.client` has the client's
+   * route and API format from then on. Never waits.
+   */
+  onRoute?(context: RequestContext, ask: RerouteAsk, facet: Facet): Rerouted | undefined
   /** Model and upstream are known. Checks only: takes nothing. */
   onTarget?(context: RequestContext, target: Target, facet: Facet): Awaitable<void>
   /** Every check has passed: takes slots and holds money. An answer returned here ends the request without an upstream. */
@@ -58,6 +65,7 @@ export type Hooks<Facet = unknown> = {
 export const hookNames = [
   'onRequest',
   'onBody',
+  'onRoute',
   'onTarget',
   'onAdmit',
   'onForward',
@@ -75,6 +83,7 @@ export const pluginFunctions = [
   'chargesItems',
   'inspect',
   'inspectOptions',
+  'reroute',
   'quote',
   'prices',
   'record',

@@ -1,4 +1,6 @@
 import type { Body } from '../domain/body.ts'
+import type { CacheResult } from '../domain/answer-cache.ts'
+import type { Micros } from '../util/units.ts'
 import type { Counts } from '../domain/usage.ts'
 import type { LabelKind } from '../domain/labels.ts'
 import type { DeclaredModel } from '../domain/declared.ts'
@@ -33,6 +35,8 @@ export type Notes = {
   unrecognised?: { readonly shape: string; readonly isEmpty?: boolean }
   /** The guard and the rule that blocked the answer. What was used is charged. */
   blocked?: { readonly guard: string; readonly rule: string }
+  /** What was done with kept answers; absent where nobody looked for one. `saved`: what the hit has not cost, in micro-units. */
+  cache?: { readonly result: CacheResult; readonly saved?: Micros }
   /** What limits said of the request, by their names. */
   limits?: readonly LimitDecision[]
   /** Kinds of labels that were more than are stored. */
@@ -52,6 +56,8 @@ export type RequestContext = {
   readonly route: Route
   readonly params: { readonly [name: string]: string }
   readonly dialect: ApiFormat
+  /** The client's own route and API format, if a plugin has turned its request into one of another operation. */
+  readonly client?: { readonly route: Route; readonly dialect: ApiFormat; readonly head: Head }
   readonly plan: CompiledConfig
   readonly slots: Slots
   readonly notes: Notes
@@ -79,6 +85,10 @@ export type Target = {
   readonly upstream: Upstream
   /** The name that it knows the model by. */
   readonly sendAs: string
+  /** The name that the caller used for the model, where it is an alias of their group. */
+  readonly alias?: string
+  /** All of the aliases of the caller's group, with their models; absent for none. */
+  readonly aliases?: ReadonlyMap<string, string>
   /** Further models that its body names, which may answer it, or run on the way; absent where it names none, nor itself, again. */
   readonly further?: readonly FurtherModel[]
   /** Models that its body names at places which its family says nothing of; absent where there are none. */

@@ -18,7 +18,6 @@ import type {
   LogFilter,
   LogMatch,
   LogRow,
-  LevelName,
   LevelSums,
   LogStep,
   LogTotals,
@@ -124,7 +123,7 @@ export type Readings = {
   refunds: { given: { readonly id: string }; gives: readonly Refund[] }
   open: { given: null; gives: readonly OpenCharges[] }
   sums: {
-    given: { readonly at: number; readonly zone: string; readonly of: readonly LevelName[] | null }
+    given: Parameters<typeof readSums>[0]
     gives: readonly LevelSums[]
   }
   traces: { given: { readonly name: string }; gives: Traces | undefined }

@@ -1,4 +1,5 @@
 import { courseMembers, factMembers, chargeItemMembers } from '../domain/charge.ts'
+import type { Spell } from '../domain/budget.ts'
 import type { Charge, Key, ChargeItem, LogRow, StoredAnswer, User } from '../domain/index.ts'
 import { keyMembers, ownerMembers } from '../domain/shapes/key.ts'
 import { logMembers, unknownOfLogRow } from '../domain/shapes/log-row.ts'
@@ -24,16 +25,28 @@ export function wholeOrNull(row: Row, column: string): number | null {
   return row[column] === null ? null : Number(row[column])
 }
 
+const noDays: readonly Spell[] = []
+
 /** A row of `key` with `user_group` and `user_status` of its user. */
 export const toKey: (row: Row) => Key = readerOf(
   { ...keyMembers, ...ownerMembers },
   {
-    spentIn: ({ day_start, day_spent, month_start, month_spent }) => ({
+    spentIn: ({ day_start, day_spent, month_start, month_spent, days }) => ({
       day: { from: Number(day_start), spent: Number(day_spent) },
       month: { from: Number(month_start), spent: Number(month_spent) },
+      days: readDays(days),
     }),
   },
 )
+
+/** The column `days`: `1795737600000:250 1795824000000:10`. */
+function readDays(cell: unknown): readonly Spell[] {
+  if (typeof cell !== 'string') return noDays
+  return cell.split(' ').map(word => {
+    const [from, spent] = word.split(':')
+    return { from: Number(from), spent: Number(spent) }
+  })
+}
 
 export function toUser(row: Row): User {
   return readRow(userMembers, row)

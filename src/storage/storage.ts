@@ -1,3 +1,4 @@
+import { windowsAmong } from '../domain/budget-period.ts'
 import type { HoldResult, RebuildState, Settlement, Storage, StoredAnswer } from '../domain/index.ts'
 import type { Log } from '../plugin-api/index.ts'
 import type { Awaitable, Clock } from '../util/index.ts'
@@ -151,7 +152,8 @@ export function createStorage(parts: StorageParts): Storage {
         }
       },
       anchor: () => reader.ask('anchor', { at: clock.now() }),
-      levels: of => reader.ask('sums', { at: clock.now(), zone: parts.zone, of: of ?? null }),
+      levels: (of, periods = []) =>
+        reader.ask('sums', { at: clock.now(), zone: parts.zone, of: of ?? null, windows: windowsAmong(periods) }),
       statement: ({ from, until }) => reader.ask('statement', { from, until }),
       open: () => reader.ask('open', null),
       refundsOf: id => reader.ask('refunds', { id }),

@@ -52,6 +52,10 @@ function skipBlank(text: string, from: number): number {
   return at
 }
 
+/** A list or an object that is being read: an object has a name for each value. */
+type Open = { readonly values: Json[]; readonly names: string[] | undefined }
+
+/** Without recursion: the sender of the text chooses its depth. */
 class Parser {
   readonly #text: string
   #at = 0
@@ -61,10 +65,27 @@ class Parser {
   }
 
   value(): Json {
+    const open: Open[] = []
+    for (;;) {
+      let value = this.#begin(open)
+      for (let last = open.at(-1); value !== undefined || last; last = open.at(-1)) {
+        if (!last) return value as Json
+        if (value !== undefined) last.values.push(value)
+        if (this.#more(last)) break
+        open.pop()
+        value = toValue(last)
+      }
+    }
+  }
+
+  /** Reads a value, or opens a list or an object: then it is undefined. */
+  #begin(open: Open[]): Json | undefined {
     this.#at = skipBlank(this.#text, this.#at)
     const first = this.#text[this.#at]
-    if (first === '{') return this.#object()
-    if (first === '[') return this.#array()
+    if (first === '{' || first === '[') {
+      open.push({ values: [], names: first === '{' ? [] : undefined })
+      return undefined
+    }
     if (this.#text.charCodeAt(this.#at) === quote) return this.#string()
     const start = this.#at
     scalar.lastIndex = start
@@ -72,33 +93,23 @@ class Parser {
     return JSON.parse(this.#text.slice(start, this.#at)) as Json
   }
 
-  #object(): Json {
-    const members: [string, Json][] = []
-    while (this.#more('}')) {
-      const name = this.#string()
-      this.#at = skipBlank(this.#text, this.#at) + 1
-      members.push([name, this.value()])
-    }
-    return Object.fromEntries(members)
-  }
-
-  #array(): Json {
-    const elements: Json[] = []
-    while (this.#more(']')) elements.push(this.value())
-    return elements
-  }
-
-  /** Steps over the bracket or comma before the next one; false at the end. */
-  #more(close: string): boolean {
+  /** Steps over the bracket or comma before the next value, and reads its name; false at the end. */
+  #more({ names }: Open): boolean {
+    const close = names ? '}' : ']'
     const at = skipBlank(this.#text, this.#at)
     if (this.#text[at] === close) {
       this.#at = at + 1
       return false
     }
     this.#at = skipBlank(this.#text, at + 1)
-    const isEmpty = this.#text[this.#at] === close
-    if (isEmpty) this.#at++
-    return !isEmpty
+    if (this.#text[this.#at] === close) {
+      this.#at++
+      return false
+    }
+    if (!names) return true
+    names.push(this.#string())
+    this.#at = skipBlank(this.#text, this.#at) + 1
+    return true
   }
 
   /** A string alone is no object, so V8 remembers nothing of it. */
@@ -108,4 +119,8 @@ class Parser {
     this.#at = end
     return JSON.parse(token) as string
   }
+}
+
+function toValue({ names, values }: Open): Json {
+  return names ? Object.fromEntries(names.map((name, i) => [name, values[i] as Json])) : values
 }

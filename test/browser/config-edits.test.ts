@@ -31,7 +31,7 @@ t.test('a price is changed in steps: collected, reviewed, costed, written and ap
   const admin = await enterAsAdmin(browsing)
   const file = join(folder, 'gateway.yaml')
   const original = await readFile(file, 'utf8')
-  const words = { gather: 'Add change' }
+  const words = { gather: 'Stage change' }
   const page = await browsing.newPage({ as: admin })
   await page.goto(`${url}/console/config`)
   await page.getByRole('tab', { name: 'Edit' }).click()
@@ -46,10 +46,10 @@ t.test('a price is changed in steps: collected, reviewed, costed, written and ap
   t.match(await page.locator('.refusal').textContent(), /2026-12-01/, 'what the check says stands at the field')
   await wrong.fill('')
   await page.getByRole('button', { name: words.gather }).click()
-  await page.getByRole('region', { name: 'Pending changes' }).getByText('models.alpha-image-2.prices.2K').waitFor()
+  await page.getByRole('region', { name: 'Staged changes' }).getByText('models.alpha-image-2.prices.2K').waitFor()
   t.strictSame(await lookAt(page), [], 'gathered: axe')
 
-  await page.getByRole('button', { name: 'Review changes' }).click()
+  await page.getByRole('button', { name: 'Review', exact: true }).click()
   const difference = page.getByRole('region', { name: 'Diff of gateway.yaml' })
   await difference.locator('ins').filter({ hasText: '2K: "0.05"' }).waitFor()
   await difference.locator('del').filter({ hasText: '2K: "0.04"' }).waitFor()
@@ -59,16 +59,16 @@ t.test('a price is changed in steps: collected, reviewed, costed, written and ap
   t.strictSame(await lookAt(page), [], 'proposed: axe')
 
   await appendFile(file, '# meanwhile\n')
-  await page.getByRole('button', { name: 'Write the file' }).click()
+  await page.getByRole('button', { name: 'Apply', exact: true }).click()
   await page.getByText('was saved in the meantime').waitFor()
   t.equal(await readFile(file, 'utf8'), `${original}# meanwhile\n`, 'nothing was written over it')
   await difference.locator('ins').filter({ hasText: '2K: "0.05"' }).waitFor()
 
   // The sign-in is no longer fresh.
   ahead = 660_000
-  await page.getByRole('button', { name: 'Write the file' }).click()
+  await page.getByRole('button', { name: 'Apply', exact: true }).click()
   await page.getByLabel('Your password').fill(passwordOfTests)
-  await page.getByRole('button', { name: 'Write the file' }).click()
+  await page.getByRole('button', { name: 'Apply', exact: true }).click()
   await page.getByRole('heading', { name: 'Change written' }).waitFor()
   t.strictSame(await lookAt(page), [], 'written: axe')
   t.match(await readFile(file, 'utf8'), /2K: "0\.05".*\n[^]*# meanwhile\n$/)
@@ -106,14 +106,14 @@ t.test(
     await page.getByRole('dialog').locator('[name="models.alpha-image-2.prices.2K"]').waitFor()
     await look('form')
     await page.goBack()
-    await gather(page, '0.05', { gather: '加入更改' })
+    await gather(page, '0.05', { gather: '暂存更改' })
     await page.getByRole('link', { name: 'partner' }).click()
     await page.locator('[name="groups.partner.multiplier"]').fill('0.8')
-    await page.getByRole('button', { name: '加入更改' }).click()
-    await page.getByRole('button', { name: '检查更改' }).click()
+    await page.getByRole('button', { name: '暂存更改' }).click()
+    await page.getByRole('button', { name: '预览更改' }).click()
     await page.getByText('这段时间没有费用').waitFor()
     await page.getByText('未开启在控制台编辑').waitFor()
-    t.equal(await page.getByRole('button', { name: '写入文件' }).count(), 0)
+    t.equal(await page.getByRole('button', { name: '应用', exact: true }).count(), 0)
     await look('proposed')
     const [download] = await Promise.all([
       page.waitForEvent('download'),

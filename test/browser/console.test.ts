@@ -27,7 +27,7 @@ t.test('sets up by the link, signs out and in, creates a key, sees it once and u
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   await logIn(page, url)
 
-  await page.getByRole('link', { name: 'Tokens' }).click()
+  await page.getByRole('link', { name: 'API keys', exact: true }).click()
   await page.getByRole('button', { name: 'Create API key' }).click()
   await page.locator('dialog [name=name]').fill('<b>my key</b>')
   await page.getByRole('button', { name: 'Create', exact: true }).click()

@@ -12,6 +12,7 @@ import {
   slowness,
 } from '../harness/browser.ts'
 import { caseName } from '../harness/case-name.ts'
+import type { Edits } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser, type Visitor } from '../harness/visitor.ts'
 
 const skip = browserMissing
@@ -33,7 +34,8 @@ function dayOf(at: number): string {
 async function furnished(t: Test): Promise<Browsing & { readonly admin: Visitor }> {
   let ahead = 0
   const clock = completeClock({ now: () => Date.now() + ahead, tick: () => performance.now() })
-  const browsing = await browse(t, { clock })
+  const edit: Edits = [['currency: USD\n', 'currency: USD\norganization: Example & Sons\n']]
+  const browsing = await browse(t, { clock, edit })
   const { post, gateway, settled } = browsing
   const admin = await enterAsAdmin(browsing)
   const keyOf = async (user: string): Promise<string> => {
@@ -218,6 +220,25 @@ t.test('the keyboard reaches possible savings with their evidence and price line
   t.strictSame(faults, [])
 })
 
+t.test('two models are compared with two clicks, and are a filter with a third', { skip }, async t => {
+  const browsing = await furnished(t)
+  const { url, faults } = browsing
+  const page = await browsing.newPage({ language: 'en', width: 1440 })
+  await logIn(page, url)
+  await page.goto(`${url}/console?range=last&by=user`)
+  const table = page.getByRole('table', { name: 'Costs by User' })
+  await table.getByRole('checkbox', { name: 'Compare ada' }).click()
+  await table.getByRole('checkbox', { name: 'Compare bob' }).click()
+  const told = page.locator('.picked')
+  await told.getByText(/costs [\d.]+ × the price of .+ per (image|request)/).waitFor()
+  t.equal(await table.locator('tr.total').count(), 1, 'with a total')
+  await told.getByRole('link', { name: 'Filter by selection' }).click()
+  await page.locator('.narrowed', { hasText: /ada, bob|bob, ada/ }).waitFor()
+  await page.locator('.figure.first .money').waitFor()
+  await page.locator('.token-kinds', { hasText: 'Input tokens' }).waitFor()
+  t.strictSame(faults, [])
+})
+
 t.test('a bar links to its days, and a user sees nothing of others', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, faults } = browsing
@@ -250,22 +271,49 @@ t.test('budgets show which are nearly spent, and a statement prints without the 
   await page.goto(`${url}/console/budgets`)
   const rows = page.locator('.sheet tbody tr')
   await rows.first().waitFor()
-  t.match(await rows.first().textContent(), /User bob.*0\.09.*Spent/s, 'the nearest to its end first')
+  t.match(await rows.first().textContent(), /User bob.*0\.09.*Used up/s, 'the nearest to its end first')
   t.match(await rows.last().textContent(), /User ada.*On track/s)
+  await page.getByRole('button', { name: 'Set budget' }).click()
+  await page.getByRole('combobox', { name: 'User' }).fill('root')
+  await page.getByRole('textbox', { name: /^Budget/ }).fill('1234.5')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await rows.filter({ hasText: '1,234.50' }).waitFor()
+  await rows.last().getByRole('button', { name: 'Edit' }).click()
+  await page.getByRole('textbox', { name: /^Budget/ }).fill('')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await rows.filter({ hasText: '1,234.50' }).waitFor({ state: 'detached' })
   await rows.last().getByRole('link', { name: 'ada' }).click()
   await page.locator('.narrowed', { hasText: 'ada' }).waitFor()
 
   await page.getByRole('navigation').getByRole('link', { name: 'Statements' }).click()
   await page.getByText('Matches the ledger').waitFor()
+  await page.getByText('Example & Sons').waitFor()
   const own = page.locator('.statement', { hasText: 'ada' })
   const month = new Date(lastMonth()).toISOString().slice(0, 7)
   const { accounts } = (await admin.get(`/api/statements?month=${month}&user=ada`)).body as {
     readonly accounts: readonly { readonly charged: string; readonly closing: string }[]
   }
   t.match(await own.locator('.sums').textContent(), `${accounts[0]?.closing} USD`)
+  const { records } = (await admin.get('/api/logs?user=ada&limit=1')).body as {
+    readonly records: readonly { readonly id: string }[]
+  }
+  await admin.post(`/api/logs/${records[0]?.id}/refund`, { reason: 'one was blurred', amount: '0.01' })
+  await page.reload()
+  const total = page.getByRole('region', { name: 'Total USD' })
+  await total.getByText('Later refunds for charges of this month').waitFor()
+  const costs = total.locator('.sums').last().locator('dd').last()
+  const sum = await costs.textContent()
+  t.match(await total.locator('.sums').last().textContent(), /−0\.01 USD/)
+  await total.getByRole('link', { name: 'Costs of this month' }).click()
+  await page.locator('.figure.first .money', { hasText: sum ?? '' }).waitFor()
+  await page.getByText('Compare with the statement').click()
+  await page.locator('details .sums').waitFor()
+  t.equal(await page.locator('details .sums dd').last().textContent(), sum, 'Costs and statement are reconciled')
+  await page.goBack()
+  await own.waitFor()
   await own.getByRole('link', { name: 'ada' }).click()
   await page.waitForURL(/user=ada&group=default/)
-  await page.locator('.statement').nth(1).waitFor({ state: 'detached' })
+  await page.locator('.statement').nth(2).waitFor({ state: 'detached' })
   if (isFirefox) t.comment(`printing: ${leftOut}`)
   else {
     await page.emulateMedia({ media: 'print' })

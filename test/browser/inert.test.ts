@@ -105,7 +105,7 @@ t.test('without a network, a session or a storage the page reports it and recove
   await page.getByRole('heading', { name: 'Account' }).waitFor()
 
   await page.context().setOffline(true)
-  await way('Tokens')
+  await way('API keys')
   await page.getByText('Cannot reach the gateway').waitFor()
   await page.context().setOffline(false)
   await page.getByRole('button', { name: 'Try again' }).click()
@@ -115,7 +115,7 @@ t.test('without a network, a session or a storage the page reports it and recove
   await way('Models')
   await page.getByText('Something went wrong on this page').waitFor()
   await page.unroute('**/api/models')
-  await way('Tokens')
+  await way('API keys')
   await page.locator('.sheet tbody tr').first().waitFor()
 
   t.equal((await admin.ask('DELETE', '/api/session')).status, 204)
@@ -143,7 +143,7 @@ t.test('without a network, a session or a storage the page reports it and recove
   await page.getByRole('heading', { name: 'Models' }).waitFor()
 
   await gateway.storage.close()
-  await way('Tokens')
+  await way('API keys')
   await page.getByText('The storage is unavailable').waitFor()
   await page.reload()
   await page.getByText('The storage is unavailable').waitFor()

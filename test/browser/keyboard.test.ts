@@ -39,9 +39,9 @@ t.test('the keyboard alone is enough from setup to a key and back', { skip: brow
   t.ok(await page.locator('.skip').isVisible(), 'the link to the content is seen when it has the focus')
   await tabTo(page, 'a[href="/console/tokens"]')
   await keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'Tokens' }).waitFor()
+  await page.getByRole('heading', { name: 'API keys' }).waitFor()
   // The focus comes after the page has been painted.
-  await page.locator('main h1:focus', { hasText: 'Tokens' }).waitFor()
+  await page.locator('main h1:focus', { hasText: 'API keys' }).waitFor()
   t.pass('a page begins at its heading')
   await tabTo(page, 'main button.primary')
   await keyboard.press('Enter')

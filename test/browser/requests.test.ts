@@ -123,7 +123,7 @@ t.test('older rows are shown from their top', { skip }, async t => {
   await settled()
   const page = await browsing.newPage({ as: admin, height: 500 })
   await page.goto(`${url}/console/logs`)
-  await page.getByText(/^Time zone of the filter: \S/).waitFor()
+  await page.getByText(/^Times in \S/).waitFor()
   await page.getByRole('link', { name: 'Older' }).click()
   await page.getByRole('link', { name: 'Newest' }).waitFor()
   await page.locator('main h1:focus').waitFor()

@@ -32,7 +32,7 @@ export async function clocksContract(t: Test, make: Harness): Promise<void> {
     return request.facts.id
   }
 
-  for (const period of ['day', 'month'] as const) {
+  for (const period of ['day', 'month', 'week', '30d'] as const) {
     for (const journey of journeys) {
       const name = journey.map(ms => ms / day).join(', ')
       await t.test(`[6.7] a budget for a ${period} is exact after the clock jumped by ${name} days`, async t => {

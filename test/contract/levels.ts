@@ -606,7 +606,11 @@ export function levelsOfCallers(t: Test, someKey: (changes: Partial<Key>) => Key
     { level: 'group', name: 'default', user: null, spent: 30, held: 5, left: 15, renews: Date.UTC(2027, 5, 1) },
   ])
   t.same(
-    levelsAbove(books.plan, [others, someKey({ user: 'ben', budget: 0 }), someKey({ user: 'eve', userBalance: 3 })]),
+    levelsAbove(books.plan, [
+      others,
+      someKey({ user: 'ben', budget: 0 }),
+      someKey({ user: 'eve', userBalance: 3 }),
+    ]).map(({ kind, name }) => ({ kind, name })),
     [
       { kind: 'user', name: 'ben' },
       { kind: 'group', name: 'default' },

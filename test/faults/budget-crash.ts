@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { PlainPeriod } from '../../src/domain/budget-period.ts'
 import type { Test } from 'tap'
 import type { Level } from '../../src/domain/index.ts'
 import { systemClock } from '../../src/util/index.ts'
@@ -219,8 +220,8 @@ async function overdrawn(harness: StorageHarness): Promise<readonly string[]> {
   const columns = { total: 'spent', day: 'day_spent', month: 'month_spent' } as const
   const accounts = [...new Map(levels.map(level => [`${level.kind} ${level.name}`, level])).values()].map(
     ({ kind, name, amount, per }) =>
-      `SELECT kind, name, ${columns[per]} + held AS taken FROM account
-       WHERE kind = '${kind}' AND name = '${name}' AND part = '' AND ${columns[per]} + held > ${amount}
+      `SELECT kind, name, ${columns[per as PlainPeriod]} + held AS taken FROM account
+       WHERE kind = '${kind}' AND name = '${name}' AND part = '' AND ${columns[per as PlainPeriod]} + held > ${amount}
          AND (${per === 'total'} OR day_start = (SELECT max(day_start) FROM account))`,
   )
   const rows = await harness.read(

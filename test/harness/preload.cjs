@@ -16,6 +16,17 @@ if (counted !== '1') {
   process.env['NODE_COMPILE_CACHE'] ??= compiled
 }
 
+// tap ends a file that takes too long by a signal. What a file does when it exits, such as to end the gateways and servers that it
+// started, is done then too: they would run on, and slow down every file after it.
+const kill = process.kill
+process.kill = (pid, signal) => {
+  if (pid === process.pid && /^SIG(?:ALRM|TERM|INT|HUP)$/.test(signal)) {
+    process.kill = kill
+    process.emit('exit', 1)
+  }
+  return kill.call(process, pid, signal)
+}
+
 if (counted === '0') {
   const ofHooks = /@tapjs\/processinfo\/.*\bimport\.mjs$/
   const ofCounting = /^--enable-source-maps$|\/preload\.cjs$/
@@ -25,7 +36,6 @@ if (counted === '0') {
   // Processes that are forked take these words over.
   process.execArgv = process.execArgv.filter(word => !ofHooks.test(word) && !ofCounting.test(word))
   process.setSourceMapsEnabled(false)
-  require('./fast-imports.cjs')
   const strayErrors = pathToFileURL(path.join(__dirname, 'stray-errors.mjs')).href
   registerHooks({
     resolve: (name, context, next) => {
@@ -34,4 +44,6 @@ if (counted === '0') {
       return next(name, context)
     },
   })
+  // Asked before the hooks above, as the last ones that are registered.
+  require('./fast-imports.cjs')
 }

@@ -4,7 +4,7 @@ import { onFreePort } from './free-port.ts'
 import { type RedisServer, startRedis } from './redis.ts'
 
 const slots = 16_384
-const togetherMs = 20_000
+const togetherMs = 100_000
 
 /** Masters of one cluster, each with its share of the slots. A node that is away takes its own slots with it, and no others. */
 export type RedisCluster = {

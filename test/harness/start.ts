@@ -1,7 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import OpenAI from 'openai'
+import type OpenAI from 'openai'
 import type { Test } from 'tap'
 import {
   type AnyPlugin,
@@ -19,6 +20,10 @@ import { layDatabase } from './database.ts'
 import { type Edits, editYaml } from './edit-yaml.ts'
 import { startThread } from './threads.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
+
+/** Loaded by the files that use it: it has as many modules as the engine and its plugins. */
+const openAi = (options: ConstructorParameters<typeof OpenAI>[0]): OpenAI =>
+  new (createRequire(import.meta.url)('openai') as typeof import('openai')).default(options)
 
 /** How long a request may take to settle after its answer. */
 const settleMs = 20_000
@@ -123,6 +128,7 @@ export async function start(t: Pick<Test, 'teardown'>, options: StartOptions = {
     })
     stops.push(() => gateway.close())
     const { url, opsUrl } = await gateway.listen()
+    let openai: OpenAI | undefined
     const first = await createKey(gateway.storage, { name: 'test', user: 'local' })
     const settled = async (): Promise<void> => {
       // Settlement follows the answer by a commit; there is no event for it outside the gateway. Bounded by time, not
@@ -148,7 +154,9 @@ export async function start(t: Pick<Test, 'teardown'>, options: StartOptions = {
       keyId: first.key.id,
       folder,
       plan: gateway.plan,
-      openai: new OpenAI({ baseURL: `${url}/v1`, apiKey: first.secret, maxRetries: 0 }),
+      get openai() {
+        return (openai ??= openAi({ baseURL: `${url}/v1`, apiKey: first.secret, maxRetries: 0 }))
+      },
       async newKey(more = {}) {
         const { key, secret } = await createKey(gateway.storage, {
           name: more.name ?? 'another',

@@ -10,7 +10,7 @@ import chinese from '../../src/console/words/zh.json' with { type: 'json' }
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { caseName } from '../harness/case-name.ts'
 import { englishVocabulary, vocabulary } from '../harness/one-vocabulary.ts'
-import { budgetPeriods } from '../../src/domain/budget.ts'
+import { plainPeriods, weekdays } from '../../src/domain/budget-period.ts'
 import { chargeStates, tierSources } from '../../src/domain/charge.ts'
 import { phaseNames } from '../../src/domain/phases.ts'
 import { keySettings } from '../../src/domain/shapes/key.ts'
@@ -255,7 +255,8 @@ const lists: { readonly [prefix: string]: readonly string[] } = {
   key_reason: keyReasons,
   key_outcome: keyOutcomes,
   phase: phaseNames,
-  period: budgetPeriods,
+  period: [...plainPeriods, 'week'],
+  weekday: weekdays,
   role: roles,
   flag: [
     ...written(/^plugins\//, /flags\.push\('(\w+)'\)|flags: \['(\w+)'\]|\? \[\.\.\.flags, '(\w+)'\]/g),

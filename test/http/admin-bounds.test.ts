@@ -34,7 +34,19 @@ const rows: { readonly [setting: string]: Row | 'free' | 'never' } = {
   budget_period: {
     most: { budget: '10', budget_period: 'month' },
     lower: [{ budget_period: 'total' }, { budget_period: 'month' }],
-    raise: [{ budget_period: 'day' }, { budget: '1', budget_period: 'day' }],
+    raise: [{ budget_period: 'day' }, { budget: '1', budget_period: 'day' }, { budget_period: 'week' }],
+    none: { budget: null, budget_period: 'total' },
+  },
+  budget_soft: {
+    most: { budget: '10', budget_period: 'day' },
+    lower: [{ budget_soft: false }],
+    raise: [{ budget_soft: true }, { budget: '1', budget_soft: true }],
+    none: { budget: null, budget_soft: false },
+  },
+  budget_resets_on: {
+    most: { budget: '10', budget_period: 'month', budget_resets_on: 15 },
+    lower: [{ budget_period: 'month', budget_resets_on: 15 }, { budget_period: '31d' }, { budget_period: 'total' }],
+    raise: [{ budget_period: 'month', budget_resets_on: 14 }, { budget_period: '30d' }],
     none: { budget: null, budget_period: 'total' },
   },
   limits: {
@@ -173,7 +185,7 @@ t.test("field × role × direction: an administrator's bound can be lowered and 
       t.equal((await change(root, id, { [setting]: other })).status, 200, caseName({ setting }))
       continue
     }
-    const field = setting === 'budget_period' ? 'budget' : setting
+    const field = setting.startsWith('budget_') ? 'budget' : setting
     const id = await make(row.most)
     for (const body of row.raise) {
       const before = await shown(id)
@@ -232,7 +244,7 @@ t.test('an administrator who disables a key that its holder had disabled binds i
   const [row] = ((await root.get('/api/audit?limit=1')).body as { rows: readonly object[] }).rows
   t.match(row, { action: 'key.change', actor: 'root', subject: key.id, before: {} }, 'and the audit log has it')
   t.same((row as { after: object }).after, {
-    bounds: { budget: { to: { amount: '900.00', per: 'total' }, by: 'root' } },
+    bounds: { budget: { to: { amount: '900.00', per: 'total', resets_on: null }, by: 'root' } },
   })
   t.match((await root.ask('PATCH', `/api/keys/${key.id}`, { status: 'active' })).body, { bounds: {} })
   t.equal((await own({ status: 'disabled' })).status, 200)

@@ -121,6 +121,15 @@ for (const [name, event, { keys, budget: now }, isOpen] of [
     t.equal(still.length > 0, isOpen)
   })
 
+t.test('an alert of a budget has what is spent now next to its threshold', async t => {
+  const event = of('budget.threshold', { ...total, amount: '22.00', spent: '17.80', percent: 80 }, 1)
+  const [alert] = stillOpen(findAlerts([event], nothing), {
+    keysOf: () => undefined,
+    budgetOf: () => spentOf(22_000_000, 20_280_000),
+  })
+  t.match(alert?.data, { percent: 80, spent: '17.80', percent_now: 92, spent_now: '20.28' })
+})
+
 t.test('an alert is shown to the right roles, dealt with for all, and reported again when it recurs', async t => {
   const started = await start(t, { upstreams: [] })
   const { events } = started.gateway.storage

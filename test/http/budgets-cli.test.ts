@@ -24,7 +24,8 @@ t.test('the command line sets and shows budgets and balances, which then refuse'
   })
   for (const [args, code] of [
     [['users', 'budget', 'local', '--amount', 'much'], 2],
-    [['users', 'budget', 'local', '--amount', '1', '--per', 'week'], 2],
+    [['users', 'budget', 'local', '--amount', '1', '--per', 'year'], 2],
+    [['users', 'budget', 'local', '--amount', '1', '--per', 'day', '--resets-on', '3'], 2],
     [['users', 'budget', 'nobody', '--amount', '1'], 1],
     [['users', 'topup', 'local', '0'], 2],
     [['users', 'topup', 'nobody', '1'], 1],

@@ -90,6 +90,13 @@ t.test('costs over days of a zone: split, filtered, refunded, and of oneself alo
   )
   t.same(cells.at(-1), [''], 'the last line ends, too')
 
+  const several = await ask('by=model&tier=1K,2K&key=none,' + (id ?? ''))
+  t.same(several.totals, byTier.totals.length > 0 ? (await ask('by=model&tier=1K,2K')).totals : [], 'several values')
+  t.match(several.rows, [{ what: 'alpha-image-2', charges: 3, images: 3, refunded: before?.amount }], 'are one row')
+  t.same((await ask('by=tier&tier=2K,4K')).rows, (await ask('by=tier&tier=2K')).rows, 'one of them without charges')
+  const many = Array.from({ length: 13 }, (_, i) => `m${i}`).join(',')
+  t.equal((await admin.get(`/api/costs?model=${many}`)).status, 400, 'not any number of them')
+
   for (const [query, why] of [
     ['zone=Mars/Base', /`zone` must be a time zone/],
     ['from=2026-02-30', /`from` must be a day/],
@@ -291,6 +298,32 @@ t.test('budgets and the month have a forecast at the current pace, exact to the 
   t.equal((await read2()).month.spent[0]?.amount, '0.02', 'less what was given back')
   const user = await enterAsUser(started, visitor, 'ada')
   t.match((await user.get('/api/budgets')).body, { budgets: [], month: { spent: [] } }, 'nothing of others')
+})
+
+t.test('a user sees each budget that applies: of their keys, their own, and of all their groups', async t => {
+  const groups: Edits = [
+    [
+      '  partner: { rpm: 600,',
+      '  team: { budget: { amount: "3", per: total } }\n  idle: { budget: { amount: "1", per: total } }\n  partner: { rpm: 600,',
+    ],
+    ['default: { rpm: 60,', 'default: { budget: { amount: "2", per: total }, rpm: 60,'],
+  ]
+  const started = await start(t, { upstreams: [], edit: groups })
+  const admin = await enterAsAdmin(started)
+  const ada = await enterAsUser(started, admin, 'ada')
+  const bob = await enterAsUser(started, admin, 'bob')
+  await admin.ask('PATCH', '/api/users/ada', { budget: '5', budget_period: 'total' })
+  await admin.post('/api/keys', { name: 'one', user: 'ada', group: 'team', budget: '7', budget_period: 'total' })
+  const levels = async (of: Visitor, query = ''): Promise<readonly string[]> =>
+    ((await of.get(`/api/budgets${query}`)).body as BudgetList).budgets
+      .map(({ level, name, called }) => `${level} ${called ?? name}`)
+      .sort()
+  const hers = ['group default', 'group team', 'key one', 'user ada']
+  t.strictSame(await levels(ada), hers, "hers and her groups', not the group of others")
+  t.strictSame(await levels(bob), ['group default'])
+  t.strictSame(await levels(admin, '?user=ada'), hers, 'an administrator sees the same of one user')
+  t.strictSame(await levels(admin), ['group default', 'group idle', 'group team', 'key one', 'user ada'])
+  t.equal((await bob.get('/api/budgets?user=ada')).status, 403)
 })
 
 /** The administrator of `enterAsAdmin`, whose session has ended meanwhile. */

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,9 @@ import { caseName } from '../harness/case-name.ts'
 import { makeCertificate, opensslMissing } from '../harness/certificates.ts'
 import { startConnectProxy, startSocksProxy } from '../harness/proxies.ts'
 import { start, type Started } from '../harness/start.ts'
+import { makeFolder, root } from '../harness/folder.ts'
+import { openReceiver } from '../harness/receiver.ts'
+import { openTalk, Refused, startVendor } from '../harness/web-socket.ts'
 import { chatAnswer, chatRequest } from '../harness/vendor-keys.ts'
 
 const login = { user: 'ada', password: 'p@ss-of-the-proxy' }
@@ -177,4 +180,72 @@ t.test('HTTPS_PROXY, HTTP_PROXY and NO_PROXY are read as curl reads them', async
     /ENOTFOUND|EAI_AGAIN/,
   )
   t.equal(proxy.asked.length, 1)
+})
+
+t.test('a WebSocket to an upstream opens through its proxy, whose refusal the client gets as an error', async t => {
+  const path = '/v1/realtime?model=sim-realtime'
+  for (const [kind, startProxy] of [
+    ['http', startConnectProxy],
+    ['socks5', startSocksProxy],
+  ] as const) {
+    const vendor = await startVendor(t)
+    const proxy = await startProxy(t, login)
+    const by = `ada:${encodeURIComponent(login.password)}@`
+    const env = { TEXT_URL: vendor.url, TEXT_API_KEY: 'upstream-secret' }
+    const on = await open(t, `proxy: "${kind}://${by}127.0.0.1:${proxy.port}"`, env)
+    const caller = await openTalk(t, on.url + path, on.key)
+    const model = await vendor.session()
+    caller.send({ type: 'session.update', session: {} })
+    t.match(await model.next('session.update'), { session: {} }, kind)
+    model.send({ type: 'session.updated' })
+    t.match(await caller.next('session.updated'), {}, kind)
+    t.strictSame(proxy.asked, [new URL(vendor.url).host], `${kind}: one tunnel`)
+    const [request] = vendor.requests
+    t.match(request?.headers, { authorization: 'Bearer upstream-secret', upgrade: 'websocket' }, kind)
+    t.equal(request?.headers['proxy-authorization'], undefined, kind)
+    caller.socket.close()
+    await model.closed
+
+    proxy.refuse = kind === 'http' ? 403 : 2
+    const refused = await openTalk(t, on.url + path, on.key).catch((error: unknown) => error)
+    t.ok(refused instanceof Refused, kind)
+    t.match(refused, { status: 502, body: /upstream_unreachable.*|its proxy: refused/ }, kind)
+    t.equal(vendor.requests.length, 1, `${kind}: nothing was sent`)
+  }
+})
+
+t.test('webhooks and doctor use the proxy of the environment, which resolves the names', async t => {
+  const proxy = await startConnectProxy(t)
+  const receiver = await openReceiver()
+  t.teardown(() => receiver.close())
+  const { port } = new URL(receiver.url)
+  const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
+  const hook = `{ url: "http://hooks.invalid:${port}/told", secret: ${secret}, kinds: ["config.*"], allow_private: true }`
+  const retention = 'retention: { log: 90d }'
+  const HTTP_PROXY = `http://127.0.0.1:${proxy.port}`
+  // Receivers are no part of an embedded gateway's environment: they go by that of the process.
+  process.env['HTTP_PROXY'] = HTTP_PROXY
+  t.teardown(() => delete process.env['HTTP_PROXY'])
+  const started = await start(t, {
+    upstreams: ['text'],
+    edit: [[retention, `${retention}\nevents: { webhooks: { finance: ${hook} } }\n#`]],
+  })
+  // The receiver is told what comes after the gateway has begun to tell it.
+  while ((await started.gateway.storage.events.webhooks.list()).length === 0)
+    await new Promise(resolve => setTimeout(resolve, 20))
+  t.match(await started.reload([['retention: { log: 90d }', 'retention: { log: 80d }']]), { ok: true })
+  await receiver.has(1)
+  t.match(JSON.parse(receiver.received[0]?.body ?? ''), { type: 'config.applied' })
+  t.strictSame([...new Set(proxy.asked)], [`hooks.invalid:${port}`])
+
+  const place = await makeFolder(t)
+  await copyFile(join(root, 'gateway.yaml'), place.path('gateway.yaml'))
+  const env = { HTTP_PROXY, TEXT_URL: `http://vendor.invalid:${port}`, TEXT_API_KEY: 'k' }
+  const through = `through the proxy http://127.0.0.1:${proxy.port}`
+  const good = await place.runWith(env, 'doctor')
+  t.match(good.stdout, new RegExp(`^ok .*text.*${through}`, 'm'), good.stdout + good.stderr)
+  t.equal(proxy.asked.at(-1), `vendor.invalid:${port}`)
+  proxy.refuse = 407
+  const bad = await place.runWith(env, 'doctor')
+  t.match(bad.stdout, /^fail .*text.*refused with status 407/m, bad.stdout + bad.stderr)
 })

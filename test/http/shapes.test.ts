@@ -15,17 +15,19 @@ const billMembers =
   delivery vendor_cost facts lines text sum rule`)
 const logMembers =
   words(`id time key_id user group model operation status outcome error duration_ms upstream config_revision
-  forwarded dropped client_request_id billing usage marks error_values upstream_said attempts end_user tags`)
+  forwarded dropped client_request_id billing usage marks error_values upstream_said attempts end_user alias tags`)
 const keyMembers =
   words(`id name user group own_group hint status expires old_secret_until models models_barred ips tags limits group_limits
-  budget budget_period budget_used tightest spent held currency bounds created last_used`)
-const userMembers = words('name role group status has_password created keys_max key_bounds budget budget_period')
+  budget budget_period budget_resets_on budget_soft budget_used tightest spent held currency bounds created last_used`)
+const userMembers = words(
+  'name role group status has_password created keys_max key_bounds budget budget_period budget_resets_on budget_soft',
+)
 const usageMembers = words('day user key_id model requests images input_tokens output_tokens currency amount refunded')
 
 const csvHead =
   words(`id time key_id user group model operation status outcome error duration_ms upstream config_revision
   client_request_id input_tokens output_tokens state 大小 请求品质 生成数量 图片档位 来源 实际尺寸 currency amount refunded
-  flags text vendor_cost counts service_tier speed region end_user tags`)
+  flags text vendor_cost counts service_tier speed region end_user tags alias`)
 
 /** Of a value inside the answer to a path: where it is, and its members in their order. */
 const answers: readonly { readonly path: string; readonly at: string; readonly members: readonly string[] }[] = [
@@ -101,9 +103,9 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
 
 const columns: { readonly [table: string]: readonly string[] } = {
   key: words(`id name user_name group_name hash hint status expires_at models ips tags limits budget spent held created_at
-    last_used_at kind old_hash old_until budget_period bounds budget_told day_start day_spent month_start month_spent`),
-  user: words(`name group_name role status password_hash created_at keys_max key_bounds budget budget_period balance
-    erased_at booked_as late_until`),
+    last_used_at kind old_hash old_until bounds budget_told day_start day_spent month_start month_spent budget_period budget_soft`),
+  user: words(`name group_name role status password_hash created_at keys_max key_bounds budget balance
+    erased_at booked_as late_until budget_period budget_soft`),
   log: words(`id time key_id user_name group_name model operation status outcome error_code duration_ms upstream
     config_revision forwarded dropped client_request_id input_tokens output_tokens`),
   charge:
@@ -166,7 +168,7 @@ t.test('the audit log uses the names and words of the key itself', async t => {
 t.test('the command line keeps its member names of keys, users and requests', async t => {
   const { started, key, log } = await furnish(t)
   const keyLine =
-    words(`id name user group hint status models ips tags limits expires old_key_until budget budget_period
+    words(`id name user group hint status models ips tags limits expires old_key_until budget budget_period budget_resets_on budget_soft
     budget_used budget_renews spent held created last_used`)
   const run = async (...args: readonly string[]) => (await runCli(started, ...args)).stdout.trimEnd().split('\n')
   const members = async (...args: readonly string[]) =>
@@ -180,7 +182,7 @@ t.test('the command line keeps its member names of keys, users and requests', as
   t.strictSame(await members('keys', 'rotate', key), ['id', 'key', ...keyLine.slice(1)])
   t.strictSame(
     await members('users', 'list'),
-    words('name group role status hasPassword createdAt keysMax keyBounds budget budgetPeriod balance'),
+    words('name group role status hasPassword createdAt keysMax keyBounds budget budgetPeriod budgetSoft balance'),
   )
   t.strictSame(await members('logs'), logMembers)
   t.strictSame(await members('logs', 'show', log), logMembers)

@@ -96,6 +96,7 @@ function startScript(
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
   const kill = (): void => void child.kill('SIGKILL')
+  process.on('exit', kill)
   let limit = setTimeout(kill, mostMs)
   let err = ''
   createInterface({ input: child.stdout }).on('line', line => {
@@ -108,9 +109,10 @@ function startScript(
     err = (err + text).slice(-4_000)
   })
   return new Promise(done => {
-    child.on('close', code => {
+    child.on('close', (code, signal) => {
+      process.off('exit', kill)
       clearTimeout(limit)
-      done(`it ended with ${code}: ${err}`)
+      done(`it ended with ${code ?? signal}: ${err}`)
     })
   })
 }

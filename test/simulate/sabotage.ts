@@ -143,6 +143,18 @@ export const sabotages: readonly Sabotage[] = [
     edits: [['src/engine/attempts.ts', ": isUntouched && !isLast ? 'next_upstream'", ": !isLast ? 'next_upstream'"]],
   },
   {
+    name: 'images-asked-again',
+    oracle: 'phantom',
+    says: 'images are asked for again after an error, though `may_pay_twice` does not say so',
+    edits: [['src/engine/retries.ts', '(this.#isRepeatable && !isSession) ||', '!isSession ||']],
+  },
+  {
+    name: 'asked-without-end',
+    oracle: 'phantom',
+    says: 'a text is asked for again more often than `attempts` says',
+    edits: [['src/engine/retries.ts', 'this.#sent >= attempts || nowTick', 'this.#sent > attempts || nowTick']],
+  },
+  {
     name: 'rounded-down',
     oracle: 'price',
     says: 'tokens are rounded down',

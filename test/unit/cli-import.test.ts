@@ -165,7 +165,7 @@ t.test('unsupported settings are reported, in the file too; a model without a pr
   t.match(text, '  # unpriced: { family: chat, upstream: openai, send_as: o1 }')
   for (const told of [
     'bedrock',
-    'a pattern is not a model: list each model, or set a table',
+    'all/*: it is a pattern, and its names have no price',
     'unpriced: it has no input_cost_per_token',
     'unsaid: its mode is unknown',
     'one: tpm',

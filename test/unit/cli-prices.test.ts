@@ -239,8 +239,8 @@ t.test('a duplicate or impossible name is left out with a note', async t => {
   const listed = await listPricesInUse(place.path('gateway.yaml'), {})
   if (!listed.ok) throw new Error(JSON.stringify(listed.findings))
   t.same(
-    listed.prices.flatMap(one => (one.unit === 'input' && one.row !== null ? one.row : [])),
-    odd,
+    listed.prices.flatMap(one => (one.unit === 'input' && one.row !== null ? one.row : [])).toSorted(),
+    odd.toSorted(),
     'names that are hard to write are read back',
   )
   const openrouter = {

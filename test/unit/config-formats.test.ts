@@ -15,6 +15,7 @@ const samples: { readonly [name in FormatName]: Samples } = {
     fits: ['-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n'],
     others: ['/etc/ca.pem', '-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----'],
   },
+  period: { fits: ['total', 'week', '2d', '7d', '90d'], others: ['', '1d', '91d', 'd', '07d', 'weekly'] },
   duration: { fits: ['30s', '1.5m', '250ms'], others: ['0s', '30', 's', '30 s', 'off'] },
   'time-zone': { fits: ['UTC', 'Europe/Berlin', 'Etc/GMT+5'], others: ['', 'Berlin', '+02:00', 'Europe/Nowhere'] },
   'duration-or-none': { fits: ['0s', '5s'], others: ['5', 'none'] },

@@ -14,9 +14,13 @@ import { decidesOn } from '../../src/console/pages/logs/decides.ts'
 import { placeOf } from '../../src/console/pages/audit/place-of.ts'
 import { isNone, valueText } from '../../src/console/pages/audit/value-text.ts'
 import { findPlace, forgetPlaces, keepPlace } from '../../src/console/pages/playground/places.ts'
-import { sheetsOf } from '../../src/console/pages/costs/sheets.ts'
+import { comparisonOf } from '../../src/console/pages/costs/compare.ts'
+import { type Part, sheetsOf } from '../../src/console/pages/costs/sheets.ts'
+import { statementMonthOf } from '../../src/console/pages/costs/statement-month.ts'
 import { unitCostOf } from '../../src/console/pages/costs/unit-cost.ts'
 import { zoneOf } from '../../src/console/zone.ts'
+import type { Budget } from '../../src/console/api/shapes.ts'
+import { byTightness } from '../../src/console/pages/budgets/standing.ts'
 import { textsOf, whereOf, wordOf } from '../../src/console/pages/alerts/told.ts'
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { speakWith } from '../../src/console/words/index.ts'
@@ -54,6 +58,12 @@ t.test("an alert uses a key's name, and reports an expired certificate", async t
   t.equal(whereOf('budget.exhausted', data), '/console/tokens/key_1', 'and leads to it by its id')
   t.equal(whereOf('budget.threshold', { level: 'group', name: 'g' }), '/console/budgets')
   t.equal(whereOf('budget.threshold', { level: 'balance', name: 'ada' }), '/console/users?edit=ada')
+  const near = { ...data, amount: '22.00', spent: '17.80', percent: 80, spent_now: '20.284', percent_now: 92 }
+  t.match(
+    textsOf(near),
+    { percent: '92', spent: '20.28', amount: '22.00', threshold: '80' },
+    'the state, not the threshold',
+  )
   const ends = '2026-11-23T10:00:00.000Z'
   for (const [isOver, word] of [
     [true, 'certificate.over'],
@@ -76,6 +86,34 @@ t.test("an alert uses a key's name, and reports an expired certificate", async t
   t.match(textsOf({ ends })['ends'], /2026.*10:00|2026/, 'as moments are told')
 })
 
+t.test(
+  'of the budgets of one person, the one with the least left is first, and one that only reports is last',
+  async t => {
+    const of = (level: Budget['level'], left: string, soft = false): Budget => ({
+      level,
+      name: level,
+      user: null,
+      amount: '100.00',
+      per: 'month',
+      soft,
+      resets_on: null,
+      spent: '0.00',
+      held: '0.00',
+      left,
+      renews: null,
+      called: null,
+      forecast: null,
+    })
+    const sorted = [of('key', '9.50'), of('user', '10.00'), of('group', '0.02'), of('balance', '0.00', true)].sort(
+      byTightness,
+    )
+    t.strictSame(
+      sorted.map(({ level }) => level),
+      ['group', 'key', 'user', 'balance'],
+    )
+  },
+)
+
 t.test('a refused bound is shown at its own field', async t => {
   for (const [field, own] of [
     ['budget', 'own_budget'],
@@ -92,7 +130,7 @@ t.test('a refused bound is shown at its own field', async t => {
 t.test('amounts of bounds are shown in their currency', async t => {
   t.match(tBound('budget', { amount: '5', currency: 'EUR', per: 'day' }), / 5 EUR a day$/)
   t.match(tBound('budget', { amount: '5', per: 'day' }), / 5 a day$/)
-  const budget = { to: { amount: '5', per: 'month' }, by: 'ada' } as const
+  const budget = { to: { amount: '5', per: 'month', resets_on: 1 }, by: 'ada' } as const
   t.match(tBounds({ budget }, 'EUR'), [{ field: 'budget', most: /5 EUR/ }])
 })
 
@@ -284,6 +322,44 @@ t.test('[14.10] the average cost of an image, of a unit, and of tokens', t => {
   t.equal(unitCostOf({ ...part, images: 3, tokens: 9 }, null), undefined, 'images and tokens have no average')
   t.equal(unitCostOf(part, null), undefined)
   t.end()
+})
+
+t.test('two parts are compared by the average cost of what both have', async t => {
+  const part = (what: string, net: bigint, images: number, tokens = 0): Part => ({
+    what,
+    net,
+    before: 0n,
+    charges: 2,
+    images,
+    quantity: 0,
+    tokens,
+    bars: [],
+  })
+  const [cheap, dear] = [part('a', 80_000n, 2), part('b', 720_000n, 2)]
+  const found = comparisonOf(cheap, dear)
+  t.match(found, { unit: 'image', more: '0.36', less: '0.04', tenths: 90, dear: { what: 'b' }, cheap: { what: 'a' } })
+  t.match(comparisonOf(dear, cheap), { tenths: 90, dear: { what: 'b' } }, 'in any order')
+  const text = part('c', 3_000_000n, 0, 2_000_000)
+  t.match(comparisonOf(text, part('d', 1_000_000n, 0, 2_000_000)), {
+    unit: 'tokens',
+    more: '1.50',
+    less: '0.50',
+    tenths: 30,
+  })
+  t.match(comparisonOf(text, cheap), { unit: 'request', more: '1.50', less: '0.04' }, 'images and tokens have requests')
+  t.match(comparisonOf(cheap, part('e', 0n, 4)), { unit: 'image', less: '0.00', tenths: undefined }, 'one is free')
+})
+
+t.test('costs of a whole month without other filters have a statement', async t => {
+  const range = (from: string, to: string) => ({ preset: null, from, to, step: 'day' }) as const
+  for (const [from, to, where, month] of [
+    ['2026-10-01', '2026-10-31', {}, '2026-10'],
+    ['2026-10-01', '2026-10-30', {}, undefined],
+    ['2026-11-01', '2026-11-20', { user: 'ada' }, '2026-11'],
+    ['2026-11-01', '2026-11-19', {}, undefined],
+    ['2026-10-01', '2026-10-31', { model: 'm' }, undefined],
+  ] as const)
+    t.equal(statementMonthOf(range(from, to), where, '2026-11-20'), month, caseName({ from, to }))
 })
 
 t.test('only an hour that occurs twice is shown with its offset', async t => {

@@ -94,11 +94,11 @@ t.test('teams become groups with their budgets and limits', async t => {
   told(t, 'team design: another group has its name, so it is named design-2 here')
   told(t, 'team t-4: its max_budget cannot be read, so its keys are imported disabled')
   told(t, 'a budget of 30d in LiteLLM is imported as a budget per month: team design')
-  told(t, 'a budget of 7d in LiteLLM is imported as a budget per month: user u-2, key weekly')
+  told(t, 'a budget of 7d in LiteLLM is imported as a budget per week: user u-2, key weekly')
   told(t, 'a budget of 365d in LiteLLM is imported as a total of what is left of it: key yearly')
   told(
     t,
-    'spent in the current period in LiteLLM, and counted as spent here: team design 12.50 of 100.00 for this month, user u-2 3.00 of 50.00 for this month, key monthly 4.00 of 9.00 for this month (until 2099-02-01T00:00:00.000Z there)',
+    'spent in the current period in LiteLLM, and counted as spent here: team design 12.50 of 100.00 for this month, user u-2 3.00 of 50.00 for this week, key monthly 4.00 of 9.00 for this month (until 2099-02-01T00:00:00.000Z there)',
   )
   told(
     t,
@@ -114,7 +114,7 @@ t.test('users get their budgets, and none becomes an administrator', async t => 
     balance: null,
     budget: { amount: 19_999_999, per: 'total' },
   })
-  t.match(users.get('u-2'), { group: 'default', budget: { amount: 50_000_000, per: 'month' } })
+  t.match(users.get('u-2'), { group: 'default', budget: { amount: 50_000_000, per: 'week' } })
   t.match(users.get('u-3'), { status: 'disabled', budget: undefined })
   t.match(users.get('litellm'), { group: 'default' })
   t.match(users.get('team design-2'), { group: 'design-2' })
@@ -143,7 +143,7 @@ t.test('keys continue to work, and none allows more than before', async t => {
     limits: { rpm: 30, tpm: 90_000, concurrency: 3 },
   })
   t.match(of('monthly'), { budget: 9_000_000, budgetPeriod: 'month', spentBefore: 4_000_000, models: ['gpt-4o-mini'] })
-  t.match(of('weekly'), { budgetPeriod: 'month', models: ['gpt-4o', 'gpt-4o-mini'], group: 'design-2' })
+  t.match(of('weekly'), { budgetPeriod: 'week', models: ['gpt-4o', 'gpt-4o-mini'], group: 'design-2' })
   t.match(of('yearly'), { budget: 10_000_000, budgetPeriod: 'total' })
   t.match(of('shared'), { budget: 5_000_000, budgetPeriod: 'day', spentBefore: 0, limits: { rpm: 7 } })
   t.match(of('of-team'), { user: 'team design-2', models: null })
@@ -289,7 +289,7 @@ t.test('a client with its old key is served within its limits', async t => {
   const spent = new Map((await gateway.storage.books.levels()).map(one => [`${one.kind} ${one.name}`, one.spent]))
   // What "main" and "bounded" have asked for is of this month too.
   t.match(spent.get('group design'), { total: 240, month: 12_500_240 })
-  t.match(spent.get('user u-2'), { total: 0, month: 3_000_000 })
+  t.match(spent.get('user u-2'), { total: 0, day: 3_000_000 })
   t.same((await gateway.storage.books.verify()).problems, [])
 })
 

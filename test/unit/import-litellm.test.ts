@@ -175,7 +175,8 @@ t.test('a pattern becomes the models that the table has, each with its price', a
   ])
   const without = await translate(file, { prices: undefined })
   t.equal(without.plan.models.size, 0)
-  t.match(without.text, '# m/* is left out: a pattern is not a model')
+  t.match(without.text, '# m/* is off: it is a pattern, and its names have no price')
+  t.match(without.text, '# "m/*": { family: chat, upstream: mistral, send_as: "*" }')
   const own = { model_name: 'gpt-4o', litellm_params: { model: 'azure/ours', api_base: 'https://a.example' } }
   const facts = { model_info: { base_model: 'azure/gpt-4o' } }
   const all = await translate({
@@ -192,6 +193,29 @@ t.test('a pattern becomes the models that the table has, each with its price', a
     ],
     'a line of a name comes before a pattern',
   )
+})
+
+t.test('a pattern with a price of its own, or that is free, serves every name that fits', async t => {
+  const { plan, models, losses } = await translate(
+    {
+      model_list: [
+        {
+          model_name: 'openai/*',
+          litellm_params: { model: 'openai/*', input_cost_per_token: 2e-6, output_cost_per_token: 8e-6 },
+        },
+        { model_name: 'mine-*', litellm_params: { model: 'ollama_chat/*', api_base: 'http://ollama:11434' } },
+        { model_name: 'claude-*', litellm_params: { model: 'anthropic/claude-*' } },
+      ],
+    },
+    { localFree: true, prices: undefined },
+  )
+  t.match(plan.models.get('openai/of-tomorrow'), {
+    upstreams: [{ sendAs: 'of-tomorrow' }],
+    prices: new Map([['input', { micros: 2_000_000 }]]),
+  })
+  t.match(plan.models.get('mine-llama'), { free: true, upstreams: [{ sendAs: 'llama' }] })
+  t.notOk(plan.models.has('claude-x'), 'one without a price is a comment')
+  t.same([models, losses], [{ all: 3, active: 2 }, []])
 })
 
 t.test('fallbacks, aliases, timeouts, cooldown and headers keep their meaning', async t => {
@@ -253,7 +277,9 @@ t.test('budgets of the file are those of its only group', async t => {
     '{ user_budget: { amount: "3.00", per: total } }',
     0,
   ])
-  t.same(await group({ max_budget: 100, budget_duration: '7d' }), ['{}', 2], 'a length that is not here is told')
+  t.same(await group({ max_budget: 100, budget_duration: '7d' }), ['{ budget: { amount: "100.00", per: week } }', 0])
+  t.same(await group({ max_budget: 100, budget_duration: '14d' }), ['{ budget: { amount: "100.00", per: 14d } }', 0])
+  t.same(await group({ max_budget: 100, budget_duration: '365d' }), ['{}', 2], 'a length that is not here is told')
 })
 
 t.test('several deployments of one name cost as much as the most expensive', async t => {
@@ -597,10 +623,12 @@ t.test('what is left out is a comment with its reason, next to the models', asyn
   )
   const lines = text.split('\n').filter(line => line.startsWith('  # '))
   t.match(lines, [
+    /^ {2}# together-ai: /,
     /^ {2}# unpriced is off: it has no input_cost_per_token/,
     '  # unpriced: { family: chat, upstream: openai, send_as: of-tomorrow }',
+    '  # * is off: the table has no model that matches together_ai/*',
+    '  # "*": { family: chat, upstream: together-ai }',
     "  # far, far too are left out: 'watsonx' is not an upstream with an address and a key",
-    '  # * is left out: the table has no model that matches together_ai/*',
   ])
   t.same(models, { all: 5, active: 1 }, 'names are counted, not lines')
 })
@@ -610,7 +638,7 @@ t.test('a lost guardrail, budget or fallback ends the command with 1, unless tha
   const lost: readonly (readonly [object, RegExp])[] = [
     [{ guardrails: [{ guardrail_name: 'pii' }] }, /guardrails/],
     [{ litellm_settings: { callbacks: ['langfuse', 'presidio'] } }, /callbacks/],
-    [{ litellm_settings: { max_budget: 10, budget_duration: '7d' } }, /max_budget/],
+    [{ litellm_settings: { max_budget: 10, budget_duration: '365d' } }, /max_budget/],
     [{ router_settings: { provider_budget_config: { openai: { budget_limit: 1 } } } }, /provider_budget_config/],
     [{ router_settings: { fallbacks: [{ m: ['gone'] }] } }, /fallback gone is not translated/],
     [{ litellm_settings: { context_window_fallbacks: [{ m: ['gone'] }] } }, /fallback gone/],

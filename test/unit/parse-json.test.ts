@@ -31,3 +31,11 @@ t.test('with escaped names the rest is read like JSON.parse', async t => {
   t.equal(Object.getPrototypeOf(own), Object.prototype, 'a name is never a prototype')
   t.same(Object.keys(own), ['__proto__'])
 })
+
+t.test('a text with escaped names may be as deep as its sender likes', async t => {
+  const depth = 100_000
+  const value = parseJson(`{"\\u0061":${'['.repeat(depth)}${']'.repeat(depth)}}`) as { a: unknown }
+  let levels = 0
+  for (let inner: unknown = value.a; Array.isArray(inner); inner = inner[0]) levels++
+  t.equal(levels, depth)
+})

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { canonical } from '../../plugins/image-tier-billing/canonical.ts'
+import { canonical } from '../../src/wire/canonical.ts'
 import { fingerprintOf } from '../../plugins/image-tier-billing/idempotency.ts'
 import { countCharacters } from '../../plugins/token-usage/count-characters.ts'
 import { measureInTurns, measureText } from '../../plugins/token-usage/measure-text.ts'

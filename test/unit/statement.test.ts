@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import { readMonth, type showAccount } from '../../src/domain/index.ts'
+import type { showStatementTotal } from '../../src/domain/statement-total.ts'
 import { parseMoney } from '../../src/util/index.ts'
 import { clockAt } from '../contract/storage.ts'
 import { openDatabase } from '../harness/database.ts'
@@ -41,9 +42,31 @@ t.test(`statements of random charges with refunds equal the charges and the ledg
     { folder },
     asked.map(([month, zone]) => command(month, '--zone', zone, '--format', 'json')),
   )
+  let differ = 0
   for (const [i, [month, zone]] of asked.entries()) {
     const { from, until } = readMonth(month, zone) as { from: number; until: number }
-    const told = JSON.parse(ran[i]?.stdout ?? '') as { reconciled: boolean; accounts: readonly Account[] }
+    const told = JSON.parse(ran[i]?.stdout ?? '') as {
+      reconciled: boolean
+      totals: readonly ReturnType<typeof showStatementTotal>[]
+      accounts: readonly Account[]
+    }
+    const question = { since: from, until, bars: [from], by: null, where: {} }
+    for (const { currency, ...costs } of (await storage.journal.costs(question)).rows) {
+      const total = told.totals.find(one => one.currency === currency)
+      t.equal(total && micros(total.costs), costs.amount - costs.refunded, caseName({ month, zone, currency }))
+      if (total && micros(total.costs) !== micros(total.net)) differ++
+    }
+    for (const total of told.totals) {
+      const of = (name: 'opening' | 'charged' | 'refunded' | 'closing' | 'refunded_earlier' | 'refunded_later') =>
+        told.accounts.reduce((all, one) => all + (one.currency === total.currency ? micros(one[name]) : 0), 0)
+      for (const name of ['opening', 'charged', 'refunded', 'closing', 'refunded_earlier', 'refunded_later'] as const)
+        t.equal(micros(total[name]), of(name), caseName({ month, zone, currency: total.currency, name }))
+      t.equal(
+        micros(total.costs),
+        micros(total.net) + micros(total.refunded_earlier) - micros(total.refunded_later),
+        caseName({ month, zone, currency: total.currency }),
+      )
+    }
     t.equal(ran[i]?.code, 0, caseName({ i, month, zone }))
     t.ok(told.reconciled, caseName({ i, month, zone }))
     const within = (at: number | undefined): boolean => at !== undefined && at >= from && at < until
@@ -78,6 +101,8 @@ t.test(`statements of random charges with refunds equal the charges and the ledg
     }
   }
 
+  t.ok(differ > 0, 'some refunds are in another month than their charge')
+
   await t.test('as a table, as CSV, as a page: names are text everywhere', async t => {
     const [table, sheet, page, own] = await runMany({ folder }, [
       command('2026-11'),
@@ -90,7 +115,16 @@ t.test(`statements of random charges with refunds equal the charges and the ledg
       /^2026-11 {2}<b>eve<\/b> in group \S+: opening \S+, charged \S+, refunded \S+, closing \S+ (?:USD|EUR)\n\nMODEL +TIER/,
     )
     const rows = sheet?.stdout.trim().split('\n') ?? []
-    t.equal(rows[0], 'month,user,group,currency,model,tier,images,quantity,opening,charged,refunded,closing')
+    t.equal(
+      rows[0],
+      'month,user,group,currency,model,tier,images,quantity,opening,charged,refunded,closing,refunded_earlier,refunded_later,costs',
+    )
+    t.ok(
+      rows.some(row => /^2026-11,,,USD,,,,,\S+$/.test(row)),
+      'and a grand total',
+    )
+    t.match(table?.stdout, /total\n\nCURRENCY +OPENING +CHARGED/)
+    t.match(page?.stdout, /<h2>Total<\/h2>[^]*Costs of the month/)
     t.ok(rows.some(row => row.startsWith("2026-11,'=cmd|calc,")))
     t.notOk(rows.some(row => /(?:^|,)=/.test(row)))
     t.match(page?.stdout, /^<!doctype html>[^]*&lt;b&gt;eve&lt;\/b&gt;[^]*@media print|@media print[^]*&lt;b&gt;eve/)

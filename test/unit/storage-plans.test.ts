@@ -136,13 +136,14 @@ t.test('a secret is looked up by an index, the current one and the previous one'
   const present = steps.next()
   const before = steps.next([])
   const user = 'SEARCH u USING INDEX sqlite_autoindex_user_1 (name=?)'
+  const days = 'CORRELATED SCALAR SUBQUERY 1 | SEARCH s USING PRIMARY KEY (key_id=? AND period=?)'
   for (const [step, index] of [
     [present, 'sqlite_autoindex_key_2 (hash=?)'],
     [before, 'key_old_hash (old_hash=?)'],
   ] as const)
     t.equal(
       step.done ? '' : planOf(step.value.sql),
-      `SEARCH k USING INDEX ${index} | ${user}`,
+      `SEARCH k USING INDEX ${index} | ${user} | ${days}`,
       caseName({ step, index }),
     )
 })

@@ -7,6 +7,7 @@ import {
   type Job,
   jobSlot,
   type Log,
+  readField,
   type Reply,
   type RequestContext,
   type Stage,
@@ -15,7 +16,6 @@ import {
 } from '../../../src/plugin-api/index.ts'
 import { fail } from '../errors.ts'
 import type { UsageFacet } from '../schema.ts'
-import { deferredOf } from './deferred-of.ts'
 import { endCharge } from './end-charge.ts'
 import { answered, follow } from './follow.ts'
 import { rateBatch } from './batch/rate-batch.ts'
@@ -43,12 +43,12 @@ export type DeferredWork = {
 const followedSlot = defineSlot<Followed>('followed-work')
 
 /**
- * Checks a request whose work goes on after its response.
+ * Checks a request whose work goes on after its response. Undefined if the response ends it.
  * @throws Failure background_images, background_unroutable
  */
 export function checkDeferred(context: RequestContext, target: Target, hasImages: boolean): DeferredTraits | undefined {
-  const traits = deferredOf(context, target.body)
-  if (!traits) return undefined
+  const traits = context.route.deferred
+  if (!traits || (traits.when !== undefined && readField(target.body, traits.when) !== true)) return undefined
   const { when = 'background', poll } = traits
   if (hasImages) throw fail('background_images', { model: target.model.name, field: when }, { param: when })
   if (!context.plan.routes.some(({ operation, serve }) => operation === poll && serve === undefined))

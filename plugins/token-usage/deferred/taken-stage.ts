@@ -1,4 +1,5 @@
 import { isObject, type DeferredTraits, type Passed, type Stage } from '../../../src/plugin-api/index.ts'
+import { parseJsonIfValid } from '../../../src/wire/index.ts'
 import { EventReader } from '../read-events.ts'
 import { MemberReader } from '../read-members.ts'
 
@@ -46,17 +47,9 @@ export class TakenStage implements Stage {
   #event(data: Buffer): boolean {
     const { inside = '', state } = this.#traits
     if (this.#isDone || !data.includes(inside)) return false
-    const event = parse(data)
+    const event = parseJsonIfValid(data.toString())
     const object = isObject(event) ? event[inside] : undefined
     if (isObject(object)) for (const name of ['id', state]) this.#member(name, object[name])
     return false
-  }
-}
-
-function parse(data: Buffer): never | undefined {
-  try {
-    return JSON.parse(data.toString()) as never
-  } catch {
-    return undefined
   }
 }

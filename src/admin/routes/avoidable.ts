@@ -2,7 +2,7 @@ import { chargerOf, type RatedImages, type Saving, shortPlace } from '../../doma
 import { beginningOf, formatMoney } from '../../util/index.ts'
 import { avoidableAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
-import { costQuery, costWhere, dayMs, daysOf } from '../cost-query.ts'
+import { costQuery, costWheres, dayMs, daysOf } from '../cost-query.ts'
 import { refuse } from '../reasons.ts'
 import { toMoment } from '../to-moment.ts'
 
@@ -24,8 +24,9 @@ export const avoidableRoutes = [
       const [first, last] = daysOf(query, parts.clock.now())
       if ((last - first) / dayMs >= daysMax) throw refuse('invalid', 'range', { days: daysMax }, { param: 'to' })
       const [since, until] = [beginningOf(query.zone, first), beginningOf(query.zone, last + dayMs)]
-      const rated = await parts.storage.journal.rated({ since, until, where: costWhere(ask) })
-      const found = savingsOf(ask, rated)
+      const { journal } = parts.storage
+      const rated = await Promise.all(costWheres(ask).map(async where => journal.rated({ since, until, where })))
+      const found = savingsOf(ask, rated.flat())
       const sums = new Map<string, number>()
       for (const { currency, saved } of found) sums.set(currency, (sums.get(currency) ?? 0) + saved)
       return {

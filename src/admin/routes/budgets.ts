@@ -1,4 +1,13 @@
-import { type BudgetStatus, budgetView, forecastOf, quarterMs, spellOf, budgetStatuses } from '../../domain/index.ts'
+import {
+  type BudgetStatus,
+  budgetView,
+  forecastOf,
+  paceOf,
+  quarterMs,
+  spellOf,
+  budgetStatuses,
+  windowsIn,
+} from '../../domain/index.ts'
 import { formatMoney, parseMoney } from '../../util/index.ts'
 import { balanceAnswer, budgetsAnswer, topUpAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
@@ -8,15 +17,22 @@ import { ownerOf, sessionUserOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
 import { decimal } from '../../domain/shapes/schemas.ts'
 
-/** The states of the budgets that the user may see. */
-export async function readBudgets(parts: Ask['parts'], owner: string | undefined): Promise<readonly BudgetStatus[]> {
+/** The states of all budgets, or of those that apply to one user: of their keys, their own, and of their groups. */
+async function readBudgets(parts: Ask['parts'], owner: string | undefined): Promise<readonly BudgetStatus[]> {
   const { storage, clock } = parts
-  const [users, keys, sums] = await Promise.all([
+  const plan = parts.plan()
+  const [users, keys] = await Promise.all([
     storage.users.list(),
     storage.keys.list(owner === undefined ? {} : { user: owner }),
-    storage.books.levels(),
   ])
-  return budgetStatuses({ plan: parts.plan(), users, keys, sums, now: clock.now() })
+  const sums = await storage.books.levels(undefined, windowsIn(plan, users))
+  const all = budgetStatuses({ plan, users, keys, sums, now: clock.now() })
+  if (owner === undefined) return all
+  const groups = new Set([
+    ...users.flatMap(({ name, group }) => (name === owner ? [group] : [])),
+    ...keys.flatMap(({ status, group, userGroup }) => (status === 'revoked' ? [] : [group ?? userGroup])),
+  ])
+  return all.filter(({ level, name, user }) => (level === 'group' ? groups.has(name) : user === owner))
 }
 
 export const budgetRoutes = [
@@ -24,18 +40,29 @@ export const budgetRoutes = [
     method: 'GET',
     url: '/api/budgets',
     access: 'user',
-    summary: 'List budgets and balances. Administrators get all of them, others their own.',
+    summary:
+      'List budgets and balances. Administrators get all of them, others those that apply to them: of their API keys, their own, and of their groups.',
+    query: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        user: { type: 'string', minLength: 1, maxLength: 64, description: 'Only budgets that apply to this user.' },
+      },
+    },
     answer: budgetsAnswer,
     async handle(ask) {
-      const owner = ownerOf(ask)
-      const all = await readBudgets(ask.parts, owner)
-      const seen = owner === undefined ? all : all.filter(({ user }) => user === owner)
+      const own = ownerOf(ask)
+      const { user } = ask.query
+      if (own !== undefined && user !== undefined && user !== own) throw fail('forbidden', {}, { param: 'user' })
+      const owner = own ?? user
+      const seen = await readBudgets(ask.parts, owner)
       const { timeZone, currency } = ask.parts.plan()
       const now = ask.parts.clock.now()
       const [month, names] = await Promise.all([sumMonth(ask, owner, timeZone, now), keyNames(ask, seen)])
       const budgets = seen.map(status => {
         const { level, name, per, spent } = status
-        const forecast = per === 'total' ? null : forecastOf(spent, spellOf(per, now, timeZone), now)
+        const pace = paceOf(per, now, timeZone)
+        const forecast = pace ? forecastOf(spent, pace, now) : null
         return {
           ...budgetView.show(status),
           called: level === 'key' ? (names.get(name) ?? null) : null,

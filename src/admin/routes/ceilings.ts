@@ -1,4 +1,4 @@
-import { budgetOfUser } from '../../domain/index.ts'
+import { budgetOfUser, showPeriod } from '../../domain/index.ts'
 import { formatMoney } from '../../util/index.ts'
 import { showUserBounds } from '../../domain/shapes/bounds.ts'
 import { showLimits } from '../../domain/shapes/limits.ts'
@@ -45,7 +45,7 @@ export const ceilingRoutes = [
         key_bounds: isBound ? showUserBounds(user.keyBounds) : {},
         budget:
           budget && !budget.soft
-            ? { amount: formatMoney(budget.amount), per: budget.per, by: setFor(user.budget) }
+            ? { amount: formatMoney(budget.amount), ...showPeriod(budget.per), by: setFor(user.budget) }
             : null,
         limits: showLimits(group?.limits ?? {}),
         limit_scope: group?.limitScope ?? 'key',

@@ -9,7 +9,8 @@ import {
 import { beginningOf, csvFile, csvLine, formatMoney } from '../../util/index.ts'
 import { costsAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
-import { costQuery, costWhere, dayMs, daysOf } from '../cost-query.ts'
+import { costQuery, costWheres, dayMs, daysOf } from '../cost-query.ts'
+import { costsOfSeveral } from '../costs-of-several.ts'
 import { refuse } from '../reasons.ts'
 import { ownerOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
@@ -47,9 +48,10 @@ export const costRoutes = [
       const [first, last] = daysOf(query, parts.clock.now())
       const days = (last - first) / dayMs + 1
       if (days > daysMax[step]) throw refuse('invalid', `range_${step}`, { days: daysMax[step] }, { param: 'to' })
-      const where = { ...costWhere(ask), ...labelWhere(query) }
+      const label = labelWhere(query)
+      const wheres = costWheres(ask).map(where => ({ ...where, ...label }))
       const by = query.by ?? null
-      if (labelKinds.every(kind => by === kind || where[kind] !== undefined))
+      if (labelKinds.every(kind => by === kind || query[kind] !== undefined))
         throw refuse('invalid', 'labels_together', {}, { param: 'by' })
       const bars = barsOf(zone, first, last, step)
       const [since, until] = [beginningOf(zone, first), beginningOf(zone, last + dayMs)]
@@ -57,15 +59,16 @@ export const costRoutes = [
       const { journal } = parts.storage
       // Charges are counted once for each of their tiers there: their sum is one of its own.
       const sumBy = by === 'tier' || by === 'tag' ? null : by
-      const past = { since: earlier, until: since, bars: [earlier], where }
-      const [now, all, allBefore] = await Promise.all([
-        journal.costs({ since, until, bars, by, where, apart: namedMax }),
-        sumBy === by ? undefined : journal.costs({ since, until, bars: [since], by: sumBy, where }),
-        sumBy === by ? undefined : journal.costs({ ...past, by: sumBy }),
+      const past = { since: earlier, until: since, bars: [earlier] }
+      const read = async (question: Omit<CostQuestion, 'where'>) =>
+        costsOfSeveral(async one => journal.costs(one), wheres, question)
+      const [rows, all, allBefore] = await Promise.all([
+        read({ since, until, bars, by, apart: namedMax }),
+        sumBy === by ? undefined : read({ since, until, bars: [since], by: sumBy }),
+        sumBy === by ? undefined : read({ ...past, by: sumBy }),
       ])
-      const { rows } = now
-      const before = await journal.costs({ ...past, by, apart: await namesWith(ask, rows, { ...past, by }) })
-      const isNarrowed = where.tier !== undefined
+      const before = await read({ ...past, by, apart: await namesWith(read, rows, { ...past, by }) })
+      const isNarrowed = query.tier !== undefined && new Set(wheres.map(({ tier }) => tier)).size === 1
       const show = (row: CostRow) => showRow(row, isNarrowed || (by === 'tier' && row.what !== null))
       if (query.format === 'csv') return asCsv(rows.map(show), bars, query.by)
       return {
@@ -74,13 +77,18 @@ export const costRoutes = [
         until: toMoment(until),
         bars: bars.map(at => toMoment(at)),
         rows: rows.map(show),
-        totals: totalsOf((all ?? now).rows, isNarrowed),
+        totals: totalsOf(all ?? rows, isNarrowed),
         before: {
           since: toMoment(earlier),
-          rows: before.rows.map(show),
-          totals: totalsOf((allBefore ?? before).rows, isNarrowed),
+          rows: before.map(show),
+          totals: totalsOf(allBefore ?? before, isNarrowed),
         },
-        ...(await namesTold(ask, by, [...namesOf([...rows, ...before.rows])], where.key)),
+        ...(await namesTold(
+          ask,
+          by,
+          [...namesOf([...rows, ...before])],
+          wheres.flatMap(({ key }) => key ?? []),
+        )),
       }
     },
   }),
@@ -149,20 +157,20 @@ function asCsv(rows: readonly ReturnType<typeof showRow>[], bars: readonly numbe
 
 /** Names of rows, and of what was used before and not since: the dearest of that, as long as there is room for a row of its own. */
 async function namesWith(
-  { parts }: Ask,
+  read: (question: Omit<CostQuestion, 'where'>) => Promise<readonly CostRow[]>,
   rows: readonly CostRow[],
-  past: Omit<CostQuestion, 'apart'>,
+  past: Omit<CostQuestion, 'apart' | 'where'>,
 ): Promise<readonly string[]> {
   const names = namesOf(rows)
   // Where there are others, what came to something since may be one of them.
   if (past.by === null || names.size >= namedMax || rows.some(({ what }) => what === null)) return [...names]
-  const before = await parts.storage.journal.costs({ ...past, apart: namedMax })
-  return [...names.union(namesOf(before.rows))].slice(0, namedMax)
+  const before = await read({ ...past, apart: namedMax })
+  return [...names.union(namesOf(before))].slice(0, namedMax)
 }
 
 /** What keys of rows are called, and which names of rows are those of something that there is no more. */
-async function namesTold(ask: Ask, by: CostSplit | null, names: readonly string[], key: string | undefined) {
-  const { revoked, ...told } = await keysTold(ask, [...(by === 'key' ? names : []), ...(key ? [key] : [])])
+async function namesTold(ask: Ask, by: CostSplit | null, names: readonly string[], keys: readonly string[]) {
+  const { revoked, ...told } = await keysTold(ask, [...(by === 'key' ? names : []), ...keys])
   const there = await Promise.all(names.map(name => isThere(ask, by, name)))
   return { ...told, gone: by === 'key' ? revoked : names.filter((name, i) => name !== '' && !there[i]) }
 }

@@ -1,5 +1,6 @@
 import {
-  covers,
+  type BudgetPeriod,
+  isOffered,
   type Key,
   type KeySettings,
   levelsAbove,
@@ -8,7 +9,7 @@ import {
   tightestOf,
 } from '../../domain/index.ts'
 import { type Admits, formatMoney, parseAddressRange } from '../../util/index.ts'
-import { keyView, parseSettings, settingSchemas, unset } from '../../domain/shapes/key.ts'
+import { keyView, parsePeriod, parseSettings, settingSchemas, unset } from '../../domain/shapes/key.ts'
 import { keyAnswer, keysAnswer, keyTotalsAnswer, putKeyAnswer, secretAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { may } from '../duties.ts'
@@ -29,15 +30,23 @@ export function readSettings(asked: Asked, ask: Ask): Partial<KeySettings> {
   const { group, models, ips } = asked
   // The names of groups are shown to those who choose among them.
   if (typeof group === 'string' && isAdmin(ask)) checkGroup(plan, group)
-  const unknown = models?.find(model => !plan.models.keys().some(one => covers(model, one)))
+  const unknown = models?.find(model => !isOffered(plan, model))
   if (unknown !== undefined) throw refuse('invalid', 'model_unknown', { model: unknown }, { param: 'models' })
   const wrong = ips?.find(ip => parseAddressRange(ip) === undefined)
   if (wrong !== undefined) throw refuse('invalid', 'address', { address: wrong }, { param: 'ips' })
+  checkPeriod(asked)
   const given = parseSettings(asked)
   const { expiresAt } = given
   if (typeof expiresAt === 'number' && !(expiresAt > ask.parts.clock.now()))
     throw refuse('invalid', 'passed', {}, { param: 'expires' })
   return given
+}
+
+/** @throws Failure invalid */
+export function checkPeriod(asked: Parameters<typeof parsePeriod>[0]): BudgetPeriod | undefined {
+  const period = parsePeriod(asked)
+  if (period === null) throw refuse('invalid', 'resets_on', {}, { param: 'budget_resets_on' })
+  return period
 }
 
 /** @throws Failure invalid */
@@ -76,7 +85,11 @@ async function show(ask: Ask, key: Key) {
 
 async function showAll({ parts }: Ask, keys: readonly Key[]) {
   const [plan, now] = [parts.plan(), parts.clock.now()]
-  const sums = await parts.storage.books.levels(levelsAbove(plan, keys))
+  const above = levelsAbove(plan, keys)
+  const sums = await parts.storage.books.levels(
+    above,
+    above.map(({ per }) => per),
+  )
   return keys.map(key => {
     const tightest = tightestOf({ plan, sums, now }, key)
     return keyView.show({ key, plan, now, zone: plan.timeZone, tightest })

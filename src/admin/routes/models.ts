@@ -1,4 +1,4 @@
-import { type Model, notesOf, serves } from '../../domain/index.ts'
+import { type CompiledConfig, type Model, notesOf, serves } from '../../domain/index.ts'
 import { formatMoney } from '../../util/index.ts'
 import { showLimits } from '../../domain/shapes/limits.ts'
 import { modelsAnswer, sessionKeyAnswer } from '../answers.ts'
@@ -42,6 +42,11 @@ function modelRecord(ask: Ask, model: Model) {
   }
 }
 
+/** Each name with a price, and wildcards: also those that serve no other names. */
+function listedModels({ models, wildcards = [] }: CompiledConfig): readonly Model[] {
+  return [...models.values(), ...wildcards]
+}
+
 export const modelRoutes = [
   defineRoute({
     method: 'GET',
@@ -49,7 +54,7 @@ export const modelRoutes = [
     access: 'user',
     summary: 'List models with their prices and the location of each price in the configuration.',
     answer: modelsAnswer,
-    handle: ask => ({ models: [...ask.parts.plan().models.values()].map(model => modelRecord(ask, model)) }),
+    handle: ask => ({ models: listedModels(ask.parts.plan()).map(model => modelRecord(ask, model)) }),
   }),
   defineRoute({
     method: 'POST',

@@ -1,4 +1,12 @@
-import { type Budget, type Group, type User, type UserChange, userBoundsSetBy, waysIn } from '../../domain/index.ts'
+import {
+  type Budget,
+  type Group,
+  showPeriod,
+  type User,
+  type UserChange,
+  userBoundsSetBy,
+  waysIn,
+} from '../../domain/index.ts'
 import { type Admits, formatMoney } from '../../util/index.ts'
 import { settingSchemas, unset } from '../../domain/shapes/key.ts'
 import { showLimits } from '../../domain/shapes/limits.ts'
@@ -13,7 +21,7 @@ import { needFreshSignIn } from '../session/need-fresh-sign-in.ts'
 import { needRightsOver } from '../session/token-user.ts'
 import { toMoment } from '../to-moment.ts'
 import { sessionUserOf } from '../session-user.ts'
-import { checkGroup, readSettings } from './keys.ts'
+import { checkGroup, checkPeriod, readSettings } from './keys.ts'
 
 const group = { type: 'string', minLength: 1, maxLength: 100 } as const
 const keysMax = {
@@ -22,11 +30,11 @@ const keysMax = {
   maximum: 1_000_000,
   description: 'How many keys they may have; null for what their group says.',
 } as const
-const { budget, budget_period, limits, models, ips, expires } = settingSchemas
+const { budget, budget_period, budget_resets_on, limits, models, ips, expires } = settingSchemas
 const keyBounds = {
   type: ['object', 'null'],
   additionalProperties: false,
-  properties: { budget, budget_period, limits, models, ips, expires },
+  properties: { budget, budget_period, budget_resets_on, limits, models, ips, expires },
   description: 'The most that keys may have which they make or change themselves; null for no bounds.',
 } as const
 
@@ -36,15 +44,18 @@ const changeable = {
   status: userStatus,
   keys_max: keysMax,
   key_bounds: keyBounds,
-  budget: settingSchemas.budget,
-  budget_period: settingSchemas.budget_period,
+  budget,
+  budget_period,
+  budget_resets_on,
+  budget_soft: settingSchemas.budget_soft,
 } as const
 
 type AskedChange = Partial<Admits<{ readonly type: 'object'; readonly properties: typeof changeable }>>
 
 /** @throws Failure invalid, naming the field */
 function readChange(body: AskedChange, ask: Ask, by: string): UserChange {
-  const { keys_max, key_bounds, budget, budget_period: budgetPeriod, ...same } = body
+  const { keys_max, key_bounds, budget, budget_period, budget_resets_on, budget_soft: budgetSoft, ...same } = body
+  const budgetPeriod = checkPeriod({ budget_period, budget_resets_on })
   const most = key_bounds && { ...unset, ...readSettings(key_bounds, ask) }
   return {
     ...same,
@@ -52,6 +63,7 @@ function readChange(body: AskedChange, ask: Ask, by: string): UserChange {
     ...(most !== undefined && { keyBounds: most === null ? {} : userBoundsSetBy(by, most) }),
     ...(budget !== undefined && { budget: budget === null ? null : userMembers.budget.parse(budget) }),
     ...(budgetPeriod !== undefined && { budgetPeriod }),
+    ...(budgetSoft !== undefined && { budgetSoft }),
   }
 }
 
@@ -85,7 +97,7 @@ function showGroup(group: Group) {
 }
 
 function showBudget(budget: Budget | undefined) {
-  return budget ? { amount: formatMoney(budget.amount), per: budget.per, soft: budget.soft === true } : null
+  return budget ? { amount: formatMoney(budget.amount), ...showPeriod(budget.per), soft: budget.soft === true } : null
 }
 
 export const peopleRoutes = [

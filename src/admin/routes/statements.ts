@@ -1,13 +1,4 @@
-import {
-  accountsOf,
-  balancesOf,
-  balanceTable,
-  differencesOf,
-  readMonth,
-  showAccount,
-  showStatementBalance,
-  statementTable,
-} from '../../domain/index.ts'
+import { accountsOf, balancesOf, balanceTable, readMonth, showStatement, statementTable } from '../../domain/index.ts'
 import { csvFile, formatIn, isZone } from '../../util/index.ts'
 import { statementAnswer } from '../answers.ts'
 import { defineRoute, Reply } from '../api.ts'
@@ -66,16 +57,9 @@ export function statementRoutes() {
         const found = await Promise.resolve(ask.parts.storage.books.statement(month)).finally(() => void open--)
         const accounts = accountsOf(found, { user: owner ?? user, group })
         const balances = balancesOf(found.balances, { user: owner ?? user, group })
-        const { currency } = ask.parts.plan()
-        if (format === 'json')
-          return {
-            month: month.month,
-            zone,
-            reconciled: differencesOf(found).length === 0,
-            accounts: accounts.map(showAccount),
-            currency,
-            balances: balances.map(showStatementBalance),
-          }
+        const { currency, organization } = ask.parts.plan()
+        const now = ask.parts.clock.now()
+        if (format === 'json') return showStatement(month, found, { accounts, balances, currency, organization, now })
         const headers = {
           'content-type': 'text/csv; charset=utf-8',
           'content-disposition': `attachment; filename="tollgate-${of === 'balances' ? 'balances' : 'statement'}-${month.month}.csv"`,

@@ -57,6 +57,7 @@ function userOfToken(token: AdminToken): User {
     keyBounds: {},
     budget: null,
     budgetPeriod: 'total',
+    budgetSoft: false,
     balance: null,
   }
 }

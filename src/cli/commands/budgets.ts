@@ -1,5 +1,6 @@
-import { budgetView, type BudgetStatus, formatMoney, parseMoney, budgetStatuses } from '../../index.ts'
+import { budgetView, type BudgetStatus, formatMoney, parseMoney, budgetStatuses, windowsIn } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
+import { formatPeriod } from '../key-settings.ts'
 import { actor, withStorage } from '../open-books.ts'
 import { formatTable } from '../table.ts'
 
@@ -8,7 +9,8 @@ type Options = { readonly config: string; readonly format: string }
 /** Every budget: of groups, users, balances and keys. */
 export async function listBudgets(options: Options): Promise<void> {
   await withStorage(options.config, async (storage, plan) => {
-    const [users, keys, sums] = await Promise.all([storage.users.list(), storage.keys.list(), storage.books.levels()])
+    const [users, keys] = await Promise.all([storage.users.list(), storage.keys.list()])
+    const sums = await storage.books.levels(undefined, windowsIn(plan, users))
     const all = budgetStatuses({ plan, users, keys, sums, now: Date.now() })
     if (all.length === 0) say('There are no budgets: spending of keys, users and groups is not limited.')
     if (options.format === 'json') for (const one of all) print(JSON.stringify(budgetView.show(one)))
@@ -64,7 +66,8 @@ function formatBudgets(all: readonly BudgetStatus[], currency: string): string {
   return formatTable(
     ['level', 'name', 'user', `amount (${currency})`, 'per', 'spent', 'held', 'left', 'renews'],
     all.map(one => {
-      const { level, name, user, amount, per, spent, held, left, renews } = budgetView.show(one)
+      const { level, name, user, amount, spent, held, left, renews } = budgetView.show(one)
+      const per = formatPeriod(one.per)
       return [level, name, user ?? '', amount, one.soft ? `${per}, soft` : per, spent, held, left, renews ?? '']
     }),
   )

@@ -1,5 +1,6 @@
 import {
   createKey as makeKey,
+  describePeriod,
   formatMoney,
   type Key,
   type KeyChange,
@@ -70,7 +71,7 @@ export async function showKey(id: string, options: Options): Promise<void> {
     const key = await findKey(storage, id)
     const record = keyRecord(key, plan.timeZone)
     if (options.format === 'json') return print(JSON.stringify(record))
-    for (const [name, value] of Object.entries(record)) print(writeOut(`${name.padEnd(13)}  ${formatValue(value)}`))
+    for (const [name, value] of Object.entries(record)) print(writeOut(`${name.padEnd(16)}  ${formatValue(value)}`))
     const barred = tellBarred(key.models, groupOf(plan, key))
     if (barred !== undefined) say(barred)
   })
@@ -174,15 +175,17 @@ function formatMoment(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString()
 }
 
-function formatBudget({ budget, budgetPeriod }: Key): string {
+function formatBudget({ budget, budgetPeriod, budgetSoft }: Key): string {
   if (budget === null) return '-'
-  return budgetPeriod === 'total' ? formatMoney(budget) : `${formatMoney(budget)} a ${budgetPeriod}`
+  const period = budgetPeriod === 'total' ? '' : ` ${describePeriod(budgetPeriod)}`
+  return `${formatMoney(budget)}${period}${budgetSoft ? ', soft' : ''}`
 }
 
 /** One value for people: lists by commas, limits with their names, `-` for what is not set. */
-function formatValue(value: string | readonly string[] | object | null): string {
+function formatValue(value: string | number | boolean | readonly string[] | object | null): string {
   if (value === null) return '-'
-  if (typeof value === 'string') return value
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (typeof value === 'string' || typeof value === 'number') return String(value)
   if (Array.isArray(value)) return value.join(', ')
   const named = Object.entries(value).map(([name, one]) => `${name} ${String(one)}`)
   return named.join(', ') || '-'

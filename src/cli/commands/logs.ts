@@ -33,6 +33,7 @@ type ListOptions = {
   readonly endUser?: string
   readonly tag?: string
   readonly outcome?: NonNullable<LogMatch['outcome']>
+  readonly cache?: NonNullable<LogMatch['cache']>
   readonly result?: NonNullable<LogMatch['result']>
   readonly minCost?: string
   readonly follow: boolean
@@ -77,7 +78,7 @@ export async function listLogs(options: ListOptions): Promise<void> {
 
 /** @throws Exit 2 for what cannot be meant */
 function readAsked(options: ListOptions): Asked {
-  const { status, user, model, key, endUser, tag, outcome, result, follow } = options
+  const { status, user, model, key, endUser, tag, outcome, cache, result, follow } = options
   const zone = readZone(options.zone)
   const span = readSpan(options, Date.now(), zone)
   if (follow && span.until !== undefined)
@@ -98,6 +99,7 @@ function readAsked(options: ListOptions): Asked {
     ...(endUser !== undefined && { endUser }),
     ...(tag !== undefined && { tag }),
     ...(outcome !== undefined && { outcome }),
+    ...(cache !== undefined && { cache }),
     ...(result !== undefined && { result }),
   }
   return { match, minCost, zone }
@@ -217,6 +219,9 @@ const columns: readonly (readonly [name: string, read: (record: LogRecord) => Ce
   ...factNames.map(name => [name, (record: LogRecord) => record.billing?.facts[name]] as const),
   ['end_user', record => record.end_user],
   ['tags', record => record.tags.join(' ')],
+  ['cache', record => record.cache],
+  ['saved', record => record.saved],
+  ['alias', record => record.alias],
 ]
 
 export async function showLog(
@@ -235,7 +240,7 @@ function formatLine(record: LogRecord): string {
   const { billing } = record
   const bill = billing ? `  ${billing.amount} ${billing.currency} (${billing.state})  ${tellUse(billing)}` : ''
   return writeOut(
-    `${record.time}  ${record.id}  ${record.status ?? '-'} ${record.outcome}  ${record.model ?? record.operation}  ${record.duration_ms} ms${bill}`,
+    `${record.time}  ${record.id}  ${record.status ?? '-'} ${record.outcome}  ${record.model ?? record.operation}${record.alias === null ? '' : ` (as ${record.alias})`}  ${record.duration_ms} ms${bill}`,
   )
 }
 
@@ -247,6 +252,7 @@ function formatDetails(record: LogRecord): string {
     `client     key ${record.key_id ?? '-'}, user ${record.user ?? '-'}, group ${record.group ?? '-'}`,
     `model      ${record.model ?? '-'} (${record.operation}) at upstream ${record.upstream ?? '-'}, configuration ${record.config_revision}`,
     ...formatAttempts(record),
+    ...(record.cache ? [`cache      ${record.cache}${record.saved === null ? '' : `, ${record.saved} saved`}`] : []),
     `forwarded  ${record.forwarded.join(' ') || '-'}`,
     `dropped    ${record.dropped.join(' ') || '-'}`,
   ]

@@ -127,13 +127,20 @@ async function chooseModels(
   names: readonly string[],
 ): Promise<readonly (Model & { operations: readonly string[] })[]> {
   const offered = (await listPrices(plan)).models
-  const unknown = names.filter(name => !offered.some(model => model.name === name))
+  // A name that only a wildcard serves is not listed.
+  const open = names.flatMap(name => {
+    const { enabled, wildcard } = plan.models.get(name) ?? {}
+    const like = enabled ? offered.find(model => model.name === wildcard) : undefined
+    return like ? [{ ...like, name }] : []
+  })
+  const known = [...offered, ...open].filter(({ name }, i, all) => all.findIndex(one => one.name === name) === i)
+  const unknown = names.filter(name => !known.some(model => model.name === name))
   if (unknown.length > 0)
     throw new Exit(
       exitCodes.usage,
       `${unknown.join(', ')}: unknown model; available: ${offered.map(({ name }) => name).join(', ')}`,
     )
-  return offered.flatMap(({ name, operations }) => {
+  return known.flatMap(({ name, operations }) => {
     const model = plan.models.get(name)
     return model && (names.length === 0 || names.includes(name)) ? [{ ...model, operations }] : []
   })

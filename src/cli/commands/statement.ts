@@ -5,13 +5,13 @@ import {
   differencesOf,
   formatMoney,
   readMonth,
-  showAccount,
-  showStatementBalance,
+  showStatement,
   statementPage,
   type StatementAccount,
   type StatementBalance,
   type StatementMonth,
   statementTable,
+  totalsOfAccounts,
   type Storage,
 } from '../../index.ts'
 import { countOf } from '../count-of.ts'
@@ -37,7 +37,7 @@ export async function statement(options: Options): Promise<void> {
   const { user, group, format } = options
   const month = readMonth(options.month, readZone(options.zone, 'UTC'))
   if (!month) throw new Exit(exitCodes.usage, `--month ${options.month}: expected a month such as 2026-11`)
-  await withStorage(options.config, async (storage, { currency }) => {
+  await withStorage(options.config, async (storage, { currency, organization }) => {
     const found = await withProgress('reading the ledger', async () => storage.books.statement(month))
     const accounts = options.balances ? [] : accountsOf(found, { user, group })
     const balances = balancesOf(found.balances, { user, group })
@@ -46,21 +46,16 @@ export async function statement(options: Options): Promise<void> {
     const told = differences.length > 0 ? 'NOT reconciled' : `reconciled: ${countOf(found.counted.charges, 'charge')}`
     if (format === 'json')
       print(
-        JSON.stringify({
-          month: month.month,
-          zone: month.zone,
-          reconciled: differences.length === 0,
-          accounts: accounts.map(showAccount),
-          currency,
-          balances: balances.map(showStatementBalance),
-        }),
+        JSON.stringify(showStatement(month, found, { accounts, balances, currency, organization, now: Date.now() })),
       )
-    else if (format === 'html') process.stdout.write(statementPage(month, accounts, told, { currency, balances }))
+    else if (format === 'html')
+      process.stdout.write(statementPage(month, accounts, told, { currency, balances, organization, now: Date.now() }))
     else if (format === 'csv') {
       const table = options.balances ? balanceTable(month.month, currency, balances) : statementTable(month, accounts)
       for (const line of table) print(line)
     } else {
       if (accounts.length > 0) print(formatAccounts(month, accounts))
+      if (accounts.length > 1) print(formatTotals(month, accounts))
       if (balances.length > 0) print(formatBalances(month, currency, balances))
     }
     if (options.balances && balances.length === 0) say('there are no prepaid balances')
@@ -90,6 +85,14 @@ function formatBalances({ month }: StatementMonth, currency: string, balances: r
     rows.map(row => row.map(writeOut)),
   )
   return `\n${month}  prepaid balances in ${currency}\n\n${table}`
+}
+
+function formatTotals({ month }: StatementMonth, accounts: readonly StatementAccount[]): string {
+  const rows = totalsOfAccounts(accounts).map(one => [
+    one.currency,
+    ...[one.opening, one.charged, one.refunded, one.closing].map(micros => formatMoney(micros)),
+  ])
+  return `\n${month}  total\n\n${formatTable(['CURRENCY', 'OPENING', 'CHARGED', 'REFUNDED', 'CLOSING'], rows)}`
 }
 
 function formatAccounts({ month }: StatementMonth, accounts: readonly StatementAccount[]): string {

@@ -12,7 +12,7 @@ import {
   userBoundsSetBy,
 } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { readSettings, type SettingOptions } from '../key-settings.ts'
+import { formatPeriod, readPeriod, readSettings, type SettingOptions } from '../key-settings.ts'
 import { actor, withStorage } from '../open-books.ts'
 import { describeBounds } from '../describe-bounds.ts'
 import { formatTable } from '../table.ts'
@@ -89,21 +89,26 @@ export async function setUser(
 
 export async function setUserBudget(
   name: string,
-  options: { readonly amount: string; readonly per: string; readonly config: string },
+  options: {
+    readonly amount: string
+    readonly per: string
+    readonly resetsOn?: string
+    readonly soft: boolean
+    readonly config: string
+  },
 ): Promise<void> {
   const { amount, per } = options
   const budget = amount === 'none' ? null : parseMoney(amount)
   if (budget === undefined)
     throw new Exit(exitCodes.usage, `--amount ${amount}: expected an amount such as 25.00, or none`)
-  if (per !== 'total' && per !== 'day' && per !== 'month')
-    throw new Exit(exitCodes.usage, `--per ${per}: expected total, day or month`)
+  const budgetPeriod = readPeriod('--per', per, options.resetsOn)
   await withStorage(options.config, async storage => {
-    const user = await storage.users.change(name, { budget, budgetPeriod: per }, actor)
+    const user = await storage.users.change(name, { budget, budgetPeriod, budgetSoft: options.soft }, actor)
     if (!user) throw unknownUser(name)
     say(
       budget === null
         ? `User ${name} has no budget of their own; the group's budget applies if there is one.`
-        : `User ${name} may spend ${formatMoney(budget)} (${per}).`,
+        : `User ${name} may spend ${formatMoney(budget)} (${formatPeriod(budgetPeriod)}).${options.soft ? ' The budget only sends events, and refuses nothing.' : ''}`,
     )
   })
 }
@@ -135,6 +140,7 @@ function readBounds(options: SettingOptions, plan: CompiledConfig, { keyBounds }
     limits: keyBounds.limits?.to ?? {},
     budget: keyBounds.budget?.to.amount ?? null,
     budgetPeriod: keyBounds.budget?.to.per ?? 'total',
+    budgetSoft: false,
     expiresAt: keyBounds.expiresAt?.to ?? null,
   } as const
   const told = readSettings(own, plan, Date.now(), was)

@@ -15,12 +15,20 @@ import {
   withoutEntries,
 } from '../tree.ts'
 import { withUntoldPrice } from './expand.ts'
+import { nameModels } from './name-models.ts'
 import { findNamed, nameFile, unreadable } from './include.ts'
 import type { PartFiles } from './part-files.ts'
 import { checkTable, type PlacedRow, type ReadRow, rowsOf } from './read-table.ts'
 
-/** The configuration with its prices, and by model the row that they were taken from. */
-type Priced = { readonly root: Tree; readonly taken: ReadonlyMap<string, ReadRow> }
+/**
+ * The configuration with its prices, by model the row that they were taken from, and the wildcard of each model that a row
+ * gave its name.
+ */
+type Priced = {
+  readonly root: Tree
+  readonly taken: ReadonlyMap<string, ReadRow>
+  readonly derived: ReadonlyMap<string, string>
+}
 
 type Work = { readonly source: Source; readonly parts: PartFiles; readonly report: Report }
 
@@ -29,17 +37,20 @@ export async function priceModels(root: Tree, work: Work): Promise<Priced> {
   const list = entryOf(root, 'price_tables')?.value
   const models = entryOf(root, 'models')
   const taken = new Map<string, ReadRow>()
-  if (root.kind !== 'map' || models?.value.kind !== 'map') return { root, taken }
+  const derived = new Map<string, string>()
+  if (root.kind !== 'map' || models?.value.kind !== 'map') return { root, taken, derived }
   const read = list?.kind === 'list' ? await readTables(list.elements, root, work) : { rows: [], whole: true }
   const rows = new TableRows(read.rows)
-  const entries = models.value.entries.map(model => {
+  const named = nameModels(models.value.entries, read.rows)
+  for (const { entry, wildcard } of named) derived.set(entry.key, wildcard)
+  const entries = [...models.value.entries, ...named.map(({ entry }) => entry)].map(model => {
     if (model.value.kind !== 'map') return model
     if (!read.whole) return { ...model, value: withoutJudgement(model.value) }
     const { model: value, row } = priceModel(model.key, model.value, rows, work.report)
     if (row) taken.set(model.key, row)
     return { ...model, value }
   })
-  return { root: withEntry(root, { ...models, value: { ...models.value, entries } }), taken }
+  return { root: withEntry(root, { ...models, value: { ...models.value, entries } }), taken, derived }
 }
 
 /** What a table would have said that was not read is not missing. */

@@ -1,3 +1,4 @@
+import { configuredModels } from '../../domain/index.ts'
 import type { Path } from '../tree.ts'
 import { findNode } from '../tree.ts'
 import type { Rule, Sighting, View } from './rule.ts'
@@ -10,7 +11,7 @@ export const retryRules: readonly Rule[] = [
     description: 'The vendor may charge twice or more for one request of a client, who is charged once.',
     remedy: 'remove may_pay_twice, unless a second image or job costs less than a failed request',
     *look(view) {
-      for (const { name, retry } of view.plan.models.values())
+      for (const { name, retry } of configuredModels(view.plan))
         if (retry?.paysTwice)
           yield { path: whereOf(view, name, 'may_pay_twice'), message: `'${name}' may be bought twice` }
     },
@@ -21,7 +22,7 @@ export const retryRules: readonly Rule[] = [
     description: 'Settings of retries that change nothing.',
     remedy: 'add retry_on: [408, 500, 502, 503, 504, timeout, connect], or remove the setting',
     *look(view) {
-      for (const { name, retry } of view.plan.models.values()) {
+      for (const { name, retry } of configuredModels(view.plan)) {
         if (retry) continue
         for (const key of ['retry', 'may_pay_twice'] as const)
           if (isWritten(view, ['models', name, key]))
@@ -35,7 +36,7 @@ export const retryRules: readonly Rule[] = [
     description: 'Upstreams of a model are not tried after failures, because its attempts are used up before.',
     remedy: 'set attempts to at least the number of upstreams, or remove retry_on',
     *look(view) {
-      for (const { name, retry, upstreams } of view.plan.models.values()) {
+      for (const { name, retry, upstreams } of configuredModels(view.plan)) {
         const least = Math.max(2, upstreams.length)
         if (retry && retry.attempts < least) yield attemptsOf(view, name, retry.attempts, upstreams.length)
       }
@@ -47,7 +48,7 @@ export const retryRules: readonly Rule[] = [
     description: 'No request is sent again after its deadline.',
     remedy: 'lower backoff, or raise timeouts.total of the upstream',
     *look(view) {
-      for (const { name, retry, upstreams } of view.plan.models.values())
+      for (const { name, retry, upstreams } of configuredModels(view.plan))
         if (retry && upstreams.every(({ upstream }) => upstream.timeouts.totalMs <= retry.backoffMs))
           yield { path: whereOf(view, name, 'retry'), message: `the wait before '${name}' is tried again is too long` }
     },

@@ -1,4 +1,4 @@
-import type { Model } from '../../domain/index.ts'
+import { configuredModels, type Model } from '../../domain/index.ts'
 import { formatMoney } from '../../util/index.ts'
 import type { Rule } from './rule.ts'
 
@@ -46,7 +46,7 @@ export const spendingRules: readonly Rule[] = [
             path: ['groups', name, 'shadow'],
             message: `${shadows(limits)} of the group '${name}' refuses no requests`,
           }
-      for (const { name, limits } of plan.models.values())
+      for (const { name, limits } of configuredModels(plan))
         if (shadows(limits))
           yield {
             path: ['models', name, 'limits', 'shadow'],
@@ -60,7 +60,7 @@ export const spendingRules: readonly Rule[] = [
     description: 'Without the plugin ratelimit, no limit in the file is enforced.',
     remedy: 'add ratelimit after auth in the pipeline',
     *look({ plan }) {
-      const limited = [...plan.groups.values(), ...plan.models.values()].some(
+      const limited = [...plan.groups.values(), ...configuredModels(plan)].some(
         ({ limits }) => limits.rpm ?? 'tpm' in limits,
       )
       if (limited && !plan.plugins.inUse.some(plugin => plugin.limits))
@@ -74,7 +74,7 @@ export const spendingRules: readonly Rule[] = [
     description: `A model that costs more than ${expensiveTimes} times the usual price in the file has no limit of its own.`,
     remedy: 'add limits: { rpm: … }, or allow it only for a separate group',
     *look({ plan }) {
-      const models = [...plan.models.values()].filter(model => model.enabled && !model.free)
+      const models = configuredModels(plan).filter(model => model.enabled && !model.free)
       for (const model of models) {
         if (model.limits.rpm !== undefined) continue
         const label = [...model.prices.keys()].find(label => isExpensive(model, label, models))

@@ -1,3 +1,4 @@
+import { configuredModels } from '../../domain/index.ts'
 import { parseReferences } from '../interpolate.ts'
 import { hasSecret, isSecretPlace } from '../secrets.ts'
 import { type Path, scalarsOf } from '../tree.ts'
@@ -83,7 +84,7 @@ export const upstreamRules: readonly Rule[] = [
     description: 'A failing upstream is called again and again, although the model has another.',
     remedy: 'set cooldown: { failures: 3, for: 10s }',
     *look({ plan }) {
-      const shared = [...plan.models.values()].filter(model => model.upstreams.length > 1)
+      const shared = configuredModels(plan).filter(model => model.upstreams.length > 1)
       const asked = new Set(shared.flatMap(model => model.upstreams.map(one => one.upstream.name)))
       for (const { name, cooldown } of plan.upstreams.values())
         if (asked.has(name) && (cooldown.failures > cooldownFailuresMax || cooldown.forMs < 1000))

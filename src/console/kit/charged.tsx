@@ -1,4 +1,5 @@
 import type { BillingRecord } from '../api/shapes.ts'
+import { shownAmount } from '../shown-money.ts'
 import { t } from '../words/index.ts'
 import { Money } from './money.tsx'
 
@@ -9,7 +10,9 @@ export function Charged({ of: { amount, refunded, currency } }: { readonly of: B
   return (
     <span class="given-back">
       {refunded === amount ? <s>{charged}</s> : charged}{' '}
-      <span class="quiet">{t('logs.refunded', { amount: refunded })}</span>
+      <span class="quiet" title={`${refunded} ${currency}`}>
+        {t('logs.refunded', { amount: shownAmount(refunded) })}
+      </span>
     </span>
   )
 }

@@ -20,6 +20,7 @@ let lastPlace: HTMLElement | null = null
 export function Dialog({ title, onClose, children, drawer = false, insist = false }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useRef<HTMLHeadingElement>(null)
+  const isLeft = useRef(false)
   const id = useId()
   useEffect(() => {
     const before = placeOfFocus()
@@ -27,6 +28,7 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
     opened?.showModal()
     heading.current?.focus()
     return () => {
+      isLeft.current = true
       // While it is open, nothing under it can get the focus.
       opened?.close()
       if (before?.isConnected) before.focus()
@@ -44,8 +46,11 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
         if (!insist) onClose()
       }}
       onClose={event => {
-        // A browser does not let a page keep it open against a second Escape.
-        if (insist && event.target === event.currentTarget) dialog.current?.showModal()
+        if (event.target !== event.currentTarget || isLeft.current) return
+        // A browser may close it without a cancel event: a page cannot keep it open against a second Escape. A dialog that is
+        // rendered and closed would never open again.
+        if (insist) dialog.current?.showModal()
+        else onClose()
       }}
       onClick={event => {
         if (event.target === event.currentTarget && !insist) onClose()

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../words/index.ts'
+import { Dates } from './dated.tsx'
 import { Labelled } from './labelled.tsx'
 
 /** A text filter. It applies on blur or Enter, not at each letter. */
@@ -24,14 +25,16 @@ export function FilterLine({
     <Labelled label={label}>
       {id => (
         <>
-          <input
-            ref={input}
-            id={id}
-            type={type}
-            autocomplete="off"
-            {...(list && { list: `${id}-list` })}
-            onChange={event => onPick(event.currentTarget.value.trim())}
-          />
+          <Dates type={type} value={value}>
+            <input
+              ref={input}
+              id={id}
+              type={type}
+              autocomplete="off"
+              {...(list && { list: `${id}-list` })}
+              onChange={event => onPick(event.currentTarget.value.trim())}
+            />
+          </Dates>
           {list && (
             <datalist id={`${id}-list`}>
               {list.map(one => (

@@ -3,6 +3,7 @@ import { useContext, useId, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../api/call.ts'
 import { t } from '../words/index.ts'
 import { Button } from './button.tsx'
+import { Dates } from './dated.tsx'
 import { FieldError } from './field-error.ts'
 import { problemText } from './problem.tsx'
 
@@ -164,18 +165,20 @@ export function TextField({
     <Field name={name} label={label} hint={hint}>
       {ids => (
         <>
-          <input
-            {...ids}
-            {...kind}
-            name={name}
-            {...(inputMode && { inputMode })}
-            autocomplete={autocomplete}
-            spellcheck={false}
-            {...(list && { list: listId })}
-            {...(onInput
-              ? { value: value ?? '', onInput: event => onInput(event.currentTarget.value) }
-              : { defaultValue: value ?? '' })}
-          />
+          <Dates type={type} value={value ?? ''}>
+            <input
+              {...ids}
+              {...kind}
+              name={name}
+              {...(inputMode && { inputMode })}
+              autocomplete={autocomplete}
+              spellcheck={false}
+              {...(list && { list: listId })}
+              {...(onInput
+                ? { value: value ?? '', onInput: event => onInput(event.currentTarget.value) }
+                : { defaultValue: value ?? '' })}
+            />
+          </Dates>
           {list && (
             <datalist id={listId}>
               {list.map(one => (

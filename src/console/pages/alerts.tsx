@@ -91,6 +91,9 @@ function Told({ of: { kind, time, data, dealt } }: { readonly of: Alert }) {
       </p>
       <p class="quiet">
         {time !== null && <Time at={time} />}
+        {data['percent_now'] !== undefined && data['percent'] !== undefined && (
+          <> · {t('alert.budget.threshold.at', values)}</>
+        )}
         {dealt && (
           <>
             {' '}

@@ -12,6 +12,7 @@ import { Totals } from '../kit/totals.tsx'
 import { count } from '../numbers.ts'
 import { useQuery } from '../query.ts'
 import { t, tName } from '../words/index.ts'
+import { addDays, isDate } from '../zone.ts'
 import { FilterLine } from '../kit/filter-line.tsx'
 import { placeOf } from './audit/place-of.ts'
 import { RefusedSignIns } from './audit/refused-sign-ins.tsx'
@@ -26,7 +27,7 @@ const times = ['since', 'until'] as const
 export function Audit() {
   const { query, set } = useQuery()
   const chosen = Object.fromEntries(filters.map(name => [name, query[name]]))
-  const span = Object.fromEntries(times.map(name => [name, momentOf(query[name])]))
+  const span = { ...momentAs('since', query['since']), ...momentAs('until', query['until'], 1) }
   const filter = { ...chosen, ...span }
   const load = useLoad<TrailList>(`/audit${queryText({ ...filter, before: query['before'], limit: pageRows })}`)
   const totals = useLoad<TrailTotals>(`/audit/totals${queryText(filter)}`)
@@ -94,10 +95,14 @@ function columns() {
   ]
 }
 
-/** When a day begins in the reader's zone. */
-function momentOf(day: string | undefined): string | undefined {
-  const moment = new Date(`${day ?? ''}T00:00`)
-  return Number.isNaN(moment.getTime()) ? undefined : moment.toISOString()
+/** When a day begins in the reader's zone, or one some days later, as a parameter. */
+function momentAs(
+  name: (typeof times)[number],
+  day: string | undefined,
+  later = 0,
+): { readonly [name: string]: string } {
+  const moment = new Date(`${isDate(day) ? addDays(day, later) : ''}T00:00`)
+  return Number.isNaN(moment.getTime()) ? {} : { [name]: moment.toISOString() }
 }
 
 /** The target of a change, with a link. */

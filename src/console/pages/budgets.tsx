@@ -1,29 +1,58 @@
 import { queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
-import { useMay } from '../api/session.ts'
+import { useMay, useSession } from '../api/session.ts'
 import type { Budget, BudgetList } from '../api/shapes.ts'
+import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Meter } from '../kit/meter.tsx'
-import { Money } from '../kit/money.tsx'
+import { Forecast, Money, moneyColumn } from '../kit/money.tsx'
 import { Page } from '../kit/page.tsx'
 import { Status } from '../kit/status.tsx'
-import { Table } from '../kit/table.tsx'
+import { type Column, Table } from '../kit/table.tsx'
+import { Tag } from '../kit/tag.tsx'
 import { Time } from '../kit/time.tsx'
+import { say } from '../kit/toast.tsx'
 import { microsOf } from '../money.ts'
 import { shareOf } from '../numbers.ts'
+import { useQuery } from '../query.ts'
+import { shownForecast } from '../shown-money.ts'
 import { t } from '../words/index.ts'
+import { periodText } from '../words/period.ts'
+import { BudgetDialog, NewBudget } from './budgets/budget-dialog.tsx'
+import { byTightness, standingOf } from './budgets/standing.ts'
 
 /** The state of every budget and the month's forecast; those nearest to their end first. */
 export function Budgets() {
-  const load = useLoad<BudgetList>('/budgets')
+  const { query, set } = useQuery()
   const readsAll = useMay('readers')
+  const changes = useMay('admin')
+  const { user } = useSession()
+  const person = readsAll ? query['user'] : user.name
+  const load = useLoad<BudgetList>(`/budgets${queryText({ user: readsAll ? person : null })}`)
+  const close = () => set({ edit: null, new: null })
+  const done = () => {
+    load.reload()
+    close()
+    say(t('saved'))
+  }
+  const chosen = load.value?.budgets.find(one => placeOf(one) === query['edit'])
   return (
-    <Page title={t('nav.budgets')}>
+    <Page
+      title={t('nav.budgets')}
+      actions={
+        changes && (
+          <Button kind="primary" icon="plus" onClick={() => set({ new: '1' })}>
+            {t('budgets.set')}
+          </Button>
+        )
+      }
+    >
       <Loaded of={load} shape="costs">
         {({ budgets, month, currency }) => (
           <div class="stack">
             <Month of={month} />
+            {person !== undefined && <p class="quiet">{t('budgets.apply', { user: person })}</p>}
             {budgets.length === 0 ? (
               <Empty title={t('budgets.none')}>
                 <p class="quiet">{t(readsAll ? 'budgets.none.text' : 'budgets.none.own')}</p>
@@ -32,76 +61,141 @@ export function Budgets() {
               <div class="sheet">
                 <Table
                   label={t('nav.budgets')}
-                  rows={budgets.map(one => ({ ...one, ...standingOf(one) })).sort((a, b) => b.rank - a.rank)}
-                  rowKey={({ level, name }) => `${level} ${name}`}
-                  columns={[
-                    {
-                      head: t('budgets.of'),
-                      heading: true,
-                      wide: true,
-                      cell: one => <Whose of={one} zone={month.zone} />,
-                    },
-                    {
-                      head: t('budgets.period'),
-                      cell: ({ per, soft }) => t(`period.${per}`) + (soft ? ` · ${t('budgets.soft')}` : ''),
-                    },
-                    {
-                      head: t('budgets.spent'),
-                      wide: true,
-                      cell: one => (
-                        <div class="metered">
-                          <Meter
-                            whole={microsOf(one.amount)}
-                            used={microsOf(one.spent)}
-                            held={microsOf(one.held)}
-                            forecast={one.forecast === null ? null : microsOf(one.forecast)}
-                            tone={one.tone}
-                          />
-                          <span>
-                            {one.spent} / <Money amount={one.amount} currency={currency} />{' '}
-                            <span class="quiet">{shareOf(microsOf(one.spent), microsOf(one.amount))}</span>
-                          </span>
-                        </div>
-                      ),
-                    },
-                    { head: t('tokens.held'), numeric: true, cell: ({ held }) => held },
-                    { head: t('budgets.left'), numeric: true, cell: ({ left }) => left },
-                    { head: t('budgets.forecast'), numeric: true, cell: ({ forecast }) => forecast ?? '–' },
-                    { head: t('budgets.renews'), cell: ({ renews }) => <Time at={renews} /> },
-                    { head: t('status'), cell: ({ state, tone }) => <Status name={state} tone={tone} /> },
-                  ]}
+                  rows={inOrder(budgets, person !== undefined)}
+                  rowKey={placeOf}
+                  columns={columns({
+                    budgets,
+                    zone: month.zone,
+                    currency,
+                    mayEdit: one => changes || (one.level === 'key' && one.user === user.name),
+                    onEdit: one => set({ edit: placeOf(one) }),
+                  })}
                 />
               </div>
             )}
           </div>
         )}
       </Loaded>
+      {chosen && <BudgetDialog of={chosen} onDone={done} onClose={close} />}
+      {changes && query['new'] && <NewBudget onDone={done} onClose={close} />}
     </Page>
   )
 }
 
-/** The percentage from which a budget is nearly spent. */
-const nearPercent = 80n
+type Row = Budget & ReturnType<typeof standingOf> & { readonly isTightest: boolean }
 
-/**
- * The state of a budget: spent, nearly spent, forecast to exceed, or none of these; the nearest to its end ranks first.
- */
-function standingOf({ amount, spent, held, left, forecast, soft }: Budget) {
-  const [whole, taken] = [microsOf(amount), microsOf(spent) + microsOf(held)]
-  const share = whole === 0n ? 1000 : Number((taken * 1000n) / whole)
-  if (soft && microsOf(left) === 0n) return { state: 'budget_soft', tone: 'warn', rank: 2_500_000 + share } as const
-  if (microsOf(left) === 0n) return { state: 'budget_spent', tone: 'bad', rank: 3_000_000 + share } as const
-  if (taken * 100n >= whole * nearPercent)
-    return { state: 'budget_near', tone: 'warn', rank: 2_000_000 + share } as const
-  const isAhead = forecast !== null && microsOf(forecast) > whole
-  if (isAhead) return { state: 'budget_ahead', tone: 'warn', rank: 1_000_000 + share } as const
-  return { state: 'budget_fine', tone: 'idle', rank: share } as const
+function inOrder(budgets: readonly Budget[], isOfOne: boolean): readonly Row[] {
+  const rows = budgets.map(one => ({ ...one, ...standingOf(one), isTightest: false }))
+  if (!isOfOne) return rows.sort((a, b) => b.rank - a.rank)
+  return rows.sort(byTightness).map((one, at) => ({ ...one, isTightest: at === 0 && rows.length > 1 && !one.soft }))
 }
 
+function placeOf({ level, name }: Pick<Budget, 'level' | 'name'>): string {
+  return `${level}:${name}`
+}
+
+function columns({
+  budgets,
+  zone,
+  currency,
+  mayEdit,
+  onEdit,
+}: {
+  readonly budgets: readonly Budget[]
+  readonly zone: string
+  readonly currency: string
+  readonly mayEdit: (one: Budget) => boolean
+  readonly onEdit: (one: Budget) => void
+}): readonly Column<Row>[] {
+  return [
+    {
+      head: t('budgets.of'),
+      heading: true,
+      wide: true,
+      cell: one => (
+        <>
+          <Whose of={one} zone={zone} /> {one.isTightest && <Tag>{t('budgets.tightest')}</Tag>}
+        </>
+      ),
+    },
+    {
+      head: t('budgets.period'),
+      cell: ({ soft, ...of }) => periodText(of) + (soft ? ` · ${t('budgets.soft')}` : ''),
+    },
+    {
+      head: t('budgets.spent'),
+      wide: true,
+      cell: one => (
+        <div class="metered">
+          <Meter
+            whole={microsOf(one.amount)}
+            used={microsOf(one.spent)}
+            held={microsOf(one.held)}
+            forecast={one.forecast === null ? null : microsOf(one.forecast)}
+            tone={one.tone}
+          />
+          <span>
+            <Money amount={one.spent} /> / <Money amount={one.amount} currency={currency} />{' '}
+            <span class="quiet">{shareOf(microsOf(one.spent), microsOf(one.amount))}</span>
+          </span>
+        </div>
+      ),
+    },
+    moneyColumn<Row>({ head: t('tokens.held'), rows: budgets as readonly Row[], amount: ({ held }) => held }),
+    moneyColumn<Row>({ head: t('budgets.left'), rows: budgets as readonly Row[], amount: ({ left }) => left }),
+    {
+      head: t('budgets.forecast'),
+      numeric: true,
+      cell: ({ forecast }) => (forecast === null ? '–' : <Forecast amount={forecast} />),
+    },
+    { head: t('budgets.renews'), cell: ({ renews }) => <Time at={renews} /> },
+    { head: t('status'), cell: ({ state, tone }) => <Status name={state} tone={tone} /> },
+    {
+      head: t('system.key.actions'),
+      sparse: true,
+      cell: one => <Change of={one} mayEdit={mayEdit(one)} onEdit={() => onEdit(one)} />,
+    },
+  ]
+}
+
+/** Where a budget is changed: here, or for a group in the configuration. */
+function Change({
+  of,
+  mayEdit,
+  onEdit,
+}: {
+  readonly of: Budget
+  readonly mayEdit: boolean
+  readonly onEdit: () => void
+}) {
+  if (!mayEdit) return null
+  const label = `${t('edit')}${t('colon')}${of.called ?? of.name}`
+  if (of.level === 'group')
+    return (
+      <a class="button quiet" href={`/console/config${queryText({ tab: 'edit', group: of.name })}`} aria-label={label}>
+        {t('edit')}
+      </a>
+    )
+  return (
+    <Button kind="quiet" aria-label={label} onClick={onEdit}>
+      {t(of.level === 'balance' ? 'budgets.topup' : 'edit')}
+    </Button>
+  )
+}
+
+/** Ranges of the page of costs that show the same days as a period. */
+const ranges: { readonly [per: string]: string } = { day: 'today', month: 'month', '7d': '7d', '30d': '30d' }
+
 /** The owner of a budget, with a link to its costs. */
-function Whose({ of: { level, name, called, per }, zone }: { readonly of: Budget; readonly zone: string }) {
+function Whose({
+  of: { level, name, called, per, resets_on: day },
+  zone,
+}: {
+  readonly of: Budget
+  readonly zone: string
+}) {
   const part = level === 'balance' ? 'user' : level
-  const range = per === 'day' ? 'today' : per === 'month' ? 'month' : null
+  const range = per === 'month' && day !== 1 ? null : (ranges[per] ?? null)
   return (
     <span>
       <span class="quiet">{t(`budgets.level.${level}`)}</span>{' '}
@@ -130,7 +224,11 @@ function Month({ of: { spent, since, zone } }: { readonly of: BudgetList['month'
           <span class="quiet">
             {t('budgets.since')} <Time at={since} /> ({zone})
           </span>
-          {forecast !== null && <span class="quiet">{t('budgets.pace', { amount: `${forecast} ${currency}` })}</span>}
+          {forecast !== null && (
+            <span class="quiet" title={`${forecast} ${currency}`}>
+              {t('budgets.pace', { amount: `${shownForecast(forecast)} ${currency}` })}
+            </span>
+          )}
         </a>
       ))}
     </div>

@@ -16,12 +16,12 @@ import { AvoidableSpend } from './costs/avoidable.tsx'
 import { FirstRequest } from './costs/first-request.tsx'
 import { readAsked } from './costs/asked.ts'
 import { foldSessions } from './costs/fold-sessions.ts'
-import { nameOf, partName } from './costs/parts.ts'
+import { namesOf, partName } from './costs/parts.ts'
 import { presets, spanOf } from './costs/range.ts'
 import { Requests } from './costs/requests.tsx'
 import { CostSheet } from './costs/sheet.tsx'
 import { sheetsOf } from './costs/sheets.ts'
-import { hasLabel, partsFor, type Where } from './costs/where.ts'
+import { hasLabel, hasSeveral, partsFor, type Where } from './costs/where.ts'
 
 /** What was spent, on what, and why: every figure links to its parts. */
 export function Costs() {
@@ -100,7 +100,7 @@ export function Costs() {
             <Empty title={t(Object.keys(where).length > 0 ? 'costs.none.narrowed' : 'costs.none')} />
           ) : (
             <div class="stack">
-              {!hasLabel(where) && <AvoidableSpend of={avoidable.value} where={where} />}
+              {!hasLabel(where) && !hasSeveral(where) && <AvoidableSpend of={avoidable.value} where={where} />}
               {sheetsOf(answer).map((sheet, at) => (
                 <CostSheet
                   key={sheet.currency}
@@ -111,10 +111,11 @@ export function Costs() {
                   by={by}
                   where={where}
                   parts={partsFor(readsAll, where)}
+                  picked={query['pick']?.split('|') ?? []}
                   hrefOf={hrefOf}
                 />
               ))}
-              <Requests answer={answer} where={where} readsAll={readsAll} />
+              {!hasSeveral(where) && <Requests answer={answer} where={where} readsAll={readsAll} />}
             </div>
           )
         }}
@@ -140,7 +141,7 @@ function Narrowed({
       {used.map(([part, what]) => (
         <li key={part}>
           <span>
-            <span class="quiet">{partName(part)}</span> <span class="theirs">{nameOf(part, what, names)}</span>
+            <span class="quiet">{partName(part)}</span> <span class="theirs">{namesOf(part, what, names)}</span>
           </span>
           <a
             href={hrefOf({ [part]: null, by: null })}

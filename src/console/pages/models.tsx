@@ -77,13 +77,13 @@ function columns() {
           <ul class="bare">
             {model.prices.map(({ unit, price, currency, per }) => (
               <li key={unit}>
-                {tName('unit', unit)} <Money amount={price} currency={currency} per={per} />
+                {tName('unit', unit)} <Money exact amount={price} currency={currency} per={per} />
               </li>
             ))}
             {model.overrides.flatMap(one =>
               one.prices.map(({ unit, price, currency, per }) => (
                 <li key={`${unit} ${JSON.stringify(one.if)}`}>
-                  {tName('unit', unit)} <Money amount={price} currency={currency} per={per} />{' '}
+                  {tName('unit', unit)} <Money exact amount={price} currency={currency} per={per} />{' '}
                   <span class="quiet">{tConditions(one.if)}</span>
                 </li>
               )),

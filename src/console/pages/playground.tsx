@@ -43,7 +43,7 @@ export function Playground() {
     <Page title={t('nav.playground')}>
       <Loaded of={load}>
         {({ models: all }) => {
-          const models = all.filter(model => model.enabled && model.usable)
+          const models = all.filter(model => model.enabled && model.usable && !model.name.includes('*'))
           const offered = kinds.filter(([operation]) => models.some(model => model.operations.includes(operation)))
           const [operation, Bench] = offered.find(([one]) => one === wanted.op) ?? offered[0] ?? []
           if (!operation || !Bench) return <Empty title={t('models.none')} />

@@ -7,14 +7,17 @@ import { Empty } from '../kit/empty.tsx'
 import { FilterLine } from '../kit/filter-line.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { Loaded } from '../kit/loaded.tsx'
-import { Money } from '../kit/money.tsx'
+import { moneyColumn } from '../kit/money.tsx'
 import { Page } from '../kit/page.tsx'
 import { Status } from '../kit/status.tsx'
 import { Table } from '../kit/table.tsx'
+import { Time } from '../kit/time.tsx'
 import { count } from '../numbers.ts'
 import { setQuery, useQuery } from '../query.ts'
 import { t, tName } from '../words/index.ts'
-import { dateIn, monthOf, viewerZone } from '../zone.ts'
+import { dateText } from '../words/moment.ts'
+import { addDays, dateIn, monthOf, viewerZone } from '../zone.ts'
+import { negative, Reconciliation, Sums } from './statements/reconciliation.tsx'
 
 type Account = Statement['accounts'][number]
 
@@ -78,13 +81,24 @@ export function Statements() {
         )}
       </search>
       <Loaded of={load} shape="rows">
-        {({ accounts, reconciled, balances, currency }) => (
+        {({ accounts, reconciled, balances, currency, totals, issued, organization }) => (
           <div class="stack">
-            <p class="inline">
-              <strong>{month}</strong>
-              <span class="quiet">{t('costs.zone', { zone })}</span>
-              <Status name={reconciled ? 'reconciled' : 'differs'} tone={reconciled ? 'good' : 'bad'} />
-            </p>
+            <header class="statement-head">
+              {organization !== null && <p class="theirs organization">{organization}</p>}
+              <p class="inline">
+                <strong>
+                  {dateText(`${month}-01`)} – {dateText(addDays(monthOf(`${month}-01`, 1), -1))}
+                </strong>
+                <span class="quiet">{t('costs.zone', { zone })}</span>
+                <span class="quiet">
+                  {t('statements.issued')} <Time at={issued} />
+                </span>
+                <Status name={reconciled ? 'reconciled' : 'differs'} tone={reconciled ? 'good' : 'bad'} />
+              </p>
+            </header>
+            {totals.map(total => (
+              <Total key={total.currency} of={total} href={costsHref(asked)} />
+            ))}
             {accounts.length === 0 && balances.length === 0 ? (
               <Empty title={t('statements.none')} />
             ) : (
@@ -104,6 +118,40 @@ export function Statements() {
   )
 }
 
+type Asked = {
+  readonly month: string
+  readonly zone: string
+  readonly user: string | undefined
+  readonly group: string | undefined
+}
+type TotalRow = Statement['totals'][number]
+
+/** The page of costs for the same days and filters. */
+function costsHref({ month, zone, user, group }: Asked): string {
+  const from = `${month}-01`
+  return `/console${queryText({ from, to: addDays(monthOf(from, 1), -1), zone, user, group })}`
+}
+
+/** All accounts of a currency, and the way from there to the sum in Costs. */
+function Total({ of, href }: { readonly of: TotalRow; readonly href: string }) {
+  const { currency, accounts, charges, refunds } = of
+  const sums = [
+    [t('statements.opening'), of.opening],
+    [`${t('statements.charged')} (${count(charges)})`, of.charged],
+    [`${t('costs.refunded')} (${count(refunds)})`, negative(of.refunded)],
+    [t('statements.closing'), of.closing],
+  ] as const
+  return (
+    <section class="card statement" aria-label={`${t('statements.total')} ${currency}`}>
+      <h2>
+        {t('statements.total')} <span class="quiet">{t('statements.accounts', { count: count(accounts) })}</span>
+      </h2>
+      <Sums of={sums} currency={currency} />
+      <Reconciliation of={of} name={<a href={href}>{t('statements.costs')}</a>} />
+    </section>
+  )
+}
+
 function AccountSheet({
   of: { user, group, currency, opening, charges, charged, refunds, refunded, closing, lines },
   hrefOf,
@@ -115,7 +163,7 @@ function AccountSheet({
   const sums = [
     [t('statements.opening'), opening],
     [`${t('statements.charged')} (${count(charges)})`, charged],
-    [`${t('costs.refunded')} (${count(refunds)})`, refunded],
+    [`${t('costs.refunded')} (${count(refunds)})`, negative(refunded)],
     [t('statements.closing'), closing],
   ] as const
   return (
@@ -133,31 +181,18 @@ function AccountSheet({
           columns={[
             { head: t('model'), heading: true, wide: true, cell: line => <span class="theirs">{line.model}</span> },
             { head: t('costs.tier'), cell: ({ tier }) => tName('unit', tier) },
-            { head: t('label.count'), numeric: true, cell: ({ images }) => (images === 0 ? '–' : count(images)) },
+            { head: t('costs.images'), numeric: true, cell: ({ images }) => (images === 0 ? '–' : count(images)) },
             {
               head: t('statements.quantity'),
               numeric: true,
               cell: ({ quantity }) => (quantity === 0 ? '–' : count(quantity)),
             },
-            {
-              head: t('statements.charged'),
-              numeric: true,
-              cell: line => <Money amount={line.charged} currency={currency} />,
-            },
-            { head: t('costs.refunded'), numeric: true, cell: line => line.refunded },
+            moneyColumn({ head: t('statements.charged'), rows: lines, amount: line => line.charged, currency }),
+            moneyColumn({ head: t('costs.refunded'), rows: lines, amount: line => line.refunded, currency }),
           ]}
         />
       )}
-      <dl class="sums">
-        {sums.map(([name, amount]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              <Money amount={amount} currency={currency} />
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Sums of={sums} currency={currency} />
     </section>
   )
 }
@@ -167,11 +202,11 @@ type Balance = Statement['balances'][number]
 /** Prepaid balances: payments, charges and the rest, next to the accounts, whose sums include all charges. */
 function Balances({ of, currency }: { readonly of: readonly Balance[]; readonly currency: string }) {
   const sums = [
-    ['opening', t('statements.opening')],
+    ['opening', t('statements.before')],
     ['topped_up', t('statements.topped_up')],
     ['charged', t('statements.from_balance')],
     ['refunded', t('costs.refunded')],
-    ['closing', t('statements.closing')],
+    ['closing', t('statements.after')],
   ] as const
   return (
     <section class="card statement" aria-labelledby="balances">
@@ -183,11 +218,7 @@ function Balances({ of, currency }: { readonly of: readonly Balance[]; readonly 
         columns={[
           { head: t('user'), heading: true, wide: true, cell: ({ user }) => <span class="theirs">{user}</span> },
           { head: t('group'), cell: ({ group }) => <span class="theirs">{group}</span> },
-          ...sums.map(([name, head]) => ({
-            head,
-            numeric: true,
-            cell: (row: Balance) => <Money amount={row[name]} currency={currency} />,
-          })),
+          ...sums.map(([name, head]) => moneyColumn<Balance>({ head, rows: of, amount: row => row[name], currency })),
         ]}
       />
     </section>

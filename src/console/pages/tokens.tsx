@@ -9,7 +9,7 @@ import { FilterLine } from '../kit/filter-line.tsx'
 import { Labelled } from '../kit/labelled.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Meter } from '../kit/meter.tsx'
-import { Money } from '../kit/money.tsx'
+import { Money, moneyColumn } from '../kit/money.tsx'
 import { Page } from '../kit/page.tsx'
 import { Pager } from '../kit/pager.tsx'
 import { Picker } from '../kit/picker.tsx'
@@ -91,7 +91,7 @@ export function Tokens() {
               <div class="sheet">
                 <Table
                   label={t('keys')}
-                  columns={columns(readsAll, setQuery(query, { new: null }))}
+                  columns={columns(readsAll, setQuery(query, { new: null }), keys)}
                   rows={keys}
                   rowKey={key => key.id}
                   opens
@@ -131,7 +131,7 @@ function Find({
   )
 }
 
-function columns(readsAll: boolean, query: string): readonly Column<Key>[] {
+function columns(readsAll: boolean, query: string, rows: readonly Key[]): readonly Column<Key>[] {
   return [
     {
       head: t('tokens.name'),
@@ -165,12 +165,12 @@ function columns(readsAll: boolean, query: string): readonly Column<Key>[] {
               {...(keyStatus(key) === 'budget_spent' && { tone: 'bad' as const })}
             />
             <span>
-              {key.budget_used} / <Money amount={key.budget} currency={key.currency} />
+              <Money amount={key.budget_used} /> / <Money amount={key.budget} currency={key.currency} />
             </span>
           </div>
         ),
     },
-    { head: t('tokens.spent'), numeric: true, cell: key => <Money amount={key.spent} currency={key.currency} /> },
+    moneyColumn<Key>({ head: t('tokens.spent'), rows, amount: key => key.spent, currency: key => key.currency }),
     { head: t('tokens.last'), cell: key => <Time at={key.last_used} /> },
     { head: t('tokens.expires'), cell: key => (key.expires ? <Time at={key.expires} /> : t('never')) },
     { head: t('status'), cell: key => <Status name={keyStatus(key)} /> },

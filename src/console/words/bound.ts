@@ -1,5 +1,6 @@
 import type { Key } from '../api/shapes.ts'
 import { momentText } from './moment.ts'
+import { boundText } from './period.ts'
 import { t, tName } from './index.ts'
 
 type Values = { readonly [name: string]: string | number | null }
@@ -9,8 +10,11 @@ const limitNames = ['rpm', 'tpm', 'concurrency'] as const
 
 /** The maximum of a setting, in words; `field` as in the API, `values` as in its errors. */
 export function tBound(field: string, values: Values): string {
-  if (field === 'budget' || field === 'budget_period')
-    return t(`bound.budget.${readPeriod(values['per'])}`, { amount: amountText(values) })
+  if (field === 'budget' || field === 'budget_period' || field === 'budget_resets_on')
+    return boundText(amountText(values), {
+      per: String(values['per'] ?? 'total'),
+      resets_on: values['resets_on'] ?? null,
+    })
   if (field === 'limits')
     return limitNames.flatMap(name => (values[name] ? [`${t(`limit.${name}`)} ≤ ${values[name]}`] : [])).join(' · ')
   if (field === 'models' || field === 'ips') return t(`bound.${field}`, { names: values['names'] ?? '' })
@@ -22,10 +26,6 @@ export function tBound(field: string, values: Values): string {
 /** With its currency, if that is known. */
 function amountText({ amount, currency }: Values): string {
   return [amount, currency].filter(part => part !== undefined && part !== null && part !== '').join(' ')
-}
-
-export function readPeriod(period: string | number | null | undefined): 'total' | 'day' | 'month' {
-  return period === 'day' || period === 'month' ? period : 'total'
 }
 
 /** Each bound that is set: its field, the maximum in words, and who set it. Amounts are of `currency`. */

@@ -1,14 +1,36 @@
 import { language } from './index.ts'
 
-/** A moment in the reader's own time. */
+const locale = () => (language.value === 'zh' ? 'zh-CN' : 'en-GB')
+const day = { year: 'numeric', month: 'short', day: 'numeric' } as const
+
+/** A moment in the reader's own time, as `25 Nov 2026, 14:03`. */
 export function momentText(moment: Date, seconds = false): string {
-  return new Intl.DateTimeFormat(language.value === 'zh' ? 'zh-CN' : 'en-GB', {
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
+  return new Intl.DateTimeFormat(locale(), {
+    ...day,
     hour: '2-digit',
     minute: '2-digit',
     ...(seconds && { second: '2-digit' }),
     hourCycle: 'h23',
   }).format(moment)
+}
+
+/** A date such as `2026-11-25`, as `25 Nov 2026`. */
+export function dateText(date: string): string {
+  return new Intl.DateTimeFormat(locale(), { ...day, timeZone: 'UTC' }).format(new Date(`${date}T00:00:00Z`))
+}
+
+/** A month such as `2026-11`, as `Nov 2026`. */
+export function monthText(month: string): string {
+  const { year, month: name } = day
+  return new Intl.DateTimeFormat(locale(), { year, month: name, timeZone: 'UTC' }).format(
+    new Date(`${month}-01T00:00:00Z`),
+  )
+}
+
+/** The value of a date, a month or a local time in a field, as the page writes it elsewhere; empty if it is none. */
+export function fieldText(value: string): string {
+  if (/^\d{4}-\d\d$/.test(value)) return monthText(value)
+  if (/^\d{4}-\d\d-\d\d$/.test(value)) return dateText(value)
+  const moment = /^\d{4}-\d\d-\d\dT/.test(value) ? new Date(value) : undefined
+  return moment && !Number.isNaN(moment.getTime()) ? momentText(moment) : ''
 }

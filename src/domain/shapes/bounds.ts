@@ -1,4 +1,4 @@
-import type { BudgetPeriod } from '../budget.ts'
+import { type BudgetPeriod, showPeriod } from '../budget-period.ts'
 import type { Limits } from '../model.ts'
 import { formatMoney, type Micros } from '../../util/units.ts'
 import { limitsSchema, showLimits } from './limits.ts'
@@ -39,8 +39,8 @@ function boundSchema<const S extends object>(to: S) {
 const budget = {
   type: 'object',
   additionalProperties: false,
-  required: ['amount', 'per'],
-  properties: { amount: schemas.text, per: { type: 'string', enum: ['total', 'day', 'month'] } },
+  required: ['amount', 'per', 'resets_on'],
+  properties: { amount: schemas.text, per: schemas.period, resets_on: schemas.resetsOnOrNull },
 } as const
 
 const ofUser = {
@@ -70,7 +70,9 @@ export const keyBoundsSchema = {
 
 export function showUserBounds({ budget, limits, models, ips, expiresAt }: UserBounds) {
   return {
-    ...(budget && { budget: { to: { amount: formatMoney(budget.to.amount), per: budget.to.per }, by: budget.by } }),
+    ...(budget && {
+      budget: { to: { amount: formatMoney(budget.to.amount), ...showPeriod(budget.to.per) }, by: budget.by },
+    }),
     ...(limits && { limits: { to: showLimits(limits.to), by: limits.by } }),
     ...(models && { models }),
     ...(ips && { ips }),

@@ -1,4 +1,5 @@
-import { type BudgetPeriod, budgetPeriods, levelKinds } from '../budget.ts'
+import { type BudgetPeriod, splitPeriod } from '../budget-period.ts'
+import { levelKinds } from '../budget.ts'
 import type { Micros } from '../../util/units.ts'
 import { money, momentOrNull, oneOf, text, textOrNull } from './member.ts'
 import * as schemas from './schemas.ts'
@@ -10,7 +11,6 @@ const members = {
   name: text('name'),
   user: textOrNull('user'),
   amount: money('amount'),
-  per: oneOf('per', budgetPeriods),
   spent: money('spent'),
   held: money('held'),
   left: money('left'),
@@ -32,7 +32,7 @@ export type BudgetStatus = {
   readonly held: Micros
   /** Never less than nothing. */
   readonly left: Micros
-  /** When it renews; null for one that does not. */
+  /** When it renews, or when the earliest of the last days falls out; null for one that does not. */
   readonly renews: number | null
 }
 
@@ -44,7 +44,8 @@ export const budgetView = viewOf<BudgetStatus>()({
   name: own('name', 'The id of a key, the name of a user or a group.'),
   user: own('user', "Whose it is; null for a group's."),
   amount: own('amount'),
-  per: own('per'),
+  per: computed(schemas.period, ({ per }: BudgetStatus) => splitPeriod(per).per),
+  resets_on: computed(schemas.resetsOnOrNull, ({ per }: BudgetStatus) => splitPeriod(per).resetsOn),
   soft: computed(
     { ...schemas.truth, description: 'It only reports what is spent: no request is refused.' },
     (standing: BudgetStatus) => standing.soft,
@@ -52,5 +53,8 @@ export const budgetView = viewOf<BudgetStatus>()({
   spent: own('spent', 'In the period that it is now.'),
   held: own('held', 'For requests under way, and charges that need review.'),
   left: own('left'),
-  renews: own('renews', 'When it renews; null if it never does.'),
+  renews: own(
+    'renews',
+    'When it renews, or, of the last days, when the earliest of them no longer counts; null if it never does.',
+  ),
 })

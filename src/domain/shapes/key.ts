@@ -1,4 +1,5 @@
-import { budgetPeriods, budgetUsed, renewalAt, type Spell } from '../budget.ts'
+import { type BudgetPeriod, joinPeriod, type ResetDay, splitPeriod } from '../budget-period.ts'
+import { budgetUsed, renewalAt, type Spent } from '../budget.ts'
 import type { Group, Limits } from '../model.ts'
 import { type KeyBounds, keyBoundsSchema, showKeyBounds } from './bounds.ts'
 import { formatMoney } from '../../util/units.ts'
@@ -7,12 +8,14 @@ import { type BudgetStatus, budgetView } from './budget.ts'
 import { limitsSchema, showLimits } from './limits.ts'
 import {
   type AnyMember,
+  flag,
   json,
   moment,
   momentOrNull,
   money,
   moneyOrNull,
   oneOf,
+  period,
   text,
   textOrNull,
   textsOrNull,
@@ -48,7 +51,9 @@ export const keyMembers = {
   /** Its own, tighter limits. */
   limits: json('limits', limitsSchema, (limits: Limits) => showLimits(limits)),
   budget: moneyOrNull('budget'),
-  budgetPeriod: oneOf('budget_period', budgetPeriods),
+  budgetPeriod: period('budget_period'),
+  /** Its budget only reports: it refuses nothing. */
+  budgetSoft: flag('budget_soft'),
   /** How far its holder may go. */
   bounds: json('bounds', keyBoundsSchema, (bounds: KeyBounds) => showKeyBounds(bounds)),
   /** In all its life. */
@@ -65,15 +70,15 @@ export const ownerMembers = {
   userStatus: oneOf('user_status', ['active', 'disabled']),
   /** What was said that all keys of the user may spend; null for what the group gives its users. */
   userBudget: moneyOrNull('user_budget'),
-  userBudgetPeriod: oneOf('user_budget_period', budgetPeriods),
+  userBudgetPeriod: period('user_budget_period'),
+  userBudgetSoft: flag('user_budget_soft'),
   /** What was ever paid in for the user; null where nothing was, and requests need no balance. */
   userBalance: moneyOrNull('user_balance'),
 } as const
 
 export type Key = Values<typeof keyMembers> &
   Values<typeof ownerMembers> & {
-    /** In the last day and month in which anything was. */
-    readonly spentIn: { readonly day: Spell; readonly month: Spell }
+    readonly spentIn: Spent['spentIn']
   }
 
 const listOrNull = {
@@ -125,7 +130,12 @@ export const keySettings = {
     },
   },
   budget: { member: 'budget', schema: { type: ['string', 'null'], pattern: schemas.decimal } },
-  budget_period: { member: 'budgetPeriod', schema: { type: 'string', enum: budgetPeriods } },
+  budget_resets_on: { member: 'budgetPeriod', schema: schemas.resetsOnOrNull },
+  budget_period: { member: 'budgetPeriod', schema: schemas.period },
+  budget_soft: {
+    member: 'budgetSoft',
+    schema: { ...schemas.truth, description: 'Only send threshold events; refuse no request.' },
+  },
 } as const satisfies { readonly [name: string]: { readonly member: keyof typeof keyMembers; readonly schema: object } }
 
 type SettingName = keyof typeof keySettings
@@ -142,6 +152,7 @@ export const unset: Omit<KeySettings, 'name' | 'group'> = {
   limits: {},
   budget: null,
   budgetPeriod: 'total',
+  budgetSoft: false,
 }
 
 /** The members that are settings. */
@@ -161,7 +172,20 @@ export function parseSettings(asked: { readonly [N in SettingName]?: unknown }):
     const value = asked[name as SettingName]
     if (value !== undefined) settings[member] = keyMembers[member].parse(value as never)
   }
+  delete settings['budgetPeriod']
+  const period = parsePeriod(asked)
+  if (period) settings['budgetPeriod'] = period
   return settings
+}
+
+/** The period that a request gives; null if it is none, or the day on which it resets is given without it. */
+export function parsePeriod(asked: {
+  readonly budget_period?: unknown
+  readonly budget_resets_on?: unknown
+}): BudgetPeriod | null | undefined {
+  const { budget_period: per, budget_resets_on: day } = asked
+  if (per === undefined) return day === undefined || day === null ? undefined : null
+  return joinPeriod(per as string, day as ResetDay | null | undefined) ?? null
 }
 
 /** The settings of a key, and its status: what the audit log says of it. */
@@ -214,7 +238,9 @@ export const keyView = viewOf<InPlan>()({
   limits: own('limits'),
   group_limits: computed(limitsSchema, (from: InPlan) => showLimits(from.plan.groups.get(groupOf(from))?.limits ?? {})),
   budget: own('budget'),
-  budget_period: own('budgetPeriod'),
+  budget_period: computed(schemas.period, ({ key }: Keyed) => splitPeriod(key.budgetPeriod).per),
+  budget_resets_on: computed(schemas.resetsOnOrNull, ({ key }: Keyed) => splitPeriod(key.budgetPeriod).resetsOn),
+  budget_soft: own('budgetSoft'),
   budget_used: computed(schemas.text, ({ key, now, zone }: AtMoment) => formatMoney(budgetUsed(key, now, zone))),
   tightest: computed(
     {
@@ -248,7 +274,9 @@ export const keyLineView = viewOf<AtMoment>()({
   expires: own('expiresAt'),
   old_key_until: oldUntil,
   budget: own('budget'),
-  budget_period: own('budgetPeriod'),
+  budget_period: computed(schemas.period, ({ key }: Keyed) => splitPeriod(key.budgetPeriod).per),
+  budget_resets_on: computed(schemas.resetsOnOrNull, ({ key }: Keyed) => splitPeriod(key.budgetPeriod).resetsOn),
+  budget_soft: own('budgetSoft'),
   budget_used: computed(schemas.textOrNull, ({ key, now, zone }: AtMoment) =>
     key.budget === null ? null : formatMoney(budgetUsed(key, now, zone)),
   ),

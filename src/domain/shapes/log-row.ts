@@ -1,3 +1,4 @@
+import type { CacheResult } from '../answer-cache.ts'
 import type { FailureValues } from '../errors.ts'
 import type { AttemptRecord } from '../retry.ts'
 import { oneOf, rounded, moment, text, textOrNull, texts, type Values, wholeOrNull } from './member.ts'
@@ -56,8 +57,14 @@ export type LogRow = Values<typeof logMembers> & {
   readonly upstreamSaid: string | null
   /** Its requests to upstreams, if there was more than one. */
   readonly attempts: readonly AttemptRecord[] | null
+  /** The name that the client used for the model, where it is an alias of their group; absent where it is none. */
+  readonly alias?: string | null
   /** Ids of its end user and tags, as stored; absent without any. */
   readonly attribution?: string | null
+  /** What the answer cache did; absent where nobody looked for a kept answer. */
+  readonly cache?: CacheResult | null
+  /** What a hit has not cost, in micro-units. */
+  readonly saved?: number | null
   /** Their names, in rows that are listed. */
   readonly endUser?: string | null
   readonly tags?: readonly string[]

@@ -1,4 +1,5 @@
 import { formatMoney, parseMoney } from '../../util/units.ts'
+import type { BudgetPeriod } from '../budget-period.ts'
 import * as schemas from './schemas.ts'
 
 /**
@@ -34,6 +35,7 @@ const readTextOrNull = (cell: unknown): string | null => cell as string | null
 // PostgreSQL gives 64-bit columns as text.
 const readWhole = (cell: unknown): number => Number(cell)
 const readWholeOrNull = (cell: unknown): number | null => (cell === null ? null : Number(cell))
+const readPeriod = (cell: unknown): BudgetPeriod => cell as BudgetPeriod
 const readTexts = (cell: unknown): readonly string[] => JSON.parse(cell as string) as readonly string[]
 const writeJson = (value: unknown): string => JSON.stringify(value)
 
@@ -61,6 +63,26 @@ export function foreignOrNull<const C extends string>(column: C) {
 export function oneOf<const C extends string, const W extends string>(column: C, words: readonly W[]) {
   const schema = { type: 'string', enum: words } as const
   return { column, schema, read: (cell: unknown) => cell as W, write: same<string>, show: same<W>, parse: same<W> }
+}
+
+/** A budget's period with the day that it resets on, in one word. */
+export function period<const C extends string>(column: C) {
+  const plain = same<BudgetPeriod>
+  return { column, schema: schemas.text, read: readPeriod, write: same<string>, show: plain, parse: plain }
+}
+
+/** Yes or no, kept as 1 or 0. */
+export function flag<const C extends string>(column: C) {
+  const plain = same<boolean>
+  const write = (value: boolean): number => (value ? 1 : 0)
+  return {
+    column,
+    schema: schemas.truth,
+    read: (cell: unknown) => Number(cell) === 1,
+    write,
+    show: plain,
+    parse: plain,
+  }
 }
 
 export function whole<const C extends string>(column: C) {

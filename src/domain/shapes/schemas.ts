@@ -1,4 +1,5 @@
 import { moneyText } from '../../util/units.ts'
+import { monthDayMax, periodText, type ResetDay, resetDays, rollingMax } from '../budget-period.ts'
 
 // JSON Schemas of single values, as answers and requests have them.
 
@@ -13,6 +14,19 @@ export const truth = { type: 'boolean' } as const
 /** ISO 8601 with a zone. */
 export const moment = { type: 'string', format: 'date-time' } as const
 export const momentOrNull = { type: ['string', 'null'], format: 'date-time' } as const
+
+/** What a budget lasts for, without the day that it resets on. */
+export const period = {
+  type: 'string',
+  pattern: periodText.source,
+  description: `Period: total, day, week, month, or the last 2 to ${rollingMax} days, such as 7d.`,
+} as const
+const dayOrNull: readonly (ResetDay | null)[] = [...resetDays, null]
+export const resetsOnOrNull = {
+  type: ['string', 'integer', 'null'],
+  enum: dayOrNull,
+  description: `Day on which a week or a month begins: a weekday (monday by default), or 1 to ${monthDayMax}; null for other periods.`,
+} as const
 
 export const decimal = moneyText.source
 

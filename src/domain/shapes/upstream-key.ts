@@ -1,5 +1,5 @@
 import { formatMoney } from '../../util/units.ts'
-import { budgetPeriods } from '../budget.ts'
+import { plainPeriods } from '../budget-period.ts'
 import { type KeyReport, keyOutcomes, keyReasons, keyStates } from '../vendor-keys.ts'
 import { moment, momentOrNull, text, textOrNull, textsOrNull, truth, whole, wholeOrNull } from './schemas.ts'
 import { computed, viewOf } from './view.ts'
@@ -8,7 +8,7 @@ const budget = {
   type: ['object', 'null'],
   additionalProperties: false,
   required: ['amount', 'per', 'spent', 'renews'],
-  properties: { amount: text, per: { type: 'string', enum: budgetPeriods }, spent: text, renews: momentOrNull },
+  properties: { amount: text, per: { type: 'string', enum: plainPeriods }, spent: text, renews: momentOrNull },
   description: 'Spending cap: the charges of requests with it; null for none.',
 } as const
 const resting = {

@@ -1,6 +1,6 @@
-import { budgetPeriods } from '../budget.ts'
+import { splitPeriod } from '../budget-period.ts'
 import { showUserBounds, type UserBounds, userBoundsSchema } from './bounds.ts'
-import { json, moment, moneyOrNull, oneOf, text, type Values, wholeOrNull } from './member.ts'
+import { flag, json, moment, moneyOrNull, oneOf, period, text, type Values, wholeOrNull } from './member.ts'
 import * as schemas from './schemas.ts'
 import { computed, shownOf, viewOf } from './view.ts'
 
@@ -32,7 +32,9 @@ export const userMembers = {
   keyBounds: json('key_bounds', userBoundsSchema, (bounds: UserBounds) => showUserBounds(bounds)),
   /** What all keys of the user may spend together; null for what the group gives its users. */
   budget: moneyOrNull('budget'),
-  budgetPeriod: oneOf('budget_period', budgetPeriods),
+  budgetPeriod: period('budget_period'),
+  /** That budget only reports: it refuses nothing. */
+  budgetSoft: flag('budget_soft'),
   /** What was ever paid in; null where nothing was, and requests need no balance. */
   balance: moneyOrNull('balance'),
 } as const
@@ -40,7 +42,10 @@ export const userMembers = {
 export type User = Values<typeof userMembers>
 
 /** What may be changed of a user. */
-export type UserSettings = Pick<User, 'group' | 'role' | 'status' | 'keysMax' | 'keyBounds' | 'budget' | 'budgetPeriod'>
+export type UserSettings = Pick<
+  User,
+  'group' | 'role' | 'status' | 'keysMax' | 'keyBounds' | 'budget' | 'budgetPeriod' | 'budgetSoft'
+>
 
 const own = shownOf(userMembers, (user: User) => user)
 
@@ -55,5 +60,7 @@ export const userView = viewOf<User>()({
   keys_max: own('keysMax', 'How many keys they may have; null for what their group says.'),
   key_bounds: own('keyBounds'),
   budget: own('budget'),
-  budget_period: own('budgetPeriod'),
+  budget_period: computed(schemas.period, (user: User) => splitPeriod(user.budgetPeriod).per),
+  budget_resets_on: computed(schemas.resetsOnOrNull, (user: User) => splitPeriod(user.budgetPeriod).resetsOn),
+  budget_soft: own('budgetSoft'),
 })

@@ -1,4 +1,4 @@
-import { Failure, type Json, type Model } from '../../domain/index.ts'
+import { aliasesOf, Failure, type Json, type Model } from '../../domain/index.ts'
 import type { Outcome, RequestContext, SessionSign, Target } from '../../plugin-api/index.ts'
 import { fail, modelNotFound } from '../errors.ts'
 import type { SessionHost } from './session-host.ts'
@@ -206,14 +206,16 @@ export class Turns {
 
   /** Finds a model by the gateway's name or the upstream's. @throws Failure model_not_found */
   #findModel(name: string): Model {
-    const { models } = this.#session.plan
+    const { plan } = this.#session
+    const { models } = plan
+    const alias = aliasesOf(this.#session)?.get(name)
     const { upstream } = this.#target
-    const own = models.get(name)
+    const own = models.get(alias ?? name)
     if (own?.enabled) return own
     for (const model of models.values())
       if (model.enabled && model.upstreams.some(one => one.upstream.name === upstream.name && one.sendAs === name))
         return model
-    throw modelNotFound(name, 'session.audio.input.transcription.model')
+    throw modelNotFound(plan, name, 'session.audio.input.transcription.model')
   }
 
   #track(ending: Promise<unknown>): void {

@@ -20,7 +20,10 @@ export function findObjectTarget(
 ): Target {
   const { plan, route, head } = context
   const own = named && plan.models.get(named.model)
-  const model = own && carries(own, context, pin) ? own : plan.models.values().find(one => carries(one, context, pin))
+  const carrier = (): Model | undefined => {
+    return [plan.models.values(), plan.wildcards ?? []].flatMap(all => [...all]).find(one => carries(one, context, pin))
+  }
+  const model = own && carries(own, context, pin) ? own : carrier()
   if (!model) throw refusal(context, named)
   const { family } = model
   const stream = route.body === 'none' && streams.test(head.query)

@@ -187,7 +187,10 @@ export class KeyAttempt {
     this.#isOnlyTried = true
     const { states } = this.#keys
     const admission = states.admission(key, this.#asked.model)
-    this.#isTrial = admission.kind === 'trial' ? states.tries(key) : states.isUnproved(key, this.#asked.keyUser)
+    this.#isTrial =
+      admission.kind === 'trial'
+        ? states.tries(key)
+        : admission.kind === 'shut' && states.isUnproved(key, this.#asked.keyUser)
     const isBarred = admission.kind === 'shut' && admission.reason === 'operator'
     const isAsked = admission.kind === 'open' || this.#isTrial || (this.#asked.isLast && !isBarred)
     if (!isAsked) return undefined

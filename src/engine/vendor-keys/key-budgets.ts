@@ -1,4 +1,4 @@
-import { type BudgetPeriod, type KeySpending, spellsAt, type VendorKey } from '../../domain/index.ts'
+import { type PlainPeriod, type KeySpending, spellsAt, type VendorKey } from '../../domain/index.ts'
 import { useChargeId } from '../../plugin-api/index.ts'
 import type { Clock, Micros } from '../../util/index.ts'
 
@@ -72,12 +72,12 @@ export class KeyBudgets {
     return budget ? this.#spentIn(id, budget.per) : 0
   }
 
-  #spentIn(id: string, per: BudgetPeriod): Micros {
+  #spentIn(id: string, per: PlainPeriod): Micros {
     return this.#spent.get(`${id} ${per} ${this.#beginOf(per, this.#clock.now())}`) ?? 0
   }
 
   /** The name of the period; 0 for a budget in total. */
-  #beginOf(per: BudgetPeriod, at: number): number {
+  #beginOf(per: PlainPeriod, at: number): number {
     return per === 'total' ? 0 : spellsAt(at, this.#zone)[per]
   }
 }

@@ -11,7 +11,7 @@ import {
 import type { Log } from '../../plugin-api/index.ts'
 import type { Clock, Random } from '../../util/index.ts'
 import type { Classification } from '../classify-response/classify.ts'
-import { type Asked, type AttemptHost, KeyAttempt } from './key-attempt.ts'
+import type { AttemptHost } from './key-attempt.ts'
 import { KeyBudgets } from './key-budgets.ts'
 import { OutcomeCounts } from './key-outcomes.ts'
 import { KeyStates } from './key-states.ts'
@@ -48,11 +48,6 @@ export class VendorKeys implements AttemptHost {
 
   unit(): number {
     return this.#parts.random.unit()
-  }
-
-  /** A request's attempts with the keys of one upstream. */
-  attempt(upstream: Upstream, asked: Asked): KeyAttempt {
-    return new KeyAttempt(this, upstream, asked)
   }
 
   asked(key: VendorKey, request: string): void {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Anchor, EndedCharge, LogRow, OtlpConfig } from '../../domain/index.ts'
+import { type Anchor, type EndedCharge, type LogRow, type OtlpConfig, seriesName } from '../../domain/index.ts'
 import { type Log, type RequestContext, useChargeId } from '../../plugin-api/index.ts'
 import type { Clock, Pending, Random } from '../../util/index.ts'
 import { gaugeSnapshot, type Snapshot, histograms } from '../tally.ts'
@@ -196,10 +196,12 @@ export class Telemetry {
     const upstream = upstreamAttributes(context, row.upstream)
     const text = (name: string): string => String(upstream[name] ?? '')
     const { answer } = context.notes
+    const model = row.model === null ? '' : seriesName(context.plan, row.model)
     const series = [
       operationName(row.operation),
-      row.model ?? '',
-      answer?.model ?? '',
+      model,
+      // Upstreams repeat the name that they were sent.
+      model === (row.model ?? '') ? (answer?.model ?? '') : model,
       text('gen_ai.provider.name'),
       text('server.address'),
       text('server.port'),

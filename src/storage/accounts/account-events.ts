@@ -1,10 +1,11 @@
-import type { BudgetPeriod } from '../../domain/budget.ts'
-import { spellNow } from '../keys/spend.ts'
-import type { QueryProgram, Rows } from '../query.ts'
+import { type BudgetPeriod, isWindow } from '../../domain/budget-period.ts'
+import { periodNow, spentInWindow, windowParams } from '../keys/spend.ts'
+import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, textOrNull, whole, wholeOrNull } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { writeBudgetEvents } from './budget-events.ts'
 import type { HeldBudget } from './held-budgets.ts'
+import { spentOfWindow } from './hold.ts'
 import { mainPart } from './levels.ts'
 
 type Telling = Pick<WriterIdentity, 'zone' | 'thresholds'>
@@ -24,17 +25,27 @@ export function* writeKeyEvents(
   const amount = wholeOrNull(key, 'budget')
   if (amount === null) return
   const [name, user, per] = [text(key, 'id'), text(key, 'user_name'), text(key, 'budget_period') as BudgetPeriod]
-  const start = per === 'total' ? 0 : spellNow(identity, per, whole(key, `${per}_start`), at)
-  // Nothing yet if its row is for an earlier day or month.
-  const spent =
-    per === 'total' ? whole(key, 'spent') : whole(key, `${per}_start`) === start ? whole(key, `${per}_spent`) : 0
+  const start = periodNow(identity, per, startsOf(key), at)
+  const spent = yield* spentOf(identity, key, per, start, at)
   const own = {
     held: whole(key, 'held'),
     told: textOrNull(key, 'budget_told'),
     isRefused: refused !== undefined,
-    isSoft: false,
+    isSoft: whole(key, 'budget_soft') === 1,
   }
   yield* writeBudgetEvents(identity, { level: 'key', name, user, currency, amount, per, start, spent, ...own }, at)
+}
+
+const startsOf = (row: Row) => ({ day: whole(row, 'day_start'), month: whole(row, 'month_start') })
+
+/** What a key has spent in the period that begins with `start`. */
+function* spentOf(identity: Telling, key: Row, per: BudgetPeriod, start: number, at: number): QueryProgram<number> {
+  if (per === 'total') return whole(key, 'spent')
+  // Nothing yet if its row is for an earlier day or month.
+  if (!isWindow(per)) return whole(key, `${per}_start`) === start ? whole(key, `${per}_spent`) : 0
+  const sql = `SELECT ${spentInWindow} AS spent FROM key WHERE id = ?`
+  const [row] = yield ask(sql, ...windowParams(identity, per, at), text(key, 'id'))
+  return row ? whole(row, 'spent') : 0
 }
 
 /** Writes events of the budgets that charges were held from, by the rows that `moveBounded` returned. */
@@ -50,8 +61,9 @@ export function* writeAccountEvents(
     for (const { kind, name, amount, per, soft, currency } of budgets.values()) {
       if (text(row, 'kind') !== kind || text(row, 'name') !== name) continue
       const user = kind === 'group' ? null : name
-      const start = per === 'total' ? 0 : whole(row, `${per}_start`)
-      const own = { spent: whole(row, per), held: whole(row, 'held'), told: textOrNull(row, 'budget_told') }
+      const start = periodNow(identity, per, startsOf(row), at)
+      const spent = isWindow(per) ? yield* spentOfWindow(identity, { kind, name, per }, at) : whole(row, per)
+      const own = { spent, held: whole(row, 'held'), told: textOrNull(row, 'budget_told') }
       yield* writeBudgetEvents(
         identity,
         { level: kind, name, user, currency, amount, per, start, ...own, isRefused: false, isSoft: soft === true },

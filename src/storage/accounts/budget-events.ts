@@ -1,4 +1,5 @@
-import { type BudgetPeriod, type LevelKind, renewalOf } from '../../domain/budget.ts'
+import { type BudgetPeriod, rollingDays, splitPeriod } from '../../domain/budget-period.ts'
+import { type LevelKind, renewalOf } from '../../domain/budget.ts'
 import type { EventData, NewEvent } from '../../domain/events.ts'
 import { formatMoney } from '../../util/units.ts'
 import { writeEvent } from '../events/write-event.ts'
@@ -18,7 +19,7 @@ export type FoundBudget = {
   /** Micro-units, as are `spent` and `held`. */
   readonly amount: number
   readonly per: BudgetPeriod
-  /** The period by its name: the column `day_start` or `month_start`, 0 for a budget that does not renew. */
+  /** The period by its name: its first day, 0 for a budget that does not renew. */
   readonly start: number
   readonly spent: number
   readonly held: number
@@ -35,6 +36,7 @@ type Told = readonly [per: BudgetPeriod, start: number, amount: number, percent:
 
 /** The last periods and amounts: a user with keys in several groups may have a different budget in each. */
 const keptMax = 16
+const dayMs = 86_400_000
 
 /**
  * Writes events of a budget: each percent that it has reached, and that it is exhausted (all of it is spent, or a
@@ -68,13 +70,25 @@ function findNews(thresholds: readonly number[], found: FoundBudget): News | und
   const isOver = !isSoft && (isRefused || (amount > 0 && spent >= amount))
   if (reached.length === 0 && !isOver) return undefined
   const known = readItemFacts(found.told)
-  const own = known.find(one => one[0] === per && one[1] === start && one[2] === amount)
+  const own = known.find(one => one[0] === per && isSamePeriod(per, one[1], start) && one[2] === amount)
   const [before, wasExhausted] = own ? [own[3], own[4]] : [0, 0]
   const percents = reached.filter(percent => percent > before)
   const isExhausted = isOver && wasExhausted === 0
   if (percents.length === 0 && !isExhausted) return undefined
-  const now: Told = [per, start, amount, Math.max(before, ...percents), isOver || wasExhausted === 1 ? 1 : 0]
+  const now: Told = [
+    per,
+    own?.[1] ?? start,
+    amount,
+    Math.max(before, ...percents),
+    isOver || wasExhausted === 1 ? 1 : 0,
+  ]
   return { told: [now, ...known.filter(one => one !== own)].slice(0, keptMax), percents, isExhausted }
+}
+
+/** A rolling period moves on every day: events are sent again when none of the days is left that the last were sent for. */
+function isSamePeriod(period: BudgetPeriod, known: number, now: number): boolean {
+  const days = rollingDays(period)
+  return known === now || (days !== undefined && Math.abs(now - known) < days * dayMs)
 }
 
 /** Micro-units of a percentage, rounded up. */
@@ -112,7 +126,9 @@ function eventsOf(
   renewsAt: number | null,
 ): readonly NewEvent[] {
   const who = { level, name, user }
-  const sums = { spent: formatMoney(spent), amount: formatMoney(amount), currency, per }
+  const { per: length, resetsOn } = splitPeriod(per)
+  const day = per.includes('@') ? { resets_on: resetsOn } : {}
+  const sums = { spent: formatMoney(spent), amount: formatMoney(amount), currency, per: length, ...day }
   const renews = renewsAt === null ? null : new Date(renewsAt).toISOString()
   const reached = percents.map((percent): NewEvent => {
     const data: EventData = { ...who, percent, ...sums, renews }

@@ -5,6 +5,10 @@ import { text, whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { mainPart } from './levels.ts'
 import { type Move, moveAccounts } from './move.ts'
+import { addToDay } from './past-days.ts'
+
+const spellsOf = `SELECT start, spent FROM account_spell
+  WHERE kind = ? AND name = ? AND part = ? AND period = 'day' AND start <> ?`
 
 /** Rows of one commit. */
 const together = 500
@@ -23,8 +27,14 @@ export function* foldParts(identity: Pick<WriterIdentity, 'zone'>, at: number): 
   )
   if (rows.length === 0) return
   const moves: Move[] = []
+  const past: (readonly [account: { kind: LevelKind; name: string; part: string }, day: number, spent: number])[] = []
   for (const row of rows) {
     const [kind, name, part] = [text(row, 'kind') as LevelKind, text(row, 'name'), text(row, 'part')]
+    const account = { kind, name, part: mainPart }
+    const own = whole(row, 'day_start')
+    if (own > 0 && own !== day) past.push([account, own, whole(row, 'day_spent')])
+    for (const spell of yield ask(spellsOf, kind, name, part, own))
+      past.push([account, whole(spell, 'start'), whole(spell, 'spent')])
     yield ask('DELETE FROM account WHERE kind = ? AND name = ? AND part = ?', kind, name, part)
     yield ask('DELETE FROM account_spell WHERE kind = ? AND name = ? AND part = ?', kind, name, part)
     moves.push({
@@ -37,5 +47,7 @@ export function* foldParts(identity: Pick<WriterIdentity, 'zone'>, at: number): 
       released: 0,
     })
   }
+  // The main rows are in the current day after that: theirs of earlier days are with the past.
   yield* moveAccounts(identity, moves, at)
+  for (const [account, start, spent] of past) yield* addToDay(account, start, spent)
 }

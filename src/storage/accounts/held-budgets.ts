@@ -1,4 +1,5 @@
-import { type Budget, budgetPeriods, type LevelKind } from '../../domain/budget.ts'
+import { readPeriod } from '../../domain/budget-period.ts'
+import type { Budget, LevelKind } from '../../domain/budget.ts'
 
 /** A budget other than the key's that a charge was held from. */
 export type HeldBudget = Budget & { readonly kind: LevelKind }
@@ -24,7 +25,7 @@ export function readHeld(words: string | null): {
   const all = words === null ? [] : words.split(' ')
   const budgets = all.flatMap((word): readonly HeldBudget[] => {
     const [kind, amount, per, soft] = word.split(':')
-    const period = budgetPeriods.find(one => one === per)
+    const period = readPeriod(per)
     return amount === undefined || period === undefined
       ? []
       : [

@@ -1,7 +1,14 @@
-import { type BudgetPeriod, isAroundMidnight, renewalAt, type LevelKind, levelKinds } from '../../domain/budget.ts'
+import {
+  type BudgetPeriod,
+  isWindow,
+  rollingOf,
+  type PlainPeriod,
+  type WindowPeriod,
+} from '../../domain/budget-period.ts'
+import { isAroundMidnight, renewalAt, type LevelKind, levelKinds } from '../../domain/budget.ts'
 import { type Level } from '../../domain/levels.ts'
 import type { HoldResult } from '../../domain/stores.ts'
-import { bounds, spellNow } from '../keys/spend.ts'
+import { bounds, periodNow, windowParams } from '../keys/spend.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { textOrNull, whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
@@ -13,20 +20,33 @@ import { lockOne, spentBefore } from './move.ts'
 type Holding = { readonly amount: number; readonly currency: string; readonly at: number }
 type Overdrawn = Extract<HoldResult, { kind: 'overdrawn' }>
 
+/** The periods that differ in SQL: every window is the same sum of days. */
+type Spans = PlainPeriod | 'window'
+const spansOf = (period: BudgetPeriod): Spans => (isWindow(period) ? 'window' : period)
+
+/** What a row of an account has spent in a window: on the day of the row, and on earlier ones. */
+export const spentInWindow = (account: string): string =>
+  `CASE WHEN ${account}.day_start BETWEEN ? AND ? THEN ${account}.day_spent ELSE 0 END
+    + coalesce((SELECT sum(s.spent) FROM account_spell s WHERE s.kind = ${account}.kind AND s.name = ${account}.name
+      AND s.part = ${account}.part AND s.period = 'day' AND s.start BETWEEN ? AND ?
+      AND s.start <> ${account}.day_start), 0)`
+
 /** What a row of an account has spent in the current period, as SQL. */
-export const spentNow = (account: string, period: BudgetPeriod): string =>
-  period === 'total'
-    ? `${account}.spent`
-    : `CASE WHEN ${account}.${period}_start BETWEEN ? AND ? THEN ${account}.${period}_spent
+export const spentNow = (account: string, period: Spans): string =>
+  period === 'window'
+    ? spentInWindow(account)
+    : period === 'total'
+      ? `${account}.spent`
+      : `CASE WHEN ${account}.${period}_start BETWEEN ? AND ? THEN ${account}.${period}_spent
         ELSE ${spentBefore(period, account, '?')} END`
 
 /** What an account has spent in the current period, over all its rows; `periodParams` are its parameters. */
-const spentOfAll = (period: BudgetPeriod): string =>
+const spentOfAll = (period: Spans): string =>
   `(${spentNow('account', period)} + coalesce((SELECT sum(${spentNow('p', period)}) FROM account p
         WHERE p.kind = account.kind AND p.name = account.name AND p.part > ''), 0))`
 
 /** What is left of a budget whose amount is the first parameter; those of `periodParams` follow. */
-const left = (kind: LevelKind, period: BudgetPeriod): string => {
+const left = (kind: LevelKind, period: Spans): string => {
   // The books have what was paid in, not the client's key.
   const amount =
     kind === 'balance' ? '(SELECT coalesce(balance, 0) FROM "user" WHERE "user".name = ?)' : 'CAST(? AS BIGINT)'
@@ -34,17 +54,18 @@ const left = (kind: LevelKind, period: BudgetPeriod): string => {
 }
 
 /** Columns of an account that the events of its budget need. */
-const found = (period: BudgetPeriod): string =>
-  `held, budget_told, ${spentOfAll(period)} AS spent_now, ${period === 'total' ? '0' : `${period}_start`} AS start`
+const found = (period: Spans): string => `held, budget_told, ${spentOfAll(period)} AS spent_now, day_start, month_start`
 
-const holdOne = (kind: LevelKind, period: BudgetPeriod): string =>
+const holdOne = (kind: LevelKind, period: Spans): string =>
   `UPDATE account SET held = held + ? WHERE kind = ? AND name = ? AND part = '' AND ${left(kind, period)} >= ?
    RETURNING ${found(period)}`
 /** A soft budget is counted and never too small. */
-const holdSoft = (period: BudgetPeriod): string =>
+const holdSoft = (period: Spans): string =>
   `UPDATE account SET held = held + ? WHERE kind = ? AND name = ? AND part = '' RETURNING ${found(period)}`
-const explain = (kind: LevelKind, period: BudgetPeriod): string =>
+const explain = (kind: LevelKind, period: Spans): string =>
   `SELECT ${left(kind, period)} AS available, ${found(period)} FROM account WHERE kind = ? AND name = ? AND part = ''`
+const sumOfWindow = `SELECT coalesce(sum(${spentInWindow('account')}), 0) AS spent FROM account
+  WHERE kind = ? AND name = ?`
 const makeOne = `INSERT INTO account (kind, name, part) VALUES (?, ?, '') ON CONFLICT (kind, name, part) DO NOTHING`
 
 /**
@@ -81,11 +102,13 @@ function* holdLevel(identity: WriterIdentity, level: Level, hold: Holding): Quer
   const { at } = hold
   const bound = kind === 'balance' ? name : amount
   const period = periodParams(identity, per, at)
-  // Rows that others change around midnight are read after they have committed.
-  if (per !== 'total' && isAroundMidnight(at, identity.zone)) yield ask(lockOne, kind, name)
+  const spans = spansOf(per)
+  // Rows that others change around midnight are read after they have committed. Whoever books the first charge of a day
+  // moves the day before to other rows: a window reads both after that.
+  if (spans === 'window' || (per !== 'total' && isAroundMidnight(at, identity.zone))) yield ask(lockOne, kind, name)
   const [held] = soft
-    ? yield ask(holdSoft(per), hold.amount, kind, name, ...period)
-    : yield ask(holdOne(kind, per), hold.amount, kind, name, bound, ...period, hold.amount, ...period)
+    ? yield ask(holdSoft(spans), hold.amount, kind, name, ...period)
+    : yield ask(holdOne(kind, spans), hold.amount, kind, name, bound, ...period, hold.amount, ...period)
   if (held) {
     // Charges without a hold may have exceeded it, or its amount was lowered.
     yield* writeBudgetEvents(identity, foundIn(identity, held, level, hold, false), at)
@@ -96,14 +119,15 @@ function* holdLevel(identity: WriterIdentity, level: Level, hold: Holding): Quer
     yield ask(makeOne, kind, name)
     return yield* holdLevel(identity, level, hold)
   }
-  const [row] = yield ask(explain(kind, per), bound, ...period, ...period, kind, name)
+  const [row] = yield ask(explain(kind, spans), bound, ...period, ...period, kind, name)
   if (!row) yield ask(makeOne, kind, name)
   const availableMicros = row ? Math.max(0, whole(row, 'available')) : Infinity
   // There was no hold on it before, or one was released between the two statements.
   if (!row || availableMicros >= hold.amount) return yield* holdLevel(identity, level, hold)
   yield* writeBudgetEvents(identity, foundIn(identity, row, level, hold, true), at)
   const heldMicros = whole(row, 'held')
-  return { kind: 'overdrawn', level: kind, availableMicros, heldMicros, renewsAt: renewalAt(per, at, identity.zone) }
+  const renewsAt = renewalAt(per, at, identity.zone)
+  return { kind: 'overdrawn', level: kind, availableMicros, heldMicros, renewsAt, ...rollingOf(per) }
 }
 
 function foundIn(
@@ -115,13 +139,25 @@ function foundIn(
 ): FoundBudget {
   const user = kind === 'group' ? null : name
   const [spent, held, told] = [whole(row, 'spent_now'), whole(row, 'held'), textOrNull(row, 'budget_told')]
-  const start = per === 'total' ? 0 : spellNow(identity, per, whole(row, 'start'), at)
+  const start = periodNow(identity, per, { day: whole(row, 'day_start'), month: whole(row, 'month_start') }, at)
   return { level: kind, name, user, currency, amount, per, start, spent, held, told, isRefused, isSoft: soft === true }
 }
 
+/** What an account has spent in a window by now. */
+export function* spentOfWindow(
+  identity: Pick<WriterIdentity, 'zone'>,
+  { kind, name, per }: { readonly kind: LevelKind; readonly name: string; readonly per: WindowPeriod },
+  at: number,
+): QueryProgram<number> {
+  const params = windowParams(identity, per, at)
+  const [row] = yield ask(sumOfWindow, ...params, kind, name)
+  return row ? whole(row, 'spent') : 0
+}
+
 /** Of the account's own row, and of its other rows. */
-function periodParams(identity: WriterIdentity, period: BudgetPeriod, at: number): readonly number[] {
+function periodParams(identity: Pick<WriterIdentity, 'zone'>, period: BudgetPeriod, at: number): readonly number[] {
   if (period === 'total') return []
+  if (isWindow(period)) return [...windowParams(identity, period, at), ...windowParams(identity, period, at)]
   const [day, dayAhead, month, monthAhead] = bounds(identity, at)
   const own = period === 'day' ? [day, dayAhead, day] : [month, monthAhead, month]
   return [...own, ...own]

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import type { BudgetPeriod, LevelKind } from '../../domain/budget.ts'
+import type { BudgetPeriod } from '../../domain/budget-period.ts'
+import type { LevelKind } from '../../domain/budget.ts'
 import { type Entry, post } from '../ledger/entries.ts'
 import { bounds } from '../keys/spend.ts'
 import type { Signed } from '../people/trail.ts'
@@ -8,7 +9,10 @@ import type { Scribe } from '../writer-identity.ts'
 import { mainPart } from './levels.ts'
 import { moveAccounts } from './move.ts'
 
-export type OpeningPeriod = Exclude<BudgetPeriod, 'total'>
+/** A budget for a window counts it on the current day. */
+export type OpeningPeriod = 'day' | 'month'
+export const openingPeriod = (period: Exclude<BudgetPeriod, 'total'>): OpeningPeriod =>
+  period === 'month' ? period : 'day'
 type Payer = { readonly kind: 'key' | LevelKind; readonly name: string }
 
 /** Accounts for money spent elsewhere, by the period that it counts in. */

@@ -22,6 +22,7 @@ const plain = new Set([
   'group',
   'budget',
   'budgetPeriod',
+  'budgetSoft',
   'keysMax',
   'expiresAt',
   'oldUntil',

@@ -66,10 +66,25 @@ const keep = `INSERT INTO log_page_charge (page, first_ms, last_ms, count, body)
 
 /** Whether the sums of pages answer a filter. */
 export function isKeptBeside(match: LogMatch): boolean {
-  const { id, keyId, user, group, endedFrom, tier, source, otherSize, size, unit, refunded, charge, endUser, tag } =
-    match
+  const {
+    id,
+    keyId,
+    user,
+    group,
+    endedFrom,
+    tier,
+    source,
+    otherSize,
+    size,
+    unit,
+    refunded,
+    charge,
+    endUser,
+    tag,
+    cache,
+  } = match
   return (
-    [id, keyId, user, group, endedFrom, tier, source, otherSize, size, unit, refunded, endUser, tag].every(
+    [id, keyId, user, group, endedFrom, tier, source, otherSize, size, unit, refunded, endUser, tag, cache].every(
       part => part === undefined,
     ) &&
     (charge === undefined || charge === 'settled')

@@ -8,8 +8,12 @@ import { text, textOrNull, toKey, whole, wholeOrNull } from '../rows.ts'
 const keyColumns = [...columnsOf(keyMembers), 'day_start', 'day_spent', 'month_start', 'month_spent']
   .map(column => `k.${column}`)
   .join(', ')
-const keyQuery = `SELECT ${keyColumns}, u.group_name AS user_group, u.status AS user_status, u.budget AS user_budget,
-  u.budget_period AS user_budget_period, u.balance AS user_balance FROM key k JOIN "user" u ON u.name = k.user_name`
+/** What a key has spent on the days that it has left, if its budget needs them. */
+export const daysOf = (key: string): string =>
+  `CASE WHEN ${key}.budget_period IN ('total', 'day', 'month') THEN NULL ELSE (SELECT string_agg(s.start || ':' || s.spent, ' ')
+    FROM spell s WHERE s.key_id = ${key}.id AND s.period = 'day') END`
+const keyQuery = `SELECT ${keyColumns}, ${daysOf('k')} AS days, u.group_name AS user_group, u.status AS user_status, u.budget AS user_budget,
+  u.budget_period AS user_budget_period, u.budget_soft AS user_budget_soft, u.balance AS user_balance FROM key k JOIN "user" u ON u.name = k.user_name`
 const byHash = `${keyQuery} WHERE k.hash = ?`
 const byOldHash = `${keyQuery} WHERE k.old_hash = ?`
 const byId = `${keyQuery} WHERE k.id = ?`

@@ -3,6 +3,7 @@ import type { Key, KeyFilter } from '../../domain/index.ts'
 import type { Row } from '../query.ts'
 import { toKey } from '../rows.ts'
 import type { Tables } from '../tables.ts'
+import { daysOf } from './find.ts'
 
 /** Keys, newest first. */
 export async function listKeys(db: Kysely<Tables>, filter: KeyFilter): Promise<readonly Key[]> {
@@ -15,7 +16,9 @@ export async function listKeys(db: Kysely<Tables>, filter: KeyFilter): Promise<r
       'user.status as user_status',
       'user.budget as user_budget',
       'user.budget_period as user_budget_period',
+      'user.budget_soft as user_budget_soft',
       'user.balance as user_balance',
+      sql.raw<string | null>(daysOf('key')).as('days'),
     ])
     .orderBy('key.id', 'desc')
   if (filter.sessions !== true) query = query.where('key.kind', '=', sql.lit('key'))

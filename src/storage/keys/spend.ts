@@ -1,3 +1,4 @@
+import { type BudgetPeriod, isWindow, windowStart, type WindowPeriod } from '../../domain/budget-period.ts'
 import { spellsAt, spellsAhead } from '../../domain/budget.ts'
 import { ask, type Query, type QueryProgram } from '../query.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
@@ -49,7 +50,7 @@ const spendOne = `UPDATE key SET ${booking('?')}, held = held - ? WHERE id = ?`
 
 /** Columns of a key that the events of its budget need. */
 export const foundColumns =
-  'id, user_name, budget, budget_period, held, spent, day_start, day_spent, month_start, month_spent, budget_told'
+  'id, user_name, budget, budget_period, budget_soft, held, spent, day_start, day_spent, month_start, month_spent, budget_told'
 const spendBounded = `${spendOne} RETURNING ${foundColumns}`
 
 /** The rest of a day and a month is stored (table `spell`). */
@@ -109,13 +110,37 @@ export function spellNow(zoned: Zoned, period: Period, start: number, at: number
   return start >= first && start <= last ? start : first
 }
 
-/** What is left of a key's budget, as SQL with `leftParams` for parameters. */
+/** What is left of a key's budget that is not for a window, as SQL with `leftParams` for parameters. */
 export const left = `(budget - held - CASE budget_period WHEN 'total' THEN spent
   WHEN 'day' THEN ${spentNow('day')} ELSE ${spentNow('month')} END)`
 
 export function leftParams(zoned: Zoned, at: number): readonly number[] {
   const [day, dayAhead, month, monthAhead] = bounds(zoned, at)
   return [day, dayAhead, day, month, monthAhead, month]
+}
+
+/** What a key has spent in a window, as SQL with `windowParams` for parameters: the day of its row, and earlier ones. */
+export const spentInWindow = `(CASE WHEN key.day_start BETWEEN ? AND ? THEN key.day_spent ELSE 0 END
+  + coalesce((SELECT sum(s.spent) FROM spell s WHERE s.key_id = key.id AND s.period = 'day' AND s.start BETWEEN ? AND ?
+      AND s.start <> key.day_start), 0))`
+
+/** The first and the last day of a window, for the row of a payer and for its earlier days. */
+export function windowParams(zoned: Zoned, period: WindowPeriod, at: number): readonly number[] {
+  const [day, dayAhead] = bounds(zoned, at)
+  const first = windowStart(period, day)
+  return [first, dayAhead, first, dayAhead]
+}
+
+/** The current period of a budget by its name, from the days and months of a row that it is in. */
+export function periodNow(
+  zoned: Zoned,
+  period: BudgetPeriod,
+  { day, month }: { readonly day: number; readonly month: number },
+  at: number,
+): number {
+  if (period === 'total') return 0
+  if (isWindow(period)) return windowStart(period, spellNow(zoned, 'day', day, at))
+  return spellNow(zoned, period, period === 'day' ? day : month, at)
 }
 
 /** The current days and months, by clocks that are right. */

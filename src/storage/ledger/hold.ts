@@ -1,11 +1,12 @@
 import type { ChargeFacts, HoldRequest, HoldResult } from '../../domain/index.ts'
-import { aheadMs, type BudgetPeriod, isAroundMidnight, renewalAt } from '../../domain/budget.ts'
+import { type BudgetPeriod, isWindow, rollingOf } from '../../domain/budget-period.ts'
+import { aheadMs, isAroundMidnight, renewalAt } from '../../domain/budget.ts'
 import { holdLevels } from '../accounts/hold.ts'
 import { writeHeld } from '../accounts/held-budgets.ts'
 import { writeKeyEvents } from '../accounts/account-events.ts'
 import { lockKeys } from '../keys/lock.ts'
-import { foundColumns, left, leftParams } from '../keys/spend.ts'
-import { ask, type Row, type QueryProgram } from '../query.ts'
+import { foundColumns, left, leftParams, spentInWindow, windowParams } from '../keys/spend.ts'
+import { ask, lockRows, type Row, type QueryProgram } from '../query.ts'
 import { text, toAnswer, whole, wholeOrNull } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { factColumns, factValues } from './fact-values.ts'
@@ -27,13 +28,14 @@ export function* hold(identity: WriterIdentity, request: HoldRequest, at: number
     if (taken) return taken
   }
   if (isAroundMidnight(at, identity.zone)) yield* lockKeys([facts.keyId])
-  const [key] = yield ask(
-    `UPDATE key SET held = held + ? WHERE id = ? AND (budget IS NULL OR ${left} >= ?) RETURNING ${foundColumns}`,
+  const [plain] = yield ask(
+    `UPDATE key SET held = held + ? WHERE id = ? AND (budget IS NULL OR budget_soft = 1 OR (${isPlain} AND ${left} >= ?)) RETURNING ${foundColumns}`,
     request.hold,
     facts.keyId,
     ...leftParams(identity, at),
     request.hold,
   )
+  const key = plain ?? (yield* holdOfWindow(identity, request, at))
   if (!key) {
     const refusal = yield* explainRefusal(identity, request, at)
     // The budget was raised between the two statements.
@@ -60,6 +62,34 @@ export function* hold(identity: WriterIdentity, request: HoldRequest, at: number
     writeHeld(levels, key['budget'] !== null),
   )
   return { kind: 'held' }
+}
+
+const isPlain = `budget_period IN ('total', 'day', 'month')`
+const leftOfWindow = `(budget - held - ${spentInWindow})`
+
+/** The period of a key's budget. Its row is locked: whoever books the first charge of a day moves the day before to other rows. */
+function* lockedPeriod(keyId: string): QueryProgram<BudgetPeriod> {
+  const [key] = yield ask(`SELECT budget_period FROM key WHERE id = ? ${lockRows}`, keyId)
+  if (!key) throw new Error(`there is no key ${keyId} to hold money of`)
+  return text(key, 'budget_period') as BudgetPeriod
+}
+
+/** Takes a hold of a key whose budget is for a window; undefined if it is for no window, or too small. */
+function* holdOfWindow(
+  identity: WriterIdentity,
+  { facts: { keyId }, hold: wanted }: HoldRequest,
+  at: number,
+): QueryProgram<Row | undefined> {
+  const period = yield* lockedPeriod(keyId)
+  if (!isWindow(period)) return undefined
+  const [key] = yield ask(
+    `UPDATE key SET held = held + ? WHERE id = ? AND ${leftOfWindow} >= ? RETURNING ${foundColumns}`,
+    wanted,
+    keyId,
+    ...windowParams(identity, period, at),
+    wanted,
+  )
+  return key
 }
 
 /** The charge that has the idempotency key already; one that ended more than 24 hours ago frees it. */
@@ -106,15 +136,17 @@ function* explainRefusal(
   { facts: { keyId, currency }, hold: wanted }: HoldRequest,
   at: number,
 ): QueryProgram<Extract<HoldResult, { kind: 'overdrawn' }> | undefined> {
+  const per = yield* lockedPeriod(keyId)
   const [key] = yield ask(
-    `SELECT ${left} AS available, ${foundColumns} FROM key WHERE id = ?`,
-    ...leftParams(identity, at),
+    `SELECT ${isWindow(per) ? leftOfWindow : left} AS available, ${foundColumns} FROM key WHERE id = ?`,
+    ...(isWindow(per) ? windowParams(identity, per, at) : leftParams(identity, at)),
     keyId,
   )
   if (!key) throw new Error(`there is no key ${keyId} to hold money of`)
-  const renewsAt = renewalAt(text(key, 'budget_period') as BudgetPeriod, at, identity.zone)
+  const renewsAt = renewalAt(per, at, identity.zone)
   const availableMicros = Math.max(0, wholeOrNull(key, 'available') ?? Infinity)
   if (availableMicros >= wanted) return undefined
   yield* writeKeyEvents(identity, [key], currency, at, 'refused')
-  return { kind: 'overdrawn', level: 'key', availableMicros, heldMicros: whole(key, 'held'), renewsAt }
+  const own = { level: 'key', availableMicros, heldMicros: whole(key, 'held'), renewsAt, ...rollingOf(per) } as const
+  return { kind: 'overdrawn', ...own }
 }

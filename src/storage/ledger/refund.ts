@@ -2,6 +2,7 @@ import { spellsAt } from '../../domain/budget.ts'
 import type { PartialRefund, Refund } from '../../domain/refund.ts'
 import { movesOf } from '../accounts/levels.ts'
 import { moveAccounts } from '../accounts/move.ts'
+import { giveDayBack } from '../accounts/past-days.ts'
 import { findBooked } from '../charge-batches/find.ts'
 import { rowsOf } from '../charge-batches/parse.ts'
 import { giveBack } from '../keys/spend.ts'
@@ -51,7 +52,7 @@ export function* refund(
   return amount
 }
 
-/** To the user, the balance that paid, and the group: also in the day and the month, if those are still current. */
+/** To the user, the balance that paid, and the group: also to the day, and to the month if it is still current. */
 function* giveLevelsBack(
   identity: Scribe,
   charge: Row,
@@ -62,7 +63,9 @@ function* giveLevelsBack(
   const now = spellsAt(at, identity.zone)
   const day = then.day === now.day ? -amount : 0
   const month = then.month === now.month ? -amount : 0
-  yield* moveAccounts(identity, movesOf(identity, charge, { spent: -amount, day, month, released: 0 }), at)
+  const moves = movesOf(identity, charge, { spent: -amount, day, month, released: 0 })
+  yield* moveAccounts(identity, moves, at)
+  if (then.day < now.day) for (const move of moves) yield* giveDayBack(move, then.day, amount)
 }
 
 type Sold = { readonly charge: Row; readonly lines: Rows; readonly table: 'entry' | 'reversal' }

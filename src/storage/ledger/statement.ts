@@ -90,6 +90,8 @@ class Accounts {
       this.totals.charged += charge.amount
     }
     const back = sumOf(now)
+    if (isOwn) account.refundedLater += sumOf(refunds.filter(({ at }) => at >= until))
+    else account.refundedEarlier += back
     account.refunds += now.length
     account.refunded += back
     this.totals.refunds += now.length
@@ -100,7 +102,20 @@ class Accounts {
   #accountOf({ user, group, currency }: Charge): Account {
     const name = JSON.stringify([user, group, currency])
     let account = this.#accounts.get(name)
-    if (!account) this.#accounts.set(name, (account = { user, group, currency, opening: 0, ...none, lines: new Map() }))
+    if (!account)
+      this.#accounts.set(
+        name,
+        (account = {
+          user,
+          group,
+          currency,
+          opening: 0,
+          ...none,
+          refundedEarlier: 0,
+          refundedLater: 0,
+          lines: new Map(),
+        }),
+      )
     return account
   }
 

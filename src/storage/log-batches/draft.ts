@@ -95,6 +95,8 @@ class Columns {
   readonly #errors = new Sparse<FailureValues>('error_values')
   readonly #said = new Sparse<string>('upstream_said')
   readonly #attempts = new Sparse<readonly AttemptRecord[]>('attempts')
+  readonly #saved = new Sparse<number>('saved')
+  readonly #aliases = new Sparse<string>('alias')
   readonly #marks = marks.map(({ column }) => new Sparse<number>(column))
   readonly #who: number[] = []
   readonly #what: number[] = []
@@ -109,6 +111,8 @@ class Columns {
     this.#errors.push(row.errorValues)
     this.#said.push(row.upstreamSaid)
     this.#attempts.push(row.attempts)
+    this.#saved.push(row.saved ?? null)
+    this.#aliases.push(row.alias ?? null)
     for (let i = 0; i < marks.length; i++)
       (this.#marks[i] as Sparse<number>).push(row.marks?.[(marks[i] as Mark).name] ?? null)
     this.#who.push(dictionary.placeOfWho(row))
@@ -129,6 +133,8 @@ class Columns {
           this.#errors,
           this.#said,
           this.#attempts,
+          this.#saved,
+          this.#aliases,
           ...this.#marks,
         ].flatMap(list => (list.hasAny ? [[list.column, list.values] as const] : [])),
       ),
@@ -176,7 +182,7 @@ class Dictionary {
   placeOfWhat(row: LogRow): number {
     const known = this.#whats.get(row.model)
     for (const one of known ?? []) if (sameWhat(one.row, row)) return one.place
-    const what = cellsOf(whatMembers, row) as What
+    const what = { ...cellsOf(whatMembers, row), ...(row.cache && { cache: row.cache }) } as What
     if (known && known.length >= comparedMax) return this.#placeOfOther(what)
     const place = this.whats.push(what) - 1
     if (known) known.push({ place, row })
@@ -202,6 +208,7 @@ class Dictionary {
 
 /** Compares each row with earlier ones, without building more than is compared. */
 function sameWhat(a: LogRow, b: LogRow): boolean {
+  if ((a.cache ?? null) !== (b.cache ?? null)) return false
   for (let i = 0; i < whatNames.length; i++) {
     const name = whatNames[i] as (typeof whatNames)[number]
     const one = a[name]

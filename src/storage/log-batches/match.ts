@@ -54,14 +54,15 @@ function isWho(who: Who, { keyId, user, group, endUser, tag }: LogMatch): boolea
 
 /** Whether shared values match. */
 export function isWhat(
-  what: Pick<What, 'model' | 'operation' | 'upstream' | 'outcome' | 'status'>,
-  { model, operation, upstream, outcome, result, status, kind, lookups }: LogMatch,
+  what: Pick<What, 'model' | 'operation' | 'upstream' | 'outcome' | 'status' | 'cache'>,
+  { model, operation, upstream, outcome, result, status, kind, lookups, cache }: LogMatch,
 ): boolean {
   return (
     is(what.model, model) &&
     is(what.operation, operation) &&
     is(what.upstream, upstream) &&
     is(what.outcome, outcome) &&
+    is(what.cache ?? null, cache) &&
     (result === undefined || isResult(what, result)) &&
     (kind === undefined || kindOfRow(what) === kind) &&
     (lookups !== false || kindOfRow(what) !== 'lookup') &&

@@ -1,4 +1,4 @@
-import type { AttemptRecord, FailureValues } from '../../domain/index.ts'
+import type { AttemptRecord, CacheResult, FailureValues } from '../../domain/index.ts'
 import { logMembers, type markMembers } from '../../domain/shapes/log-row.ts'
 import type { Columns } from '../../domain/shapes/member.ts'
 
@@ -27,7 +27,10 @@ export type Who = Columns<typeof whoMembers> & {
   /** Ids of labels; absent without any. */
   readonly attribution?: string
 }
-export type What = Columns<typeof whatMembers>
+export type What = Columns<typeof whatMembers> & {
+  /** What the answer cache did; absent where nobody looked for a kept answer. */
+  readonly cache?: CacheResult
+}
 
 /** A page in its JSON form: lists of one value for each row, in the order of the ids, and shared values. */
 export type LogBatchBody = {
@@ -45,6 +48,9 @@ export type LogBatchBody = {
   readonly error_values?: readonly (FailureValues | null)[]
   readonly upstream_said?: readonly (string | null)[]
   readonly attempts?: readonly (readonly AttemptRecord[] | null)[]
+  /** What hits of the answer cache have not cost, in micro-units. */
+  readonly saved?: readonly (number | null)[]
+  readonly alias?: readonly (string | null)[]
   /** For each row the index of its own in the lists of the same name. */
   readonly who: readonly number[]
   readonly what: readonly number[]

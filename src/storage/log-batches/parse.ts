@@ -82,8 +82,11 @@ export class LogBatch {
       error_values: errors,
       upstream_said: said,
       attempts,
+      saved,
+      alias: aliases,
     } = this.#body
     const [who, what] = [this.whoOf(at), this.whatOf(at)]
+    const alias = aliases?.[at] ?? undefined
     return {
       id: this.idOf(at),
       time: this.timeOf(at),
@@ -97,6 +100,8 @@ export class LogBatch {
       errorValues: errors?.[at] ?? null,
       upstreamSaid: said?.[at] ?? null,
       attempts: attempts?.[at] ?? null,
+      ...(saved?.[at] != null && { saved: saved[at] }),
+      ...(alias !== undefined && { alias }),
     }
   }
 
@@ -120,4 +125,4 @@ const markNames = Object.entries(markMembers).map(([name, { column }]) => [name 
 const noMarks = readRow(markMembers, Object.fromEntries(markNames.map(([, column]) => [column, null])))
 
 const readWho = (who: Who) => ({ ...readRow(whoMembers, who), ...attributionOf(who) })
-const readWhat = (what: What) => readRow(whatMembers, what)
+const readWhat = (what: What) => ({ ...readRow(whatMembers, what), ...(what.cache && { cache: what.cache }) })

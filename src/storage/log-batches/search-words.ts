@@ -12,7 +12,8 @@ export function wordsOf({ whos, whats }: LogBatch): readonly string[] {
     if (key !== null) words.add(`key ${key}`)
     if (user !== null) words.add(`user ${user}`)
   }
-  for (const { model, status, outcome } of whats) {
+  for (const { model, status, outcome, cache } of whats) {
+    if (cache !== undefined) words.add(`cache ${cache}`)
     if (model !== null) words.add(`model ${model}`)
     if (outcome !== 'answered') words.add(`outcome ${outcome}`)
     if (status !== null && status >= 300) words.add(`status ${status}`).add(`status ${Math.floor(status / 100)}xx`)
@@ -24,11 +25,22 @@ export function wordsOf({ whos, whats }: LogBatch): readonly string[] {
 const oneOutcome: ReadonlySet<WantedResult> = new Set(['refused', 'caller_gone', 'upstream_cut', 'deadline'])
 
 /** The word that the fewest pages are likely to have; undefined if a question names none. */
-export function wordOf({ keyId, user, model, status, outcome, result, endUser, tag }: LogMatch): string | undefined {
+export function wordOf({
+  keyId,
+  user,
+  model,
+  status,
+  outcome,
+  result,
+  endUser,
+  tag,
+  cache,
+}: LogMatch): string | undefined {
   if (endUser !== undefined) return `label ${endUser}`
   if (tag !== undefined) return `label ${tag}`
   if (keyId !== undefined) return `key ${keyId}`
   if (user !== undefined) return `user ${user}`
+  if (cache !== undefined) return `cache ${cache}`
   if (outcome !== undefined && outcome !== 'answered') return `outcome ${outcome}`
   if (result !== undefined && oneOutcome.has(result)) return `outcome ${result}`
   if (status !== undefined && Number(String(status)[0]) >= 3) return `status ${status}`

@@ -31,6 +31,7 @@ import { labels } from './0030-labels.ts'
 import { liveSessions } from './0031-live-sessions.ts'
 import { partialRefunds } from './0032-partial-refunds.ts'
 import { objectPages } from './0033-object-pages.ts'
+import { periods } from './0034-periods.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -72,6 +73,7 @@ export const migrations: readonly (readonly string[])[] = [
   liveSessions,
   partialRefunds,
   objectPages,
+  periods,
 ]
 
 /** What no statement can do, after the migration that it belongs to. */

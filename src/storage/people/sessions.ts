@@ -46,7 +46,7 @@ export function* endSession({ hash }: { readonly hash: string }): QueryProgram<n
 export function* findSession(hash: string, at: number): QueryProgram<{ session: Session; user: User } | undefined> {
   const [row] = yield ask(
     `SELECT s.*, u.name, u.group_name, u.role, u.status, u.password_hash, u.keys_max, u.key_bounds, u.budget,
-       u.budget_period, u.balance, u.created_at AS user_since
+       u.budget_period, u.budget_soft, u.balance, u.created_at AS user_since
      FROM session s JOIN "user" u ON u.name = s.user_name
      WHERE s.hash = ? AND s.expires_at > ? AND s.created_at <= ? AND u.status = 'active'`,
     hash,

@@ -17,6 +17,7 @@ const changeable = {
   keyBounds: userMembers.keyBounds,
   budget: userMembers.budget,
   budgetPeriod: userMembers.budgetPeriod,
+  budgetSoft: userMembers.budgetSoft,
 }
 
 export function* findUser(name: string): QueryProgram<User | undefined> {
@@ -141,8 +142,8 @@ export function* needOtherAdmin(name: string, ways: WaysIn | null = null): Query
   if (ways && (yield* hasAdmin(ways)) && !(yield* hasAdmin(ways, name))) throw new StorageError('last_admin', { name })
 }
 
-function settingsOf({ group, role, status, keysMax, keyBounds, budget, budgetPeriod }: User): UserSettings {
-  return { group, role, status, keysMax, keyBounds, budget, budgetPeriod }
+function settingsOf({ group, role, status, keysMax, keyBounds, budget, budgetPeriod, budgetSoft }: User): UserSettings {
+  return { group, role, status, keysMax, keyBounds, budget, budgetPeriod, budgetSoft }
 }
 
 export function* revokeSessionKeys(user: string): QueryProgram<null> {

@@ -1,15 +1,16 @@
-import type { CompiledConfig } from '../../domain/index.ts'
+import { type CompiledConfig, configuredModels } from '../../domain/index.ts'
 import type { Checked } from './checked.ts'
 
 /** Which models send requests again after a failure, one line for each policy; nothing if none does. */
-export function* checkRetries({ models }: CompiledConfig): Iterable<Checked> {
-  const set = [...models.values()].flatMap(({ name, retry }) => (retry ? [{ name, retry }] : []))
+export function* checkRetries(plan: CompiledConfig): Iterable<Checked> {
+  const models = configuredModels(plan)
+  const set = models.flatMap(({ name, retry }) => (retry ? [{ name, retry }] : []))
   const policies = Map.groupBy(
     set,
     ({ retry }) => `after ${[...retry.on].join(', ')}, at most ${retry.attempts} requests`,
   )
   for (const [policy, all] of policies)
-    yield { name: 'retries', state: 'ok', text: `${all.length} of ${models.size} models ${policy}` }
+    yield { name: 'retries', state: 'ok', text: `${all.length} of ${models.length} models ${policy}` }
   const twice = set.filter(({ retry }) => retry.paysTwice).map(({ name }) => name)
   if (twice.length > 0)
     yield {

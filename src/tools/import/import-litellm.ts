@@ -351,7 +351,7 @@ const remedy: { readonly [key: string]: string } = {
   cooldown_time: 'set cooldown at the upstreams',
   max_parallel_requests: 'set concurrency in a group',
   max_budget: 'set budgets for keys, users and groups',
-  budget_duration: 'set budgets per day or month for keys, users and groups',
+  budget_duration: 'set budgets per day, week, month or last days for keys, users and groups',
   provider_budget_config: 'set budgets for keys, users and groups',
   success_callback: 'see /metrics, and tollgate logs --format json',
   failure_callback: 'see /metrics, and tollgate logs --format json',

@@ -1,16 +1,7 @@
 import { shiftPoint, toDecimal, toPrice } from './decimals.ts'
 import type { Tracked } from './tracked.ts'
+import { periodOfLength } from './litellm-period.ts'
 import { writeMap } from './yaml-words.ts'
-
-/** What a LiteLLM's lengths of budgets are here: it begins days at midnight, and months on their first day. */
-const periods: { readonly [duration: string]: string } = {
-  '1d': 'day',
-  '24h': 'day',
-  '30d': 'month',
-  '31d': 'month',
-  '1mo': 'month',
-  '1M': 'month',
-}
 
 /**
  * The budgets of the whole gateway and of each of its users, as lines of its group `default`, which is its only one where
@@ -47,7 +38,9 @@ function budgetIn(section: Tracked, amountKey: string, durationKey: string): str
 }
 
 function periodOf(value: unknown): string | undefined {
-  return typeof value === 'string' && Object.hasOwn(periods, value) ? periods[value] : undefined
+  const period = typeof value === 'string' ? periodOfLength(value) : undefined
+  // What was spent of a longer one is not in the file.
+  return period === 'total' ? undefined : period
 }
 
 function amountOf(value: unknown): string | undefined {

@@ -1,4 +1,4 @@
-import type { TableRow } from '../../domain/index.ts'
+import { starsIn, type TableRow } from '../../domain/index.ts'
 import { familyOf, knownModes, styleNote } from './families.ts'
 import type { Fields } from './fields.ts'
 import { type Cloud, cloudOf } from './litellm-clouds.ts'
@@ -71,6 +71,9 @@ const ownFormats: { readonly [prefix: string]: string } = {
     'elevenlabs has an API format of its own (the voice in the path, `text` instead of `input`), and bodies of speech are not translated',
 }
 
+/** What models are for that a pattern has, where it does not say. */
+const usualMode = 'chat'
+
 /** Parameters that nothing but a conversation has. */
 const ofTalk = ['max_tokens', 'max_completion_tokens', 'stop', 'reasoning_effort', 'thinking']
 const ofTalkFacts = ['max_output_tokens', 'supports_function_calling', 'supports_tool_choice']
@@ -91,8 +94,10 @@ export function readLine(entry: Tracked, line: number, around: Around): readonly
   if (cloud && 'why' in cloud) return out(cloud.why)
   if (!vendor) return out(ownFormats[prefix] ?? `'${prefix}' is not an upstream with an address and a key`)
   if (name.includes('*') || rest.includes('*')) {
+    const wildcard = readWildcard(entry, line, { name, prefix, rest, vendor }, around)
+    if (wildcard && wildcard.cost.kind !== 'unknown') return [wildcard]
     const rows = rowsOf(name, rest, prefix, around)
-    if (typeof rows === 'string') return out(rows)
+    if (typeof rows === 'string') return wildcard ? [{ ...wildcard, cost: { kind: 'unknown', why: rows } }] : out(rows)
     const found = rows.map(([own, part]) => readOne(entry, line, { name: own, prefix, rest: part, vendor }, around))
     const made = found.filter(one => 'way' in one && one.cost.kind !== 'unknown')
     const left = found.filter(one => !made.includes(one)).map(leftOfPattern)
@@ -107,6 +112,15 @@ export function readLine(entry: Tracked, line: number, around: Around): readonly
   const one = readOne(entry, line, { name, prefix, rest, vendor, cloud }, around)
   if (!('way' in one)) entry.told()
   return [one]
+}
+
+/** A pattern as a model with a `*` in its name: it serves all names that fit, at the line's own price. Undefined for none. */
+function readWildcard(entry: Tracked, line: number, named: Named, around: Around): Deployment | undefined {
+  const stars = [named.name, named.rest].map(starsIn)
+  if (stars[0] !== 1 || stars.some(count => count > 1)) return undefined
+  const options = { ...around.options, mode: around.options.mode ?? usualMode }
+  const one = readOne(entry, line, named, { ...around, options })
+  return 'way' in one ? one : undefined
 }
 
 function leftOfPattern(one: Deployment | LeftOut): LeftOut {
@@ -341,7 +355,7 @@ function rowsOf(
   { options }: Around,
 ): readonly (readonly [string, string])[] | string {
   const { prices } = options
-  if (!prices) return 'a pattern is not a model: list each model, or set a table with --prices, whose models replace it'
+  if (!prices) return 'it is a pattern, and its names have no price: set a table with --prices, whose models replace it'
   if (rest.split('*').length > 2 || name.split('*').length > 2) return 'a pattern with more than one * is not supported'
   const [before = '', after = ''] = rest.split('*')
   const found = new Map<string, string>()

@@ -1,11 +1,12 @@
-import type {
-  Model,
-  CompiledConfig,
-  Price,
-  PriceConditions,
-  PricedModel,
-  PriceList,
-  TableRow,
+import {
+  type Model,
+  type CompiledConfig,
+  type Price,
+  type PriceConditions,
+  type PricedModel,
+  pricedModels,
+  type PriceList,
+  type TableRow,
 } from '../../domain/index.ts'
 import { formatMoney, parseMoney } from '../../util/index.ts'
 import { conditionText } from '../../pricing/index.ts'
@@ -38,7 +39,7 @@ type Row = Pick<TableRow, 'id'> & {
 
 /** Every price of a plan, in the order of its models. */
 export function pricesInUse(
-  { models }: CompiledConfig,
+  plan: CompiledConfig,
   about: {
     readonly list: PriceList
     readonly rows: ReadonlyMap<string, Row>
@@ -47,7 +48,7 @@ export function pricesInUse(
 ): readonly PriceInUse[] {
   const places = new Map(about.values.map(value => [value.path, value]))
   const listed = new Map(about.list.models.map(model => [model.name, model]))
-  return [...models.values()].flatMap(model => {
+  return pricedModels(plan).flatMap(model => {
     const row = about.rows.get(model.name)
     const shared = {
       model: model.name,

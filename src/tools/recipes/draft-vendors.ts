@@ -2,7 +2,7 @@ import { formatText } from '../../config/format-text.ts'
 import { readYaml } from '../../config/load.ts'
 import { findNode, toValue } from '../../config/tree.ts'
 import { overlaps } from './lay-over.ts'
-import { keepEntries, type Merged, mergeRecipe, takingJson } from './merge-recipe.ts'
+import { keepEntries, type Merged, mergeRecipes, takingJson } from './merge-recipe.ts'
 import type { Recipe } from './read-recipes.ts'
 
 /** Recipes in the configuration that comes with the package, in place of the vendors that are made up in it. */
@@ -18,14 +18,8 @@ export function draftVendors(shipped: string, recipes: readonly Recipe[]): Merge
 
 /** Recipes in a file that is there. @throws MergeError when it is not one that can be added to */
 export function mergeAll(text: string, recipes: readonly Recipe[], shipped: string): Merged {
-  const all: Merged[] = []
   const fragments = new Set(recipes.flatMap(own => own.texts.filter(text => !isLaidOver(text, own, recipes))))
-  for (const fragment of fragments) all.push(mergeRecipe(all.at(-1)?.text ?? text, fragment, shipped))
-  return {
-    text: all.at(-1)?.text ?? text,
-    added: all.flatMap(({ added }) => added),
-    left: all.flatMap(({ left }) => left),
-  }
+  return mergeRecipes(text, fragments, shipped)
 }
 
 /** Whether another of them has the same lines and more: those of a part replace its page's. */

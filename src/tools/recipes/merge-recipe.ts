@@ -25,23 +25,36 @@ const sections = ['upstreams', 'families', 'models'] as const
  * its pipeline has more; of the shipped configuration the families and routes that these need and the file lacks. Every
  * other byte stays. @throws MergeError when a text is not one that can be added to
  */
-export function mergeRecipe(text: string, fragment: string, shipped: string): Merged {
-  const from = open(fragment, 'the recipe')
+export function mergeRecipes(text: string, fragments: Iterable<string>, shipped: string): Merged {
   const added: string[] = []
   const left: string[] = []
-  let whole = text
+  const [first, ...others] = fragments
+  if (first === undefined) return { text, added, left }
+  // Each text is read once, and again after a change: to read a configuration takes tens of milliseconds.
+  const base = open(shipped)
+  let file = open(text)
+  for (const fragment of [first, ...others])
+    file = mergeRecipe(file, open(fragment, 'the recipe'), base, { added, left })
+  return { text: file.text, added, left }
+}
+
+function mergeRecipe(
+  whole: File,
+  from: File,
+  shipped: File,
+  { added, left }: { readonly added: string[]; readonly left: string[] },
+): File {
+  let file = whole
   for (const key of sections) {
-    const known = new Set(namesIn(open(whole).root, key))
+    const known = new Set(namesIn(file.root, key))
     const chunks = chunksOf(from, entryOf(from.root, key))
     for (const { name } of chunks) if (known.has(name)) left.push(`${key}.${name}`)
-    const missing = key === 'families' ? familiesFor(from.root, open(shipped)) : []
+    const missing = key === 'families' ? familiesFor(from.root, shipped) : []
     const fresh = [...chunks, ...missing].filter(({ name }) => !known.has(name))
     added.push(...fresh.map(({ name }) => `${key}.${name}`))
-    if (fresh.length > 0) whole = append(whole, key, fresh)
+    if (fresh.length > 0) file = open(append(file, key, fresh))
   }
-  const steps = addSteps(whole, stepsOf(from.root))
-  const routes = addRoutes(steps.text, shipped)
-  return { text: routes.text, added: [...added, ...steps.added, ...routes.added], left }
+  return addRoutes(addSteps(file, stepsOf(from.root), added), shipped, added)
 }
 
 /** Families of the shipped configuration that the fragment's models are of. */
@@ -132,10 +145,10 @@ function leadsOn(line: string): boolean {
   return words === '' || words === '...' || line.startsWith('#')
 }
 
-function append(text: string, key: string, chunks: readonly Chunk[]): string {
-  const file = asBlock(text, key)
+function append(whole: File, key: string, chunks: readonly Chunk[]): string {
+  const file = asBlock(whole, key)
   const section = entryOf(file.root, key)
-  if (!section) return `${withEnd(text)}\n${key}:\n${shift(chunks, 2)}`
+  if (!section) return `${withEnd(file.text)}\n${key}:\n${shift(chunks, 2)}`
   const [first] = section.value.kind === 'map' ? section.value.entries : []
   const indent = first ? first.keySpan.start - lineStart(file.text, first.keySpan.start) : 2
   const end = endOf(file, section)
@@ -158,8 +171,8 @@ function shift(chunks: readonly Chunk[], indent: number): string {
 }
 
 /** A section in braces is written a line an entry, so that others can follow. @throws MergeError where it has comments */
-function asBlock(text: string, key: string): File {
-  const file = open(text)
+function asBlock(file: File, key: string): File {
+  const { text } = file
   const value = entryOf(file.root, key)?.value
   if (value?.kind !== 'map' || text[value.span.start] !== '{') return file
   const { start, end } = value.span
@@ -184,23 +197,19 @@ function nameOfStep(step: Tree): string {
 }
 
 /** Steps that the file's pipeline lacks: the last one at its end, others after the one that they follow in the recipe. */
-function addSteps(
-  text: string,
-  wanted: readonly string[],
-): { readonly text: string; readonly added: readonly string[] } {
-  const added: string[] = []
-  let whole = text
+function addSteps(whole: File, wanted: readonly string[], added: string[]): File {
+  let file = whole
   for (const [i, name] of wanted.entries()) {
-    const { root } = open(whole)
+    const { root, text } = file
     const there = stepsOf(root)
     const list = entryOf(root, 'pipeline')?.value
     if (there.includes(name) || list?.kind !== 'list' || list.elements.length === 0) continue
     const before = i === wanted.length - 1 ? -1 : there.indexOf(wanted[i - 1] ?? '')
     const step = list.elements.at(before) as Tree
-    whole = insertAfter(whole, step, name, whole[list.span.start] === '[')
+    file = open(insertAfter(text, step, name, text[list.span.start] === '['))
     added.push(`pipeline ${name}`)
   }
-  return { text: whole, added }
+  return file
 }
 
 function insertAfter(text: string, element: Tree, item: string, isFlow: boolean): string {
@@ -216,20 +225,21 @@ function insertAfter(text: string, element: Tree, item: string, isFlow: boolean)
 type Route = { readonly operation?: unknown }
 
 /** Routes for what the file's families serve and none of its own leads to, as the shipped configuration has them. */
-function addRoutes(text: string, shipped: string): { readonly text: string; readonly added: readonly string[] } {
-  const { root } = open(text)
+function addRoutes(file: File, shipped: File, added: string[]): File {
+  const { root, text } = file
   const list = entryOf(root, 'routes')?.value
   const last = list?.kind === 'list' ? list.elements.at(-1) : undefined
-  if (list?.kind !== 'list' || !last) return { text, added: [] }
+  if (list?.kind !== 'list' || !last) return file
   const there = new Set(list.elements.map(operationOf))
   const needed = new Set(operationsOf(root).filter(operation => !there.has(operation)))
-  const from = open(shipped)
-  const routes = entryOf(from.root, 'routes')?.value
+  const routes = entryOf(shipped.root, 'routes')?.value
   const fresh = routes?.kind === 'list' ? routes.elements.filter(route => needed.has(operationOf(route))) : []
   const isFlow = text[list.span.start] === '['
-  const texts = fresh.map(({ span }) => takingJson(from.text.slice(span.start, span.end)))
-  const whole = texts.reduceRight((rest, route) => insertAfter(rest, last, route, isFlow), text)
-  return { text: whole, added: fresh.map(route => `routes of ${operationOf(route)}`) }
+  const texts = fresh.map(({ span }) => takingJson(shipped.text.slice(span.start, span.end)))
+  added.push(...fresh.map(route => `routes of ${operationOf(route)}`))
+  return texts.length === 0
+    ? file
+    : open(texts.reduceRight((rest, route) => insertAfter(rest, last, route, isFlow), text))
 }
 
 function operationOf(route: Tree): string {

@@ -79,8 +79,15 @@ export function lookForOverdrafts(stage: Stage): void {
 function sinceOf(stage: Stage, { period }: LiveKey): number | undefined {
   if (period === 'total') return 0
   if (stage.hasJumpedFarBack) return undefined
-  const today = new Date(stage.world.time.wall).toISOString().slice(0, period === 'day' ? 10 : 7)
-  return Math.max(Date.parse(period === 'day' ? today : `${today}-01`), stage.jumpedTo)
+  return Math.max(beginOf(period, stage.world.time.wall), stage.jumpedTo)
+}
+
+function beginOf(period: Exclude<LiveKey['period'], 'total'>, wall: number): number {
+  const date = new Date(wall)
+  if (period === 'month') return Date.parse(`${date.toISOString().slice(0, 7)}-01`)
+  const today = Date.parse(date.toISOString().slice(0, 10))
+  if (period === 'day') return today
+  return today - (period === '7d' ? 6 : (date.getUTCDay() + 6) % 7) * 86_400_000
 }
 
 function bounds(key: LiveKey): boolean {

@@ -1,4 +1,5 @@
 import { idOf, isImages, isReplay, made } from '../play/asks.ts'
+import { retried } from '../play/settings.ts'
 import type { Oracle } from './oracle.ts'
 
 export const phantom: Oracle = {
@@ -17,10 +18,14 @@ export const phantom: Oracle = {
         const count = made(ask).length
         if (lines > count) yield ['more lines than pictures were made', `ask ${ask.no}: ${lines} lines, ${count} made`]
       }
-      const begun = ask.arrivals.filter(arrival => !arrival.refusal)
+      const mayRepeat = ask.wish.model === retried.model
+      // What a text was refused with is no purchase where `retry_on` names it.
+      const begun = ask.arrivals.filter(({ refusal, shape }) => !refusal && !(mayRepeat && shape === 'error500'))
       // Asked again by the caller it may be made again, where the first was not sold.
       if (begun.length > same.length)
         yield ['an upstream was asked twice', `ask ${ask.no}: ${begun.map(one => one.shape).join(', ')}`]
+      if (mayRepeat && ask.arrivals.length > same.length * retried.attempts)
+        yield ['an upstream was asked more often than `attempts`', `ask ${ask.no}: ${ask.arrivals.length}`]
     }
     for (const first of stage.upstreams.strays) yield ['an upstream got what nobody sent', first]
   },

@@ -12,7 +12,7 @@ export type PlannedKey = {
   readonly user: 'ada' | 'bob'
   readonly group: GroupName
   readonly budget: number | null
-  readonly period: 'total' | 'day' | 'month'
+  readonly period: 'total' | 'day' | 'month' | 'week' | '7d'
   readonly rpm: number | undefined
   /** What it is used for: text may overdraw, images may not. */
   readonly uses: readonly Operation[]
@@ -207,6 +207,8 @@ function drawKeys(random: Random): readonly PlannedKey[] {
     uses: all,
     ...more,
   })
+  const small = (budget: number): PlannedKey =>
+    key('small', { budget, period: budget % 40_000 === 0 ? 'week' : '7d', uses: images })
   return [
     key('free', {}),
     key('total', { budget: cents(4, 60), uses: images }),
@@ -217,7 +219,7 @@ function drawKeys(random: Random): readonly PlannedKey[] {
     key('team one', { group: 'team', user: 'bob' }),
     key('team two', { group: 'team', user: 'bob', rpm: 5 + random.int(12) }),
     key('words', { group: 'tokens', uses: ['chat', 'embeddings'] }),
-    key('small', { budget: cents(2, 10), uses: images }),
+    small(cents(2, 10)),
   ]
 }
 

@@ -126,6 +126,10 @@ const familiesOf = ({ doubts }: Settings): string => `
     forward: { chat: { all: true } }
     token-usage: { missing_usage: refuse }`
 
+/** Text of this model is requested again after an error; images of others never, whatever their `retry_on` says. */
+export const retried = { model: 'chat-pair', attempts: 3 } as const
+const again = `retry_on: [500, 502, 503, 504, connect], retry: { attempts: ${retried.attempts}, backoff: 1s }`
+
 function modelsOf({ dear, alone }: Settings): string {
   const plainImages = '1K: "0.02", 2K: "0.04", 4K: "0.08"'
   const images = dear ? '1K: "0.04", 2K: "0.08", 4K: "0.16"' : plainImages
@@ -140,9 +144,9 @@ function modelsOf({ dear, alone }: Settings): string {
     upstreams: [{ upstream: pool }, { upstream: spare, priority: 2 }]
     prices: { ${plainImages} }
   pool-chat: { family: pairs, upstream: pool, prices: { input: "0.50", cached_input: "0.05", output: "1.50" } }
-  alpha-pair: { family: alpha-image, upstreams: [{ upstream: alpha }${second('alpha-two')}], prices: { ${images} } }
-  counted: { family: counted, upstreams: [{ upstream: alpha }${second('alpha-two')}], prices: { ${images} } }
-  chat-pair: { family: pairs, upstreams: [{ upstream: text }${second('text-two')}], prices: { ${words} } }
+  alpha-pair: { family: alpha-image, upstreams: [{ upstream: alpha }${second('alpha-two')}], prices: { ${images} }, ${again} }
+  counted: { family: counted, upstreams: [{ upstream: alpha }${second('alpha-two')}], prices: { ${images} }, ${again} }
+  chat-pair: { family: pairs, upstreams: [{ upstream: text }${second('text-two')}], prices: { ${words} }, ${again} }
   chat-review: { family: reviewed, upstream: text, prices: { ${words} } }
   chat-refuse: { family: refused, upstream: text, prices: { ${words} } }
   narrow-chat: { family: pairs, upstream: narrow, prices: { ${words} } }

@@ -10,11 +10,14 @@ const script = resolve(import.meta.dirname, 'seed.ts')
 /** A seed takes seconds, and minutes where servers and gateways have to share the machine with much else. */
 const mostMs = 1_200_000
 
-export type FleetOptions = Omit<SeedOptions, 'nth'>
+export type FleetOptions = Omit<SeedOptions, 'nth'> & {
+  /** Real milliseconds after which it is ended. */
+  readonly mostMs?: number
+}
 
 /** Runs a plan of several gateways in a process of its own. Never rejects: what goes wrong with it is an alarm. */
 export function runFleet(plan: FleetPlan, servers: Servers, options: FleetOptions = {}): Promise<Outcome> {
   const { postgresPort, redisPort, clocks } = servers
   const args = ['--servers', JSON.stringify({ postgresPort, redisPort, clocks })]
-  return runScript(plan.seed, script, args, { ...options, mostMs, input: JSON.stringify(recordFleet(plan)) })
+  return runScript(plan.seed, script, args, { mostMs, ...options, input: JSON.stringify(recordFleet(plan)) })
 }

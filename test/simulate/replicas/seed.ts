@@ -26,9 +26,15 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`)
 if (values.sabotage !== undefined) plantFault(values.sabotage, fleetSabotages)
 const world = new World(plan.seed, values.events ? print : undefined)
 const stores = new Stores(world, JSON.parse(values.servers) as Servers)
-await stores.open()
-installReplicas(world, stores)
-const { playFleet } = await import('./play.ts')
-const outcome = await playFleet(world, plan, stores, values.story ? print : undefined)
-await stores.close()
-process.stdout.write(`${JSON.stringify(outcome)}\n`, () => process.exit(0))
+// While a plan is played, what nobody handles is noted as a fault of the gateways. What fails here would be too, and this process
+// would have no outcome, but connections to the servers, and never end.
+try {
+  await stores.open()
+  installReplicas(world, stores)
+  const { playFleet } = await import('./play.ts')
+  const outcome = await playFleet(world, plan, stores, values.story ? print : undefined)
+  await stores.close()
+  process.stdout.write(`${JSON.stringify(outcome)}\n`, () => process.exit(0))
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`, () => process.exit(1))
+}

@@ -12,7 +12,7 @@ const statementMs = 5_000
 const idleInTransactionMs = 10_000
 /** Real milliseconds: longer than the server needs to see that two wait for each other; what no seed takes. */
 const deadlockMs = 15
-const stuckMs = 300_000
+const stuckMs = 120_000
 
 /**
  * When the servers have nothing more to do: the world's time stands still while one works, and goes on where it waits for a lock.
@@ -61,10 +61,11 @@ export class Stillness {
     this.#world.time.after(idleInTransactionMs, 'the server ends an idle transaction', end, null)
   }
 
-  /** The server ends sessions. */
+  /** The server ends sessions. A connection that has no session yet stays: waited for as one that ends, it would be for ever. */
   async end(relays: readonly Relay[]): Promise<void> {
-    for (const relay of relays) relay.isEnding = true
-    await this.#ground.terminate(relays.flatMap(relay => relay.pid ?? []))
+    const begun = relays.filter(relay => relay.pid !== undefined)
+    for (const relay of begun) relay.isEnding = true
+    await this.#ground.terminate(begun.flatMap(relay => relay.pid ?? []))
   }
 
   #isAtWork(): boolean {

@@ -16,11 +16,10 @@ import {
   withField,
 } from '../../../../src/plugin-api/index.ts'
 import { fail } from '../../errors.ts'
-import { isFree } from '../../is-free.ts'
 import { rateMost } from '../../quote-request.ts'
-import { policyOf, refuseUnpriced } from '../../refuse-unpriced.ts'
+import { refuseUnpriced } from '../../refuse-unpriced.ts'
 import type { UsageFacet } from '../../schema.ts'
-import { usageRule } from '../../usage-rule.ts'
+import { isFree, policyOf, usageRule } from '../../usage-rule.ts'
 
 /** Most objects that the requests of a batch may name. */
 const referencesMax = 10_000
@@ -118,7 +117,7 @@ export class BatchInput {
       if (!model.enabled || !mayAsk(caller, model.name) || (forward.size > 0 && !forward.has(operation))) return false
       return nameOn(target.upstream, model) !== undefined
     }
-    const own = context.plan.models.get(name)
+    const own = context.plan.models.get(isFile ? name : (caller.group.aliases?.get(name) ?? name))
     if (!isFile) return own && isUsable(own) ? own : undefined
     const isNamed = (model: Model): boolean => nameOn(target.upstream, model) === name && isUsable(model)
     return own && isNamed(own) ? own : context.plan.models.values().find(isNamed)

@@ -48,10 +48,6 @@ type Batch = {
 
 const batchSlot = defineSlot<Batch>('batch')
 
-export function batchOf({ route }: Pick<RequestContext, 'route'>): BatchTraits | undefined {
-  return route.deferred?.batch
-}
-
 /** @throws Failure batch_path_refused, background_unroutable */
 export function checkBatch(tools: BatchTools, context: RequestContext, target: Target, batch: BatchTraits): void {
   const traits = context.route.deferred
@@ -213,11 +209,15 @@ async function holdBatch(tools: BatchTools, { context, target, found }: Asked): 
 }
 
 /** The names of models in a body that is rewritten anyway. */
-export function renameBatch({ slots }: RequestContext, out: Outbound, { sendAs, model }: Target): Outbound {
+export function renameBatch(
+  { slots }: RequestContext,
+  out: Outbound,
+  { sendAs, model, alias = model.name }: Target,
+): Outbound {
   const found = slots.get(batchSlot)
   if (!found || 'file' in found.batch.requests) return out
   found.isSent = true
-  if (out.body.kind !== 'json' || sendAs === model.name) return out
+  if (out.body.kind !== 'json' || sendAs === alias) return out
   const { list, body: member } = found.batch.requests
   const requests = out.body.json.get(list)
   if (!Array.isArray(requests)) return out

@@ -6,7 +6,7 @@ import {
   type UsageRule,
   timeOfId,
 } from '../../../../src/plugin-api/index.ts'
-import { eachLine, parseJson } from '../../../../src/wire/index.ts'
+import { eachLine, parseJsonIfValid } from '../../../../src/wire/index.ts'
 import { holds, inputOf, rateGroups, type UsageGroup, type Use } from '../../../../src/pricing/index.ts'
 import { ordinaryFacts } from '../../asked-facts.ts'
 import { fail } from '../../errors.ts'
@@ -79,7 +79,7 @@ class BatchTotals {
   /** The response in a line; undefined for a request that failed. */
   #answerOf(line: Buffer): { readonly [name: string]: Json } | undefined {
     const { batch } = this.#terms.traits
-    const value = parse(line)
+    const value = parseJsonIfValid(line.toString())
     if (value === undefined || !batch) {
       this.unread++
       return undefined
@@ -169,14 +169,6 @@ async function readResults(
   const tooLong = () => fail('upstream_answer_gone', { id })
   await eachLine(counted, { bytesMax: lineBytesMax, tooLong }, onLine)
   return bytes
-}
-
-function parse(line: Buffer): Json | undefined {
-  try {
-    return parseJson(line.toString())
-  } catch {
-    return undefined
-  }
 }
 
 function readPath(value: Json, path: readonly string[]): Json | undefined {

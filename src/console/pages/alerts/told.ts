@@ -1,5 +1,6 @@
 import { queryText } from '../../api/call.ts'
 import type { AlertList } from '../../api/shapes.ts'
+import { shownAmount } from '../../shown-money.ts'
 import { tName } from '../../words/index.ts'
 import { momentText } from '../../words/moment.ts'
 
@@ -34,6 +35,12 @@ export function textsOf(data: Data, tell: (finding: string) => string = String):
   if (texts['level'] !== undefined && texts['level'] !== '') texts['level'] = tName('budgets.level', texts['level'])
   // Events have a key's id, people know its name.
   if (typeof data['called'] === 'string') texts['name'] = data['called']
+  // An event has the threshold and what was spent then; people need to know what is spent now.
+  texts['threshold'] = texts['percent'] ?? ''
+  texts['percent'] = texts['percent_now'] ?? texts['threshold']
+  texts['spent'] = texts['spent_now'] ?? texts['spent'] ?? ''
+  for (const name of ['spent', 'amount'])
+    if (/^\d+(\.\d+)?$/.test(texts[name] ?? '')) texts[name] = shownAmount(texts[name] ?? '')
   const ends = new Date(texts['ends'] ?? '')
   if (!Number.isNaN(ends.getTime())) texts['ends'] = momentText(ends)
   return texts

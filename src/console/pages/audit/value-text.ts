@@ -1,6 +1,7 @@
 import type { Key } from '../../api/shapes.ts'
 import { tBounds } from '../../words/bound.ts'
 import { t, tName } from '../../words/index.ts'
+import { periodOfWord } from '../../words/period.ts'
 import { tSettingChange } from '../../words/setting-change.ts'
 
 /** Fields whose values are names of the gateway, by the prefix of their words. */
@@ -8,8 +9,6 @@ const named: { readonly [field: string]: string } = {
   role: 'role',
   status: 'status',
   state: 'status',
-  budget_period: 'period',
-  per: 'period',
 }
 
 /** A readable value: lists with commas, objects with the name of each part. */
@@ -25,6 +24,7 @@ export function valueText(name: string, value: unknown): string {
       .join(' · ')
   if (typeof value === 'boolean') return t(value ? 'yes' : 'no')
   if (typeof value !== 'string') return JSON.stringify(value)
+  if (name === 'budget_period' || name === 'per') return periodOfWord(value)
   const words = named[name]
   return words === undefined ? value : tName(words, value)
 }

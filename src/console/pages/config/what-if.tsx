@@ -3,11 +3,12 @@ import { ApiError, call } from '../../api/call.ts'
 import type { CostUnder } from '../../api/shapes.ts'
 import { Choices } from '../../kit/choices.tsx'
 import { FilterLine } from '../../kit/filter-line.tsx'
-import { Money } from '../../kit/money.tsx'
+import { Money, moneyColumn } from '../../kit/money.tsx'
 import { Problem } from '../../kit/problem.tsx'
 import { Table } from '../../kit/table.tsx'
 import { microsOf } from '../../money.ts'
 import { changeOf, count } from '../../numbers.ts'
+import { shownAmount } from '../../shown-money.ts'
 import { setQuery, useQuery } from '../../query.ts'
 import { t, tName } from '../../words/index.ts'
 import { addDays, dateIn, viewerZone } from '../../zone.ts'
@@ -97,7 +98,8 @@ function Costs({ of }: { readonly of: CostUnder }) {
           <Figure name={t('whatif.after')} amount={after} currency={currency} />
           <Figure
             name={t('whatif.difference')}
-            amount={signed(difference)}
+            amount={difference}
+            isSigned
             currency={currency}
             more={changeOf(microsOf(after), microsOf(before))}
           />
@@ -120,7 +122,7 @@ function Costs({ of }: { readonly of: CostUnder }) {
             {not_comparable.map(({ reason, model, charges, cost, currency }) => (
               <li key={`${reason} ${model} ${currency}`}>
                 <span class="theirs">{model ?? t('whatif.others')}</span>:{' '}
-                {t('whatif.left.row', { count: count(charges), amount: `${cost} ${currency}` })}{' '}
+                {t('whatif.left.row', { count: count(charges), amount: `${shownAmount(cost)} ${currency}` })}{' '}
                 {tName('whatif.reason', reason)}
               </li>
             ))}
@@ -137,16 +139,19 @@ function Figure({
   amount,
   currency,
   more,
+  isSigned = false,
 }: {
   readonly name: string
   readonly amount: string
   readonly currency: string
   readonly more?: string
+  readonly isSigned?: boolean
 }) {
   return (
     <div class="figure">
       <span>{name}</span>
       <span>
+        {isSigned && microsOf(amount) > 0n && '+'}
         <Money amount={amount} currency={currency} />
       </span>
       {more && <span class="quiet">{more}</span>}
@@ -171,11 +176,12 @@ function Pairs({
   readonly currency: string
 }) {
   if (rows.length === 0) return null
+  const shown = rows.slice(0, rowsMax)
   return (
     <div class="sheet">
       <Table
         label={label}
-        rows={rows.slice(0, rowsMax)}
+        rows={shown}
         rowKey={({ name }) => name ?? ''}
         columns={[
           {
@@ -185,18 +191,15 @@ function Pairs({
             cell: ({ name }) => <span class="theirs">{name ?? t('whatif.others')}</span>,
           },
           { head: t('costs.charges'), numeric: true, cell: ({ charges }) => count(charges) },
-          {
-            head: t('whatif.before'),
-            numeric: true,
-            cell: ({ before }) => <Money amount={before} currency={currency} />,
-          },
-          { head: t('whatif.after'), numeric: true, cell: ({ after }) => <Money amount={after} currency={currency} /> },
+          moneyColumn<Pair>({ head: t('whatif.before'), rows: shown, amount: ({ before }) => before, currency }),
+          moneyColumn<Pair>({ head: t('whatif.after'), rows: shown, amount: ({ after }) => after, currency }),
           {
             head: t('whatif.difference'),
             numeric: true,
             cell: ({ before, after, difference }) => (
               <span>
-                {signed(difference)} <span class="quiet">{changeOf(microsOf(after), microsOf(before))}</span>
+                <span title={difference}>{signed(difference)}</span>{' '}
+                <span class="quiet">{changeOf(microsOf(after), microsOf(before))}</span>
               </span>
             ),
           },
@@ -207,5 +210,6 @@ function Pairs({
 }
 
 function signed(difference: string): string {
-  return microsOf(difference) > 0n ? `+${difference}` : difference.replace('-', '−')
+  const text = shownAmount(difference)
+  return microsOf(difference) > 0n ? `+${text}` : text
 }

@@ -3,6 +3,7 @@ import { useMay } from '../../api/session.ts'
 import type { Avoidable } from '../../api/shapes.ts'
 import { Icon } from '../../kit/icon.tsx'
 import { count } from '../../numbers.ts'
+import { shownAmount } from '../../shown-money.ts'
 import { t } from '../../words/index.ts'
 import type { Where } from './where.ts'
 
@@ -19,7 +20,9 @@ export function AvoidableSpend({ of: value, where }: { readonly of: Avoidable | 
       <header class="inline">
         <Icon name="warn" />
         <h2 id="avoidable">
-          {t('avoidable', { amount: saved.map(({ amount, currency }) => `${amount} ${currency}`).join(', ') })}
+          {t('avoidable', {
+            amount: saved.map(({ amount, currency }) => `${shownAmount(amount)} ${currency}`).join(', '),
+          })}
         </h2>
       </header>
       <ul class="bare notes">
@@ -39,7 +42,7 @@ export function AvoidableSpend({ of: value, where }: { readonly of: Avoidable | 
                   billed: facts.billed,
                   made: facts.made,
                   ask: facts.ask,
-                  saved: facts.saved,
+                  saved: shownAmount(facts.saved),
                   currency: facts.currency,
                 })}
               </p>

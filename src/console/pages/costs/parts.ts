@@ -10,6 +10,16 @@ export function nameOf(part: CostSplit, what: string, names: { readonly [id: str
   return what
 }
 
+/** The names of a filter, which may be several. */
+export function namesOf(part: CostSplit, what: string, names: { readonly [id: string]: string }): string {
+  return part === 'end_user' || part === 'tag'
+    ? what
+    : what
+        .split(',')
+        .map(one => nameOf(part, one, names))
+        .join(', ')
+}
+
 export function partName(part: CostSplit): string {
   if (part === 'key') return t('token')
   return part === 'tier' || part === 'end_user' || part === 'tag' ? t(`costs.${part}`) : t(part)

@@ -3,7 +3,7 @@ import type { CostSplit } from '../../../domain/costs.ts'
 import type { CostsAnswer } from '../../api/shapes.ts'
 import { Choices } from '../../kit/choices.tsx'
 import { later } from '../../kit/later.tsx'
-import { Money } from '../../kit/money.tsx'
+import { Money, moneyColumn } from '../../kit/money.tsx'
 import { listPlace } from '../../kit/page.tsx'
 import { Swatch } from '../../kit/swatch.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
@@ -11,14 +11,19 @@ import { Tag } from '../../kit/tag.tsx'
 import { Time } from '../../kit/time.tsx'
 import { amountOf } from '../../money.ts'
 import { changeOf, count, shareOf } from '../../numbers.ts'
+import { shownAmount } from '../../shown-money.ts'
 import { t } from '../../words/index.ts'
 import { dateIn } from '../../zone.ts'
 import { barLabel, hoursTwice } from './bar-labels.ts'
 import { sessionKeys } from './fold-sessions.ts'
 import { nameOf, partName } from './parts.ts'
 import { daysOfBar, type Range } from './range.ts'
+import { Picked } from './picked.tsx'
 import type { Part, Sheet } from './sheets.ts'
-import { unitCostOf } from './unit-cost.ts'
+import { TokenKinds } from './token-kinds.tsx'
+import { unitCostOf, unitCostsOf } from './unit-cost.ts'
+import { statementMonthOf } from './statement-month.ts'
+import { StatementRow } from './statement-row.tsx'
 import type { Where } from './where.ts'
 
 const Bars = later(async () => (await import('../../kit/bars.tsx')).Bars, 'bars')
@@ -32,13 +37,21 @@ type Given = {
   /** The filters of costs. */
   readonly where: Where
   readonly parts: readonly CostSplit[]
+  /** Names of rows that are compared. */
+  readonly picked: readonly string[]
   readonly hrefOf: (change: { readonly [name: string]: string | null }) => string
 }
 
 /** Costs of one currency: their sum, their course, and their parts. */
 export function CostSheet(given: Given) {
-  const { of: sheet, isFirst, answer, by, parts, hrefOf } = given
+  const { of: sheet, isFirst, answer, range, by, where, parts, picked, hrefOf } = given
+  const month = statementMonthOf(range, where, dateIn(answer.zone, new Date()))
   const { currency } = sheet
+  const { route } = useLocation()
+  const rows: readonly Row[] = [
+    ...sheet.parts.map((part, at) => ({ ...part, at })),
+    ...(sheet.parts.length > 1 ? [{ ...totalOf(sheet), at: 0, isTotal: true as const }] : []),
+  ]
   return (
     <section class="stack" aria-label={`${t('nav.costs')} ${currency}`}>
       <div class="figures">
@@ -49,12 +62,18 @@ export function CostSheet(given: Given) {
           </span>
           <span class="quiet">
             {changeOf(sheet.net, sheet.before)} ·{' '}
-            {t('costs.before', { amount: amountOf(sheet.before), days: count(daysBefore(answer)) })}
+            {t('costs.before', { amount: shownAmount(amountOf(sheet.before)), days: count(daysBefore(answer)) })}
           </span>
         </div>
         <Figure name={t('costs.charges')} value={count(sheet.charges)} />
-        {sheet.images > 0 && <Figure name={t('label.count')} value={count(sheet.images)} />}
-        {sheet.tokens > 0 && <Figure name={t('costs.tokens')} value={count(sheet.tokens)} />}
+        {sheet.images > 0 && <Figure name={t('costs.images')} value={count(sheet.images)} />}
+        {sheet.tokens > 0 && (
+          <div class="figure">
+            <span>{t('costs.tokens')}</span>
+            <span>{count(sheet.tokens)}</span>
+            {where.tier === undefined && <TokenKinds answer={answer} where={where} currency={currency} />}
+          </div>
+        )}
         {sheet.refunded > 0n && (
           <div class="figure">
             <span>{t('costs.refunded')}</span>
@@ -69,18 +88,27 @@ export function CostSheet(given: Given) {
           label={t('costs.by')}
           of={parts.map(part => [part, partName(part)] as const)}
           chosen={by}
-          hrefOf={part => hrefOf({ by: part })}
+          hrefOf={part => hrefOf({ by: part, pick: null })}
         />
         <Course {...given} />
       </div>
+      <Picked
+        parts={sheet.parts.filter(({ what }) => what !== null && picked.includes(what))}
+        by={by}
+        currency={currency}
+        nameOf={what => nameOf(by, what, answer.names) || t('costs.nameless')}
+        hrefOf={hrefOf}
+      />
       <div class="sheet" {...(isFirst && listPlace)}>
         <Table
           label={t('costs.table', { part: partName(by) })}
-          rows={sheet.parts.map((part, at) => ({ ...part, at }))}
-          rowKey={({ what }) => JSON.stringify(what)}
-          columns={columns(given)}
+          rows={rows}
+          rowKey={({ what, isTotal }) => JSON.stringify([what, isTotal])}
+          rowClass={({ isTotal }) => (isTotal ? 'total' : '')}
+          columns={columns(given, rows, href => route(href, true))}
         />
       </div>
+      {month !== undefined && <StatementRow month={month} zone={answer.zone} where={where} currency={currency} />}
     </section>
   )
 }
@@ -98,16 +126,41 @@ function Figure({ name, value }: { readonly name: string; readonly value: string
   )
 }
 
-function columns({ of: sheet, answer, by, where, hrefOf }: Given): readonly Column<Part & { readonly at: number }>[] {
+type Row = Part & { readonly at: number; readonly isTotal?: true }
+
+/** All parts together; a charge with two tiers is one. */
+function totalOf({ net, before, charges, images, tokens, parts }: Sheet): Part {
+  const quantity = parts.reduce((sum, part) => sum + part.quantity, 0)
+  return { what: null, net, before, charges, images, quantity, tokens, bars: [] }
+}
+
+function columns(
+  { of: sheet, answer, by, where, picked, hrefOf }: Given,
+  rows: readonly Row[],
+  go: (href: string) => void,
+): readonly Column<Row>[] {
+  const isOfUnits = by === 'tier' || where.tier !== undefined
+  const pick = (what: string) =>
+    go(hrefOf({ pick: picked.includes(what) ? without(picked, what) : [...picked, what].join('|') }))
   return [
     {
       head: partName(by),
       heading: true,
       wide: true,
-      cell: ({ what, at }) => (
+      cell: ({ what, at, isTotal }) => (
         <span class="named">
-          <Swatch at={at} />
-          {what === null ? (
+          {what !== null && what !== '' && what !== sessionKeys && sheet.parts.length > 1 && (
+            <input
+              type="checkbox"
+              checked={picked.includes(what)}
+              aria-label={t('costs.pick', { name: nameOf(by, what, answer.names) })}
+              onChange={() => pick(what)}
+            />
+          )}
+          {!isTotal && <Swatch at={at} />}
+          {isTotal ? (
+            t('totals')
+          ) : what === null ? (
             <span class="quiet">{t('costs.rest')}</span>
           ) : what === sessionKeys ? (
             nameOf(by, what, answer.names)
@@ -120,17 +173,20 @@ function columns({ of: sheet, answer, by, where, hrefOf }: Given): readonly Colu
         </span>
       ),
     },
-    {
+    moneyColumn<Row>({
       head: t('costs.spent'),
-      numeric: true,
-      cell: ({ net }) => <Money amount={amountOf(net)} currency={sheet.currency} />,
-    },
+      rows,
+      amount: ({ net }) => amountOf(net),
+      currency: sheet.currency,
+    }),
     { head: t('costs.share'), numeric: true, cell: ({ net }) => shareOf(net, sheet.net) },
-    { head: t('costs.earlier'), numeric: true, cell: ({ before }) => amountOf(before) },
+    moneyColumn<Row>({ head: t('costs.earlier'), rows, amount: ({ before }) => amountOf(before) }),
     { head: t('costs.change'), numeric: true, cell: ({ net, before }) => changeOf(net, before) },
     { head: t('costs.charges'), numeric: true, cell: ({ charges }) => count(charges) },
-    ...(sheet.images > 0 ? [{ head: t('label.count'), numeric: true, cell: ({ images }: Part) => count(images) }] : []),
-    ...(by === 'tier' || where.tier !== undefined
+    ...(sheet.images > 0
+      ? [{ head: t('costs.images'), numeric: true, cell: ({ images }: Part) => count(images) }]
+      : []),
+    ...(isOfUnits
       ? [{ head: t('costs.quantity'), numeric: true, sparse: true, cell: quantityOf }]
       : [
           {
@@ -140,20 +196,37 @@ function columns({ of: sheet, answer, by, where, hrefOf }: Given): readonly Colu
             cell: ({ tokens }: Part) => tokens > 0 && count(tokens),
           },
         ]),
-    {
-      head: t('costs.unit'),
-      numeric: true,
-      sparse: true,
-      cell: part => {
-        const cost = unitCostOf(part, by === 'tier' ? (part.what ?? '') : (where.tier ?? null))
-        return cost && <Money amount={cost.amount} currency={sheet.currency} per={cost.per} />
-      },
-    },
+    ...(isOfUnits
+      ? [
+          {
+            head: t('costs.unit'),
+            numeric: true,
+            sparse: true,
+            cell: (part: Row) => {
+              if (part.isTotal && by === 'tier') return null
+              const cost = unitCostOf(part, by === 'tier' ? (part.what ?? '') : (where.tier ?? null))
+              return cost && <Money amount={cost.amount} currency={sheet.currency} per={cost.per} />
+            },
+          },
+        ]
+      : (['image', 'tokens', 'request'] as const).map(unit => ({
+          head: t(`costs.per.${unit}`),
+          numeric: true,
+          sparse: true,
+          cell: (part: Row) => {
+            const amount = unitCostsOf(part)[unit]
+            return amount !== undefined && <Money amount={amount} />
+          },
+        }))),
   ]
 }
 
-function quantityOf({ quantity }: Part): string | false {
-  return quantity > 0 && count(quantity)
+function without(picked: readonly string[], what: string): string | null {
+  return picked.filter(one => one !== what).join('|') || null
+}
+
+function quantityOf({ quantity, isTotal }: Row): string | false {
+  return !isTotal && quantity > 0 && count(quantity)
 }
 
 /** The course of costs, as bars and as a table; each links to that time alone. */
@@ -172,14 +245,17 @@ function Course({ of: sheet, answer, range, by, hrefOf }: Given) {
   const told = bars.map(({ label, href, sum, parts }) => ({
     label,
     title: [
-      `${label}: ${amountOf(sum)} ${sheet.currency}`,
+      `${label}: ${shownAmount(amountOf(sum))} ${sheet.currency}`,
       ...sheet.parts.flatMap(({ what }, i) =>
-        parts[i] ? [`${what === null ? t('costs.rest') : nameOf(by, what, answer.names)}: ${amountOf(parts[i])}`] : [],
+        parts[i]
+          ? [`${what === null ? t('costs.rest') : nameOf(by, what, answer.names)}: ${shownAmount(amountOf(parts[i]))}`]
+          : [],
       ),
     ].join('\n'),
     parts,
     onPick: () => void (href && route(href)),
   }))
+  const spent = bars.filter(({ sum }) => sum > 0n)
   return (
     <div class="chart">
       <Bars of={told} />
@@ -187,7 +263,7 @@ function Course({ of: sheet, answer, range, by, hrefOf }: Given) {
         <summary>{t('chart.table')}</summary>
         <Table
           label={t('costs.course')}
-          rows={bars.filter(({ sum }) => sum > 0n)}
+          rows={spent}
           rowKey={({ at }) => at}
           columns={[
             {
@@ -202,11 +278,12 @@ function Course({ of: sheet, answer, range, by, hrefOf }: Given) {
                   </>
                 ),
             },
-            {
+            moneyColumn({
               head: t('costs.spent'),
-              numeric: true,
-              cell: ({ sum }) => <Money amount={amountOf(sum)} currency={sheet.currency} />,
-            },
+              rows: spent,
+              amount: ({ sum }) => amountOf(sum),
+              currency: sheet.currency,
+            }),
           ]}
         />
       </details>

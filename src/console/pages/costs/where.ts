@@ -31,6 +31,11 @@ export function hasLabel({ end_user: endUser, tag }: Where): boolean {
   return endUser !== undefined || tag !== undefined
 }
 
+/** Whether a filter has several values, which the log does not have. */
+export function hasSeveral({ end_user: _, tag: __, ...where }: Where): boolean {
+  return Object.values(where).some(value => value.includes(','))
+}
+
 /** The filters in the address. */
 export function readWhere(query: { readonly [name: string]: string | undefined }): Where {
   return Object.fromEntries(inOrder.flatMap(part => (query[part] ? [[part, query[part]]] : [])))

@@ -21,22 +21,22 @@ export function Bill({ of }: { readonly of: BillingRecord }) {
     <section class="section" aria-label={t('bill')}>
       <div class="inline">
         <span class="sum">
-          <Money amount={of.amount} currency={of.currency} />
+          <Money exact amount={of.amount} currency={of.currency} />
         </span>
         <Status name={of.state} />
         {Number(of.held) > 0 && (
           <span class="quiet">
-            {t('bill.held')} <Money amount={of.held} currency={of.currency} />
+            {t('bill.held')} <Money exact amount={of.held} currency={of.currency} />
           </span>
         )}
         {Number(of.refunded) > 0 && (
           <span class="quiet">
-            {t('bill.refunded')} <Money amount={of.refunded} currency={of.currency} />
+            {t('bill.refunded')} <Money exact amount={of.refunded} currency={of.currency} />
           </span>
         )}
         {of.vendor_cost !== null && (
           <span class="quiet">
-            {t('bill.vendor')} <Money amount={of.vendor_cost} currency={of.currency} />
+            {t('bill.vendor')} <Money exact amount={of.vendor_cost} currency={of.currency} />
           </span>
         )}
       </div>
@@ -116,7 +116,7 @@ function Why({ of }: { readonly of: BillingRecord }) {
   const columns: readonly Column<Line>[] = [
     { head: '#', cell: line => line.index + 1 },
     { head: t('bill.reading'), wide: true, cell: line => <span class="theirs">{tWhy(of, line)}</span> },
-    { head: t('price'), numeric: true, cell: line => <Money amount={line.price} currency={currency} /> },
+    { head: t('price'), numeric: true, cell: line => <Money exact amount={line.price} currency={currency} /> },
   ]
   return (
     <>
@@ -210,7 +210,7 @@ function Prices({ of: { rule, lines, currency } }: { readonly of: BillingRecord 
     {
       head: t('price'),
       numeric: true,
-      cell: ({ price, per }) => <Money amount={price} currency={currency} per={per} />,
+      cell: ({ price, per }) => <Money exact amount={price} currency={currency} per={per} />,
     },
     ...(readsConfig ? [{ head: t('bill.at'), place: true, cell: ({ at }: Row) => <Place at={at} /> }] : []),
   ]

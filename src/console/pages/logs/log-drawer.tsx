@@ -16,7 +16,7 @@ import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
 import { amountOf, microsOf } from '../../money.ts'
 import { count, duration } from '../../numbers.ts'
-import { t } from '../../words/index.ts'
+import { t, tName } from '../../words/index.ts'
 import { tOperation } from '../../words/operation.ts'
 import { Outcome } from './outcome.tsx'
 import { Bill } from './bill.tsx'
@@ -108,7 +108,7 @@ function RefundNotes({ of: { refunds, billing } }: { readonly of: LogRecord }) {
         <Facts
           key={i}
           of={[
-            [t('amount'), <Money amount={refund.amount} currency={billing.currency} />],
+            [t('amount'), <Money exact amount={refund.amount} currency={billing.currency} />],
             [t('refund.by'), <span class="theirs">{refund.by}</span>],
             [t('time'), <Time at={refund.at} seconds />],
             [t('reason'), <span class="theirs">{refund.reason ?? '–'}</span>],
@@ -131,11 +131,13 @@ function RequestFacts({ of: record }: { readonly of: LogRecord }) {
           [t('time'), <Time at={record.time} seconds />],
           ...(record.error ? [[t('error'), <code>{record.error}</code>] as const] : []),
           [t('model'), theirs(modelText(record))],
+          ...(record.alias ? [[t('model.alias'), theirs(record.alias)] as const] : []),
           [t('operation'), tOperation(record.operation)],
           [t('user'), theirs(record.user)],
           [t('token'), <KeyLink of={record} />],
           [t('group'), record.group],
           [t('upstream'), record.upstream],
+          ...(record.cache ? [[t('cache'), <CacheUse of={record} />] as const] : []),
           ...(record.end_user ? [[t('costs.end_user'), theirs(record.end_user)] as const] : []),
           ...(record.tags?.length ? [[t('costs.tag'), theirs(record.tags.join(', '))] as const] : []),
           ...(input === null && output === null
@@ -147,6 +149,17 @@ function RequestFacts({ of: record }: { readonly of: LogRecord }) {
         ]}
       />
     </section>
+  )
+}
+
+/** What the answer cache did, and what that has saved. */
+function CacheUse({ of: { cache, saved, billing } }: { readonly of: LogRecord }) {
+  const result = tName('cache', cache ?? '')
+  if (saved === null || !billing) return <span>{result}</span>
+  return (
+    <span>
+      {result} · {t('cache.saved')} <Money amount={saved} currency={billing.currency} />
+    </span>
   )
 }
 

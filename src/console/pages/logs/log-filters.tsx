@@ -236,6 +236,8 @@ function valuesOf(name: FilterName, models: ReturnType<typeof useModels>): reado
       return ['true', 'false']
     case 'outcome':
       return outcomes
+    case 'cache':
+      return ['hit', 'miss', 'bypass']
     case 'charge':
       return states
     case 'operation':
@@ -265,6 +267,7 @@ function labelOf(name: FilterName): string {
     case 'group':
     case 'operation':
     case 'upstream':
+    case 'cache':
       return t(name)
     case 'other_size':
     case 'charge':
@@ -280,7 +283,8 @@ function valueOf(name: FilterName, value: string): string {
     case 'source':
       return sourceText(value)
     case 'unit':
-      return tName('unit', value)
+    case 'cache':
+      return tName(name, value)
     case 'outcome':
     case 'charge':
       return tName('status', value)

@@ -2,7 +2,7 @@ import { resultOf } from '../../../domain/log-result.ts'
 import type { LogRecord } from '../../api/shapes.ts'
 import { Icon } from '../../kit/icon.tsx'
 import { toneOf } from '../../kit/status.tsx'
-import { tName } from '../../words/index.ts'
+import { t, tName } from '../../words/index.ts'
 
 /** How a request ended: the client's status, and the result that the filter names. */
 export function Outcome({ of }: { readonly of: LogRecord }) {
@@ -15,6 +15,7 @@ export function Outcome({ of }: { readonly of: LogRecord }) {
         <Icon name={tone === 'fine' ? 'good' : tone} />
         {tName('result', result)}
       </span>
+      {of.cache === 'hit' && <small>{t('cache.hit')}</small>}
     </span>
   )
 }

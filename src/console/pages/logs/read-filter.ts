@@ -23,6 +23,7 @@ export const filterNames = [
   'end_user',
   'tag',
   'outcome',
+  'cache',
   'charge',
   'refunded',
 ] as const

@@ -82,10 +82,14 @@ export function Quote({
         <div class="quote">
           <span class="quiet">{t('quote')}</span>
           <span class="sum">
-            {quote.expected === null ? t('quote.unknown') : <Money amount={quote.expected} currency={quote.currency} />}
+            {quote.expected === null ? (
+              t('quote.unknown')
+            ) : (
+              <Money exact amount={quote.expected} currency={quote.currency} />
+            )}
           </span>
           <span>
-            {t('quote.at_most')} <Money amount={quote.at_most} currency={quote.currency} />
+            {t('quote.at_most')} <Money exact amount={quote.at_most} currency={quote.currency} />
           </span>
           {quote.tier && quote.price && (
             <span class="quiet">

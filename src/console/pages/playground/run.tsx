@@ -87,7 +87,7 @@ function StopNote<Result>({ of, onKeep }: { readonly of: Run<Result>; readonly o
         {t('play.stop.text')}{' '}
         {of.atMost && (
           <>
-            {t('quote.at_most')} <Money amount={of.atMost.amount} currency={of.atMost.currency} />
+            {t('quote.at_most')} <Money exact amount={of.atMost.amount} currency={of.atMost.currency} />
           </>
         )}
       </p>

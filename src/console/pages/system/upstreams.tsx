@@ -15,6 +15,7 @@ import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
 import { count, duration } from '../../numbers.ts'
 import { t, tName } from '../../words/index.ts'
+import { periodText } from '../../words/period.ts'
 
 type Row = { readonly upstream: Upstream; readonly key: UpstreamKey | undefined }
 
@@ -71,7 +72,7 @@ export function Upstreams() {
                       sparse: true,
                       cell: ({ key }) =>
                         key?.budget &&
-                        `${key.budget.spent} / ${key.budget.amount} ${currency} (${t(`period.${key.budget.per}`)})`,
+                        `${key.budget.spent} / ${key.budget.amount} ${currency} (${periodText(key.budget)})`,
                     },
                     {
                       head: t('system.key.actions'),

@@ -46,18 +46,43 @@ export function EditKey({
   )
 }
 
+const periodFields: readonly string[] = ['budget_period', 'budget_resets_on']
+
 /**
  * Differences from the values shown in the form, which may be less exact than the key's: a time field has no seconds.
  */
 function changedOf(read: Fields, of: Key): Fields {
   const shown: Fields = { name: of.name, group: of.own_group, ...settingsShown(of) }
+  const isChanged = (name: string): boolean => JSON.stringify(read[name]) !== JSON.stringify(shown[name])
+  // A period is one setting in two fields.
+  const isPeriodChanged = periodFields.some(isChanged)
   return Object.fromEntries(
-    Object.entries(read).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(shown[name])),
+    Object.entries(read).filter(([name]) => (periodFields.includes(name) ? isPeriodChanged : isChanged(name))),
   )
 }
 
 /** The settings of a key that can be bounds. A past expiry cannot be sent. */
-function boundable({ models, ips, budget, budget_period, expires, limits, status }: Key): Fields {
+function boundable({
+  models,
+  ips,
+  budget,
+  budget_period,
+  budget_resets_on,
+  budget_soft,
+  expires,
+  limits,
+  status,
+}: Key): Fields {
   const isOver = expires !== null && Date.parse(expires) <= Date.now()
-  return { models, ips, budget, budget_period, limits, status, ...(!isOver && { expires }) }
+  return {
+    models,
+    ips,
+    budget,
+    budget_period,
+    budget_resets_on,
+    budget_soft,
+    limits,
+    status,
+    ...(!isOver && { expires }),
+  }
 }

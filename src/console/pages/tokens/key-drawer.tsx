@@ -14,7 +14,8 @@ import { problemText } from '../../kit/problem.tsx'
 import { Status } from '../../kit/status.tsx'
 import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
-import { readPeriod, tBounds } from '../../words/bound.ts'
+import { tBounds } from '../../words/bound.ts'
+import { periodText } from '../../words/period.ts'
 import { t } from '../../words/index.ts'
 import { EditKey } from './edit-key.tsx'
 import { keyStatus } from './key-status.ts'
@@ -140,8 +141,11 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
             t('unlimited')
           ) : (
             <>
-              {key.budget_used} / <Money amount={key.budget} currency={key.currency} />{' '}
-              <span class="quiet">{t(`period.${readPeriod(key.budget_period)}`)}</span>
+              <Money amount={key.budget_used} /> / <Money amount={key.budget} currency={key.currency} />{' '}
+              <span class="quiet">
+                {periodText({ per: key.budget_period, resets_on: key.budget_resets_on })}
+                {key.budget_soft && ` · ${t('budgets.soft')}`}
+              </span>
             </>
           ),
         ],

@@ -2,22 +2,29 @@ import { useModels } from '../../api/models.ts'
 import { useSession } from '../../api/session.ts'
 import type { Key, Limits } from '../../api/shapes.ts'
 import { FieldError } from '../../kit/field-error.ts'
-import { SelectField, TextField, type Values } from '../../kit/form.tsx'
+import { TextField, type Values } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 import { tBounds } from '../../words/bound.ts'
+import { dayShown, readDay } from '../../words/period.ts'
+import { PeriodFields, periodIn } from './period-fields.tsx'
 
 /** The settings of a key, or of a bound. */
 export type Settings = Pick<Key, 'models' | 'limits' | 'budget' | 'ips' | 'expires'> & {
   readonly budget_period: string | null
+  readonly budget_resets_on: string | number | null
+  /** Absent for a bound, which is never soft. */
+  readonly budget_soft?: boolean
 }
 
 /** The settings of a key. `within`: bounds that are shown next to the fields. */
 export function SettingFields({
   of,
   within = [],
+  isBound = false,
 }: {
   readonly of?: Settings | undefined
   readonly within?: readonly Key['bounds'][]
+  readonly isBound?: boolean
 }) {
   const { gateway } = useSession()
   const models = useModels().map(model => model.name)
@@ -44,11 +51,10 @@ export function SettingFields({
           inputMode="decimal"
           value={of?.budget ?? ''}
         />
-        <SelectField
-          name="budget_period"
-          label={t('tokens.period')}
-          value={of?.budget_period ?? 'total'}
-          options={(['total', 'day', 'month'] as const).map(one => [one, t(`period.${one}`)] as const)}
+        <PeriodFields
+          per={of?.budget_period ?? 'total'}
+          day={of?.budget_resets_on}
+          soft={isBound ? undefined : (of?.budget_soft ?? false)}
         />
         <TextField
           name="expires"
@@ -82,7 +88,7 @@ export function SettingFields({
 const limitNames = ['rpm', 'tpm', 'concurrency'] as const
 
 /** The fields' values as the API expects them. @throws FieldError */
-export function readSettings(values: Values) {
+export function readSettings(values: Values, isBound = false) {
   const listed = (name: string) => {
     const parts = values
       .get(name)
@@ -95,19 +101,30 @@ export function readSettings(values: Values) {
     models: listed('models'),
     ips: listed('ips'),
     budget: readAmount('budget', values),
-    budget_period: values.get('budget_period'),
+    ...periodIn(values, { hasSoft: !isBound }),
     expires: readMoment(values.get('expires').trim()),
     limits: readLimits(values),
   }
 }
 
 /** The result of `readSettings` for the fields as first shown. */
-export function settingsShown({ models, ips, budget, budget_period, expires, limits }: Settings) {
+export function settingsShown({
+  models,
+  ips,
+  budget,
+  budget_period,
+  budget_resets_on,
+  budget_soft,
+  expires,
+  limits,
+}: Settings) {
   return {
     models,
     ips,
     budget,
     budget_period: budget_period ?? 'total',
+    budget_resets_on: readDay(budget_period ?? '', dayShown(budget_resets_on)),
+    budget_soft: budget_soft ?? false,
     expires: readMoment(localMoment(expires)),
     limits: Object.fromEntries(limitNames.flatMap(name => (limits?.[name] ? [[name, limits[name]]] : []))),
   }

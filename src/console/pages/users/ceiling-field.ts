@@ -2,5 +2,5 @@
 export function ceilingField(field: string): string {
   const ofKeys = /^key_bounds\.(?:limits\.)?(\w+)/.exec(field)?.[1]
   if (ofKeys !== undefined) return ofKeys
-  return field === 'budget' || field === 'budget_period' ? `own_${field}` : field
+  return field.startsWith('budget') ? `own_${field}` : field
 }

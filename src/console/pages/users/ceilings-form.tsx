@@ -2,9 +2,10 @@ import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { useSession } from '../../api/session.ts'
 import type { Ceilings, User } from '../../api/shapes.ts'
-import { Form, SelectField, TextField } from '../../kit/form.tsx'
+import { Form, TextField } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 import { ceilingField } from './ceiling-field.ts'
+import { PeriodFields, periodIn } from '../tokens/period-fields.tsx'
 import { SettingFields, readAmount, readSettings, readWhole } from '../tokens/setting-fields.tsx'
 
 /** A user's bounds: for all their keys, for the number of keys, and for each key that they create or change. */
@@ -28,11 +29,11 @@ export function CeilingsForm({
       fieldOf={ceilingField}
       onSubmit={async values => {
         const keysMax = values.get('keys_max').trim()
-        const most = readSettings(values)
+        const most = readSettings(values, true)
         const isBound = [most.budget, most.models, most.ips, most.expires].some(one => one !== null)
         const body = {
           budget: readAmount('own_budget', values),
-          budget_period: values.get('own_budget_period'),
+          ...periodIn(values, { prefix: 'own_', hasSoft: true }),
           keys_max: keysMax === '' ? null : readWhole('keys_max', keysMax, true),
           key_bounds: isBound || Object.keys(most.limits).length > 0 ? most : null,
         }
@@ -53,12 +54,7 @@ export function CeilingsForm({
           inputMode="decimal"
           value={of.budget ?? ''}
         />
-        <SelectField
-          name="own_budget_period"
-          label={t('tokens.period')}
-          value={of.budget_period}
-          options={(['total', 'day', 'month'] as const).map(one => [one, t(`period.${one}`)] as const)}
-        />
+        <PeriodFields prefix="own_" per={of.budget_period} day={of.budget_resets_on} soft={of.budget_soft} />
         <TextField
           name="keys_max"
           label={t('ceilings.keys')}
@@ -74,9 +70,11 @@ export function CeilingsForm({
       <h3>{t('ceilings.each')}</h3>
       <p class="quiet">{t('ceilings.each.text')}</p>
       <SettingFields
+        isBound
         of={{
           budget: budget?.to.amount ?? null,
           budget_period: budget?.to.per ?? 'total',
+          budget_resets_on: budget?.to.resets_on ?? null,
           limits: limits?.to ?? {},
           models: models?.to ?? null,
           ips: ips?.to ?? null,

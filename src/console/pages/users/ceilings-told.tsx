@@ -7,7 +7,9 @@ import { limitText } from '../tokens/key-drawer.tsx'
 export function userCeilings(of: User, currency: string) {
   const lines = [
     ...(of.keys_max === null ? [] : [tBound('keys_max', { keys: of.keys_max })]),
-    ...(of.budget === null ? [] : [tBound('budget', { amount: of.budget, currency, per: of.budget_period })]),
+    ...(of.budget === null || of.budget_soft
+      ? []
+      : [tBound('budget', { amount: of.budget, currency, per: of.budget_period, resets_on: of.budget_resets_on })]),
     ...tBounds(of.key_bounds, currency).map(({ name, most }) => t('ceilings.own.each', { name, most })),
   ]
   return showLines(lines)
@@ -23,17 +25,17 @@ export function groupCeilings(of: Group, currency: string) {
   const lines = [
     ...(keys_max === null ? [] : [tBound('keys_max', { keys: keys_max })]),
     ...told('group.models', models?.join(', ') ?? ''),
-    ...(budget && !budget.soft
-      ? told('group.budget', tBound('budget', { amount: budget.amount, per: budget.per, currency }))
-      : []),
+    ...(budget && !budget.soft ? told('group.budget', tBound('budget', { ...periodOf(budget), currency })) : []),
     ...(user_budget && !user_budget.soft
-      ? told('group.user_budget', tBound('budget', { amount: user_budget.amount, per: user_budget.per, currency }))
+      ? told('group.user_budget', tBound('budget', { ...periodOf(user_budget), currency }))
       : []),
     ...told('group.limits_per_user', limitText(limits_per_user)),
     ...told('group.limits_in_all', limitText(limits_in_all)),
   ]
   return showLines(lines)
 }
+
+const periodOf = ({ amount, per, resets_on }: NonNullable<Group['budget']>) => ({ amount, per, resets_on })
 
 function showLines(of: readonly string[]) {
   if (of.length === 0) return null

@@ -1,5 +1,6 @@
 import type { BudgetPeriod } from '../../../domain/index.ts'
 import type { Asked } from '../new-api/foreign-book.ts'
+import { periodOfLength } from '../litellm-period.ts'
 import { microsIn, momentIn } from './cells.ts'
 
 export type TakenBudget = { readonly amount: number; readonly per: BudgetPeriod }
@@ -20,20 +21,9 @@ export type BudgetRead =
   | { readonly kind: 'none' }
   | { readonly kind: 'unreadable'; readonly column: string }
 
-const dayS = 86_400
-const seconds: { readonly [unit: string]: number } = {
-  s: 1,
-  m: 60,
-  h: 3_600,
-  d: dayS,
-  w: 7 * dayS,
-  mo: 30 * dayS,
-  M: 30 * dayS,
-}
-
 /**
  * What a user may spend: their own setting, or else that of the budget that they name. For ever what is left of it; what begins
- * again there does so here each day or month, whichever is not shorter, so that it is never more in all.
+ * again there does so here in a period that is not shorter, so that it is never more in all.
  */
 export function readBudget(row: Asked, shared: Asked | undefined, now: number): BudgetRead {
   const from = row.text('max_budget') === undefined ? shared : row
@@ -46,7 +36,7 @@ export function readBudget(row: Asked, shared: Asked | undefined, now: number): 
   const spent = spend === undefined || spend.startsWith('-') ? 0n : microsIn(row, 'spend', 1n)
   if (amount === undefined) return { kind: 'unreadable', column: 'max_budget' }
   if (spent === undefined) return { kind: 'unreadable', column: 'spend' }
-  const per = periodOf(length)
+  const per = length === undefined ? 'total' : periodOfLength(length)
   if (per === undefined) return { kind: 'unreadable', column: 'budget_duration' }
   const left = amount > spent ? amount - spent : 0n
   if (per === 'total') {
@@ -58,14 +48,4 @@ export function readBudget(row: Asked, shared: Asked | undefined, now: number): 
   const isOver = renewsAt !== undefined && renewsAt <= now
   const [running, stale] = isOver ? [0, Number(spent)] : [Number(spent), 0]
   return { kind: 'budget', budget: { amount: Number(amount), per }, spent: running, stale, renewsAt, length }
-}
-
-function periodOf(length: string | undefined): BudgetPeriod | undefined {
-  if (length === undefined) return 'total'
-  const [, count, unit = ''] = /^(\d{1,6})(s|m|h|d|w|mo|M)$/.exec(length) ?? []
-  const factor = seconds[unit]
-  if (count === undefined || factor === undefined) return undefined
-  const lasts = Number(count) * factor
-  if (lasts <= dayS) return 'day'
-  return lasts <= 31 * dayS ? 'month' : 'total'
 }

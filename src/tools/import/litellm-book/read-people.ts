@@ -1,3 +1,4 @@
+import { rollingDays } from '../../../domain/budget-period.ts'
 import type { Adoption, Limits } from '../../../domain/index.ts'
 import { formatMoney, hashSecret } from '../../../util/index.ts'
 import { type Asked, AskedTable, type ForeignBook } from '../new-api/foreign-book.ts'
@@ -336,10 +337,14 @@ class SpentBefore {
     const { length, spent, stale, budget, renewsAt } = read
     const of = (amount: number): string => `${place} ${formatMoney(amount)} of ${formatMoney(budget.amount)}`
     const until = renewsAt === undefined ? '' : ` (until ${new Date(renewsAt).toISOString()} there)`
-    if (spent > 0) this.#spent.push(`${of(spent)} for this ${budget.per}${until}`)
+    const days = rollingDays(budget.per)
+    if (spent > 0)
+      this.#spent.push(
+        `${of(spent)} ${days === undefined ? `for this ${budget.per}` : `in the last ${days} days`}${until}`,
+      )
     if (stale > 0) this.#stale.push(`${of(stale)}${until}`)
     if (length === undefined) return
-    const told = `a budget of ${length} in LiteLLM is imported as ${budget.per === 'total' ? 'a total of what is left of it' : `a budget per ${budget.per}`}`
+    const told = `a budget of ${length} in LiteLLM is imported as ${budget.per === 'total' ? 'a total of what is left of it' : `a budget per ${days === undefined ? budget.per : `${days} days`}`}`
     this.#lengths.set(told, [...(this.#lengths.get(told) ?? []), place])
   }
 

@@ -1,5 +1,6 @@
 import type { Editable } from '../../../api/shapes.ts'
 import { t, tName, type Word } from '../../../words/index.ts'
+import { periodChoices } from '../../../words/period.ts'
 import { type Path, pathText, type Staged, type Value, valueAt, valueText } from './changes.ts'
 
 export type Entry = Editable['models'][number]
@@ -34,7 +35,7 @@ export function fieldsOf(
     const whole = [...root, ...path]
     return { name: pathText(whole), path: whole, label, kind, text: textAt(entry, whole, changes), ...more }
   }
-  return section === 'models' ? modelFields(entry, editable, currency, make) : groupFields(currency, make)
+  return section === 'models' ? modelFields(entry, editable, currency, make) : groupFields(entry, currency, make)
 }
 
 type Make = (
@@ -111,7 +112,9 @@ function modelFields(entry: Entry, editable: Editable, currency: string, make: M
   ]
 }
 
-function groupFields(currency: string, make: Make): readonly FieldGroup[] {
+const asText = (value: Value | undefined): string | null => (typeof value === 'string' ? value : null)
+
+function groupFields(entry: Entry, currency: string, make: Make): readonly FieldGroup[] {
   const limits = (above: Path, title: Word): FieldGroup => ({
     title: t(title),
     fields: (['rpm', 'tpm', 'concurrency'] as const).map(name => make([...above, name], t(`limit.${name}`), 'whole')),
@@ -121,10 +124,7 @@ function groupFields(currency: string, make: Make): readonly FieldGroup[] {
     fields: [
       make([member, 'amount'], `${t('edit.amount')} (${currency})`, 'decimal'),
       make([member, 'per'], t('tokens.period'), 'choice', {
-        options: [
-          ['', t('edit.unsaid')],
-          ...(['total', 'day', 'month'] as const).map(one => [one, t(`period.${one}`)] as const),
-        ],
+        options: [['', t('edit.unsaid')], ...periodChoices(asText(valueAt(entry.whole as Value, [member, 'per'])))],
       }),
     ],
   })

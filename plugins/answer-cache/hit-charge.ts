@@ -1,0 +1,74 @@
+import {
+  type Account,
+  type CachePolicy,
+  type Charge,
+  type ChargeItem,
+  type ChargeRule,
+  formatMoney,
+  type Micros,
+  type Replayed,
+} from '../../src/plugin-api/index.ts'
+import type { KeptAnswer } from './kept-answer.ts'
+
+/** What a charge for a kept answer is called, and what its item is for. */
+export const hitRule = 'cached_response'
+
+/** The rule of a charge for a kept answer. */
+export type HitRule = ChargeRule & {
+  readonly kind: typeof hitRule
+  /** What the answer has cost when it was requested from the upstream. */
+  readonly full: Micros
+  readonly each: Micros
+  /** The factor of that, in millionths. */
+  readonly timesMicros: number
+  /** The line of the configuration. */
+  readonly at: string
+  /** The request that made the answer, and when. */
+  readonly of: string
+  readonly keptAt: number
+}
+
+/** Rounded half up, in whole numbers: their product may be larger than a double holds. */
+export function priceOfHit({ full, each, timesMicros }: Pick<HitRule, 'full' | 'each' | 'timesMicros'>): Micros {
+  return each + Number((BigInt(full) * BigInt(timesMicros) + 500_000n) / 1_000_000n)
+}
+
+export function ruleOfHit({ hit }: CachePolicy, { amount = 0, requestId, keptAt }: KeptAnswer): HitRule {
+  const { each, timesMicros, at } = hit
+  return { kind: hitRule, warnings: [], full: amount, each, timesMicros, at, of: requestId, keptAt }
+}
+
+export function itemOfHit(price: Micros): ChargeItem {
+  const rest = { width: null, height: null, flags: [], quantity: 1 } as const
+  return { index: 0, tier: hitRule, source: 'request', price, ...rest }
+}
+
+export function record({ rule, lines }: Charge): Account {
+  // Only this plugin writes charges of this kind.
+  const { full, each, timesMicros, at, of } = rule as HitRule
+  const price = formatMoney(priceOfHit({ full, each, timesMicros }))
+  return {
+    text: lines.length === 0 ? '-' : '缓存命中 1',
+    count: null,
+    rule: {
+      text: `a kept response, made by ${of} for ${formatMoney(full)}`,
+      rows: [{ tier: hitRule, long_edge_max: null, price, per: 1, at }],
+      multiplier: 'group multiplier not applied again: the price of the response contains it',
+    },
+    line: () => ({ why: whyPrice({ full, each, timesMicros }, price), at }),
+  }
+}
+
+function whyPrice({ full, each, timesMicros }: Pick<HitRule, 'full' | 'each' | 'timesMicros'>, price: string): string {
+  if (each === 0 && timesMicros === 0) return '1 kept response, free'
+  const parts = [
+    ...(each > 0 ? [formatMoney(each)] : []),
+    ...(timesMicros > 0 ? [`${formatMoney(full)} × ${formatMoney(timesMicros)}`] : []),
+  ]
+  return `1 kept response: ${parts.join(' + ')} = ${price}`
+}
+
+export function replay({ rule, lines }: Charge): readonly Replayed[] {
+  const price = priceOfHit(rule as HitRule)
+  return lines.map(({ index, tier, source }) => ({ index, tier, source, price }))
+}

@@ -1,0 +1,58 @@
+import {
+  type CachePolicy,
+  type Json,
+  readField,
+  type RequestContext,
+  storedObjectSlot,
+  type Target,
+} from '../../src/plugin-api/index.ts'
+
+/** Fields by which requests refer to what an upstream has stored, or leave something there. */
+const stateFields = [
+  'previous_response_id',
+  'conversation',
+  'container',
+  'background',
+  'cached_content',
+  'cachedContent',
+]
+
+/**
+ * Whether an equal request may get the answer of this one: it makes text (or images, if the model says so), leaves nothing at
+ * the upstream and refers to nothing there, and no tool of the upstream runs for it.
+ */
+export function mayKeep(context: RequestContext, target: Target, policy: CachePolicy): boolean {
+  const { head, part, route, slots } = context
+  const { body, further, alsoNamed } = target
+  if (part || head.method !== 'POST' || slots.get(storedObjectSlot) || further?.length || alsoNamed?.length)
+    return false
+  if (body.kind === 'json' && body.json.declared.objects.length > 0) return false
+  const isImage = route.traits?.images !== undefined || target.chargesItems
+  // The plugin that charges images answers a repeated key itself.
+  if (isImage) return policy.images && head.headers['idempotency-key'] === undefined && !usesState(target, route)
+  if (!route.repeatable || body.kind !== 'json' || usesState(target, route)) return false
+  if (body.json.declared.tools.length > 0) return false
+  return !route.repeatable.unless.some(path => isSet(valueAt(target, path)))
+}
+
+function usesState(target: Target, { object }: RequestContext['route']): boolean {
+  const { creates } = object ?? {}
+  const isStored = creates?.unlessFalse !== undefined && readField(target.body, creates.unlessFalse) !== false
+  return (
+    isStored || isSet(readField(target.body, 'store')) || stateFields.some(name => isSet(readField(target.body, name)))
+  )
+}
+
+function valueAt({ body }: Target, path: string): Json | undefined {
+  const [field = '', ...rest] = path.split('.')
+  return rest.reduce<Json | undefined>(memberOf, readField(body, field))
+}
+
+function memberOf(value: Json | undefined, name: string): Json | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  return (value as { readonly [member: string]: Json })[name]
+}
+
+function isSet(value: Json | undefined): boolean {
+  return value !== undefined && value !== null && value !== false && value !== ''
+}

@@ -1,0 +1,76 @@
+import { chargeSlot, callerSlot, defineSlot, definePlugin, parseBytes } from '../../src/plugin-api/index.ts'
+import { AnswerCache, type Hit, type Missed, tell } from './answer-cache.ts'
+import type { Collecting } from './collect-answer.ts'
+import { readDirectives } from './directives.ts'
+import { hitRule, record, replay } from './hit-charge.ts'
+import { KeptAnswers } from './kept-answers.ts'
+import { mayKeep } from './may-keep.ts'
+import { requestKey } from './request-key.ts'
+import { optionsSchema } from './schema.ts'
+
+const missedSlot = defineSlot<Missed>('answer-cache.missed')
+const hitSlot = defineSlot<Hit>('answer-cache.hit')
+
+/** Answers equal requests with the answer of an earlier one (`docs/answer-cache.md`). */
+export const answerCache = definePlugin({
+  name: 'answer-cache',
+  options: optionsSchema,
+  needs: [callerSlot],
+  keepsAnswers: true,
+  settlesAfter: [chargeSlot],
+  rule: hitRule,
+  record,
+  replay,
+  create(options, host) {
+    const memoryMax = parseBytes(options.memory_max) as number
+    const requestMax = parseBytes(options.request_max) as number
+    const cache = new AnswerCache({
+      ...host,
+      kept: host.keep(`kept ${memoryMax}`, () => new KeptAnswers(memoryMax)),
+      collecting: host.keep(`collecting ${memoryMax}`, (): Collecting => ({ bytes: 0, bytesMax: memoryMax })),
+      responseMax: Math.min(parseBytes(options.response_max) as number, memoryMax),
+      costs: host.keep('costs', () => new Map()),
+    })
+
+    return {
+      async onAdmit(context, target) {
+        const policy = target.model.cache
+        if (!policy) return undefined
+        const { mayRead, mayKeep: mayStore, ageMaxMs } = readDirectives(context.head)
+        const isLong = target.body.kind === 'json' && target.body.json.bytes.length > requestMax
+        if (isLong || !mayStore || !mayKeep(context, target, policy)) {
+          tell(context, 'bypass')
+          return undefined
+        }
+        const key = await requestKey({ context, target, policy })
+        const found = mayRead ? cache.find(key, policy, ageMaxMs) : undefined
+        if (found) {
+          const { answer, hit } = await cache.serve(context, target, policy, found)
+          if (hit) context.slots.put(hitSlot, hit)
+          return answer
+        }
+        tell(context, 'miss')
+        context.slots.put(missedSlot, { key, target, answer: undefined })
+        cache.watch(context)
+        return undefined
+      },
+
+      onReply(context, reply) {
+        const missed = context.slots.get(missedSlot)
+        if (!missed || reply.status !== 200) return reply
+        missed.answer?.free()
+        missed.answer = cache.collect(reply)
+        return { ...reply, stages: [...reply.stages, missed.answer] }
+      },
+
+      onSettle(context, outcome) {
+        const missed = context.slots.get(missedSlot)
+        if (missed) cache.keep(context, outcome, missed)
+        const hit = context.slots.get(hitSlot)
+        return hit && cache.settle(outcome, hit)
+      },
+
+      onCharge: charge => cache.charged(charge),
+    }
+  },
+})

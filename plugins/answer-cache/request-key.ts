@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto'
+import {
+  type Body,
+  type CachePolicy,
+  callerSlot,
+  type CompiledConfig,
+  fitsHeaderRule,
+  type JsonObjectView,
+  type Model,
+  type RequestContext,
+  type Target,
+} from '../../src/plugin-api/index.ts'
+import { writeCanonical } from '../../src/wire/index.ts'
+
+/** Numbers that a parser may round: two that differ would become one. */
+const inexactNumber = /\d{16}|\d[eE][+-]?\d\d/
+
+/** Under what an answer is kept. `shared` leaves out the fields that need not be equal; both are one where there are none. */
+export type RequestKey = { readonly exact: string; readonly shared: string; readonly ignored: readonly string[] }
+
+type Request = { readonly context: RequestContext; readonly target: Target; readonly policy: CachePolicy }
+
+/**
+ * The key of everything that decides the answer: who shares it, the configuration of the model, method, path, query, headers
+ * that are forwarded, and the fields in canonical form.
+ */
+export async function requestKey({ context, target, policy }: Request): Promise<RequestKey> {
+  const { body } = target
+  const digests = await digestFields(body)
+  const common = [
+    scopeOf(context, policy),
+    configDigest(context.plan, target.model),
+    context.dialect.name,
+    context.head.method,
+    context.head.path,
+    context.head.query,
+    headersOf(context, target),
+  ]
+  const isIgnored = (name: string): boolean => policy.ignore.has(name)
+  const ignored = [...new Set(digests.map(([name]) => name).filter(isIgnored))]
+  const shared = digestOf([...common, digests.filter(([name]) => !isIgnored(name))])
+  const exact = ignored.length === 0 ? shared : digestOf([...common, digests])
+  return { exact, shared, ignored: ignored.flatMap(name => textsOf(body, name)) }
+}
+
+function digestOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex')
+}
+
+/** The group is part of it: two of its factors give two prices, and its limits of models are its own. */
+function scopeOf({ slots }: RequestContext, { per }: CachePolicy): readonly string[] {
+  const { key, group } = slots.need(callerSlot)
+  if (per === 'key') return [per, group.name, key.id]
+  return per === 'user' ? [per, group.name, key.user] : [per, group.name]
+}
+
+const digests = new WeakMap<CompiledConfig, Map<string, string>>()
+/** What has nothing to do with the answers of a model. */
+const apart = /^(?:groups|models|webhooks|budgets|server|storage|counters|retention|sign_in|log|otlp|metrics)\b/
+
+/** Of all settings that may change what the model answers, and at what price. */
+function configDigest(plan: CompiledConfig, { name }: Model): string {
+  let known = digests.get(plan)
+  if (!known) digests.set(plan, (known = new Map()))
+  let digest = known.get(name)
+  if (digest === undefined) {
+    const places = [`models.${name}`, `models[${JSON.stringify(name)}]`]
+    const settings = Object.entries(plan.settings).filter(
+      ([path]) => !apart.test(path) || places.some(place => path.startsWith(place)),
+    )
+    known.set(name, (digest = digestOf(settings)))
+  }
+  return digest
+}
+
+/** Request headers that reach the upstream, or decide the form of the answer. */
+function headersOf({ head, dialect }: RequestContext, { family }: Target): readonly (readonly [string, unknown])[] {
+  const { forwardHeaders: rule } = family
+  const names = Object.keys(head.headers).filter(
+    name => name === 'accept' || dialect.requestHeaders.includes(name) || (rule && fitsHeaderRule(rule, name)),
+  )
+  return names.toSorted().map(name => [name, head.headers[name]] as const)
+}
+
+type FieldDigest = readonly [name: string, ...values: readonly string[]]
+
+async function digestFields(body: Body): Promise<readonly FieldDigest[]> {
+  const fields: FieldDigest[] = []
+  if (body.kind === 'json')
+    for (const name of [...body.json.names()].sort()) fields.push([name, await digestValue(body.json, name)])
+  else if (body.kind === 'form')
+    for (const part of body.parts)
+      if (part.kind === 'text') fields.push([part.name, 'text', part.value])
+      else fields.push([part.name, 'file', await part.sha256(), JSON.stringify(part.claimed ?? null)])
+  return fields
+}
+
+/** Two texts have one digest only if every reader takes them for one value. */
+async function digestValue(json: JsonObjectView, name: string): Promise<string> {
+  const raw = json.raw(name) as Buffer
+  const asSent = (): string => `raw ${createHash('sha256').update(raw).digest('hex')}`
+  if (inexactNumber.test(raw.toString('latin1'))) return asSent()
+  const hash = createHash('sha256')
+  const members = new MemberCount()
+  await writeCanonical(raw, piece => {
+    hash.update(piece)
+    members.read(typeof piece === 'string' ? Buffer.from(piece) : piece)
+  })
+  const sent = new MemberCount()
+  sent.read(raw)
+  // A name that is there twice: readers differ over which of the two counts.
+  return sent.count === members.count ? hash.digest('hex') : asSent()
+}
+
+const [quote, backslash, colon] = [0x22, 0x5c, 0x3a]
+
+/** Counts the members of all objects of a JSON text, which may come in pieces. */
+class MemberCount {
+  count = 0
+  #isInString = false
+  #isEscaped = false
+
+  read(piece: Buffer): void {
+    for (const byte of piece) {
+      if (this.#isEscaped) this.#isEscaped = false
+      else if (byte === quote) this.#isInString = !this.#isInString
+      else if (byte === backslash) this.#isEscaped = this.#isInString
+      else if (byte === colon && !this.#isInString) this.count++
+    }
+  }
+}
+
+/** The texts and numbers of a field, as an answer that repeats them may contain them. */
+function textsOf(body: Body, name: string): readonly string[] {
+  if (body.kind === 'form')
+    return body.parts.flatMap(part => (part.kind === 'text' && part.name === name ? part.value : []))
+  const texts: string[] = []
+  const collect = (value: unknown): void => {
+    if (typeof value === 'string' || typeof value === 'number') texts.push(String(value))
+    else if (Array.isArray(value)) value.forEach(collect)
+    else if (typeof value === 'object' && value !== null)
+      for (const [member, inner] of Object.entries(value)) {
+        texts.push(member)
+        collect(inner)
+      }
+  }
+  if (body.kind === 'json') collect(body.json.get(name))
+  return texts.filter(text => text !== '')
+}

@@ -1,0 +1,232 @@
+import { type ApiFormat, defineSlot, Failure, type Notes, type Passed, type Stage } from '../../src/plugin-api/index.ts'
+import { type ByteBudget, joined, RecordReader } from '../../src/wire/index.ts'
+import type { Bridge } from './bridge.ts'
+import { fail } from './errors.ts'
+import { createUnwrapper, unwrapCall } from './freeform.ts'
+import {
+  type Answer,
+  type AnswerEvent,
+  AnswerFault,
+  type ParseFacts,
+  parseJson,
+  type Problem,
+  safeCallId,
+  type StreamParser,
+  type StreamWriter,
+  type WriteFacts,
+} from './neutral/index.ts'
+
+export type Turning = {
+  readonly bridge: Bridge
+  readonly parse: ParseFacts
+  readonly write: WriteFacts
+  readonly notes: Notes
+  /** The client's format and operation, for errors. */
+  readonly format: ApiFormat
+  readonly operation: string
+  readonly requestId: string
+  readonly held: HeldAnswer
+}
+
+/** The most of an error that is read. */
+const errorBytesMax = 65_536
+
+/** Holds an answer back until it is complete. */
+export class HeldAnswer {
+  readonly #chunks: Buffer[] = []
+  readonly #budget: ByteBudget
+  #bytes = 0
+
+  constructor(budget: ByteBudget) {
+    this.#budget = budget
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  add(chunk: Buffer): void {
+    if (!this.#budget.take(chunk.length))
+      throw fail('upstream_answer_untranslatable', { reason: 'too many long responses are translated at once' })
+    this.#bytes += chunk.length
+    this.#chunks.push(Buffer.from(chunk))
+  }
+
+  take(): Buffer {
+    this.#budget.give(this.#bytes)
+    this.#bytes = 0
+    return joined(this.#chunks.splice(0))
+  }
+}
+
+/** What an answer holds back; given back when its request ends, however it does. */
+export const heldSlot = defineSlot<HeldAnswer>('format-bridge.held')
+
+/** An error of the upstream in the client's format. */
+export class ErrorStage implements Stage {
+  readonly #turning: Turning
+  readonly #status: number
+
+  constructor(turning: Turning, status: number) {
+    this.#turning = turning
+    this.#status = status
+  }
+
+  write(chunk: Buffer): Passed {
+    if (this.#turning.held.bytes < errorBytesMax) this.#turning.held.add(chunk)
+    return []
+  }
+
+  end(): Passed {
+    const { bridge, format, requestId } = this.#turning
+    const text = this.#turning.held.take().toString()
+    const problem = bridge.upstream.parseProblem(this.#status, parseJson(text) ?? null)
+    const { body } = format.error(failureOf({ ...problem, status: this.#status }), requestId)
+    return Buffer.from(body)
+  }
+}
+
+function failureOf({ status, message, code }: Problem): Failure {
+  const type = status < 500 ? 'invalid_request_error' : 'server_error'
+  const shown = message === '' ? `The upstream refused the request with status ${status}.` : message
+  return new Failure(code ?? 'upstream_error', { status, type: typesOfStatus.get(status) ?? type, text: '' }, shown)
+}
+
+const typesOfStatus: ReadonlyMap<number, string> = new Map([
+  [401, 'authentication_error'],
+  [403, 'permission_error'],
+  [404, 'not_found_error'],
+  [429, 'rate_limit_error'],
+])
+
+/** A whole answer in the client's format. */
+export class WholeStage implements Stage {
+  readonly #turning: Turning
+
+  constructor(turning: Turning) {
+    this.#turning = turning
+  }
+
+  write(chunk: Buffer): Passed {
+    this.#turning.held.add(chunk)
+    return []
+  }
+
+  end(): Passed {
+    const { bridge, parse, write } = this.#turning
+    return translating(() => {
+      const body = parseJson(this.#turning.held.take().toString())
+      if (body === undefined) throw new AnswerFault('it is not JSON')
+      const answer = toClient(bridge.upstream.parseAnswer(body, parse), bridge)
+      return Buffer.from(JSON.stringify(bridge.client.writeAnswer(answer, write)))
+    })
+  }
+}
+
+/** The answer with the client's own names of tools. */
+function toClient(answer: Answer, { names, freeform }: Bridge): Answer {
+  const parts = answer.parts.map(part => {
+    if (part.kind !== 'call') return part
+    const call = { ...part, id: safeCallId(part.id), name: names.get(part.name) ?? part.name }
+    return freeform.has(call.name) && !call.freeform ? unwrapCall(call) : call
+  })
+  return { ...answer, parts }
+}
+
+/** @throws Failure for an answer that is none of its format */
+function translating<T>(translate: () => T): T {
+  try {
+    return translate()
+  } catch (error) {
+    if (error instanceof AnswerFault) throw fail('upstream_answer_untranslatable', { reason: error.message })
+    throw error
+  }
+}
+
+/** A stream, event by event. One that ends before its last event ends with an error for its client. */
+export class StreamStage implements Stage {
+  readonly #turning: Turning
+  readonly #parser: StreamParser
+  readonly #writer: StreamWriter
+  readonly #unwrap: (event: AnswerEvent) => readonly AnswerEvent[]
+  readonly #reader: RecordReader
+  #data: Buffer[] = []
+  #event = ''
+  #out = ''
+  #isOver = false
+  #read = 0
+
+  constructor(turning: Turning) {
+    const { bridge, parse, write } = turning
+    this.#turning = turning
+    this.#parser = bridge.upstream.createStreamParser(parse)
+    this.#writer = bridge.client.createStreamWriter(write)
+    this.#unwrap = createUnwrapper(bridge.freeform)
+    this.#reader = new RecordReader({
+      bare: true,
+      data: piece => void this.#data.push(Buffer.from(piece)),
+      field: (name, value) => {
+        if (name === 'event') this.#event = value
+      },
+      recordEnd: () => this.#endRecord(),
+    })
+  }
+
+  write(chunk: Buffer): Passed {
+    if (this.#isOver) return []
+    return translating(() => {
+      this.#reader.read(chunk, this.#read)
+      this.#read += chunk.length
+      return this.#passed()
+    })
+  }
+
+  end(): Passed {
+    if (this.#isOver) return []
+    return translating(() => {
+      this.#reader.end(this.#read)
+      this.#pass(this.#parser.end())
+      return this.#passed()
+    })
+  }
+
+  #endRecord(): void {
+    const data = joined(this.#data.splice(0)).toString()
+    const event = this.#event
+    this.#event = ''
+    if (data !== '') this.#pass(this.#parser.read({ event, data }))
+  }
+
+  #pass(events: readonly AnswerEvent[]): void {
+    for (const event of events) {
+      if (this.#isOver) return
+      if (event.kind === 'error') this.#fail(event.problem)
+      else for (const own of this.#unwrap(withName(event, this.#turning.bridge))) this.#out += this.#writer.write(own)
+      if (event.kind === 'end') this.#isOver = true
+    }
+  }
+
+  /** The error is an event of its own in the client's format: the stream then ends as usual. */
+  #fail(problem: Problem): void {
+    const { format, requestId, operation, notes, write } = this.#turning
+    this.#isOver = true
+    const failure = fail('upstream_stream_failed', { reason: problem.message })
+    notes.failed = failure.code
+    // A list has no place for an error: without its end it is no JSON.
+    if (write.form === 'list') throw failure
+    this.#out += format.streamError(failure, requestId, operation) ?? ''
+  }
+
+  #passed(): Passed {
+    if (this.#out === '') return []
+    const bytes = Buffer.from(this.#out)
+    this.#out = ''
+    return bytes
+  }
+}
+
+function withName(event: AnswerEvent, { names }: Bridge): AnswerEvent {
+  if (event.kind !== 'open' || event.part.kind !== 'call') return event
+  const { part } = event
+  return { ...event, part: { ...part, id: safeCallId(part.id), name: names.get(part.name) ?? part.name } }
+}

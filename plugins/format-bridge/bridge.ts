@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto'
+import {
+  type Body,
+  defineSlot,
+  type Model,
+  readField,
+  type RerouteAsk,
+  type Rerouted,
+} from '../../src/plugin-api/index.ts'
+import { fail } from './errors.ts'
+import { clientFormat, upstreamFormat } from './formats.ts'
+import { withoutFreeform } from './freeform.ts'
+import {
+  type Adapter,
+  asObject,
+  type Conversation,
+  type Feature,
+  type JsonObject,
+  type Loss,
+  losses as rules,
+  parseJson,
+  RequestFault,
+  type UpstreamFacts,
+  withSafeNames,
+} from './neutral/index.ts'
+import type { BridgeFacet } from './schema.ts'
+
+/** A request that was translated: what its answer needs. */
+export type Bridge = {
+  readonly client: Adapter
+  readonly upstream: Adapter
+  /** The client's request. */
+  readonly conversation: Conversation
+  /** The clients' names of tools, by those that were sent. */
+  readonly names: ReadonlyMap<string, string>
+  /** Tools whose calls are text for the client, by their own names. */
+  readonly freeform: ReadonlySet<string>
+  readonly issuer: string
+  /** The client only counts tokens: the member of the answer. */
+  readonly counts?: string
+  readonly dropped: readonly string[]
+}
+
+export const bridgeSlot = defineSlot<Bridge>('format-bridge')
+
+/** The request in the upstream's format; undefined if the model takes it as it is. @throws Failure */
+export function translateRequest(
+  ask: RerouteAsk,
+  facet: BridgeFacet,
+): { readonly rerouted: Rerouted; readonly bridge: Bridge } | undefined {
+  const { operation, model, body } = ask
+  const { forward } = model.family
+  if (forward.size === 0 || forward.has(operation) || body.kind !== 'json') return undefined
+  const format = clientFormat(operation)
+  const client = format?.adapter
+  if (!client || !model.accepts?.has(client.operation)) return undefined
+  const upstream = upstreamFormat(model, facet.upstream_format)
+  if (!upstream) return undefined
+  const issuer = issuerOf(model)
+  const isStream = format.counts === undefined && (ask.stream ?? readField(body, 'stream') === true)
+  const conversation = parse(client, body, isStream)
+  const plain = upstream.carries.has('grammar') ? conversation : withoutFreeform(conversation)
+  const { conversation: safe, names } = withSafeNames(plain)
+  const written = upstream.writeRequest(safe, factsOf(ask, facet, issuer))
+  const lost = [...conversation.losses, ...lossOfAll(conversation), ...written.losses]
+  const dropped = judge(lost, { model, client })
+  const bytes = Buffer.from(JSON.stringify(written.body))
+  const rerouted: Rerouted = {
+    operation: upstream.operation,
+    body: { kind: 'json', json: ask.parseObject(bytes) },
+    stream: isStream,
+    query: upstream.query?.(isStream) ?? '',
+    dropped,
+  }
+  const freeform = new Set(conversation.tools.filter(tool => tool.freeform).map(tool => tool.name))
+  const counts = format.counts === undefined ? {} : { counts: format.counts }
+  return { rerouted, bridge: { client, upstream, conversation, names, freeform, issuer, dropped, ...counts } }
+}
+
+function parse(client: Adapter, body: Extract<Body, { kind: 'json' }>, stream: boolean): Conversation {
+  const value: JsonObject | undefined = asObject(parseJson(body.json.bytes.toString()))
+  try {
+    return client.parseRequest({ body: value ?? {}, stream, issuer: 'client' })
+  } catch (error) {
+    if (!(error instanceof RequestFault)) throw error
+    const { field, message } = error
+    throw fail('untranslatable_request', { field, expected: message }, { param: field })
+  }
+}
+
+/** More than one answer costs more, and no format but one has it. */
+function lossOfAll({ n }: Conversation): readonly Loss[] {
+  return n !== undefined && n !== 1 ? [{ feature: 'n' }] : []
+}
+
+/** The fields that are dropped. @throws Failure not_translatable for one that may not be */
+function judge(
+  lost: readonly Loss[],
+  { model, client }: { readonly model: Model; readonly client: Adapter },
+): readonly string[] {
+  const dropped = new Set<string>()
+  for (const { feature, field } of lost) {
+    const place = field ?? client.says[feature] ?? feature
+    if ((model.onLoss ?? rules[feature]) === 'refuse') {
+      const what = wordOf(feature)
+      const format = [...model.family.forward.keys()].find(name => clientFormat(name)) ?? ''
+      throw fail('not_translatable', { model: model.name, what, field: place, format }, { param: place })
+    }
+    dropped.add(place)
+  }
+  return [...dropped]
+}
+
+/** `tool_choice` in a sentence: `tool choice`. */
+export function wordOf(feature: Feature): string {
+  return feature.replaceAll('_', ' ')
+}
+
+function factsOf({ model }: RerouteAsk, facet: BridgeFacet, issuer: string): UpstreamFacts {
+  const { max_tokens, reasoning, efforts, sampling, links, limit_field } = facet
+  return {
+    // The engine writes the upstream's name in its place.
+    model: model.name,
+    issuer,
+    maxTokens: max_tokens,
+    reasoning,
+    efforts,
+    sampling,
+    links,
+    limitField: limit_field,
+  }
+}
+
+/** Seals of one model at one set of upstreams. Clients see it, so it is no name. */
+function issuerOf({ name, upstreams }: Model): string {
+  const at = upstreams.map(({ upstream }) => upstream.name).join()
+  return createHash('sha256').update(`${name}\n${at}`).digest('base64url').slice(0, 12)
+}

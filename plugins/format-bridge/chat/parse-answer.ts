@@ -1,0 +1,171 @@
+import type { Json } from '../../../src/plugin-api/index.ts'
+import {
+  type Answer,
+  AnswerFault,
+  type AnswerUsage,
+  asList,
+  asNumber,
+  asObject,
+  asText,
+  type Citation,
+  compact,
+  type JsonObject,
+  optional,
+  type ParseFacts,
+  type Part,
+  type Problem,
+  type Seal,
+  type Stop,
+  type TokenLogprob,
+  valueAt,
+} from '../neutral/index.ts'
+
+export function parseAnswer(body: Json, { issuer, id }: ParseFacts): Answer {
+  const choice = asObject(asList(valueAt(body, 'choices'))[0])
+  const message = asObject(choice?.['message'])
+  if (!message) throw new AnswerFault('it has no choices[0].message')
+  const parts = parseMessage(message, choice?.['logprobs'], issuer, id)
+  const usage = parseUsage(valueAt(body, 'usage'))
+  return {
+    ...optional('id', asText(valueAt(body, 'id'))),
+    ...optional('model', asText(valueAt(body, 'model'))),
+    parts,
+    stop: parseStop(choice?.['finish_reason'], parts),
+    ...(usage && { usage: { input: 0, output: 0, ...usage } }),
+    ...optional('serviceTier', asText(valueAt(body, 'service_tier'))),
+  }
+}
+
+function parseMessage(message: JsonObject, logprobs: Json | undefined, issuer: string, id: string): readonly Part[] {
+  const thought = thoughtOf(message)
+  const text = textOf(message['content'])
+  const refusal = asText(message['refusal'])
+  const citations = parseCitations(message['annotations'])
+  const tokens = parseLogprobs(valueAt(logprobs, 'content'))
+  return [
+    ...(thought ? [{ kind: 'thought', form: 'full', text: thought, seal: sealOfThoughts(issuer) } as const] : []),
+    ...(text
+      ? [
+          {
+            kind: 'text',
+            text,
+            ...(citations.length > 0 && { citations }),
+            ...(tokens.length > 0 && { logprobs: tokens }),
+          } as const,
+        ]
+      : []),
+    ...imagesOf(message),
+    ...(refusal ? [{ kind: 'refusal', text: refusal } as const] : []),
+    ...asList(message['tool_calls']).flatMap((call, i) => parseCall(call, i, issuer, id)),
+  ]
+}
+
+/** Vendors name it in two ways. */
+export function thoughtOf(message: JsonObject): string | undefined {
+  return asText(message['reasoning_content']) ?? asText(message['reasoning'])
+}
+
+/** Who sends thoughts in this format wants their text back, and signs nothing. */
+export function sealOfThoughts(issuer: string): Seal {
+  return { issuer, value: 'text' }
+}
+
+export function textOf(content: Json | undefined): string {
+  if (typeof content === 'string') return content
+  return asList(content)
+    .map(part => asText(valueAt(part, 'text')) ?? '')
+    .join('')
+}
+
+/** Images that some vendors add to the message. */
+function imagesOf(message: JsonObject): readonly Part[] {
+  return asList(message['images']).flatMap(image => {
+    const url = asText(valueAt(image, 'image_url', 'url'))
+    const data = url === undefined ? null : /^data:([^;,]+);base64,/.exec(url)
+    if (url === undefined || !data) return []
+    const base64 = url.slice(data[0].length)
+    return [{ kind: 'media', media: 'image', mime: data[1] ?? 'image/png', source: { kind: 'bytes', base64 } } as const]
+  })
+}
+
+function parseCall(call: Json, i: number, issuer: string, id: string): readonly Part[] {
+  const own = asObject(valueAt(call, 'function'))
+  const name = asText(own?.['name'])
+  if (name === undefined) return []
+  const sealed = asText(valueAt(call, 'extra_content', 'google', 'thought_signature'))
+  return [
+    {
+      kind: 'call',
+      id: asText(valueAt(call, 'id')) || `call_${id}_${i}`,
+      name,
+      arguments: asText(own?.['arguments']) || '{}',
+      ...(sealed !== undefined && { seal: { issuer, value: sealed } }),
+    },
+  ]
+}
+
+export function parseCitations(annotations: Json | undefined): readonly Citation[] {
+  return asList(annotations).flatMap(one => {
+    const cited = asObject(valueAt(one, 'url_citation'))
+    return cited
+      ? [
+          {
+            ...optional('from', asNumber(cited['start_index'])),
+            ...optional('to', asNumber(cited['end_index'])),
+            ...optional('url', asText(cited['url'])),
+            ...optional('title', asText(cited['title'])),
+          },
+        ]
+      : []
+  })
+}
+
+export function parseLogprobs(tokens: Json | undefined): readonly TokenLogprob[] {
+  return asList(tokens).map(token => ({
+    ...parseToken(token),
+    top: asList(valueAt(token, 'top_logprobs')).map(parseToken),
+  }))
+}
+
+function parseToken(value: Json): Omit<TokenLogprob, 'top'> {
+  const bytes = asList(valueAt(value, 'bytes')).filter(one => typeof one === 'number')
+  return {
+    token: asText(valueAt(value, 'token')) ?? '',
+    logprob: asNumber(valueAt(value, 'logprob')) ?? 0,
+    ...(bytes.length > 0 && { bytes }),
+  }
+}
+
+/** Calls beat an ordinary end alone: what was cut or refused stays that. */
+export function parseStop(reason: Json | undefined, parts: readonly Pick<Part, 'kind'>[]): Stop {
+  const raw = optional('raw', asText(reason))
+  if (reason === 'length') return { why: 'length', ...raw }
+  if (reason === 'content_filter') return { why: 'refused', ...raw }
+  if (parts.some(part => part.kind === 'call')) return { why: 'calls', ...raw }
+  return { why: parts.some(part => part.kind === 'refusal') ? 'refused' : 'end', ...raw }
+}
+
+export function parseUsage(usage: Json | undefined): Partial<AnswerUsage> | undefined {
+  const own = asObject(usage)
+  if (!own) return undefined
+  const read = own['prompt_tokens_details']
+  const made = own['completion_tokens_details']
+  return compact({
+    input: asNumber(own['prompt_tokens']) ?? 0,
+    output: asNumber(own['completion_tokens']) ?? 0,
+    cacheRead: asNumber(valueAt(read, 'cached_tokens')),
+    cacheWrite5m: asNumber(valueAt(read, 'cache_write_tokens')),
+    inputAudio: asNumber(valueAt(read, 'audio_tokens')),
+    reasoning: asNumber(valueAt(made, 'reasoning_tokens')),
+    outputAudio: asNumber(valueAt(made, 'audio_tokens')),
+  })
+}
+
+export function parseProblem(status: number, body: Json): Problem {
+  const error = valueAt(body, 'error') ?? body
+  const message = asText(valueAt(error, 'message')) ?? asText(valueAt(body, 'message')) ?? asText(error)
+  const code = asText(valueAt(error, 'code')) ?? asText(valueAt(error, 'type'))
+  const number = asNumber(valueAt(error, 'code')) ?? asNumber(valueAt(error, 'status'))
+  const isStatus = number !== undefined && number >= 400 && number < 600
+  return { status: isStatus ? number : status, message: message ?? '', ...optional('code', code) }
+}

@@ -1,0 +1,31 @@
+import type { Conversation, Part } from './neutral/index.ts'
+
+/** Bytes of text for one token, about. Vendors count differently: the figure is an estimate, and is marked as one. */
+const bytesPerToken = 3.6
+const tokensPerTurn = 4
+const tokensPerImage = 1_500
+/** Bytes of a document, as base64, for one token. */
+const documentBytesPerToken = 30
+
+/** About how many tokens the input of a request has. */
+export function estimateInput({ turns, tools }: Conversation): number {
+  const told = turns.reduce((sum, turn) => sum + tokensPerTurn + tokensOf(turn.parts), 0)
+  return Math.ceil(told + tools.reduce((sum, tool) => sum + ofText(JSON.stringify(tool)), 0))
+}
+
+function tokensOf(parts: readonly Part[]): number {
+  return parts.reduce((sum, part) => sum + tokensOfPart(part), 0)
+}
+
+function tokensOfPart(part: Part): number {
+  if (part.kind === 'call') return ofText(part.name) + ofText(part.arguments)
+  if (part.kind === 'result') return tokensOf(part.parts)
+  if (part.kind !== 'media') return ofText(part.text)
+  if (part.source.kind === 'text') return ofText(part.source.text)
+  if (part.media === 'image' || part.source.kind !== 'bytes') return tokensPerImage
+  return part.source.base64.length / documentBytesPerToken
+}
+
+function ofText(text: string): number {
+  return Buffer.byteLength(text) / bytesPerToken
+}

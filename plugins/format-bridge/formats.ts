@@ -1,0 +1,35 @@
+import type { Model } from '../../src/plugin-api/index.ts'
+import { chat } from './chat/index.ts'
+import { generate } from './generate/index.ts'
+import { messages } from './messages/index.ts'
+import type { Adapter } from './neutral/index.ts'
+import { responses } from './responses/index.ts'
+
+/** The formats, in the order in which an upstream is asked that has several. */
+const adapters: readonly Adapter[] = [chat, responses, messages, generate]
+
+export const formatNames: readonly string[] = adapters.map(({ operation }) => operation)
+
+/** Operations that count the tokens of a request, with the format of that request. */
+const counting: ReadonlyMap<string, { readonly operation: string; readonly member: string }> = new Map([
+  ['messages.count', { operation: 'messages', member: 'input_tokens' }],
+  ['responses.tokens', { operation: 'responses', member: 'input_tokens' }],
+  ['generate.count', { operation: 'generate', member: 'totalTokens' }],
+])
+
+export function adapterOf(operation: string): Adapter | undefined {
+  return adapters.find(one => one.operation === operation)
+}
+
+/** The format of a client's request; `counts` is the member of the answer if it only counts tokens. */
+export function clientFormat(operation: string): { readonly adapter: Adapter; readonly counts?: string } | undefined {
+  const count = counting.get(operation)
+  const adapter = adapterOf(count?.operation ?? operation)
+  return adapter && { adapter, ...(count && { counts: count.member }) }
+}
+
+/** The format in which the upstream of a model is called: the first that its family forwards, or `wanted`. */
+export function upstreamFormat({ family }: Pick<Model, 'family'>, wanted: string | undefined): Adapter | undefined {
+  const own = adapters.filter(({ operation }) => family.forward.has(operation))
+  return own.find(({ operation }) => operation === wanted) ?? own[0]
+}

@@ -1,0 +1,145 @@
+import type { Json } from '../../../src/plugin-api/index.ts'
+import {
+  asList,
+  asObject,
+  asText,
+  isAbsent,
+  type JsonObject,
+  type Loss,
+  type MediaPart,
+  type MediaSource,
+  optional,
+  type Part,
+  RequestFault,
+  type ResultPart,
+  type TextPart,
+  type Turn,
+  unpackSeal,
+} from '../neutral/index.ts'
+import { camelCased } from './fields.ts'
+
+type Place = { readonly issuer: string; readonly losses: Loss[] }
+
+export function parseSystem(value: Json | undefined, losses: Loss[]): readonly Turn[] {
+  if (isAbsent(value)) return []
+  const list = typeof value === 'string' ? [{ text: value }] : asList(camelCased(value)['parts'])
+  const parts = list.flatMap((part, i) => {
+    const text = asText(camelCased(part)['text'])
+    if (text === undefined) losses.push({ feature: 'unknown_part', field: `systemInstruction.parts[${i}]` })
+    return text ? [{ kind: 'text', text } as const] : []
+  })
+  return parts.length > 0 ? [{ role: 'system', parts }] : []
+}
+
+/** Ids are optional in this format: a call without one gets its place as its id, and results find it by the name. */
+type CallIds = {
+  /** The ids of calls that have no result yet, by the name of their tool. */
+  readonly open: Map<string, string[]>
+  count: number
+}
+
+export function parseContents(contents: readonly Json[], place: Place): readonly Turn[] {
+  const ids: CallIds = { open: new Map(), count: 0 }
+  return contents.map((value, i) => {
+    const content = camelCased(typeof value === 'string' ? { parts: [{ text: value }] } : value)
+    const role = asText(content['role']) ?? 'user'
+    const field = `contents[${i}]`
+    if (!['user', 'model', 'function', 'tool'].includes(role)) throw new RequestFault(`${field}.role`, 'user or model')
+    if (!Array.isArray(content['parts'])) throw new RequestFault(`${field}.parts`, 'a list')
+    const parts = asList(content['parts']).flatMap((part, j) => parsePart(part, `${field}.parts[${j}]`, place, ids))
+    return { role: role === 'model' ? 'assistant' : 'user', parts }
+  })
+}
+
+function parsePart(value: Json, field: string, { issuer, losses }: Place, ids: CallIds): readonly Part[] {
+  if (!asObject(value)) throw new RequestFault(field, 'an object')
+  const part = camelCased(value)
+  const signature = asText(part['thoughtSignature'])
+  const sealed = signature === undefined ? {} : { seal: unpackSeal(signature, issuer) }
+  const text = asText(part['text'])
+  if (part['thought'] === true) {
+    if (!text && signature === undefined) return []
+    return [{ kind: 'thought', text: text ?? '', form: text ? 'summary' : 'hidden', ...sealed }]
+  }
+  if (text !== undefined) {
+    if (text !== '') return [{ kind: 'text', text, ...sealed }]
+    return signature === undefined ? [] : [{ kind: 'thought', text: '', form: 'hidden', ...sealed }]
+  }
+  if (part['functionCall'] !== undefined) {
+    const own = camelCased(part['functionCall'])
+    const name = asText(own['name'])
+    if (name === undefined) throw new RequestFault(`${field}.functionCall.name`, 'the name of a function')
+    const id = asText(own['id']) || `call_${ids.count}`
+    ids.count += 1
+    ids.open.set(name, [...(ids.open.get(name) ?? []), id])
+    return [{ kind: 'call', id, name, arguments: JSON.stringify(own['args'] ?? {}), ...sealed }]
+  }
+  if (part['functionResponse'] !== undefined) return [parseResult(camelCased(part['functionResponse']), field, ids)]
+  const media = parseMedia(part)
+  if (media) return [{ ...media, ...sealed }]
+  losses.push({ feature: part['inlineData'] || part['fileData'] ? 'media' : 'unknown_part', field })
+  return []
+}
+
+function parseResult(own: JsonObject, field: string, ids: CallIds): ResultPart {
+  const name = asText(own['name'])
+  const waiting = ids.open.get(name ?? '') ?? []
+  const id = asText(own['id']) || waiting[0]
+  if (id === undefined) throw new RequestFault(`${field}.functionResponse.name`, 'the name of a call before it')
+  if (name !== undefined)
+    ids.open.set(
+      name,
+      waiting.filter(one => one !== id),
+    )
+  const { text, failed } = parseResponse(own['response'])
+  const media = asList(own['parts']).flatMap(part => parseMedia(camelCased(part)) ?? [])
+  const texts: readonly TextPart[] = text === '' ? [] : [{ kind: 'text', text }]
+  return {
+    kind: 'result',
+    id,
+    ...optional('name', name),
+    parts: [...texts, ...media],
+    ...(failed && { failed: true }),
+  }
+}
+
+/** `output` and `error` are the names that the vendor documents; `result` is what its SDK writes. */
+function parseResponse(value: Json | undefined): { readonly text: string; readonly failed: boolean } {
+  const response = asObject(value)
+  if (!response) return { text: isAbsent(value) ? '' : JSON.stringify(value), failed: false }
+  const [name, ...others] = Object.keys(response)
+  if (name === undefined) return { text: '', failed: false }
+  const only = others.length === 0 ? response[name] : undefined
+  if (typeof only === 'string' && (name === 'output' || name === 'result')) return { text: only, failed: false }
+  if (only !== undefined && name === 'error')
+    return { text: typeof only === 'string' ? only : JSON.stringify(only), failed: true }
+  return { text: JSON.stringify(response), failed: false }
+}
+
+function parseMedia(part: JsonObject): MediaPart | undefined {
+  const inline = camelCased(part['inlineData'])
+  const file = camelCased(part['fileData'])
+  const data = asText(inline['data'])
+  const uri = asText(file['fileUri'])
+  const mime = asText(inline['mimeType']) ?? asText(file['mimeType'])
+  const name = asText(inline['displayName']) ?? asText(file['displayName'])
+  if (data === undefined && uri === undefined) return undefined
+  const source: MediaSource =
+    data !== undefined ? { kind: 'bytes', base64: standardBase64(data) } : sourceOfUri(uri ?? '')
+  return { kind: 'media', media: mediaOf(mime), ...optional('mime', mime), source, ...optional('name', name) }
+}
+
+/** The vendor's own files have links too, which no other vendor can read. */
+function sourceOfUri(uri: string): MediaSource {
+  return /\/v1(?:beta|alpha)?\/files\/|^gs:/.test(uri) ? { kind: 'file', id: uri } : { kind: 'link', url: uri }
+}
+
+/** The format also takes the alphabet of URLs. */
+function standardBase64(data: string): string {
+  return /[-_]/.test(data) ? Buffer.from(data, 'base64url').toString('base64') : data
+}
+
+function mediaOf(mime = ''): MediaPart['media'] {
+  const kind = mime.split('/')[0]
+  return kind === 'image' || kind === 'audio' || kind === 'video' ? kind : 'document'
+}

@@ -1,0 +1,232 @@
+import type { Json } from '../../../src/plugin-api/index.ts'
+import {
+  asObject,
+  budgetOf,
+  compact,
+  type Conversation,
+  effortOf,
+  type JsonObject,
+  type Loss,
+  type MediaPart,
+  namesOfCalls,
+  nearestEffort,
+  type OutputShape,
+  parseJson,
+  type Part,
+  type Reasoning,
+  type ResultPart,
+  type Tool,
+  type ToolChoice,
+  type Turn,
+  type UpstreamFacts,
+  type WrittenRequest,
+} from '../neutral/index.ts'
+
+type Place = { readonly to: UpstreamFacts; readonly losses: Loss[]; readonly names: ReadonlyMap<string, string> }
+
+/** The most stop sequences of a request. */
+const stopMax = 5
+
+/** The vendor's documented value for a call whose signature is not there: without one its newer models refuse the call. */
+const noSignature = 'skip_thought_signature_validator'
+
+export function writeRequest(conversation: Conversation, to: UpstreamFacts): WrittenRequest {
+  const place: Place = { to, losses: [], names: namesOfCalls(conversation) }
+  const { stop, serviceTier, toolChoice } = conversation
+  const first = conversation.turns.findIndex(turn => turn.role !== 'system')
+  const system = first === -1 ? conversation.turns : conversation.turns.slice(0, first)
+  const turns = first === -1 ? [] : conversation.turns.slice(first)
+  const tools = allowedTools(conversation)
+  const body = compact({
+    systemInstruction: system.length > 0 ? { parts: system.flatMap(turn => writeParts(turn.parts, place)) } : undefined,
+    contents: turns.map(turn => writeTurn(turn, place)).filter(content => content.parts.length > 0),
+    tools: tools.length > 0 ? [{ functionDeclarations: tools.map(tool => writeTool(tool, place)) }] : undefined,
+    toolConfig: tools.length > 0 && toolChoice ? { functionCallingConfig: writeChoice(toolChoice) } : undefined,
+    generationConfig: writeSettings(conversation, place),
+    serviceTier: serviceTier === undefined || serviceTier === 'auto' ? undefined : serviceTier,
+  })
+  if (stop && stop.length > stopMax) place.losses.push({ feature: 'stop' })
+  return { body, losses: [...place.losses, ...lostHints(conversation, to)] }
+}
+
+function lostHints(conversation: Conversation, to: UpstreamFacts): readonly Loss[] {
+  const { sampling, cacheKey, verbosity, user, tools, parallelCalls } = conversation
+  const losses: Loss[] = []
+  if (sampling.logitBias !== undefined) losses.push({ feature: 'logit_bias' })
+  if (!to.sampling && [sampling.temperature, sampling.topP, sampling.topK].some(one => one !== undefined))
+    losses.push({ feature: 'sampling' })
+  if (cacheKey !== undefined) losses.push({ feature: 'cache_key' })
+  if (verbosity !== undefined) losses.push({ feature: 'verbosity' })
+  if (user !== undefined) losses.push({ feature: 'user' })
+  if (parallelCalls === false && tools.length > 0) losses.push({ feature: 'parallel_calls' })
+  if (tools.some(tool => tool.strict)) losses.push({ feature: 'strict' })
+  if (conversation.turns.at(-1)?.role === 'assistant') losses.push({ feature: 'prefill' })
+  if (conversation.turns.some(turn => turn.name !== undefined)) losses.push({ feature: 'speaker_name' })
+  if (conversation.turns.some(turn => turn.parts.some(part => 'cache' in part && part.cache)))
+    losses.push({ feature: 'cache_hint' })
+  return losses
+}
+
+/** The choice among several tools that may also be none has no form of its own: the list has these alone. */
+function allowedTools({ tools, toolChoice }: Conversation): readonly Tool[] {
+  return toolChoice?.kind === 'allowed' && !toolChoice.isRequired
+    ? tools.filter(({ name }) => toolChoice.names.includes(name))
+    : tools
+}
+
+function writeTool({ name, description, schema }: Tool, { losses }: Place): JsonObject {
+  if (schema && asObject(schema)?.['type'] !== 'object' && !schema['properties'])
+    losses.push({ feature: 'tool_schema', field: `tool ${name}` })
+  return compact({ name, description, parametersJsonSchema: schema })
+}
+
+function writeChoice(choice: ToolChoice): JsonObject {
+  if (choice.kind === 'none') return { mode: 'NONE' }
+  if (choice.kind === 'required') return { mode: 'ANY' }
+  if (choice.kind === 'tool') return { mode: 'ANY', allowedFunctionNames: [choice.name] }
+  if (choice.kind === 'allowed' && choice.isRequired) return { mode: 'ANY', allowedFunctionNames: choice.names }
+  return { mode: 'AUTO' }
+}
+
+function writeSettings(conversation: Conversation, { to, losses }: Place): JsonObject | undefined {
+  const { sampling, stop, logprobs, maxTokens } = conversation
+  const settings = compact({
+    ...(to.sampling && { temperature: sampling.temperature, topP: sampling.topP, topK: sampling.topK }),
+    presencePenalty: sampling.presencePenalty,
+    frequencyPenalty: sampling.frequencyPenalty,
+    seed: sampling.seed,
+    maxOutputTokens: maxTokens,
+    stopSequences: stop?.slice(0, stopMax),
+    responseLogprobs: logprobs && true,
+    logprobs: logprobs && logprobs.top > 0 ? logprobs.top : undefined,
+    ...writeOutput(conversation.output),
+    thinkingConfig: conversation.reasoning && writeReasoning(conversation.reasoning, to, losses),
+  })
+  return Object.keys(settings).length > 0 ? settings : undefined
+}
+
+function writeOutput(output: OutputShape | undefined): JsonObject {
+  if (!output || output.kind === 'text') return {}
+  if (output.kind === 'json') return { responseMimeType: 'application/json' }
+  return { responseMimeType: 'application/json', responseJsonSchema: output.schema }
+}
+
+function writeReasoning(reasoning: Reasoning, to: UpstreamFacts, losses: Loss[]): JsonObject | undefined {
+  const effort = effortOf(reasoning)
+  if (to.reasoning === 'none') {
+    if (effort !== undefined && effort !== 'none') losses.push({ feature: 'reasoning' })
+    return undefined
+  }
+  const includeThoughts = reasoning.show === undefined ? undefined : reasoning.show !== 'none'
+  const config = compact({ ...writeAmount(reasoning, to), includeThoughts })
+  return Object.keys(config).length > 0 ? config : undefined
+}
+
+function writeAmount(reasoning: Reasoning, { reasoning: means, efforts }: UpstreamFacts): JsonObject {
+  if (reasoning.budget === 'auto') return means === 'budget' ? { thinkingBudget: -1 } : {}
+  if (means === 'budget') return compact({ thinkingBudget: budgetOf(reasoning) })
+  const effort = effortOf(reasoning)
+  if (effort === undefined) return {}
+  const nearest = nearestEffort(effort, efforts)
+  return nearest === 'none' ? { thinkingBudget: 0 } : { thinkingLevel: nearest.toUpperCase() }
+}
+
+function writeTurn(turn: Turn, place: Place): { readonly role: string; readonly parts: readonly JsonObject[] } {
+  if (turn.role === 'assistant') return { role: 'model', parts: writeAnswerParts(turn.parts, place) }
+  if (turn.role === 'user') return { role: 'user', parts: writeParts(turn.parts, place) }
+  // Instructions have one place in this format, before all turns: later ones are marked, and keep their place.
+  return {
+    role: 'user',
+    parts: writeParts(turn.parts.map(marked), place),
+  }
+}
+
+function marked(part: Part): Part {
+  return part.kind === 'text' ? { ...part, text: `<system>\n${part.text}\n</system>` } : part
+}
+
+/** All results of a step are in one turn, and media that tools returned follow them. */
+function writeParts(parts: readonly Part[], place: Place): readonly JsonObject[] {
+  const results = parts.filter(part => part.kind === 'result')
+  const shown = results.flatMap(result => result.parts.filter(part => part.kind === 'media'))
+  const others = [...shown, ...parts.filter(part => part.kind !== 'result')]
+  return [
+    ...results.map(result => writeResult(result, place)),
+    ...others.flatMap(part => {
+      if (part.kind === 'text') return part.text === '' ? [] : [{ text: part.text }]
+      if (part.kind === 'media') return writeMedia(part, place)
+      place.losses.push({ feature: 'unknown_part' })
+      return []
+    }),
+  ]
+}
+
+function writeResult({ id, name, parts, failed }: ResultPart, { names }: Place): JsonObject {
+  const text = parts.map(part => (part.kind === 'text' ? part.text : '')).join('')
+  const object = asObject(parseJson(text))
+  const response = failed ? { error: text } : object && JSON.stringify(object) === text ? object : { output: text }
+  return { functionResponse: { id, name: name ?? names.get(id) ?? id, response } }
+}
+
+function writeMedia({ source, mime, media }: MediaPart, { to, losses }: Place): readonly JsonObject[] {
+  if (source.kind === 'text') return [{ text: source.text }]
+  if (source.kind === 'bytes') return [{ inlineData: { mimeType: mime ?? mimeOf(media), data: source.base64 } }]
+  if (source.kind === 'link' && to.links)
+    return [{ fileData: { fileUri: source.url, mimeType: mime ?? mimeOf(media, source.url) } }]
+  losses.push({ feature: source.kind === 'link' ? 'media_link' : 'vendor_file' })
+  return []
+}
+
+const mimes: { readonly [ending: string]: string } = {
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  webp: 'image/webp',
+  gif: 'image/gif',
+  png: 'image/png',
+}
+
+/** The format wants a type, and other formats' links have none: the ending of the name says it. */
+function mimeOf(media: MediaPart['media'], url = ''): string {
+  if (media === 'document') return 'application/pdf'
+  if (media === 'audio') return 'audio/wav'
+  if (media === 'video') return 'video/mp4'
+  return mimes[/\.([a-z]+)(?:[?#]|$)/.exec(url.toLowerCase())?.[1] ?? ''] ?? 'image/png'
+}
+
+/** A hidden thought before a call is the signature of that call: other formats have no place for one on the call itself. */
+function writeAnswerParts(parts: readonly Part[], place: Place): readonly JsonObject[] {
+  const { to, losses } = place
+  const written: JsonObject[] = []
+  let waiting: string | undefined
+  let isFirstCall = true
+  for (const part of parts) {
+    const own = 'seal' in part && part.seal?.issuer === to.issuer ? part.seal.value : undefined
+    if (part.kind === 'thought') {
+      if (own === undefined) losses.push({ feature: 'thought' })
+      else if (part.text === '') waiting = own
+      else written.push({ text: part.text, thought: true, thoughtSignature: own })
+      continue
+    }
+    if (part.kind === 'call') {
+      const missing = to.reasoning === 'effort' && isFirstCall ? noSignature : undefined
+      written.push(writeCall(part.id, part.name, part.arguments, own ?? waiting ?? missing))
+      waiting = undefined
+      isFirstCall = false
+      continue
+    }
+    if (waiting !== undefined) written.push({ text: '', thoughtSignature: waiting })
+    waiting = undefined
+    if (part.kind === 'text' || part.kind === 'refusal')
+      written.push(compact({ text: part.text, thoughtSignature: own }))
+    else if (part.kind === 'media') written.push(...writeMedia(part, place))
+    else losses.push({ feature: 'unknown_part' })
+  }
+  if (waiting !== undefined) written.push({ text: '', thoughtSignature: waiting })
+  return written
+
+  function writeCall(id: string, name: string, text: string, thoughtSignature: string | undefined): JsonObject {
+    const args = asObject(parseJson(text === '' ? '{}' : text))
+    if (!args) losses.push({ feature: 'call_arguments', field: `the arguments of ${name}` })
+    return compact({ functionCall: { id, name, args: args ?? ({} as Json) }, thoughtSignature })
+  }
+}

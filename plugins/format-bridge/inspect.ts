@@ -1,0 +1,83 @@
+import type { Diagnostic, Family, Model } from '../../src/plugin-api/index.ts'
+import { wordOf } from './bridge.ts'
+import { adapterOf, formatNames, upstreamFormat } from './formats.ts'
+import { type Adapter, type Feature, losses } from './neutral/index.ts'
+import type { BridgeFacet } from './schema.ts'
+
+/** What cannot be translated, for each model and each format that it accepts. */
+export function inspect(facet: BridgeFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
+  const wanted = facet.upstream_format
+  const upstream = upstreamFormat({ family }, wanted)
+  const problems: Diagnostic[] = []
+  if (wanted !== undefined && upstream?.operation !== wanted)
+    problems.push({
+      severity: 'error',
+      code: 'bridge_format',
+      message: `'${wanted}' is not an API format that this family forwards and the plugin translates`,
+      remedy: `write one of ${formatNames.join(', ')} that forward names`,
+      path: ['upstream_format'],
+    })
+  for (const model of models) {
+    for (const [i, operation] of [...(model.accepts ?? [])].entries())
+      problems.push(...inspectFormat({ model, operation, path: ['accepts', i], upstream, facet }))
+  }
+  return problems
+}
+
+type Accepted = {
+  readonly model: Model
+  readonly operation: string
+  readonly path: readonly (string | number)[]
+  readonly upstream: Adapter | undefined
+  readonly facet: BridgeFacet
+}
+
+function inspectFormat({ model, operation, path, upstream, facet }: Accepted): readonly Diagnostic[] {
+  const client = adapterOf(operation)
+  const about = { model: model.name, path }
+  if (!client)
+    return [
+      {
+        severity: 'error',
+        code: 'accepts_unknown',
+        message: `'${operation}' is not an API format that can be translated`,
+        remedy: `write some of ${formatNames.join(', ')}`,
+        ...about,
+      },
+    ]
+  // The family serves it as it is.
+  if (model.family.forward.size === 0 || model.family.forward.has(operation)) return []
+  if (!upstream)
+    return [
+      {
+        severity: 'error',
+        code: 'accepts_nothing',
+        message: `the family of '${model.name}' forwards no API format that can be translated`,
+        remedy: `add one of ${formatNames.join(', ')} to forward of the family`,
+        ...about,
+      },
+    ]
+  const lost = lostFeatures(client, upstream, facet)
+  const refused = lost.filter(feature => (model.onLoss ?? losses[feature]) === 'refuse')
+  const dropped = lost.filter(feature => !refused.includes(feature))
+  const list = (features: readonly Feature[]): string => features.map(wordOf).join(', ') || 'nothing'
+  return [
+    {
+      severity: 'note',
+      code: 'accepts_losses',
+      message: `'${operation}' is translated to ${upstream.operation}: requests with ${list(refused)} are refused; dropped: ${list(dropped)}`,
+      ...about,
+    },
+  ]
+}
+
+/** What requests in one format may have and the other does not carry. */
+export function lostFeatures(client: Adapter, upstream: Adapter, facet: BridgeFacet): readonly Feature[] {
+  const isCarried = (feature: Feature): boolean => {
+    if (feature === 'media_link' && !facet.links) return false
+    if (feature === 'sampling' && !facet.sampling) return false
+    if (feature === 'reasoning' && facet.reasoning === 'none') return false
+    return feature !== 'n' && upstream.carries.has(feature)
+  }
+  return (Object.keys(client.says) as Feature[]).filter(feature => !isCarried(feature))
+}

@@ -1,0 +1,59 @@
+import type { Json } from '../../../src/plugin-api/index.ts'
+import { asList, asObject, asText, type JsonObject } from '../neutral/index.ts'
+
+/** Keywords that schemas of structured output may have here. */
+const kept: ReadonlySet<string> = new Set(
+  'type properties required items enum const anyOf allOf $ref $defs definitions description title format additionalProperties'.split(
+    ' ',
+  ),
+)
+
+/** Formats of texts that are checked. */
+const formats: ReadonlySet<Json | undefined> = new Set(
+  'date-time time date duration email hostname uri ipv4 ipv6 uuid'.split(' '),
+)
+
+const byName: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions'])
+
+/**
+ * A schema in the dialect of structured output: objects are closed, `oneOf` is `anyOf`, and what cannot be checked becomes
+ * a sentence of the description. The official SDK converts schemas in the same way.
+ */
+export function toOutputSchema(schema: JsonObject): JsonObject {
+  const out: { [name: string]: Json } = {}
+  const told: string[] = []
+  for (const [name, value] of Object.entries(schema)) {
+    if (name === 'oneOf') out['anyOf'] = asList(value).map(toSchema)
+    else if (byName.has(name)) out[name] = mapValues(asObject(value) ?? {})
+    else if (name === 'anyOf' || name === 'allOf') out[name] = asList(value).map(toSchema)
+    else if (name === 'items') out[name] = toSchema(value)
+    else if (name === 'minItems' && (value === 0 || value === 1)) out[name] = value
+    else if (kept.has(name) && (name !== 'format' || formats.has(value))) out[name] = value
+    else if (name !== '$schema') told.push(`${name}: ${JSON.stringify(value)}`)
+  }
+  if (out['type'] === 'object' || out['properties'] !== undefined) out['additionalProperties'] = false
+  if (told.length > 0)
+    out['description'] = [asText(schema['description']), `{${told.join(', ')}}`].filter(Boolean).join('\n\n')
+  return out
+}
+
+function toSchema(value: Json): Json {
+  const own = asObject(value)
+  return own ? toOutputSchema(own) : value
+}
+
+function mapValues(schemas: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(schemas).map(([name, value]) => [name, toSchema(value)]))
+}
+
+/** A tool's schema: its root is an object without a union. */
+export function toToolSchema(schema: JsonObject): JsonObject {
+  const isObject = schema['type'] === 'object' && ['anyOf', 'oneOf', 'allOf'].every(name => schema[name] === undefined)
+  if (isObject) return schema
+  const alternatives = [...asList(schema['anyOf']), ...asList(schema['oneOf']), ...asList(schema['allOf'])].map(
+    asObject,
+  )
+  const { anyOf: _a, oneOf: _o, allOf: _l, ...rest } = schema
+  const properties = Object.assign({}, ...alternatives.map(one => one?.['properties']), rest['properties'])
+  return { ...rest, type: 'object', properties }
+}

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto'
+import {
+  asObject,
+  compact,
+  type Conversation,
+  emptySchema,
+  fitsStrict,
+  type JsonObject,
+  type Loss,
+  type OutputShape,
+  type ServiceTier,
+  type Tool,
+  type UpstreamFacts,
+  type WrittenRequest,
+} from '../neutral/index.ts'
+import { toOutputSchema, toToolSchema } from './schema.ts'
+import { limitCacheHints, writeCache } from './write-cache.ts'
+import { writeThinking } from './write-thinking.ts'
+import { writeBlocks, writeTurns } from './write-turns.ts'
+
+export function writeRequest(conversation: Conversation, to: UpstreamFacts): WrittenRequest {
+  const losses: Loss[] = []
+  const { tools, turns } = conversation
+  const place = { to, losses }
+  const leading = turns.findIndex(turn => turn.role !== 'system')
+  const [first, rest] = leading === -1 ? [turns, []] : [turns.slice(0, leading), turns.slice(leading)]
+  const system = first.flatMap(turn => writeBlocks(turn.parts, place))
+  const maxTokens = Math.max(1, conversation.maxTokens ?? to.maxTokens)
+  const { thinking, effort } = writeThinking(conversation, to, maxTokens, losses)
+  const format = writeOutput(conversation.output, losses)
+  const body = compact({
+    model: to.model,
+    max_tokens: maxTokens,
+    system: system.length > 0 ? system : undefined,
+    messages: writeTurns(rest, place),
+    tools: tools.length > 0 ? tools.map(tool => writeTool(tool, losses)) : undefined,
+    tool_choice: tools.length > 0 ? writeChoice(conversation) : undefined,
+    thinking,
+    output_config: effort === undefined && !format ? undefined : compact({ effort, format }),
+    ...writeSampling(conversation, {
+      to,
+      isThinking: thinking !== undefined && thinking['type'] !== 'disabled',
+      losses,
+    }),
+    stop_sequences: writeStop(conversation.stop, losses),
+    service_tier: writeTier(conversation.serviceTier, losses),
+    metadata: conversation.user === undefined ? undefined : { user_id: writeUser(conversation.user) },
+    stream: conversation.stream || undefined,
+  })
+  if (rest.at(-1)?.role === 'assistant') losses.push({ feature: 'prefill' })
+  return { body: limitCacheHints(body, losses), losses: [...losses, ...lostHints(conversation)] }
+}
+
+function lostHints({ sampling, logprobs, verbosity, cacheKey, turns }: Conversation): readonly Loss[] {
+  const losses: Loss[] = []
+  if (logprobs) losses.push({ feature: 'logprobs' })
+  if (sampling.seed !== undefined) losses.push({ feature: 'seed' })
+  if (sampling.presencePenalty || sampling.frequencyPenalty) losses.push({ feature: 'penalties' })
+  if (sampling.logitBias) losses.push({ feature: 'logit_bias' })
+  if (verbosity !== undefined) losses.push({ feature: 'verbosity' })
+  if (cacheKey !== undefined) losses.push({ feature: 'cache_key' })
+  if (turns.some(turn => turn.name !== undefined)) losses.push({ feature: 'speaker_name' })
+  return losses
+}
+
+function writeTool({ name, description, schema, strict, cache }: Tool, losses: Loss[]): JsonObject {
+  const own = toToolSchema(schema ?? emptySchema)
+  const isStrict = strict && fitsStrict(own)
+  if (strict && !isStrict) losses.push({ feature: 'strict' })
+  return compact({ name, description, input_schema: own, strict: isStrict || undefined, ...writeCache(cache) })
+}
+
+/** The list of tools stays whole, because it is cached: with several allowed tools the choice is among them only by name. */
+function writeChoice({ toolChoice, parallelCalls, tools }: Conversation): JsonObject | undefined {
+  const single = parallelCalls === false ? { disable_parallel_tool_use: true } : {}
+  if (!toolChoice) return parallelCalls === false ? { type: 'auto', ...single } : undefined
+  if (toolChoice.kind === 'none') return { type: 'none' }
+  if (toolChoice.kind === 'required') return { type: 'any', ...single }
+  if (toolChoice.kind === 'tool') return { type: 'tool', name: toolChoice.name, ...single }
+  if (toolChoice.kind === 'allowed' && toolChoice.isRequired)
+    return toolChoice.names.length === 1 && tools.length > 1
+      ? { type: 'tool', name: toolChoice.names[0] ?? '', ...single }
+      : { type: 'any', ...single }
+  return { type: 'auto', ...single }
+}
+
+function writeOutput(output: OutputShape | undefined, losses: Loss[]): JsonObject | undefined {
+  if (output?.kind === 'json') losses.push({ feature: 'json_output' })
+  if (output?.kind !== 'schema') return undefined
+  if (
+    !asObject(output.schema['properties']) &&
+    output.schema['anyOf'] === undefined &&
+    output.schema['$ref'] === undefined
+  )
+    losses.push({ feature: 'output_schema' })
+  return { type: 'json_schema', schema: toOutputSchema(output.schema) }
+}
+
+type SamplingPlace = { readonly to: UpstreamFacts; readonly isThinking: boolean; readonly losses: Loss[] }
+
+/** Temperatures end at 1 here. A model that thinks takes none of these. */
+function writeSampling({ sampling }: Conversation, { to, isThinking, losses }: SamplingPlace) {
+  const { temperature, topP, topK } = sampling
+  if (!to.sampling || isThinking) {
+    if ((temperature !== undefined && temperature !== 1) || topP !== undefined) losses.push({ feature: 'sampling' })
+    if (topK !== undefined) losses.push({ feature: 'top_k' })
+    return {}
+  }
+  if ((temperature !== undefined && temperature > 1) || (temperature !== undefined && topP !== undefined))
+    losses.push({ feature: 'sampling' })
+  return {
+    temperature: temperature === undefined ? undefined : Math.min(1, temperature),
+    // Newer models refuse the two together.
+    top_p: temperature === undefined ? topP : undefined,
+    top_k: topK,
+  }
+}
+
+/** Blank sequences are refused here. */
+function writeStop(stop: Conversation['stop'], losses: Loss[]): readonly string[] | undefined {
+  const written = stop?.filter(one => one.trim() !== '')
+  if (written && written.length < (stop?.length ?? 0)) losses.push({ feature: 'stop' })
+  return written && written.length > 0 ? written : undefined
+}
+
+function writeTier(tier: ServiceTier | undefined, losses: Loss[]): string | undefined {
+  if (tier === 'auto') return 'auto'
+  if (tier === 'standard') return 'standard_only'
+  if (tier !== undefined) losses.push({ feature: 'service_tier' })
+  return undefined
+}
+
+/** No name or address of a person may be sent in this field. */
+function writeUser(user: string): string {
+  return user.includes('@') ? createHash('sha256').update(user).digest('hex') : user
+}

@@ -1,0 +1,106 @@
+import type { Json } from '../../../src/plugin-api/index.ts'
+import {
+  asObject,
+  type CallPart,
+  compact,
+  type JsonObject,
+  type Loss,
+  type MediaPart,
+  parseJson,
+  type Part,
+  type ThoughtPart,
+  type Turn,
+  type UpstreamFacts,
+} from '../neutral/index.ts'
+import { writeCache } from './write-cache.ts'
+
+type Place = { readonly to: UpstreamFacts; readonly losses: Loss[] }
+
+/** Turns of equal roles are one message. Instructions that come later keep their place in a message of the user. */
+export function writeTurns(turns: readonly Turn[], place: Place): readonly JsonObject[] {
+  const messages: { role: string; parts: readonly Part[] }[] = []
+  for (const turn of turns) {
+    const role = turn.role === 'assistant' ? 'assistant' : 'user'
+    const parts = turn.role === 'system' ? asInstructions(turn.parts) : turn.parts
+    const last = messages.at(-1)
+    if (last?.role === role) last.parts = [...last.parts, ...parts]
+    else messages.push({ role, parts })
+  }
+  return messages.map(({ role, parts }) => ({ role, content: writeBlocks(resultsFirst(parts), place) }))
+}
+
+function asInstructions(parts: readonly Part[]): readonly Part[] {
+  return parts.map(part => (part.kind === 'text' ? { ...part, text: `<system>\n${part.text}\n</system>` } : part))
+}
+
+/** Results come before anything else that the user adds. */
+function resultsFirst(parts: readonly Part[]): readonly Part[] {
+  const results = parts.filter(part => part.kind === 'result')
+  return results.length === 0 ? parts : [...results, ...parts.filter(part => part.kind !== 'result')]
+}
+
+export function writeBlocks(parts: readonly Part[], place: Place): readonly JsonObject[] {
+  return parts.flatMap((part): readonly JsonObject[] => {
+    const block = writeBlock(part, place)
+    return block ? [block] : []
+  })
+}
+
+function writeBlock(part: Part, place: Place): JsonObject | undefined {
+  switch (part.kind) {
+    case 'text':
+      // A blank text is refused.
+      return part.text.trim() === '' ? undefined : { type: 'text', text: part.text, ...writeCache(part.cache) }
+    case 'refusal':
+      return part.text === '' ? undefined : { type: 'text', text: part.text }
+    case 'media':
+      return writeMedia(part, place)
+    case 'call':
+      return writeCall(part, place.losses)
+    case 'result':
+      return compact({
+        type: 'tool_result',
+        tool_use_id: part.id,
+        content: writeBlocks(part.parts, place),
+        is_error: part.failed,
+        ...writeCache(part.cache),
+      })
+    default:
+      return writeThought(part, place)
+  }
+}
+
+/** Thoughts of another issuer are left out whole: their signature would be refused. */
+function writeThought({ seal, text, form }: ThoughtPart, { to, losses }: Place): JsonObject | undefined {
+  if (seal?.issuer !== to.issuer) return void losses.push({ feature: 'thought' })
+  if (form === 'hidden') return { type: 'redacted_thinking', data: seal.value }
+  return { type: 'thinking', thinking: text, signature: seal.value }
+}
+
+function writeCall({ id, name, arguments: text, cache }: CallPart, losses: Loss[]): JsonObject {
+  const input: Json | undefined = text.trim() === '' ? {} : parseJson(text)
+  if (!asObject(input)) losses.push({ feature: 'call_arguments' })
+  return { type: 'tool_use', id, name, input: asObject(input) ?? {}, ...writeCache(cache) }
+}
+
+const imageTypes: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+
+function writeMedia(part: MediaPart, { to, losses }: Place): JsonObject | undefined {
+  const { media, source, name } = part
+  if (media !== 'image' && media !== 'document') return void losses.push({ feature: 'media' })
+  if (part.detail && part.detail !== 'auto') losses.push({ feature: 'detail' })
+  const block = (own: JsonObject): JsonObject =>
+    compact({ type: media, source: own, title: media === 'document' ? name : undefined, ...writeCache(part.cache) })
+  if (source.kind === 'file') return void losses.push({ feature: 'vendor_file' })
+  if (source.kind === 'link') {
+    if (!to.links) return void losses.push({ feature: 'media_link' })
+    return block({ type: 'url', url: source.url })
+  }
+  if (source.kind === 'text') return block({ type: 'text', media_type: 'text/plain', data: source.text })
+  const mime = part.mime ?? (media === 'image' ? 'image/png' : 'application/pdf')
+  if (media === 'document' && mime.startsWith('text/'))
+    return block({ type: 'text', media_type: 'text/plain', data: Buffer.from(source.base64, 'base64').toString() })
+  if (media === 'image' ? !imageTypes.has(mime) : mime !== 'application/pdf')
+    return void losses.push({ feature: 'media' })
+  return block({ type: 'base64', media_type: mime, data: source.base64 })
+}

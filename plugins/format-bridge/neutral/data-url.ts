@@ -1,0 +1,23 @@
+import type { MediaSource } from './conversation.ts'
+
+/** A link as a source: a `data:` URL holds the bytes themselves. */
+export function sourceOfUrl(url: string): { readonly source: MediaSource; readonly mime?: string } {
+  const comma = url.indexOf(',')
+  if (!url.startsWith('data:') || comma === -1) return { source: { kind: 'link', url } }
+  const [mime = '', ...rest] = url.slice('data:'.length, comma).split(';')
+  const data = url.slice(comma + 1)
+  const base64 = rest.includes('base64') ? data : Buffer.from(decodeText(data)).toString('base64')
+  return { source: { kind: 'bytes', base64 }, ...(mime !== '' && { mime }) }
+}
+
+export function dataUrl(mime: string, base64: string): string {
+  return `data:${mime};base64,${base64}`
+}
+
+function decodeText(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * What an adapter cannot carry. `refuse`: it would change the meaning or the price of the result. `drop`: a hint. A
+ * model's `on_loss` overrides this for all of them.
+ */
+export const losses = {
+  n: 'refuse',
+  stop: 'refuse',
+  service_tier: 'refuse',
+  state: 'refuse',
+  media: 'refuse',
+  media_link: 'refuse',
+  vendor_file: 'refuse',
+  output_modality: 'refuse',
+  hosted_tool: 'refuse',
+  output_schema: 'refuse',
+  json_output: 'refuse',
+  tool_schema: 'refuse',
+  tool_choice: 'refuse',
+  parallel_calls: 'refuse',
+  logprobs: 'refuse',
+  prefill: 'refuse',
+  cached_content: 'refuse',
+  call_arguments: 'refuse',
+  unknown_part: 'refuse',
+  result_media: 'refuse',
+  sampling: 'drop',
+  top_k: 'drop',
+  seed: 'drop',
+  penalties: 'drop',
+  logit_bias: 'drop',
+  verbosity: 'drop',
+  reasoning: 'drop',
+  thought: 'drop',
+  cache_hint: 'drop',
+  cache_key: 'drop',
+  detail: 'drop',
+  speaker_name: 'drop',
+  media_name: 'drop',
+  citations: 'drop',
+  grammar: 'drop',
+  strict: 'drop',
+  user: 'drop',
+  metadata: 'drop',
+  safety: 'drop',
+  unknown_field: 'drop',
+} as const satisfies { readonly [feature: string]: 'refuse' | 'drop' }
+
+/** Something that one of the formats can say and another cannot. */
+export type Feature = keyof typeof losses
+
+/**
+ * One thing of a request that does not reach the upstream. Parsers name the client's field: `messages[2].content[0]`.
+ * Writers do not know it; the plugin then takes it from `says` of the client's adapter.
+ */
+export type Loss = { readonly feature: Feature; readonly field?: string }

@@ -1,0 +1,29 @@
+import type { Seal } from './conversation.ts'
+
+/** Only the gateway writes this. */
+const mark = 'tollgate-seal.'
+
+/** The text by which a client holds a seal of any issuer. It is base64, because clients of one format decode it as such. */
+export function packSeal({ issuer, value }: Seal): string {
+  return Buffer.from(`${mark}${issuer}.${value}`).toString('base64')
+}
+
+/** The seal that a client returns. One that the gateway did not pack belongs to `issuer`. */
+export function unpackSeal(text: string, issuer: string): Seal {
+  const packed = Buffer.from(text, 'base64').toString()
+  const end = packed.indexOf('.', mark.length)
+  if (!packed.startsWith(mark) || end === -1) return { issuer, value: text }
+  return { issuer: packed.slice(mark.length, end), value: packed.slice(end + 1) }
+}
+
+const callMark = 'call.'
+
+/** A seal of a call, for a format that has seals of thoughts alone: a hidden thought directly before the call holds it. */
+export function packCallSeal({ issuer, value }: Seal): string {
+  return packSeal({ issuer, value: callMark + value })
+}
+
+/** The seal of the next call that a hidden thought holds; undefined for a seal of a thought. */
+export function sealOfNextCall({ issuer, value }: Seal): Seal | undefined {
+  return value.startsWith(callMark) ? { issuer, value: value.slice(callMark.length) } : undefined
+}

@@ -1,0 +1,53 @@
+import { AnswerFault } from './adapter.ts'
+import type { AnswerEvent } from './answer.ts'
+
+/** The most text that waits for another part to close. */
+const heldCharsMax = 16 * 1024 * 1024
+
+/**
+ * Puts parts one after another. The first open part streams; events of later parts wait until it closes. `finish` closes
+ * what is still open. Formats whose clients read one block at a time need this.
+ */
+export function createSequencer(): (event: AnswerEvent) => readonly AnswerEvent[] {
+  /** Events of each part that is not over, in the order in which they opened. */
+  const waiting = new Map<number, AnswerEvent[]>()
+  let heldChars = 0
+
+  /** Passes on what the first part has, and what those after it have, until one is still open. */
+  const release = (): AnswerEvent[] => {
+    const out: AnswerEvent[] = []
+    for (const [at, events] of waiting) {
+      out.push(...events.splice(0))
+      if (out.at(-1)?.kind !== 'close') break
+      waiting.delete(at)
+    }
+    heldChars = 0
+    for (const events of waiting.values()) heldChars += charsOf(events)
+    return out
+  }
+
+  return event => {
+    if (event.kind === 'finish') {
+      for (const [at, events] of waiting) if (events.at(-1)?.kind !== 'close') events.push({ kind: 'close', at })
+      return [...release(), event]
+    }
+    if (!('at' in event)) return [event]
+    const [first] = waiting.keys()
+    if (event.kind === 'open') waiting.set(event.at, [])
+    const events = waiting.get(event.at)
+    if (!events) throw new AnswerFault(`an event of part ${event.at}, which is not open`)
+    if (first === undefined || first === event.at) {
+      if (event.kind !== 'close') return [event]
+      events.push(event)
+      return release()
+    }
+    events.push(event)
+    if (event.kind === 'text') heldChars += event.text.length
+    if (heldChars > heldCharsMax) throw new AnswerFault('parts of it wait for others for too long')
+    return []
+  }
+}
+
+function charsOf(events: readonly AnswerEvent[]): number {
+  return events.reduce((sum, event) => sum + (event.kind === 'text' ? event.text.length : 0), 0)
+}

@@ -1,0 +1,137 @@
+import {
+  type Answer,
+  callerSlot,
+  definePlugin,
+  type Host,
+  type Reply,
+  type RequestContext,
+  withoutLength,
+} from '../../src/plugin-api/index.ts'
+import { ByteBudget } from '../../src/wire/index.ts'
+import { ErrorStage, HeldAnswer, heldSlot, StreamStage, type Turning, WholeStage } from './answer-stages.ts'
+import { type Bridge, bridgeSlot, translateRequest } from './bridge.ts'
+import { estimateInput } from './estimate.ts'
+import { inspect } from './inspect.ts'
+import { facetSchema } from './schema.ts'
+
+/** Of answers that are translated as a whole, all requests together. */
+const heldBytesMax = 512 * 1024 * 1024
+
+/** Names what was not sent to the upstream, and what is an estimate. */
+const droppedHeader = 'x-tollgate-dropped'
+const estimateHeader = 'x-tollgate-estimate'
+const headerCharsMax = 1_000
+
+/**
+ * Lets clients of one API format call models of another (docs/translation.md). The request becomes one of the upstream's
+ * format before anything else reads it, and its answer the client's after everything else has: limits, charges, keys and
+ * failover work as for a request of the upstream's own format.
+ */
+export const formatBridge = definePlugin({
+  name: 'format-bridge',
+  facet: facetSchema,
+  needs: [callerSlot],
+  gives: [bridgeSlot],
+  accepts: true,
+  inspect,
+
+  reroute: (ask, facet) => translateRequest(ask, facet)?.rerouted,
+
+  create(_options, host) {
+    const budget = host.keep('held', () => new ByteBudget(heldBytesMax))
+    return {
+      onRoute(context, ask, facet) {
+        const translated = translateRequest(ask, facet)
+        if (!translated) return undefined
+        context.slots.put(bridgeSlot, translated.bridge)
+        const { dropped } = translated.bridge
+        if (dropped.length > 0) context.answerHeaders[droppedHeader] = headerOf(dropped)
+        return translated.rerouted
+      },
+      onAdmit(context) {
+        const bridge = context.slots.get(bridgeSlot)
+        return bridge?.counts === undefined ? undefined : countAnswer(bridge, bridge.counts)
+      },
+      onForward(context, out) {
+        const bridge = context.slots.get(bridgeSlot)
+        if (bridge && bridge.dropped.length > 0)
+          context.notes.dropped = [...new Set([...context.notes.dropped, ...bridge.dropped])]
+        return out
+      },
+      onReply(context, reply) {
+        const bridge = context.slots.get(bridgeSlot)
+        if (!bridge) return reply
+        const held = new HeldAnswer(budget)
+        context.slots.put(heldSlot, held)
+        return translateReply(reply, turningOf(context, bridge, host, held))
+      },
+      onSettle(context) {
+        context.slots.get(heldSlot)?.take()
+      },
+    }
+  },
+})
+
+/** Vendors count each in their own way, and no request is sent to count: the figure is an estimate and says so. */
+function countAnswer({ conversation }: Bridge, member: string): Answer {
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json', [estimateHeader]: member },
+    body: JSON.stringify({ [member]: estimateInput(conversation) }),
+  }
+}
+
+function turningOf(context: RequestContext, bridge: Bridge, { clock }: Host, held: HeldAnswer): Turning {
+  const { client = context, id, notes } = context
+  const own = id.replaceAll(/[^A-Za-z0-9_]/g, '')
+  const isList = client.dialect.streamForm?.(client.head) === 'list'
+  return {
+    bridge,
+    parse: { issuer: bridge.issuer, id: own },
+    write: {
+      id: own,
+      created: Math.floor(clock.now() / 1000),
+      model: context.params['model'] ?? '',
+      request: bridge.conversation,
+      inputEstimate: estimateInput(bridge.conversation),
+      form: isList ? 'list' : 'events',
+    },
+    notes,
+    format: client.dialect,
+    operation: client.route.operation,
+    requestId: id,
+    held,
+  }
+}
+
+function translateReply(reply: Reply, turning: Turning): Reply {
+  const { status, stages } = reply
+  const headers = withoutLength(reply.headers)
+  const json = { ...headers, 'content-type': 'application/json' }
+  if (status >= 400) {
+    const shown = statusOf(status)
+    return { ...reply, status: shown, headers: json, stages: [...stages, new ErrorStage(turning, shown)] }
+  }
+  const isStream = headers['content-type']?.startsWith('text/event-stream') === true
+  if (!isStream) return { ...reply, headers: json, stages: [...stages, new WholeStage(turning)] }
+  const isList = turning.write.form === 'list'
+  return {
+    ...reply,
+    headers: isList ? json : headers,
+    stages: [...stages, new StreamStage(turning)],
+    // Its last event shows whether it is complete.
+    provesEnd: true,
+  }
+}
+
+/** A status that one vendor alone uses becomes the standard one. */
+function statusOf(status: number): number {
+  return status === 529 ? 503 : status
+}
+
+function headerOf(names: readonly string[]): string {
+  return names
+    .join(', ')
+    .replaceAll(/[^\x20-\x7e]/g, '?')
+    .slice(0, headerCharsMax)
+}

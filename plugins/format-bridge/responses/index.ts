@@ -1,0 +1,48 @@
+import type { Adapter } from '../neutral/index.ts'
+import { parseAnswer, parseProblem } from './parse-answer.ts'
+import { parseRequest } from './parse-request.ts'
+import { ResponsesStreamParser } from './parse-stream.ts'
+import { writeAnswer } from './write-answer.ts'
+import { writeRequest } from './write-request.ts'
+import { ResponsesStreamWriter } from './write-stream.ts'
+
+/** `/v1/responses` without stored state. */
+export const responses: Adapter = {
+  operation: 'responses',
+  says: {
+    service_tier: 'service_tier',
+    state: 'previous_response_id',
+    media: 'input[].content[].input_audio',
+    media_link: 'input[].content[].image_url',
+    vendor_file: 'input[].content[].file_id',
+    hosted_tool: 'tools[].type',
+    output_schema: 'text.format',
+    json_output: 'text.format',
+    tool_choice: 'tool_choice',
+    parallel_calls: 'parallel_tool_calls',
+    logprobs: 'top_logprobs',
+    result_media: 'input[].output',
+    sampling: 'temperature',
+    verbosity: 'text.verbosity',
+    reasoning: 'reasoning',
+    thought: 'input[].encrypted_content',
+    cache_key: 'prompt_cache_key',
+    detail: 'input[].content[].detail',
+    media_name: 'input[].content[].filename',
+    grammar: 'tools[].format',
+    user: 'safety_identifier',
+    metadata: 'metadata',
+  },
+  carries: new Set([
+    ...(['service_tier', 'media', 'media_link', 'output_schema', 'json_output', 'tool_choice'] as const),
+    ...(['parallel_calls', 'logprobs', 'result_media', 'sampling', 'verbosity', 'reasoning', 'thought'] as const),
+    ...(['cache_key', 'detail', 'media_name', 'grammar', 'strict', 'user'] as const),
+  ]),
+  parseRequest,
+  writeRequest,
+  parseAnswer,
+  writeAnswer,
+  createStreamParser: facts => new ResponsesStreamParser(facts),
+  createStreamWriter: facts => new ResponsesStreamWriter(facts),
+  parseProblem,
+}

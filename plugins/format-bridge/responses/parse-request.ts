@@ -1,0 +1,160 @@
+import type { Json } from '../../../src/plugin-api/index.ts'
+import {
+  asList,
+  asNumber,
+  asObject,
+  asText,
+  compact,
+  type Conversation,
+  type Effort,
+  type Feature,
+  fitsStrict,
+  isAbsent,
+  type JsonObject,
+  type Loss,
+  type NativeRequest,
+  optional,
+  type OutputShape,
+  type Reasoning,
+  RequestFault,
+  type Sampling,
+  type ServiceTier,
+  type Tool,
+  type ToolChoice,
+  unknownFields,
+  valueAt,
+} from '../neutral/index.ts'
+import { parseInput } from './parse-input.ts'
+
+/** What a request has that a conversation has no member for, by its field. */
+const lost: { readonly [field: string]: Feature } = {
+  previous_response_id: 'state',
+  conversation: 'state',
+  prompt: 'state',
+  metadata: 'metadata',
+}
+
+const known: ReadonlySet<string> = new Set([
+  ...['model', 'input', 'instructions', 'tools', 'tool_choice', 'parallel_tool_calls', 'text', 'reasoning'],
+  ...['max_output_tokens', 'temperature', 'top_p', 'top_logprobs', 'include', 'service_tier', 'store', 'background'],
+  ...['safety_identifier', 'user', 'prompt_cache_key', 'stream', 'stream_options', 'truncation'],
+  ...Object.keys(lost),
+])
+
+export function parseRequest({ body, stream, issuer }: NativeRequest): Conversation {
+  const losses: Loss[] = []
+  const instructions = asText(body['instructions'])
+  const include = asList(body['include'])
+  const top = asNumber(body['top_logprobs'])
+  const wantsLogprobs = include.includes('message.output_text.logprobs') || (top ?? 0) > 0
+  const user = asText(body['safety_identifier']) ?? asText(body['user'])
+  const turns = parseInput(body['input'], { issuer, losses })
+  return {
+    turns: instructions ? [{ role: 'system', parts: [{ kind: 'text', text: instructions }] }, ...turns] : turns,
+    tools: parseTools(body['tools'], losses),
+    ...optional('toolChoice', parseToolChoice(body['tool_choice'], losses)),
+    ...(typeof body['parallel_tool_calls'] === 'boolean' && { parallelCalls: body['parallel_tool_calls'] }),
+    ...optional('output', parseOutput(valueAt(body['text'], 'format'))),
+    ...optional(
+      'reasoning',
+      parseReasoning(asObject(body['reasoning']), include.includes('reasoning.encrypted_content')),
+    ),
+    ...optional('maxTokens', asNumber(body['max_output_tokens'])),
+    sampling: compact({ temperature: asNumber(body['temperature']), topP: asNumber(body['top_p']) }) as Sampling,
+    ...(wantsLogprobs && { logprobs: { top: top ?? 0 } }),
+    ...optional('serviceTier', parseTier(body['service_tier'], losses)),
+    ...optional('verbosity', asText(valueAt(body['text'], 'verbosity')) as Conversation['verbosity']),
+    ...optional('cacheKey', asText(body['prompt_cache_key'])),
+    ...optional('user', user),
+    stream,
+    streamUsage: true,
+    losses: [...losses, ...lossesOf(body)],
+  }
+}
+
+/** A request without `store` is answered and not stored: the answer says so. One that demands it is refused. */
+function lossesOf(body: JsonObject): readonly Loss[] {
+  const found: Loss[] = Object.keys(lost)
+    .filter(field => !isAbsent(body[field]) && Object.keys(asObject(body[field]) ?? { one: 1 }).length > 0)
+    .map(field => ({ feature: lost[field] as Feature, field }))
+  for (const field of ['store', 'background']) if (body[field] === true) found.push({ feature: 'state', field })
+  if (body['truncation'] === 'auto') found.push({ feature: 'unknown_field', field: 'truncation' })
+  return [...found, ...unknownFields(body, known).map(field => ({ feature: 'unknown_field' as const, field }))]
+}
+
+function parseTools(value: Json | undefined, losses: Loss[]): readonly Tool[] {
+  return asList(value).flatMap((tool, i): readonly Tool[] => {
+    const own = asObject(tool) ?? {}
+    const name = asText(own['name'])
+    const type = own['type']
+    if (name === undefined || (type !== 'function' && type !== 'custom')) {
+      losses.push({ feature: 'hosted_tool', field: `tools[${i}]` })
+      return []
+    }
+    const described = optional('description', asText(own['description']))
+    if (type === 'custom') {
+      const format = asObject(own['format'])
+      const isGrammar = format?.['type'] === 'grammar'
+      const { syntax, definition } = format ?? {}
+      const grammar = { type: 'grammar', grammar: compact({ syntax, definition }) }
+      return [{ name, strict: false, ...described, freeform: isGrammar ? { grammar } : {} }]
+    }
+    const schema = asObject(own['parameters'])
+    // The format's default is strict, and its vendor makes an exception for schemas that cannot be.
+    const strict = isAbsent(own['strict']) ? schema !== undefined && fitsStrict(schema) : own['strict'] === true
+    return [{ name, strict, ...described, ...optional('schema', schema) }]
+  })
+}
+
+function parseToolChoice(value: Json | undefined, losses: Loss[]): ToolChoice | undefined {
+  if (isAbsent(value)) return undefined
+  if (value === 'auto' || value === 'none' || value === 'required') return { kind: value }
+  const type = asText(valueAt(value, 'type'))
+  if (type === 'allowed_tools') {
+    const names = asList(valueAt(value, 'tools')).flatMap(tool => asText(valueAt(tool, 'name')) ?? [])
+    return { kind: 'allowed', names, isRequired: valueAt(value, 'mode') === 'required' }
+  }
+  const name = asText(valueAt(value, 'name'))
+  if (name !== undefined && (type === 'function' || type === 'custom')) return { kind: 'tool', name }
+  losses.push({ feature: 'tool_choice', field: 'tool_choice' })
+  return undefined
+}
+
+function parseOutput(format: Json | undefined): OutputShape | undefined {
+  const own = asObject(format)
+  const type = asText(own?.['type'])
+  if (type === 'text') return { kind: 'text' }
+  if (type === 'json_object') return { kind: 'json' }
+  if (type !== 'json_schema') return undefined
+  const schema = asObject(own?.['schema'])
+  if (!schema) throw new RequestFault('text.format.schema', 'a JSON schema')
+  return {
+    kind: 'schema',
+    schema,
+    ...optional('name', asText(own?.['name'])),
+    ...optional('description', asText(own?.['description'])),
+    strict: own?.['strict'] === true,
+  }
+}
+
+const efforts: ReadonlySet<string> = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+
+function parseReasoning(own: JsonObject | undefined, wantsSeal: boolean): Reasoning | undefined {
+  const effort = asText(own?.['effort'])
+  const show = asText(own?.['summary']) ?? asText(own?.['generate_summary'])
+  if (effort === undefined && show === undefined && !wantsSeal) return undefined
+  if (effort !== undefined && !efforts.has(effort)) throw new RequestFault('reasoning.effort', [...efforts].join(', '))
+  return {
+    ...optional('effort', effort as Effort | undefined),
+    ...(show !== undefined && { show: show === 'concise' || show === 'detailed' ? show : 'auto' }),
+    ...(wantsSeal && { wantsSeal }),
+  }
+}
+
+function parseTier(value: Json | undefined, losses: Loss[]): ServiceTier | undefined {
+  if (isAbsent(value)) return undefined
+  if (value === 'default') return 'standard'
+  if (value === 'auto' || value === 'flex' || value === 'priority') return value
+  losses.push({ feature: 'service_tier', field: 'service_tier' })
+  return undefined
+}

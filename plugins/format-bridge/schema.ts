@@ -1,0 +1,57 @@
+import type { Admits } from '../../src/plugin-api/index.ts'
+
+const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
+
+export const facetSchema = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'Translates requests in other API formats, for models of the family that list them in `accepts`.',
+  properties: {
+    upstream_format: {
+      type: 'string',
+      minLength: 1,
+      description:
+        'API format in which the upstream is called, if the family forwards several: chat. Absent: the first of chat, messages, responses, generate.',
+    },
+    max_tokens: {
+      type: 'integer',
+      minimum: 1,
+      default: 8192,
+      description: 'Limit of the answer for requests that have none, in a format that needs one (messages).',
+    },
+    limit_field: {
+      type: 'string',
+      enum: ['max_completion_tokens', 'max_tokens'],
+      default: 'max_completion_tokens',
+      description: "The field of chat completions that limits the answer's tokens.",
+    },
+    reasoning: {
+      type: 'string',
+      enum: ['effort', 'budget', 'adaptive', 'none'],
+      default: 'effort',
+      description:
+        'How the models are told to reason: by effort, by a budget of tokens, adaptively with an effort, or not at all.',
+    },
+    efforts: {
+      type: 'array',
+      minItems: 1,
+      uniqueItems: true,
+      items: { type: 'string', enum: efforts, description: 'Effort of reasoning.' },
+      default: ['low', 'medium', 'high'],
+      description: 'Efforts that the models take. The nearest lower one replaces any other.',
+    },
+    sampling: {
+      type: 'boolean',
+      default: true,
+      description: 'Whether the models take temperature, top_p and top_k. false drops them.',
+    },
+    links: {
+      type: 'boolean',
+      default: false,
+      description:
+        'Whether the upstream fetches links to images and documents itself. The gateway fetches nothing; false refuses links.',
+    },
+  },
+} as const
+
+export type BridgeFacet = Admits<typeof facetSchema>

@@ -1,0 +1,50 @@
+import type { CostQuestion, CostRow, Costs } from '../domain/index.ts'
+
+type Where = CostQuestion['where']
+type Ask = (question: CostQuestion) => Promise<Costs>
+
+const counts = ['charges', 'images', 'amount', 'refunded', 'quantity', 'tokens'] as const
+
+/**
+ * Costs of several filters together, none of which has a charge's item in common with another: models a and b, for
+ * example. Rows with a name of their own are the dearest of all filters together.
+ */
+export async function costsOfSeveral(
+  ask: Ask,
+  wheres: readonly Where[],
+  question: Omit<CostQuestion, 'where'>,
+): Promise<readonly CostRow[]> {
+  const { apart } = question
+  const askAll = async (some: Pick<CostQuestion, 'apart'>) =>
+    Promise.all(wheres.map(async where => (await ask({ ...question, ...some, where })).rows))
+  const answers = await askAll({ ...(apart !== undefined && { apart }) })
+  const [only] = answers
+  if (only && answers.length === 1) return only
+  // A name that is one of the others in one answer, and by itself in another, would have half of its costs.
+  if (typeof apart === 'number') return merge(await askAll({ apart: dearest(answers.flat(), apart) }))
+  return merge(answers)
+}
+
+function dearest(rows: readonly CostRow[], most: number): readonly string[] {
+  const amounts = new Map<string, number>()
+  for (const { what, amount } of rows) if (what !== null) amounts.set(what, (amounts.get(what) ?? 0) + amount)
+  const inOrder = [...amounts].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
+  return inOrder.slice(0, most).map(([what]) => what)
+}
+
+function merge(answers: readonly (readonly CostRow[])[]): readonly CostRow[] {
+  const merged = new Map<string, { -readonly [N in keyof CostRow]: CostRow[N] }>()
+  for (const row of answers.flat()) {
+    const place = JSON.stringify([row.bar, row.currency, row.what])
+    const sum = merged.get(place)
+    if (!sum) merged.set(place, { ...row })
+    else for (const name of counts) sum[name] += row[name]
+  }
+  return [...merged.values()].sort(
+    (a, b) =>
+      a.bar - b.bar ||
+      Number(a.what === null) - Number(b.what === null) ||
+      b.amount - a.amount ||
+      ((a.what ?? '') < (b.what ?? '') ? -1 : 1),
+  )
+}

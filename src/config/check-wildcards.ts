@@ -1,0 +1,76 @@
+import { isUnpriced, type Model, parseWildcard, starsIn } from '../domain/index.ts'
+import { groupModels, type Parts } from './build.ts'
+import type { Report } from './report.ts'
+
+/** The names that a finding lists. */
+const namedMost = 6
+
+/** What is wrong with names of models that have a `*`. */
+export function checkWildcards({ models, wildcards = [] }: Parts, report: Report): void {
+  for (const { name } of wildcards) {
+    if (starsIn(name) < 2) continue
+    const message = `the model '${name}' has ${starsIn(name)} stars in its name`
+    report.atKey(['models', name], { code: 'wildcard_stars', message, remedy: 'keep one *' })
+  }
+  for (const name of models.keys()) {
+    if (!report.has(['models', name, 'listed'])) continue
+    report.atKey(['models', name, 'listed'], {
+      severity: 'note',
+      code: 'listed_without_wildcard',
+      message: `'listed' has no effect on '${name}', which has no * in its name`,
+      remedy: 'remove it, or use a name with *',
+    })
+  }
+  for (const [i, one] of wildcards.entries())
+    for (const other of wildcards.slice(i + 1)) checkOverlap(one, other, wildcards, report)
+  const named = new Set([...models.values()].map(({ wildcard }) => wildcard))
+  for (const wildcard of wildcards) {
+    const { name, enabled } = wildcard
+    if (!enabled || !isUnpriced(wildcard) || named.has(name)) continue
+    report.atKey(['models', name], {
+      severity: 'warning',
+      code: 'wildcard_unpriced',
+      message: `every name of '${name}' is refused: no row of price_tables fits, and it has no price for other names`,
+      remedy: 'add a price table with such names, prices for all of them, or price: free',
+    })
+  }
+}
+
+/** `gpt-*` and `*-mini`: of names that fit both, the longer text before the star decides, which may not be what was meant. */
+function checkOverlap(one: Model, other: Model, all: readonly Model[], report: Report): void {
+  const [first, second] = [parseWildcard(one.name), parseWildcard(other.name)]
+  if (!first || !second || starsIn(one.name) > 1 || starsIn(other.name) > 1) return
+  const { prefix } = first
+  // The longer prefix begins with the shorter one, or no name fits both.
+  if (!prefix.startsWith(second.prefix)) return
+  if (first.suffix.endsWith(second.suffix) || !second.suffix.endsWith(first.suffix)) return
+  const both = `${prefix}*${second.suffix}`
+  if (all.some(({ name }) => name === both)) return
+  report.atKey(['models', other.name], {
+    severity: 'warning',
+    code: 'wildcard_ambiguous',
+    message: `names that fit '${both}' fit '${one.name}' and '${other.name}': '${one.name}' serves them`,
+    remedy: `add an entry '${both}' that decides, or change one of the two`,
+  })
+}
+
+/** Names that tables gave to wildcards are not offered where their family cannot charge their prices; one note says which. */
+export function withoutUncharged(parts: Parts, uncharged: ReadonlySet<string>, report: Report): Parts {
+  if (uncharged.size === 0) return parts
+  const { models, wildcards = [] } = parts
+  const of = (wildcard: string) =>
+    [...models.values()].filter(one => one.wildcard === wildcard && uncharged.has(one.name)).map(({ name }) => name)
+  for (const { name, family } of wildcards) {
+    const names = of(name)
+    if (names.length === 0) continue
+    const shown = names.slice(0, namedMost).join(', ') + (names.length > namedMost ? ' …' : '')
+    report.atKey(['models', name], {
+      severity: 'note',
+      code: 'wildcard_uncharged',
+      message: `priced names of '${name}' that family '${family.name}' cannot charge are not offered (${names.length}): ${shown}`,
+      remedy: 'choose rows with listed: { modes: […] }, or add entries with another family for these names',
+    })
+  }
+  const offered = [...models.values()].map(model => (uncharged.has(model.name) ? { ...model, enabled: false } : model))
+  return { ...parts, ...groupModels([...offered, ...wildcards]) }
+}

@@ -1,0 +1,160 @@
+import { useState } from 'preact/hooks'
+import { call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { useSession } from '../../api/session.ts'
+import type { Budget, KeyList, UserList } from '../../api/shapes.ts'
+import { Dialog } from '../../kit/dialog.tsx'
+import { FieldError } from '../../kit/field-error.ts'
+import { Form, SelectField, TextField, type Values } from '../../kit/form.tsx'
+import { t } from '../../words/index.ts'
+import { PeriodFields, periodIn } from '../tokens/period-fields.tsx'
+import { readAmount } from '../tokens/setting-fields.tsx'
+
+type Level = 'key' | 'user'
+
+/** Changes the budget of a key or a user, or tops up a balance. */
+export function BudgetDialog({
+  of,
+  onDone,
+  onClose,
+}: {
+  readonly of: Budget
+  readonly onDone: () => void
+  readonly onClose: () => void
+}) {
+  const { level, name, called } = of
+  const title = (
+    <>
+      {t(`budgets.level.${level}`)} <span class="theirs">{called ?? name}</span>
+    </>
+  )
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {level === 'balance' ? (
+        <TopUp user={name} onDone={onDone} onClose={onClose} />
+      ) : (
+        <Form
+          submit={t('save')}
+          onCancel={onClose}
+          onSubmit={async values => {
+            await setBudget(level === 'key' ? 'key' : 'user', name, values)
+            onDone()
+          }}
+        >
+          <BudgetFields
+            level={level === 'key' ? 'key' : 'user'}
+            amount={of.amount}
+            per={of.per}
+            day={of.resets_on}
+            soft={of.soft}
+          />
+        </Form>
+      )}
+    </Dialog>
+  )
+}
+
+/** Sets a budget for a user or a key that has none, or another one. */
+export function NewBudget({ onDone, onClose }: { readonly onDone: () => void; readonly onClose: () => void }) {
+  const [level, setLevel] = useState<Level>('user')
+  const users = useLoad<UserList>('/users').value?.users ?? []
+  const keys = (useLoad<KeyList>('/keys?limit=200').value?.keys ?? []).filter(({ status }) => status !== 'revoked')
+  const keyNames = new Map(keys.map(({ id, name, user }) => [`${name} · ${user} · ${id}`, id]))
+  const chosen = (values: Values): string => {
+    const typed = values.get('whose').trim()
+    const found = level === 'user' ? users.find(({ name }) => name === typed)?.name : (keyNames.get(typed) ?? typed)
+    if (!found) throw new FieldError('whose', t(typed === '' ? 'required' : 'problem.not_found'))
+    return found
+  }
+  return (
+    <Dialog title={t('budgets.set')} onClose={onClose}>
+      <Form
+        submit={t('save')}
+        onCancel={onClose}
+        onSubmit={async values => {
+          await setBudget(level, chosen(values), values)
+          onDone()
+        }}
+      >
+        <div class="row">
+          <SelectField
+            name="level"
+            label={t('budgets.of')}
+            value={level}
+            options={(['user', 'key'] as const).map(one => [one, t(`budgets.level.${one}`)] as const)}
+            onInput={value => setLevel(value === 'key' ? 'key' : 'user')}
+          />
+          <TextField
+            key={level}
+            name="whose"
+            label={t(`budgets.level.${level}`)}
+            list={level === 'user' ? users.map(({ name }) => name) : [...keyNames.keys()]}
+          />
+        </div>
+        <BudgetFields level={level} />
+      </Form>
+    </Dialog>
+  )
+}
+
+function BudgetFields({
+  level,
+  amount,
+  per = 'month',
+  day,
+  soft = false,
+}: {
+  readonly level: Level
+  readonly amount?: string
+  readonly per?: Budget['per']
+  readonly day?: Budget['resets_on']
+  readonly soft?: boolean
+}) {
+  const { gateway } = useSession()
+  return (
+    <div class="row">
+      <TextField
+        name="budget"
+        label={`${t('tokens.budget')} (${gateway.currency})`}
+        hint={t(level === 'user' ? 'ceilings.budget.hint' : 'tokens.budget.hint')}
+        inputMode="decimal"
+        value={amount ?? ''}
+      />
+      <PeriodFields per={per} day={day} soft={soft} />
+    </div>
+  )
+}
+
+async function setBudget(level: Level, name: string, values: Values): Promise<void> {
+  const body = { budget: readAmount('budget', values), ...periodIn(values, { hasSoft: true }) }
+  await call(`/${level === 'key' ? 'keys' : 'users'}/${encodeURIComponent(name)}`, { method: 'PATCH', body })
+}
+
+function TopUp({
+  user,
+  onDone,
+  onClose,
+}: {
+  readonly user: string
+  readonly onDone: () => void
+  readonly onClose: () => void
+}) {
+  const { gateway } = useSession()
+  return (
+    <Form
+      submit={t('budgets.topup')}
+      onCancel={onClose}
+      onSubmit={async values => {
+        const amount = readAmount('amount', values)
+        if (amount === null) throw new FieldError('amount', t('required'))
+        const note = values.get('note').trim()
+        const body = { amount, ...(note !== '' && { note }) }
+        await call(`/users/${encodeURIComponent(user)}/topups`, { method: 'POST', body })
+        onDone()
+      }}
+    >
+      <TextField name="amount" label={`${t('amount')} (${gateway.currency})`} inputMode="decimal" />
+      <TextField name="note" label={t('budgets.note')} hint={t('budgets.note.hint')} />
+    </Form>
+  )
+}

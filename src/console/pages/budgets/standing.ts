@@ -1,0 +1,27 @@
+import type { Budget } from '../../api/shapes.ts'
+import { microsOf } from '../../money.ts'
+
+/** The percentage from which a budget is nearly spent. */
+const nearPercent = 80n
+
+/**
+ * The state of a budget: spent, nearly spent, forecast to exceed, or none of these; the nearest to its end ranks first.
+ */
+export function standingOf({ amount, spent, held, left, forecast, soft }: Budget) {
+  const [whole, taken] = [microsOf(amount), microsOf(spent) + microsOf(held)]
+  const share = whole === 0n ? 1000 : Number((taken * 1000n) / whole)
+  if (soft && microsOf(left) === 0n) return { state: 'budget_soft', tone: 'warn', rank: 2_500_000 + share } as const
+  if (microsOf(left) === 0n) return { state: 'budget_spent', tone: 'bad', rank: 3_000_000 + share } as const
+  if (taken * 100n >= whole * nearPercent)
+    return { state: 'budget_near', tone: 'warn', rank: 2_000_000 + share } as const
+  const isAhead = forecast !== null && microsOf(forecast) > whole
+  if (isAhead) return { state: 'budget_ahead', tone: 'warn', rank: 1_000_000 + share } as const
+  return { state: 'budget_fine', tone: 'idle', rank: share } as const
+}
+
+/** Of the budgets that apply to one person, the one that stops them first is first; those that stop nothing are last. */
+export function byTightness(a: Budget, b: Budget): number {
+  if (a.soft !== b.soft) return a.soft ? 1 : -1
+  const [x, y] = [microsOf(a.left), microsOf(b.left)]
+  return x === y ? 0 : x < y ? -1 : 1
+}

@@ -1,0 +1,61 @@
+import { SelectField, type Values } from '../../kit/form.tsx'
+import { t } from '../../words/index.ts'
+import { dayChoices, dayShown, periodChoices, readDay } from '../../words/period.ts'
+
+/**
+ * The period of a budget, the day on which it begins, and what happens when it is spent (`soft`; not shown if undefined).
+ * `prefix` comes before the names of the fields.
+ */
+export function PeriodFields({
+  prefix = '',
+  per,
+  day,
+  soft,
+}: {
+  readonly prefix?: string
+  readonly per: string
+  readonly day?: string | number | null | undefined
+  readonly soft?: boolean | undefined
+}) {
+  return (
+    <>
+      <SelectField
+        name={`${prefix}budget_period`}
+        label={t('tokens.period')}
+        value={per}
+        options={periodChoices(per)}
+      />
+      <SelectField
+        name={`${prefix}budget_resets_on`}
+        label={t('tokens.resets')}
+        hint={t('tokens.resets.hint')}
+        value={dayShown(day)}
+        options={dayChoices()}
+      />
+      {soft !== undefined && (
+        <SelectField
+          name={`${prefix}budget_soft`}
+          label={t('tokens.when_spent')}
+          value={String(soft)}
+          options={[
+            ['false', t('tokens.when_spent.refuse')],
+            ['true', t('budgets.soft')],
+          ]}
+        />
+      )}
+    </>
+  )
+}
+
+/** What the fields say, as the API expects it. */
+export function periodIn(
+  values: Values,
+  { prefix = '', hasSoft }: { readonly prefix?: string; readonly hasSoft: boolean },
+) {
+  const per = values.get(`${prefix}budget_period`)
+  return {
+    budget_period: per,
+    budget_resets_on: readDay(per, values.get(`${prefix}budget_resets_on`)),
+    ...(hasSoft && { budget_soft: values.get(`${prefix}budget_soft`) === 'true' }),
+  }
+}

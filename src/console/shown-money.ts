@@ -1,0 +1,48 @@
+import { amountOf, microsOf } from './money.ts'
+
+const cent = 10_000n
+
+/**
+ * An amount as headlines and tables show it: two decimals and thousands marks. An amount below a tenth has as many
+ * decimals as its first two digits need, so that it is never shown as 0. Below 0 it has a minus sign, not a hyphen.
+ */
+export function shownAmount(amount: string): string {
+  const micros = microsOf(amount)
+  return grouped(amountOf(roundTo(micros, unitOf(micros))))
+}
+
+/** A forecast: three digits are all that it can know. Whole from 100 on. */
+export function shownForecast(amount: string): string {
+  const micros = microsOf(amount)
+  const size = micros < 0n ? -micros : micros
+  const unit = 10n ** BigInt(Math.max(0, String(size).length - 3))
+  const rounded = roundTo(micros, size < cent * 100n ? unitOf(micros) : unit < cent ? cent : unit)
+  const text = grouped(amountOf(rounded))
+  return `≈ ${size >= 100_000_000n ? text.replace(/\.\d+$/, '') : text}`
+}
+
+/** The decimals of a shown amount. */
+export function placesOf(shown: string): number {
+  return shown.length - shown.indexOf('.') - 1
+}
+
+/** The value of the last digit that is shown, in micro-units. */
+function unitOf(micros: bigint): bigint {
+  const digits = String(micros < 0n ? -micros : micros).length
+  return digits > 5 ? cent : digits > 2 ? 10n ** BigInt(digits - 2) : 1n
+}
+
+/** Rounds half away from 0. */
+function roundTo(micros: bigint, unit: bigint): bigint {
+  const size = micros < 0n ? -micros : micros
+  const rounded = ((size + unit / 2n) / unit) * unit
+  return micros < 0n ? -rounded : rounded
+}
+
+function grouped(amount: string): string {
+  return amount.replace(/^(-?)(\d+)/, (_, sign: string, whole: string) => {
+    const head = whole.length % 3
+    const rest = whole.slice(head).match(/.{3}/g) ?? []
+    return (sign && '−') + [...(head > 0 ? [whole.slice(0, head)] : []), ...rest].join(',')
+  })
+}

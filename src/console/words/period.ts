@@ -1,0 +1,64 @@
+import { t, tell, tName } from './index.ts'
+
+/** A budget's period as the API shows it. */
+export type Period = { readonly per: string; readonly resets_on?: string | number | null }
+
+const lastDays = /^(\d+)d$/
+/** Days on which a week and a month begin if nothing else is set. */
+const usual: readonly (string | number | null | undefined)[] = ['monday', 1, null, undefined]
+
+/** A period in words, with the day that it begins on if that is an unusual one. */
+export function periodText({ per, resets_on: day }: Period): string {
+  const days = lastDays.exec(per)?.[1]
+  if (days !== undefined) return t('period.days', { days })
+  const name = tName('period', per)
+  return usual.includes(day) ? name : t('period.from', { period: name, day: dayText(day ?? '') })
+}
+
+/** The same from the word that the audit log has: `week@sunday`. */
+export function periodOfWord(word: string): string {
+  const [per = '', day] = word.split('@')
+  return periodText({ per, resets_on: day !== undefined && /^\d+$/.test(day) ? Number(day) : (day ?? null) })
+}
+
+/** The most that may be spent in a period. */
+export function boundText(amount: string, period: Period): string {
+  const { per, resets_on: day } = period
+  const word = `bound.budget.${per}`
+  const known = tell(word, { amount })
+  return known !== word && usual.includes(day) ? known : t('bound.budget.other', { amount, period: periodText(period) })
+}
+
+function dayText(day: string | number): string {
+  return typeof day === 'number' ? t('period.day_of_month', { day }) : tName('weekday', day)
+}
+
+const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
+const periods = ['total', 'day', 'week', 'month', '7d', '30d', '90d'] as const
+
+/** Choices of a field for a period; one that is not common is there if the field has it. */
+export function periodChoices(now: string | null | undefined): readonly (readonly [value: string, text: string])[] {
+  const all: readonly string[] = now && !periods.some(one => one === now) ? [...periods, now] : periods
+  return all.map(per => [per, periodText({ per })] as const)
+}
+
+/** Choices of the day on which a week or a month begins. */
+export function dayChoices(): readonly (readonly [value: string, text: string])[] {
+  const days = Array.from({ length: 28 }, (_, i) => i + 1)
+  return [
+    ['', t('period.usual')],
+    ...weekdays.map(day => [day, dayText(day)] as const),
+    ...days.map(day => [String(day), dayText(day)] as const),
+  ]
+}
+
+/** The value of a field with these choices. */
+export function dayShown(day: string | number | null | undefined): string {
+  return usual.includes(day) ? '' : String(day)
+}
+
+/** The day as the API expects it: only weeks and months have one. */
+export function readDay(period: string, text: string): string | number | null {
+  if (text === '' || (period !== 'week' && period !== 'month')) return null
+  return /^\d+$/.test(text) ? Number(text) : text
+}

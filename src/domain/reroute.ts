@@ -1,0 +1,26 @@
+import type { Body } from './body.ts'
+import type { JsonObjectView } from './json.ts'
+import type { Model } from './model.ts'
+
+/** A request of a client, for a plugin that may turn it into a request of another operation. */
+export type RerouteAsk = {
+  /** The client's. */
+  readonly operation: string
+  readonly model: Model
+  readonly body: Body
+  /** The client requests a stream by its path; undefined if the body says it. */
+  readonly stream: boolean | undefined
+  /** Reads a JSON object as the body of a request is read. @throws Failure for one that a request could not have */
+  parseObject(this: void, bytes: Buffer): JsonObjectView
+}
+
+/** The request that the gateway continues with, as if its client had sent it. */
+export type Rerouted = {
+  readonly operation: string
+  readonly body: Body
+  readonly stream: boolean
+  /** Instead of the client's query. */
+  readonly query: string
+  /** Fields of the client that are not sent on. */
+  readonly dropped: readonly string[]
+}

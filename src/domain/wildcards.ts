@@ -1,0 +1,142 @@
+// Models of which the name has a `*`: they serve every name that fits, that no exact entry and no more specific one serves.
+import { covers } from './model-names.ts'
+import type { Model } from './model.ts'
+
+/** A name with one `*`. */
+type Wildcard = { readonly prefix: string; readonly suffix: string }
+
+/** The longest name that a `*` may be part of: the caller chooses it, and logs and charges keep it. */
+export const nameLengthMax = 200
+/** Models of names that only a wildcard serves, kept after their last request. */
+const keptMax = 1_000
+/** What a caller may write for a `*`: it reaches paths and bodies of upstreams. No segment is empty, `.` or `..`. */
+const openName = /^[\w.:@+-]+(?:\/[\w.:@+-]+)*$/
+
+/** The number of `*` in a name of `models`. */
+export const starsIn = (name: string): number => name.split('*').length - 1
+
+export function parseWildcard(name: string): Wildcard | undefined {
+  const at = name.indexOf('*')
+  return at === -1 ? undefined : { prefix: name.slice(0, at), suffix: name.slice(at + 1) }
+}
+
+/** What a name has in the place of the `*`; undefined for one that does not fit. */
+export function starOf(wildcard: string, name: string): string | undefined {
+  const { prefix, suffix } = parseWildcard(wildcard) ?? { prefix: name, suffix: '' }
+  if (name.length <= prefix.length + suffix.length || !name.startsWith(prefix) || !name.endsWith(suffix))
+    return undefined
+  return name.slice(prefix.length, name.length - suffix.length)
+}
+
+/** A name as a caller may request it of a wildcard: plain, and not too long. */
+export function isOpenName(name: string): boolean {
+  return name.length <= nameLengthMax && openName.test(name) && !name.split('/').some(part => /^\.{1,2}$/.test(part))
+}
+
+/** `vendor/*` with the star filled in. */
+export function fillStar(template: string, star: string): string {
+  const at = template.indexOf('*')
+  return at === -1 ? template : template.slice(0, at) + star + template.slice(at + 1)
+}
+
+/** The most specific first: by the text before the `*`, then by the text after it. */
+export function bySpecificity(one: string, other: string): number {
+  const [a, b] = [parseWildcard(one), parseWildcard(other)]
+  if (!a || !b) return Number(a !== undefined) - Number(b !== undefined)
+  return b.prefix.length - a.prefix.length || b.suffix.length - a.suffix.length || (one < other ? -1 : 1)
+}
+
+/** The wildcard that serves a name; `wildcards` are in the order of `bySpecificity`. */
+export function wildcardFor(name: string, wildcards: readonly string[]): string | undefined {
+  return isOpenName(name) ? wildcards.find(one => starOf(one, name) !== undefined) : undefined
+}
+
+/** Whether a name of a list of models, which may end with `*`, means something that a wildcard serves. */
+export function mayServe(wildcard: string, listed: string): boolean {
+  const [wide, own] = [parseWildcard(wildcard), parseWildcard(listed)]
+  if (!wide) return false
+  if (!own) return isOpenName(listed) && starOf(wildcard, listed) !== undefined
+  return wide.prefix.startsWith(own.prefix) || own.prefix.startsWith(wide.prefix)
+}
+
+/** The models of a configuration by name. `get` finds what wildcards serve too; only names that are known are listed. */
+export class Models extends Map<string, Model> {
+  readonly #wildcards: readonly Model[]
+  /** By name, the latest last. */
+  readonly #kept = new Map<string, Model>()
+
+  /** `wildcards`: those that have a price for every name, and others, which refuse; the most specific first. */
+  constructor(exact: Iterable<readonly [string, Model]>, wildcards: readonly Model[]) {
+    super(exact)
+    this.#wildcards = wildcards
+  }
+
+  override get(name: string): Model | undefined {
+    return super.get(name) ?? (this.#wildcards.length === 0 ? undefined : this.#fit(name))
+  }
+
+  override has(name: string): boolean {
+    return this.get(name) !== undefined
+  }
+
+  #fit(name: string): Model | undefined {
+    const kept = this.#kept.get(name)
+    if (kept) {
+      this.#kept.delete(name)
+      this.#kept.set(name, kept)
+      return kept
+    }
+    const wildcard = findWildcard(this.#wildcards, name)
+    if (!wildcard || isUnpriced(wildcard)) return undefined
+    const model = modelOf(wildcard, name)
+    const [oldest] = this.#kept.size >= keptMax ? this.#kept.keys() : []
+    if (oldest !== undefined) this.#kept.delete(oldest)
+    this.#kept.set(name, model)
+    return model
+  }
+}
+
+/** Of wildcards, the most specific first, the one that serves a name. */
+export function findWildcard(wildcards: readonly Model[] | undefined, name: string): Model | undefined {
+  if (!wildcards || !isOpenName(name)) return undefined
+  return wildcards.find(one => starOf(one.name, name) !== undefined)
+}
+
+/** A wildcard that serves only names with a price of their own. */
+export function isUnpriced({ free, prices }: Model): boolean {
+  return !free && prices.size === 0
+}
+
+/** What metrics call a model: its name, or the wildcard of a name that callers choose. */
+export function seriesName({ models }: Plan, name: string): string {
+  const { unlisted, wildcard } = models.get(name) ?? {}
+  return (unlisted && wildcard) ?? name
+}
+
+/** Whether a model has its name from a wildcard, and so all settings but the price. */
+export function isDerived({ name, wildcard }: Model): boolean {
+  return wildcard !== undefined && wildcard !== name
+}
+
+type Plan = { readonly models: ReadonlyMap<string, Model>; readonly wildcards?: readonly Model[] }
+
+/** The models as the file has them: wildcards, without the names that fit them. */
+export function configuredModels({ models, wildcards = [] }: Plan): readonly Model[] {
+  return [...[...models.values()].filter(model => !isDerived(model)), ...wildcards]
+}
+
+/** The models with a price: each name, and the wildcards that serve further names. */
+export function pricedModels({ models, wildcards = [] }: Plan): readonly Model[] {
+  return [...models.values(), ...wildcards.filter(one => !isUnpriced(one))]
+}
+
+/** Whether a name of a list of models, which may end with `*`, means a model that the plan offers, or may offer. */
+export function isOffered({ models, wildcards = [] }: Plan, listed: string): boolean {
+  return models.keys().some(name => covers(listed, name)) || wildcards.some(({ name }) => mayServe(name, listed))
+}
+
+function modelOf(wildcard: Model, name: string): Model {
+  const star = starOf(wildcard.name, name) ?? ''
+  const upstreams = wildcard.upstreams.map(one => Object.freeze({ ...one, sendAs: fillStar(one.sendAs, star) }))
+  return Object.freeze({ ...wildcard, name, unlisted: true as const, upstreams: Object.freeze(upstreams) })
+}

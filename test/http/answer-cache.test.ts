@@ -1,0 +1,363 @@
+import t from 'tap'
+import { HandTime } from '../harness/hand-time.ts'
+import { png } from '../harness/pictures.ts'
+import { type Edits, start, type Started, type StartOptions } from '../harness/start.ts'
+import type { Reaction } from '../harness/upstream.ts'
+
+const pipeline = [/pipeline: \[auth, ratelimit,/, 'pipeline: [auth, ratelimit, answer-cache,'] as const
+
+/** The shipped file with a cache for one model. */
+function cached(settings: string, model = 'sim-chat'): Edits {
+  return [pipeline, [new RegExp(`\\n {2}${model}: \\{`), `\n  ${model}: { cache: ${settings},`]] as never
+}
+
+const usage = { prompt_tokens: 1_000, completion_tokens: 1_000 }
+const ask = (content: string, more: object = {}) => ({
+  model: 'sim-chat',
+  messages: [{ role: 'user', content }],
+  ...more,
+})
+
+/** Every answer differs from the one before. */
+function counting(): Reaction {
+  let asked = 0
+  return res =>
+    void res
+      .writeHead(200, { 'content-type': 'application/json', 'openai-processing-ms': '7' })
+      .end(JSON.stringify({ id: `answer-${++asked}`, choices: [{ message: { content: `${asked}` } }], usage }))
+}
+
+const events = (asked: number): string =>
+  [
+    { choices: [{ index: 0, delta: { content: `${asked}` }, finish_reason: null }] },
+    { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+    { choices: [], usage },
+  ]
+    .map(event => `data: ${JSON.stringify(event)}\n\n`)
+    .join('') + 'data: [DONE]\n\n'
+
+const chat = '/v1/chat/completions'
+
+async function startCached(t: Parameters<typeof start>[0], settings: string, more: StartOptions = {}) {
+  const started = await start(t, { edit: cached(settings), ...more })
+  started.upstreams['text']?.answer(counting())
+  const says = async (body: unknown, headers?: Record<string, string>) => {
+    const answer = await started.post(chat, body, headers)
+    const text = await answer.text()
+    await started.settled()
+    return {
+      status: answer.status,
+      cache: answer.headers.get('x-tollgate-cache'),
+      age: answer.headers.get('age'),
+      text,
+      answer,
+    }
+  }
+  const asked = () => started.upstreams['text']?.received.length
+  return { ...started, says, asked }
+}
+
+function withKey({ url }: Started, key: string) {
+  return async (body: unknown) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const answer = await fetch(url + chat, { method: 'POST', headers, body: JSON.stringify(body) })
+    await answer.text()
+    return answer.headers.get('x-tollgate-cache')
+  }
+}
+
+t.test('an equal request gets the kept answer, for nothing, and everything shows it', async t => {
+  const { says, asked, charges, logs, opsUrl, gateway } = await startCached(t, '{ for: 1h }')
+  const first = await says(ask('a boat'))
+  t.match(first, { status: 200, cache: 'miss', age: null })
+  const again = await says({ messages: [{ content: 'a boat', role: 'user' }], model: 'sim-chat' })
+  t.match(again, { status: 200, cache: 'hit', age: '0', text: first.text }, 'members in another order')
+  t.equal(again.answer.headers.get('openai-processing-ms'), null, 'it says nothing of the first request')
+  t.equal(asked(), 1)
+  const [hit, miss] = await charges()
+  t.match(hit, { state: 'settled', amount: '0.00', lines: [{ tier: 'cached_response', price: '0.00' }] })
+  t.match(miss, { state: 'settled', amount: '0.002' })
+  const [ofHit, ofMiss] = await logs()
+  t.match(ofHit, { cache: 'hit', saved: '0.002', upstream: null, usage: { input_tokens: null } })
+  t.match(ofMiss, { cache: 'miss', saved: null, upstream: 'text' })
+  const figures = await (await fetch(`${opsUrl}/metrics`)).text()
+  t.match(figures, /tollgate_answer_cache_total\{model="sim-chat",result="hit"\} 1/)
+  t.match(figures, /tollgate_answer_cache_saved_micros_total\{model="sim-chat"\} 2000/)
+  const found = await gateway.storage.journal.list({ limit: 5, cache: 'hit' })
+  t.same(
+    found.map(({ row }) => row.id),
+    [ofHit?.id],
+  )
+})
+
+t.test('a model without the setting is not affected', async t => {
+  const { says, asked } = await startCached(t, '{ for: 1h }', { edit: [pipeline] as never })
+  for (const _ of [1, 2]) t.match(await says(ask('a boat')), { cache: null })
+  t.equal(asked(), 2)
+})
+
+t.test('any difference that may change the answer is another request', async t => {
+  const { says, post } = await startCached(t, '{ for: 1h }')
+  const big = '{"model":"sim-chat","seed":9007199254740993,"messages":[{"role":"user","content":"a boat"}]}'
+  const named = '{"model":"sim-chat","messages":[{"role":"user","content":"bad","content":"a boat"}]}'
+  const others: readonly (readonly [string, unknown, Record<string, string>?])[] = [
+    ['another text', ask('a ship')],
+    ['a field more', ask('a boat', { temperature: 0 })],
+    ['a number as a text', ask('a boat', { temperature: '0' })],
+    ['an empty field', ask('a boat', { stop: null })],
+    ['a large number', big],
+    ['its neighbour', big.replace('993', '992')],
+    ['a member that is there twice', named],
+    ['an escaped text of a difference', ask('a\\boat')],
+    ['another accepted type', ask('a boat'), { accept: 'text/plain' }],
+  ]
+  await says(ask('a boat'))
+  for (const [name, body, headers] of others) t.equal((await says(body, headers)).cache, 'miss', name)
+  await post(chat, ask('a boat', { stream: true })).then(answer => {
+    t.equal(answer.headers.get('x-tollgate-cache'), 'miss', 'a stream')
+    return answer.text()
+  })
+})
+
+t.test('fields that name who asks make no difference, unless the answer repeats them', async t => {
+  const { says, upstreams } = await startCached(t, '{ for: 1h }')
+  await says(ask('a boat', { user: 'ada', metadata: { trace: 'one' } }))
+  t.equal((await says(ask('a boat', { user: 'bob', metadata: { trace: 'two' } }))).cache, 'hit')
+  t.equal((await says(ask('a boat'))).cache, 'hit')
+  upstreams['text']?.answer({
+    choices: [{ message: { content: 'for z\u00f6e' } }],
+    usage,
+    metadata: { user: 'z\u00f6e' },
+  })
+  await says(ask('echo', { user: 'z\u00f6e' }))
+  t.equal((await says(ask('echo', { user: 'bob' }))).cache, 'miss', 'another never gets it')
+  t.equal((await says(ask('echo', { user: 'z\u00f6e' }))).cache, 'hit', 'the same gets it')
+})
+
+t.test('streams are replayed as the same bytes', async t => {
+  const { says, upstreams, asked } = await startCached(t, '{ for: 1h }')
+  let made = 0
+  upstreams['text']?.answer(res => {
+    const text = events(++made)
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).write(text.slice(0, 20))
+    res.end(text.slice(20))
+  })
+  const body = ask('a boat', { stream: true, stream_options: { include_usage: true } })
+  const first = await says(body)
+  const second = await says(body)
+  t.same([first.cache, second.cache, second.text], ['miss', 'hit', events(1)])
+  t.equal(second.answer.headers.get('content-type'), 'text/event-stream')
+  const plain = ask('a boat', { stream: true })
+  const cut = await says(plain)
+  t.equal((await says(plain)).text, cut.text, 'without the usage that the client did not request')
+  t.notMatch(cut.text, /prompt_tokens/)
+  t.equal(asked(), 2)
+})
+
+const failures: readonly (readonly [string, Reaction, object?])[] = [
+  [
+    'an error',
+    res => void res.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}'),
+  ],
+  [
+    'a refusal',
+    res => void res.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}'),
+  ],
+  [
+    'an error within a success',
+    res => void res.writeHead(200, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}'),
+  ],
+  [
+    'an answer that breaks off',
+    res => {
+      res.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' }).write('{"choices":[')
+      setImmediate(() => res.destroy())
+    },
+  ],
+  [
+    'a stream without its last event',
+    res =>
+      void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(events(1).replace('data: [DONE]\n\n', '')),
+    { stream: true },
+  ],
+  [
+    'an error in a stream',
+    res =>
+      void res
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end(`data: {"error":{"message":"overloaded"}}\n\n${events(1)}`),
+    { stream: true },
+  ],
+  [
+    'a stream that breaks off',
+    res => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' }).write(events(1).slice(0, 90))
+      setImmediate(() => res.destroy())
+    },
+    { stream: true },
+  ],
+  [
+    'a long answer',
+    res =>
+      void res
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ choices: [{ message: { content: 'x'.repeat(2 ** 20) } }], usage })),
+  ],
+  ['an empty answer', res => void res.writeHead(200, { 'content-type': 'application/json' }).end()],
+]
+
+t.test('only whole answers of success are kept', async t => {
+  const { post, settled, upstreams } = await startCached(t, '{ for: 1h }')
+  for (const [name, reaction, more] of failures) {
+    upstreams['text']?.answerOnce(reaction)
+    const body = ask(name, more)
+    await post(chat, body).then(
+      answer => answer.text().catch(() => ''),
+      () => '',
+    )
+    await settled()
+    const answer = await post(chat, body)
+    t.equal(answer.headers.get('x-tollgate-cache'), 'miss', name)
+    await answer.text()
+    await settled()
+  }
+})
+
+t.test('answers are kept for as long as the setting says, by the clock', async t => {
+  const time = new HandTime()
+  const { says } = await startCached(t, '{ for: 60s }', { clock: { now: time.now, tick: time.tick } })
+  await says(ask('a boat'))
+  time.ms = 59_999
+  t.match(await says(ask('a boat')), { cache: 'hit', age: '59' })
+  t.equal((await says(ask('a boat'), { 'cache-control': 'max-age=30' })).cache, 'miss', 'younger ones alone are wanted')
+  time.ms = 59_999 + 60_000
+  t.equal((await says(ask('a boat'))).cache, 'miss')
+})
+
+t.test('Cache-Control of a request is honoured', async t => {
+  const { says, asked } = await startCached(t, '{ for: 1h }')
+  t.equal((await says(ask('a boat'), { 'cache-control': 'no-store' })).cache, 'bypass')
+  t.equal((await says(ask('a boat'))).cache, 'miss', 'nothing was stored')
+  const fresh = await says(ask('a boat'), { 'cache-control': 'No-Cache' })
+  t.equal(fresh.cache, 'miss', 'nothing is read')
+  t.equal((await says(ask('a boat'))).text, fresh.text, 'and it was stored')
+  t.equal((await says(ask('a boat'), { 'cache-control': 'max-age=0, no-store' })).cache, 'bypass')
+  t.equal(asked(), 4)
+})
+
+t.test('answers are shared as widely as the setting says, and no further', async t => {
+  const rows: readonly (readonly [string, string | null, string | null])[] = [
+    ['key', 'miss', 'miss'],
+    ['user', 'hit', 'miss'],
+    ['group', 'hit', 'miss'],
+  ]
+  for (const [per, sameUser, otherGroup] of rows) {
+    const started = await startCached(t, `{ for: 1h, per: ${per} }`)
+    await started.says(ask('a boat'))
+    const another = await started.newKey({ name: 'another' })
+    const partner = await started.newKey({ name: 'partner', group: 'partner' })
+    t.equal(await withKey(started, another.key)(ask('a boat')), sameUser, `per ${per}, another key`)
+    t.equal(await withKey(started, partner.key)(ask('a boat')), otherGroup, `per ${per}, another group`)
+  }
+})
+
+t.test('two equal requests at once are both sent', async t => {
+  const { post, upstreams, asked } = await startCached(t, '{ for: 1h }')
+  let release: () => void = () => undefined
+  const both = new Promise<void>(resolve => (release = resolve))
+  upstreams['text']?.answer(async res => {
+    if (asked() === 2) release()
+    await both
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices: [], usage }))
+  })
+  const answers = await Promise.all([post(chat, ask('a boat')), post(chat, ask('a boat'))])
+  t.same(
+    answers.map(answer => answer.headers.get('x-tollgate-cache')),
+    ['miss', 'miss'],
+  )
+})
+
+t.test('what is stored at the upstream, or refers to it, is never kept', async t => {
+  const { post, upstreams, settled } = await startCached(t, '{ for: 1h }')
+  upstreams['text']?.answer({ id: 'resp_1', object: 'response', status: 'completed', output: [], choices: [], usage })
+  const rows: readonly (readonly [string, string, object])[] = [
+    ['a stored chat', chat, ask('a boat', { store: true })],
+    ['audio', chat, ask('a boat', { modalities: ['text', 'audio'] })],
+    ['a tool of the vendor', chat, ask('a boat', { tools: [{ type: 'code_interpreter' }] })],
+    ['a response that is stored unless asked not to be', '/v1/responses', { model: 'sim-chat', input: 'a boat' }],
+    ['a stored response', '/v1/responses', { model: 'sim-chat', input: 'a boat', store: true }],
+    ['work in the background', '/v1/responses', { model: 'sim-chat', input: 'a', background: true, store: false }],
+  ]
+  for (const [name, path, body] of rows) {
+    const answer = await post(path, body)
+    await answer.text()
+    if (answer.status === 200) t.equal(answer.headers.get('x-tollgate-cache'), 'bypass', name)
+    else t.ok(answer.status >= 400 && answer.headers.get('x-tollgate-cache') !== 'hit', name)
+  }
+  const body = { model: 'sim-chat', input: 'a boat', store: false }
+  const results: (string | null)[] = []
+  for (const _ of [1, 2]) {
+    const answer = await post('/v1/responses', body)
+    await answer.text()
+    await settled()
+    results.push(answer.headers.get('x-tollgate-cache'))
+  }
+  t.same(results, ['miss', 'hit'], 'one that is not stored is kept')
+})
+
+t.test('a changed configuration of the model never answers from before', async t => {
+  const { says, reload } = await startCached(t, '{ for: 1h }')
+  await says(ask('a boat'))
+  t.match(await reload([{ 'groups/default/rpm': 70 }, { 'models/sim-embedding/prices/input': '0.03' }]), { ok: true })
+  t.equal((await says(ask('a boat'))).cache, 'hit', 'nothing that concerns the model has changed')
+  const changed = await reload([{ 'models/sim-chat/send_as': 'other-model' }])
+  t.match(changed, { ok: true })
+  t.equal((await says(ask('a boat'))).cache, 'miss')
+})
+
+t.test('a hit has a price if the setting says so, and a budget holds for it', async t => {
+  const started = await startCached(t, '{ for: 1h, per: user, hit_price: { each: "0.001", times: "0.1" } }')
+  const { says, charges, newKey, gateway } = started
+  await says(ask('a boat'))
+  t.equal((await says(ask('a boat'))).cache, 'hit')
+  t.match((await charges())[0], { amount: '0.0012', lines: [{ tier: 'cached_response', price: '0.0012' }] })
+  const poor = await newKey({ name: 'poor', budget: 2_000 })
+  const askPoor = withKey(started, poor.key)
+  t.equal(await askPoor(ask('a boat')), 'hit')
+  await started.settled()
+  t.not(await askPoor(ask('a boat')), 'hit', 'its budget has no room for a second one')
+  await started.settled()
+  t.match((await charges())[0], { state: 'settled', amount: '0.0012' }, 'the refused one has no charge')
+  t.same((await gateway.storage.books.verify()).problems, [])
+})
+
+t.test('limits count a hit as a request, and no tokens', async t => {
+  const { says } = await startCached(t, '{ for: 1h }', {
+    edit: [...cached('{ for: 1h }'), { 'groups/default/rpm': 3 }],
+  })
+  const results: number[] = []
+  for (const _ of [1, 2, 3, 4]) results.push((await says(ask('a boat'))).status)
+  t.same(results, [200, 200, 200, 429])
+})
+
+t.test('images are kept only if the model says so, and charged as the setting says', async t => {
+  for (const [images, results] of [
+    ['', ['bypass', 'bypass']],
+    [', images: true, hit_price: { times: "0.5" }', ['miss', 'hit']],
+  ] as const) {
+    const { post, upstreams, settled, charges } = await start(t, {
+      edit: cached(`{ for: 1h${images} }`, 'alpha-image-2'),
+    })
+    upstreams['alpha']?.answer({ created: 1, data: [{ b64_json: png(1024, 1024).toString('base64') }] })
+    const seen: (string | null)[] = []
+    for (const _ of [1, 2]) {
+      const answer = await post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a boat' })
+      await answer.text()
+      await settled()
+      seen.push(answer.headers.get('x-tollgate-cache'))
+    }
+    t.same(seen, results, images)
+    const amounts = (await charges()).map(({ amount }) => amount)
+    t.same(amounts, images === '' ? ['0.02', '0.02'] : ['0.01', '0.02'], images)
+  }
+})

@@ -1,0 +1,43 @@
+import t from 'tap'
+import { placesOf, shownAmount, shownForecast } from '../../src/console/shown-money.ts'
+
+t.test('an amount has two decimals, and more only where it would be nearly nothing', async t => {
+  for (const [exact, shown] of [
+    ['0.00', '0.00'],
+    ['0.000001', '0.000001'],
+    ['0.000012', '0.000012'],
+    ['0.000123', '0.00012'],
+    ['0.001235', '0.0012'],
+    ['0.009960', '0.01'],
+    ['0.034567', '0.035'],
+    ['0.04', '0.04'],
+    ['0.099999', '0.10'],
+    ['0.123456', '0.12'],
+    ['0.995', '1.00'],
+    ['12.345678', '12.35'],
+    ['1234.5', '1,234.50'],
+    ['999999.995', '1,000,000.00'],
+    ['123456789.00', '123,456,789.00'],
+    ['-0.005', '−0.005'],
+    ['-1234.565', '−1,234.57'],
+  ] as const)
+    t.equal(shownAmount(exact), shown, exact)
+})
+
+t.test('a forecast has three digits', async t => {
+  for (const [exact, shown] of [
+    ['0.00', '≈ 0.00'],
+    ['0.004567', '≈ 0.0046'],
+    ['1.234567', '≈ 1.23'],
+    ['45.678901', '≈ 45.70'],
+    ['123.456', '≈ 123'],
+    ['12345.6789', '≈ 12,300'],
+    ['99.999', '≈ 100.00'],
+  ] as const)
+    t.equal(shownForecast(exact), shown, exact)
+})
+
+t.test('the decimals of a column are counted', async t => {
+  t.equal(placesOf('1,234.50'), 2)
+  t.equal(placesOf('0.000012'), 6)
+})

@@ -1,0 +1,94 @@
+import t from 'tap'
+import {
+  type AnswerEvent,
+  answerOf,
+  createSequencer,
+  effortOf,
+  eventsOf,
+  nearestEffort,
+  packSeal,
+  safeCallId,
+  unpackSeal,
+  withSafeNames,
+} from '../../plugins/format-bridge/neutral/index.ts'
+
+t.test("a seal returns to its issuer, and one that the gateway did not pack belongs to the client's side", async t => {
+  const seal = { issuer: 'a1b2', value: 'Zm9v.YmFy' }
+  t.same(unpackSeal(packSeal(seal), 'other'), seal)
+  t.same(unpackSeal('EqQBCkYIBR', 'other'), { issuer: 'other', value: 'EqQBCkYIBR' })
+})
+
+t.test('parts that are open at the same time pass one after another, complete and in order', async t => {
+  const events: readonly AnswerEvent[] = [
+    { kind: 'start' },
+    { kind: 'open', at: 0, part: { kind: 'call', id: 'a', name: 'one' } },
+    { kind: 'text', at: 0, text: '{"x"' },
+    { kind: 'open', at: 1, part: { kind: 'call', id: 'b', name: 'two' } },
+    { kind: 'text', at: 1, text: '{"y":' },
+    { kind: 'text', at: 0, text: ':1}' },
+    { kind: 'text', at: 1, text: '2}' },
+    { kind: 'finish', stop: { why: 'calls' } },
+    { kind: 'end' },
+  ]
+  const sequencer = createSequencer()
+  const out = events.flatMap(event => sequencer(event))
+  t.same(
+    out.map(event => ('at' in event ? `${event.kind} ${event.at}` : event.kind)),
+    ['start', 'open 0', 'text 0', 'text 0', 'close 0', 'open 1', 'text 1', 'text 1', 'close 1', 'finish', 'end'],
+  )
+  t.same(answerOf(out), answerOf(events))
+})
+
+t.test('an answer and its events are the same, and a stream without its end is no answer', async t => {
+  const answer = {
+    id: 'x',
+    model: 'm',
+    parts: [
+      { kind: 'thought', form: 'full', text: 'hm', seal: { issuer: 'i', value: 'v' } },
+      { kind: 'text', text: 'hello' },
+      { kind: 'call', id: 'c', name: 'f', arguments: '{}' },
+    ],
+    stop: { why: 'calls' },
+    usage: { input: 3, output: 4 },
+  } as const
+  t.same(answerOf(eventsOf(answer)), answer)
+  t.throws(() => answerOf(eventsOf(answer).slice(0, -1)), { message: /before its last event/ })
+})
+
+t.test('names and ids that a format refuses are replaced, the same for calls and results', async t => {
+  const { conversation, names } = withSafeNames({
+    turns: [
+      { role: 'assistant', parts: [{ kind: 'call', id: 'functions.Bash:0', name: 'mcp.find file', arguments: '{}' }] },
+      { role: 'user', parts: [{ kind: 'result', id: 'functions.Bash:0', name: 'mcp.find file', parts: [] }] },
+    ],
+    tools: [
+      { name: 'mcp.find file', strict: false },
+      { name: 'fine', strict: false },
+    ],
+    toolChoice: { kind: 'tool', name: 'mcp.find file' },
+    sampling: {},
+    stream: false,
+    streamUsage: false,
+    losses: [],
+  })
+  const [sent = ''] = names.keys()
+  t.match(sent, /^[A-Za-z0-9_-]{1,64}$/)
+  t.same([...names.values()], ['mcp.find file'])
+  t.same(
+    conversation.tools.map(tool => tool.name),
+    [sent, 'fine'],
+  )
+  t.same(conversation.toolChoice, { kind: 'tool', name: sent })
+  const [call, result] = conversation.turns.flatMap(turn => turn.parts)
+  t.match(call, { id: safeCallId('functions.Bash:0'), name: sent })
+  t.match(result, { id: safeCallId('functions.Bash:0'), name: sent })
+  t.not(safeCallId('functions.Bash:0'), safeCallId('functions.Bash_0'))
+})
+
+t.test('efforts and budgets convert, and a model gets an effort that it takes', async t => {
+  t.equal(effortOf({ budget: 0 }), 'none')
+  t.equal(effortOf({ budget: 4096 }), 'high')
+  t.equal(effortOf({ budget: 'auto' }), undefined)
+  t.equal(nearestEffort('max', ['low', 'high']), 'high')
+  t.equal(nearestEffort('minimal', ['low', 'high']), 'low')
+})
