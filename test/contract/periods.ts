@@ -210,7 +210,7 @@ export async function softContract(t: Test, make: Harness): Promise<void> {
     const { events } = await storage.watch.alerts()
     const told = events
       .filter(one => one.kind.startsWith('budget.'))
-      .map(one => `${one.kind} ${String(one.data['level'])} ${String(one.data['percent'])}`)
+      .map(({ kind, data: { level, percent } }) => `${kind} ${level as string} ${percent as number}`)
     t.same(told.sort(), [
       'budget.threshold key 100',
       'budget.threshold key 80',

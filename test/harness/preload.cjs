@@ -18,13 +18,13 @@ if (counted !== '1') {
 
 // tap ends a file that takes too long by a signal. What a file does when it exits, such as to end the gateways and servers that it
 // started, is done then too: they would run on, and slow down every file after it.
-const kill = process.kill
+const kill = process.kill.bind(process)
 process.kill = (pid, signal) => {
   if (pid === process.pid && /^SIG(?:ALRM|TERM|INT|HUP)$/.test(signal)) {
     process.kill = kill
     process.emit('exit', 1)
   }
-  return kill.call(process, pid, signal)
+  return kill(pid, signal)
 }
 
 if (counted === '0') {

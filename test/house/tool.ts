@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
 
 // `node test/house/tool.ts NAME …`: runs a program that only scripts need, and no test. It is not part of `npm ci`: the first use,
-// and the first after a new version, installs what tools/package-lock.json says.
+// and the first after a new version, installs what test/house/tools/package-lock.json says.
 
-const folder = resolve(import.meta.dirname, '../../tools')
+const folder = resolve(import.meta.dirname, 'tools')
 const [name, ...words] = process.argv.slice(2)
 if (name === undefined) throw new Error('node test/house/tool.ts NAME …')
 
@@ -14,7 +14,7 @@ if (!isInstalled()) {
   const { status } = spawnSync('npm', ['ci', ...options], { cwd: folder, stdio: ['ignore', 2, 2] })
   if (status !== 0) {
     process.stderr.write(
-      `${name} could not be installed. Run \`npm ci --prefix tools\` where a registry can be reached.\n`,
+      `${name} could not be installed. Run \`npm ci --prefix test/house/tools\` where a registry can be reached.\n`,
     )
     process.exit(1)
   }
