@@ -1,4 +1,4 @@
-import { type Counts, treeOf, type UnitName, units, type Usage } from '../../src/plugin-api/index.ts'
+import { treeOf, type UnitName, units, type Usage } from '../../src/plugin-api/index.ts'
 
 const outputTree: ReadonlySet<string> = new Set(treeOf('output'))
 
@@ -28,9 +28,4 @@ export function mergeUsage(before: Usage | null, after: Usage | null): Usage | n
 
 function grows(unit: UnitName): boolean {
   return !outputTree.has(unit) && (units.get(unit)?.call === true || unit.includes('input') || unit.startsWith('cache'))
-}
-
-/** A count, or null where it was not reported. */
-export function countOf(usage: Usage | null | undefined, unit: keyof Counts): number | null {
-  return usage?.counts[unit] ?? null
 }

@@ -1,23 +1,18 @@
-export { type Allowed, type Ceiling, ceilingOf } from './ceiling.ts'
-export { conditionText, daysOf, holds, holdsAt, listOf, parseHours, type Situation } from './conditions.ts'
+export { type Ceiling, ceilingOf } from './ceiling.ts'
+export { conditionText, daysOf, holds, listOf, parseHours, type Situation } from './conditions.ts'
 export {
   type Exact,
   exactAmount,
-  type Factor,
   multiply,
   parseFactor,
   partsPerMicro,
   priceQuantity,
   roundHalfUp,
-  roundUp,
 } from './exact.ts'
 export {
-  exactItem,
-  flagOf,
   inputOf,
   isGoverned,
   priceListOf,
-  type RatedUsage,
   rateGroups,
   rateUsage,
   sumOf,

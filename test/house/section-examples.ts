@@ -2,6 +2,7 @@
 export const sectionExamples: { readonly [section: string]: string } = {
   version: `version: 1`,
   currency: `currency: USD`,
+  organization: `organization: Example Ltd`,
   include: `include: [models/*.yaml]`,
   server: `server:
   listen: 127.0.0.1:8080

@@ -24,8 +24,8 @@ async function lay(t: Test): Promise<Project & { readonly env: NodeJS.ProcessEnv
   }
   const loaded = await loadConfig(project.config, env)
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings))
-  const { file, line } = loaded.plan.models.get('sim-rerank')?.prices.get('call')?.origin ?? { file: '', line: 0 }
-  return { ...project, env, at: `${file}:${line}` }
+  const line = loaded.plan.models.get('sim-rerank')?.prices.get('call')?.origin.line ?? 0
+  return { ...project, env, at: `gateway.yaml:${line}` }
 }
 
 async function run(t: Test) {

@@ -208,7 +208,7 @@ t.test('requests that cannot be read name the field', async t => {
     [{ contents: [{ parts: [{ functionCall: {} }] }] }, 'contents[0].parts[0].functionCall.name'],
     [{ contents: [{ parts: [{ functionResponse: {} }] }] }, 'contents[0].parts[0].functionResponse.name'],
   ] as const)
-    t.equal(faultOf(body as unknown as JsonObject), field)
+    t.equal(faultOf(body as unknown as JsonObject), field, JSON.stringify(body))
 })
 
 t.test('reasoning becomes what the model takes', async t => {

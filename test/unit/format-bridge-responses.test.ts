@@ -147,7 +147,7 @@ t.test('requests that cannot be read name the field', async t => {
     [{ input: 'x', reasoning: { effort: 'enormous' } }, 'reasoning.effort'],
     [{ input: 'x', text: { format: { type: 'json_schema' } } }, 'text.format.schema'],
   ] as const)
-    t.equal(faultOf(body as unknown as JsonObject), field)
+    t.equal(faultOf(body as unknown as JsonObject), field, JSON.stringify(body))
 })
 
 t.test('strict is written always, and is the default only for schemas that can be strict', async t => {

@@ -33,7 +33,7 @@ export class GenerateStreamParser implements StreamParser {
   read({ data }: StreamRecord): readonly AnswerEvent[] {
     if (this.#isOver || data === '') return []
     const record = asObject(parseJson(data))
-    if (!record) return this.#fail({ status: 502, message: 'a record of it is not JSON', code: 'upstream_cut' })
+    if (!record) return this.#fail({ status: 502, message: 'a record of it is not JSON' })
     if (asObject(record['error'])) return this.#fail(parseProblem(502, record))
     const events: AnswerEvent[] = this.#start(record)
     const candidate = asObject(asList(record['candidates'])[0])
@@ -55,8 +55,7 @@ export class GenerateStreamParser implements StreamParser {
   /** The reason that ends the answer may come before its last usage: both are complete when the stream is over. */
   end(): readonly AnswerEvent[] {
     if (this.#isOver) return []
-    if (this.#reason === undefined)
-      return this.#fail({ status: 502, message: 'it ended before its last event', code: 'upstream_cut' })
+    if (this.#reason === undefined) return this.#fail({ status: 502, message: 'it ended before its last event' })
     const events: AnswerEvent[] = []
     this.#close(events)
     try {

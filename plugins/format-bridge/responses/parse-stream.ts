@@ -46,16 +46,14 @@ export class ResponsesStreamParser implements StreamParser {
   read({ data }: StreamRecord): readonly AnswerEvent[] {
     if (this.#isOver || data === '' || data.trim() === '[DONE]') return []
     const record = asObject(parseJson(data))
-    if (!record) return this.#fail({ status: 502, message: 'a record of it is not JSON', code: 'upstream_cut' })
+    if (!record) return this.#fail({ status: 502, message: 'a record of it is not JSON' })
     const events: AnswerEvent[] = []
     this.#read(asText(record['type']) ?? '', record, events)
     return events
   }
 
   end(): readonly AnswerEvent[] {
-    return this.#isOver
-      ? []
-      : this.#fail({ status: 502, message: 'it ended before its last event', code: 'upstream_cut' })
+    return this.#isOver ? [] : this.#fail({ status: 502, message: 'it ended before its last event' })
   }
 
   #read(type: string, record: JsonObject, events: AnswerEvent[]): void {

@@ -27,7 +27,7 @@ export function tWhy({ size, rule }: Pick<BillingRecord, 'size' | 'rule'>, line:
 function tUse({ rows }: BillingRecord['rule'], { tier, source, quantity, why }: Line): string {
   const row = rowOf(rows, tier)
   if (!row)
-    return why.endsWith(': no price')
+    return /: no price\b/.test(why)
       ? t('why.use.unpriced', { quantity: quantity ?? 0, unit: tName('unit', tier) })
       : why
   const price = row.per === 1 ? row.price : t('why.use.per', { price: row.price, per: shortCount(row.per) })
