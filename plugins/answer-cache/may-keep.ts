@@ -18,11 +18,13 @@ const stateFields = [
 ]
 
 /**
- * Whether an equal request may get the answer of this one: it makes text (or images, if the model says so), leaves nothing at
- * the upstream and refers to nothing there, and no tool of the upstream runs for it.
+ * Whether an equal request may get the answer of this one: it is in the upstream's API format, makes text (or images, if the model
+ * says so), leaves nothing at the upstream and refers to nothing there, and no tool of the upstream runs for it.
  */
 export function mayKeep(context: RequestContext, target: Target, policy: CachePolicy): boolean {
-  const { head, part, route, slots } = context
+  const { client, head, part, route, slots } = context
+  // It would be kept in the upstream's format, and equal requests come in others.
+  if (client) return false
   const { body, further, alsoNamed } = target
   if (part || head.method !== 'POST' || slots.get(storedObjectSlot) || further?.length || alsoNamed?.length)
     return false

@@ -1,4 +1,4 @@
-import { type Model, readField, type Route } from '../domain/index.ts'
+import { aliasesOf, readField, type Route } from '../domain/index.ts'
 import type { ApiFormat, Head, RequestContext } from '../plugin-api/index.ts'
 import type { ActiveRequest } from './active-request.ts'
 import { scanObject } from './fields.ts'
@@ -19,7 +19,8 @@ export function rerouteRequest(
   const { route, head, params } = context
   if (!pipeline.reroutes || socket || !body || route.object?.of) return context
   const name = params['model'] ?? readField(body, 'model')
-  const model: Model | undefined = typeof name === 'string' ? plan.models.get(name) : undefined
+  if (typeof name !== 'string') return context
+  const model = plan.models.get(aliasesOf(context)?.get(name) ?? name)
   if (!model?.enabled || !model.accepts) return context
   const stream = route.stream === 'field' ? undefined : route.stream === 'always'
   const rerouted = pipeline.onRoute(context, {
@@ -37,7 +38,7 @@ export function rerouteRequest(
   const own = { ...head, query: rerouted.query }
   request.body = rerouted.body
   const client = { route, dialect: context.dialect, head }
-  request.context = { ...context, route: next, dialect, head: own, params: { model: model.name }, client }
+  request.context = { ...context, route: next, dialect, head: own, params: { model: name }, client }
   return request.context
 }
 

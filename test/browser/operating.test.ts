@@ -93,7 +93,7 @@ t.test('shows alerts, the system state and refused sign-ins in both languages', 
     await look('a configuration that took effect')
     await page.goto(`${url}/console/config?tab=history&taken=1`)
     await page.getByRole('button', { name: words.restore }).click()
-    await page.locator('.diff ins').getByText('2K: "0.04"').waitFor()
+    await page.locator('.diff ins').getByText('2K: "0.04"').first().waitFor()
     t.match(page.url(), /tab=edit&review=1/, 'the review of all changes shows it')
     await page.getByText('models.alpha-image-2.prices.2K', { exact: true }).waitFor()
     await look('a version under review')
@@ -164,7 +164,8 @@ t.test('lists open sessions and ends one with a reason, in both languages', { sk
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
     t.equal(caller.socket.readyState, caller.socket.OPEN, `${language}: nothing has ended`)
-    t.equal(await page.evaluate('document.activeElement.ariaLabel'), label, `${language}: the focus is back`)
+    await page.locator('button:focus').and(end).waitFor()
+    t.pass(`${language}: the focus is back`)
     await end.press('Enter')
     await dialog.getByText(session?.id ?? 'no session').waitFor()
     // As a browser does on a second Escape, without a cancel event.

@@ -510,7 +510,7 @@ t.test('invalid input is reported with its field', async t => {
     [{ name: 'x', group: 'nobodys' }, 'group'],
     [{ name: 'x', user: 'nobody' }, 'user'],
     [{ name: 'x', limits: { rpm: 0 } }, 'limits.rpm'],
-    [{ name: 'x', budget_period: 'week' }, 'budget_period'],
+    [{ name: 'x', budget_period: 'fortnight' }, 'budget_period'],
   ]
   for (const [body, field] of cases) {
     const answer = await admin.post('/api/keys', body)

@@ -454,3 +454,21 @@ t.test(
     await t.rejects(start(t, { edit: without }), /no plugin of the pipeline keeps responses/)
   },
 )
+
+t.test('a translated request neither gets a kept answer nor leaves one', async t => {
+  const translated: Edits = [
+    ...cached('{ for: 1h, per: key }, accepts: [messages]'),
+    ['answer-cache,', 'answer-cache, format-bridge,'],
+    ['\n  chat:\n', '\n  chat:\n    format-bridge: {}\n'],
+  ]
+  const { says, post, asked } = await startCached(t, '', { edit: translated })
+  const question = { role: 'user', content: 'a question' }
+  t.equal((await says(ask('a question'))).cache, 'miss')
+  for (const round of [1, 2]) {
+    const answer = await post('/v1/messages', { model: 'sim-chat', max_tokens: 9, messages: [question] })
+    t.match(await answer.json(), { type: 'message', role: 'assistant' }, `round ${round}`)
+    t.equal(answer.headers.get('x-tollgate-cache'), 'bypass', `round ${round}`)
+  }
+  t.equal(asked(), 3)
+  t.equal((await says(ask('a question'))).cache, 'hit')
+})

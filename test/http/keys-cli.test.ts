@@ -77,7 +77,7 @@ t.test('an invalid key setting is refused with the remedy, and a missing key wit
     ],
     [['keys', 'create', '--name', 'x', '--rpm', '0'], 2, /--rpm 0: expected a whole number from 1/],
     [['keys', 'create', '--name', 'x', '--budget-period', 'day'], 2, /also set --budget/],
-    [['keys', 'create', '--name', 'x', '--budget', '1', '--budget-period', 'week'], 2, /total, day or month/],
+    [['keys', 'create', '--name', 'x', '--budget', '1', '--budget-period', 'fortnight'], 2, /total, day/],
     [['keys', 'rotate', 'key_none', '--overlap', 'x'], 2, /--overlap x: expected a duration such as 24h/],
     [['keys', 'update', 'key_none', '--name', 'x'], 1, /there is no key 'key_none' \(tollgate keys list\)/],
     [['keys', 'disable', 'key_none'], 1, /there is no key/],

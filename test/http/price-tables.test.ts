@@ -62,7 +62,7 @@ t.test('a charge by an imported row names its file and line in every explanation
   })
   const ask = () => post('/v1/chat/completions', { model: 'chat-listed', messages: [{ role: 'user', content: 'hi' }] })
   t.equal((await ask()).status, 200)
-  const at = `${table}:${await lineOf('text/chat-listed')}`
+  const at = `prices.yaml:${await lineOf('text/chat-listed')}`
   const [charge] = await charges()
   t.match(charge, {
     state: 'settled',
@@ -115,7 +115,7 @@ t.test('a charge by an imported row names its file and line in every explanation
 
   upstream.answer({ created: 1, data: [picture(1024, 1024)] })
   t.equal((await post('/v1/images/generations', { model: 'drawn', prompt: 'a boat' })).status, 200)
-  t.match((await charges())[0]?.lines, [{ price: '0.03', at: `${table}:${await lineOf('drawn-1')}` }])
+  t.match((await charges())[0]?.lines, [{ price: '0.03', at: `prices.yaml:${await lineOf('drawn-1')}` }])
 
   // A newer table: what was charged stays as it was, and what comes is charged by the new row.
   await write(3e-6)

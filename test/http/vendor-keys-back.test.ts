@@ -65,6 +65,14 @@ async function askUntil({ openai }: Pick<Started, 'openai'>, isDone: () => boole
 
 const invalid: [number, object] = [401, { error: { code: 'invalid_api_key' } }]
 
+// Before any test: tap ends a file whose tests are over, even if the file still starts something.
+const postgres = await startPostgres(['fsync=off'])
+t.teardown(() => postgres.close())
+const storages = [
+  ['SQLite', {}],
+  ['PostgreSQL', { TOLLGATE_STORAGE: await postgres.createDatabase() }],
+] as const
+
 t.test('a refused key returns by itself when it is fixed, probed for free, and buys nothing meanwhile', async t => {
   const gateway = await open(t)
   const { openai, pass, bad, probed, callsOf } = gateway
@@ -112,13 +120,7 @@ t.test("spending on a key's budget is stored", async t => {
   t.equal(first.callsOf('one'), 1)
 })
 
-const postgres = await startPostgres(['fsync=off'])
-t.teardown(() => postgres.close())
-
-for (const [storage, env] of [
-  ['SQLite', {}],
-  ['PostgreSQL', { TOLLGATE_STORAGE: await postgres.createDatabase() }],
-] as const)
+for (const [storage, env] of storages)
   t.test(`a new budget of a key begins with its earlier charges, on ${storage}`, async t => {
     const first = await open(t, '', env)
     t.ok(await askUntil(first, () => first.callsOf('one') > 0))

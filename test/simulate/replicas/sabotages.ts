@@ -26,8 +26,8 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     edits: [
       [
         'src/storage/ledger/hold.ts',
-        '`UPDATE key SET held = held + ? WHERE id = ? AND (budget IS NULL OR ${left} >= ?) RETURNING ${foundColumns}`,\n    request.hold,',
-        '`SELECT ${foundColumns} FROM key WHERE id = ? AND (budget IS NULL OR ${left} >= ?)`,',
+        '`UPDATE key SET held = held + ? WHERE id = ? AND (budget IS NULL OR budget_soft = 1 OR (${isPlain} AND ${left} >= ?)) RETURNING ${foundColumns}`,\n    request.hold,',
+        '`SELECT ${foundColumns} FROM key WHERE id = ? AND (budget IS NULL OR budget_soft = 1 OR (${isPlain} AND ${left} >= ?))`,',
       ],
       [
         'src/storage/ledger/hold.ts',
