@@ -93,8 +93,8 @@ t.test('shows alerts, the system state and refused sign-ins in both languages', 
     await look('a configuration that took effect')
     await page.goto(`${url}/console/config?tab=history&taken=1`)
     await page.getByRole('button', { name: words.restore }).click()
+    await page.waitForURL(/tab=edit&review=1/)
     await page.locator('.diff ins').getByText('2K: "0.04"').first().waitFor()
-    t.match(page.url(), /tab=edit&review=1/, 'the review of all changes shows it')
     await page.getByText('models.alpha-image-2.prices.2K', { exact: true }).waitFor()
     await look('a version under review')
     await page.goto(`${url}/console/users?edit=ann`)
@@ -221,7 +221,7 @@ t.test('lists stored objects by kind and ends one with a reason, in both languag
     t.strictSame(await lookAt(page), [], `${language}: the confirmation`)
     await dialog.locator('[name=reason]').fill('requested by its owner')
     await dialog.getByRole('button', { name: words.confirm }).click()
-    await dialog.waitFor({ state: 'detached' })
+    await page.locator('dialog').waitFor({ state: 'detached' })
     await table.getByText(words.ended, { exact: true }).first().waitFor()
     t.equal(
       (await openai.responses.retrieve(made.id).catch((error: { status: number }) => error)).status,
