@@ -1,4 +1,6 @@
+import { join } from 'node:path'
 import t from 'tap'
+import { openDatabase } from '../harness/database.ts'
 import { start } from '../harness/start.ts'
 
 const config = `
@@ -39,4 +41,21 @@ t.test('names of one wildcard share no response, and none is kept over a change 
   t.equal(await says('open/b'), 'miss answer-2')
   t.match(await started.reload([['family: chat, upstream', 'family: strict, upstream']]), { ok: true })
   t.equal(await says('open/a'), 'miss answer-3', 'the other family forwards other fields')
+})
+
+t.test('every change of a key is known to gateways in other processes', async t => {
+  const { folder, gateway, keyId } = await start(t, { yaml: config, upstreams: ['text'] })
+  const { keys } = gateway.storage
+  const elsewhere = await openDatabase({ url: `sqlite:${join(folder, 'tollgate.db')}`, role: 'tool' })
+  for (const change of [
+    { cache: 'off' },
+    { tags: ['team:blue'] },
+    { limits: { rpm: 7 } },
+    { budgetSoft: true },
+  ] as const) {
+    const before = await keys.revision()
+    await elsewhere.keys.change(keyId, change, 'root')
+    t.not(await keys.revision(), before, JSON.stringify(change))
+  }
+  await elsewhere.close()
 })
