@@ -95,3 +95,20 @@ t.test("a blocked response is the guard's error in the client's format, and char
     t.match(await logs(1), [blocked], path)
   }
 })
+
+t.test('with a cache of responses and limits, in the place that the documentation names', async t => {
+  const order = '[auth, ratelimit, answer-cache, format-bridge'
+  const { says, upstreams } = await open(
+    t,
+    translated('', [
+      ['[auth, format-bridge, ratelimit', order],
+      ['accepts: [messages, generate, responses]', 'accepts: [messages], cache: { for: 1h }'],
+      { 'groups/default/rpm': 3 },
+    ]),
+  )
+  upstreams['text']?.answer(completion('hi'))
+  const body = { ...ask, model: 'sim-chat' }
+  const count = async () => (await says('/v1/messages/count_tokens', body)).status
+  t.equal((await says('/v1/messages', body)).headers.get('x-tollgate-cache'), 'bypass')
+  t.same([await count(), await count(), await count()], [200, 200, 429], 'a count is a request')
+})
