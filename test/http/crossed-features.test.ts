@@ -112,3 +112,14 @@ t.test('with a cache of responses and limits, in the place that the documentatio
   t.equal((await says('/v1/messages', body)).headers.get('x-tollgate-cache'), 'bypass')
   t.same([await count(), await count(), await count()], [200, 200, 429], 'a count is a request')
 })
+
+t.test('a field `stream` that is no boolean is refused, translated or not', async t => {
+  const { says, upstreams } = await open(t, translated())
+  for (const [path, model] of [
+    ['/v1/messages', 'sim-chat'],
+    ['/v1/messages', 'sim-messages'],
+    ['/v1/chat/completions', 'sim-messages'],
+  ] as const)
+    t.equal((await says(path, { ...ask, model, stream: 'yes' })).status, 400, `${path} ${model}`)
+  t.equal(upstreams['text']?.received.length, 0)
+})
