@@ -59,19 +59,20 @@ const digests = new WeakMap<CompiledConfig, Map<string, string>>()
 const apart = /^(?:groups|models|webhooks|budgets|server|storage|counters|retention|sign_in|log|otlp|metrics)\b/
 
 /** Of all settings that may change what the model answers, and at what price. */
-function configDigest(plan: CompiledConfig, { name, upstreams, prices }: Model): string {
+function configDigest(plan: CompiledConfig, { name, wildcard = name, family, upstreams, prices }: Model): string {
   let known = digests.get(plan)
   if (!known) digests.set(plan, (known = new Map()))
   let digest = known.get(name)
   if (digest === undefined) {
-    const places = [`models.${name}`, `models[${JSON.stringify(name)}]`]
+    // A name that a wildcard serves has its settings there, and may have some of its own.
+    const places = [name, wildcard].flatMap(one => [`models.${one}`, `models[${JSON.stringify(one)}]`])
     const settings = Object.entries(plan.settings).filter(
       ([path]) => !apart.test(path) || places.some(place => path.startsWith(place)),
     )
     // Also of a model whose settings have another name.
     const runsOn = upstreams.map(({ upstream, sendAs }) => [upstream.name, sendAs])
     const costs = [...prices].map(([label, { micros }]) => [label, micros])
-    known.set(name, (digest = digestOf([name, runsOn, costs, settings])))
+    known.set(name, (digest = digestOf([name, family.name, runsOn, costs, settings])))
   }
   return digest
 }

@@ -123,7 +123,9 @@ export const attribution = definePlugin({
     return {
       onTarget(context, { body }) {
         const { key } = context.slots.need(callerSlot)
-        const request = { head: context.head, body, keyTags: key.tags ?? [] }
+        // Of a translated request the client's own fields: names in it are as the client wrote them.
+        const own = context.client?.body ?? body
+        const request = { head: context.head, body: own, keyTags: key.tags ?? [] }
         const text = findName(endUserSources, request)
         const endUser = text === undefined ? undefined : nameOf('end_user', text)
         const tags = findTags(tagSources, request, options.tags_of_request_max).map(tag => nameOf('tag', tag))

@@ -1,3 +1,4 @@
+import { guardFailure } from '../../src/guardrails/index.ts'
 import { type ApiFormat, defineSlot, Failure, type Notes, type Passed, type Stage } from '../../src/plugin-api/index.ts'
 import { type ByteBudget, joined, RecordReader } from '../../src/wire/index.ts'
 import type { Bridge } from './bridge.ts'
@@ -154,6 +155,8 @@ export class StreamStage implements Stage {
   #event = ''
   #out = ''
   #isOver = false
+  /** What a list ends with, which has no place for an error. */
+  #late: Failure | undefined
   #read = 0
 
   constructor(turning: Turning) {
@@ -182,6 +185,7 @@ export class StreamStage implements Stage {
   }
 
   end(): Passed {
+    if (this.#late) throw this.#late
     if (this.#isOver) return []
     return translating(() => {
       this.#reader.end(this.#read)
@@ -210,11 +214,16 @@ export class StreamStage implements Stage {
   #fail(problem: Problem): void {
     const { format, requestId, operation, notes, write } = this.#turning
     this.#isOver = true
-    const failure = fail('upstream_stream_failed', { reason: problem.message })
-    notes.failed = failure.code
-    // A list has no place for an error: without its end it is no JSON.
-    if (write.form === 'list') throw failure
-    this.#out += format.streamError(failure, requestId, operation) ?? ''
+    const { blocked } = notes
+    // A guard has ended the stream, in the upstream's format: the upstream has not failed.
+    const failure = blocked
+      ? guardFailure('response_blocked', blocked, { values: blocked })
+      : fail('upstream_stream_failed', { reason: problem.message })
+    if (!blocked) notes.failed = failure.code
+    if (write.form !== 'list') this.#out += format.streamError(failure, requestId, operation) ?? ''
+    // Without its end it is no JSON. What a guard has blocked is read to its end first: its usage is charged.
+    else if (blocked) this.#late = failure
+    else throw failure
   }
 
   #passed(): Passed {

@@ -57,7 +57,7 @@ export function translateRequest(
   const upstream = upstreamFormat(model, facet.upstream_format)
   if (!upstream) return undefined
   const issuer = issuerOf(model)
-  const isStream = format.counts === undefined && (ask.stream ?? readField(body, 'stream') === true)
+  const isStream = format.counts === undefined && (ask.stream ?? wantsStream(body))
   const conversation = parse(client, body, isStream)
   const plain = upstream.carries.has('grammar') ? conversation : withoutFreeform(conversation)
   const { conversation: safe, names } = withSafeNames(plain)
@@ -75,6 +75,13 @@ export function translateRequest(
   const freeform = new Set(conversation.tools.filter(tool => tool.freeform).map(tool => tool.name))
   const counts = format.counts === undefined ? {} : { counts: format.counts }
   return { rerouted, bridge: { client, upstream, conversation, names, freeform, issuer, dropped, ...counts } }
+}
+
+/** As for requests that are not translated: a client that wants events reads anything else as an empty answer. */
+function wantsStream(body: Body): boolean {
+  const value = readField(body, 'stream') ?? false
+  if (typeof value === 'boolean') return value
+  throw fail('untranslatable_request', { field: 'stream', expected: 'a boolean' }, { param: 'stream' })
 }
 
 function parse(client: Adapter, body: Extract<Body, { kind: 'json' }>, stream: boolean): Conversation {

@@ -59,7 +59,7 @@ function checkAccepted({ name, family, accepts }: Model, steps: Pipeline['steps'
     remedy:
       translating.length > 0
         ? `add a section ${translating.join(' or ')} to the family: ${translating[0]}: {}`
-        : 'add the plugin format-bridge to pipeline after auth, and a section format-bridge: {} to the family',
+        : 'add the plugin format-bridge to pipeline after ratelimit, and a section format-bridge: {} to the family',
   })
 }
 

@@ -37,7 +37,7 @@ export function rerouteRequest(
   if (!next || !dialect) return context
   const own = { ...head, query: rerouted.query }
   request.body = rerouted.body
-  const client = { route, dialect: context.dialect, head }
+  const client = { route, dialect: context.dialect, head, body }
   request.context = { ...context, route: next, dialect, head: own, params: { model: name }, client }
   return request.context
 }

@@ -56,8 +56,14 @@ export type RequestContext = {
   readonly route: Route
   readonly params: { readonly [name: string]: string }
   readonly dialect: ApiFormat
-  /** The client's own route and API format, if a plugin has turned its request into one of another operation. */
-  readonly client?: { readonly route: Route; readonly dialect: ApiFormat; readonly head: Head }
+  /** The client's own route, API format and body, if a plugin has turned its request into one of another operation. */
+  readonly client?: {
+    readonly route: Route
+    readonly dialect: ApiFormat
+    readonly head: Head
+    /** What describes the client is read here: the other format may have no place for it. */
+    readonly body: Body
+  }
   readonly plan: CompiledConfig
   readonly slots: Slots
   readonly notes: Notes

@@ -128,8 +128,10 @@ function* writeChange(
   refuseUnprintable(change.name, change.group)
   const cells = Object.entries(cellsOf(changeable, { ...change, bounds }))
   if (cells.length === 0) return was
+  // Other processes hear of changes by a trigger on some columns, and have to hear of all: the name is always one of them.
+  const kept = cells.some(([column]) => column === 'name') ? '' : 'name = name, '
   yield ask(
-    `UPDATE key SET ${cells.map(([column]) => `${column} = ?`).join(', ')} WHERE id = ?`,
+    `UPDATE key SET ${kept}${cells.map(([column]) => `${column} = ?`).join(', ')} WHERE id = ?`,
     ...cells.map(([, cell]) => cell),
     id,
   )

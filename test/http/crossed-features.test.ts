@@ -1,0 +1,125 @@
+import t, { type Test } from 'tap'
+import { type Edits, start } from '../harness/start.ts'
+
+/** The shipped file, whose chat models take requests of messages, with some more plugins after the translation. */
+const translated = (plugins = '', more: Edits = []): Edits => [
+  ['pipeline: [auth, ratelimit', `pipeline: [auth, format-bridge, ${plugins}ratelimit`],
+  ['\n  chat:\n', '\n  chat:\n    format-bridge: {}\n'],
+  ['\n  messages:\n', '\n  messages:\n    format-bridge: { reasoning: budget, max_tokens: 4000 }\n'],
+  ['sim-chat: { family: chat,', 'sim-chat: { family: chat, accepts: [messages, generate, responses],'],
+  ['sim-messages: { family: messages,', 'sim-messages: { family: messages, accepts: [chat],'],
+  ...more,
+]
+
+async function open(t: Pick<Test, 'teardown'>, edit: Edits) {
+  const started = await start(t, { upstreams: ['text'], edit })
+  const says = async (path: string, body: unknown, headers?: Record<string, string>) => {
+    const answer = await started.post(path, body, headers)
+    const text = await answer.text()
+    await started.settled()
+    return { status: answer.status, headers: answer.headers, text }
+  }
+  return { ...started, says }
+}
+
+const usage = { prompt_tokens: 4, completion_tokens: 40 }
+const completion = (content: string) => ({
+  id: 'c',
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+  usage,
+})
+const message = {
+  id: 'm',
+  type: 'message',
+  role: 'assistant',
+  model: 'v',
+  content: [{ type: 'text', text: 'hi' }],
+  stop_reason: 'end_turn',
+  usage: { input_tokens: 4, output_tokens: 40 },
+}
+const ask = { max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] }
+
+const sources = 'end_user: [body:user, body:metadata.user_id], tags: [body:metadata.feature]'
+
+t.test('a translated request is attributed by the fields of its client', async t => {
+  const { says, upstreams, logs } = await open(t, translated(`{ attribution: { ${sources} } }, `))
+  upstreams['text']?.answer(completion('hi'))
+  const metadata = { user_id: 'ada', feature: 'search' }
+  t.equal((await says('/v1/messages', { ...ask, model: 'sim-chat', metadata })).status, 200)
+  t.match(await logs(1), [{ end_user: 'ada', tags: ['feature:search'] }], 'messages')
+  upstreams['text']?.answer(message)
+  const named = { user: 'ada@team.example', metadata: { feature: 'chat' } }
+  t.equal((await says('/v1/chat/completions', { ...ask, ...named, model: 'sim-messages' })).status, 200)
+  t.match(await logs(1), [{ end_user: 'ada@team.example', tags: ['feature:chat'] }], 'chat')
+})
+
+const guard: Edits = [
+  ['\n  chat:\n', '\n  chat:\n    guard-patterns: { longest: 24, rules: [{ name: forbidden, words: [dragon] }] }\n'],
+]
+
+const eventsOf = (pieces: readonly string[]): readonly string[] =>
+  [
+    ...pieces.map(content => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })),
+    { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+    { choices: [], usage },
+  ].map(event => `data: ${JSON.stringify(event)}\n\n`)
+
+t.test("a blocked response is the guard's error in the client's format, and charged as used", async t => {
+  const { says, upstreams, logs } = await open(t, translated('guard-patterns, ', guard))
+  const blocked = { error: 'response_blocked', billing: { state: 'settled', amount: '0.000062' } }
+  upstreams['text']?.answer(completion('a dragon'))
+  const whole = await says('/v1/messages', { ...ask, model: 'sim-chat' })
+  t.match(JSON.parse(whole.text), { type: 'error', error: { details: { error_code: 'response_blocked' } } })
+  t.match(await logs(1), [blocked], 'whole')
+
+  const pieces = ['this is a long enough text before ', 'a dragon ', 'and more of it']
+  upstreams['text']?.answer(res => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const event of eventsOf(pieces)) res.write(event)
+    res.end('data: [DONE]\n\n')
+  })
+  const contents = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }
+  for (const [path, body, wanted] of [
+    [
+      '/v1/messages',
+      { ...ask, model: 'sim-chat', stream: true },
+      /^event: error\ndata: .*"error_code":"response_blocked"/m,
+    ],
+    ['/v1beta/models/sim-chat:streamGenerateContent?alt=sse', contents, /^data: \{"error":\{"code":403,/m],
+    ['/v1beta/models/sim-chat:streamGenerateContent', contents, /./],
+  ] as const) {
+    const cut = await says(path, body).catch((error: unknown) => ({ text: String(error) }))
+    t.match(cut.text, wanted, path)
+    t.notMatch(cut.text, /dragon|The upstream/, path)
+    t.match(await logs(1), [blocked], path)
+  }
+})
+
+t.test('with a cache of responses and limits, in the place that the documentation names', async t => {
+  const order = '[auth, ratelimit, answer-cache, format-bridge'
+  const { says, upstreams } = await open(
+    t,
+    translated('', [
+      ['[auth, format-bridge, ratelimit', order],
+      ['accepts: [messages, generate, responses]', 'accepts: [messages], cache: { for: 1h }'],
+      { 'groups/default/rpm': 3 },
+    ]),
+  )
+  upstreams['text']?.answer(completion('hi'))
+  const body = { ...ask, model: 'sim-chat' }
+  const count = async () => (await says('/v1/messages/count_tokens', body)).status
+  t.equal((await says('/v1/messages', body)).headers.get('x-tollgate-cache'), 'bypass')
+  t.same([await count(), await count(), await count()], [200, 200, 429], 'a count is a request')
+})
+
+t.test('a field `stream` that is no boolean is refused, translated or not', async t => {
+  const { says, upstreams } = await open(t, translated())
+  for (const [path, model] of [
+    ['/v1/messages', 'sim-chat'],
+    ['/v1/messages', 'sim-messages'],
+    ['/v1/chat/completions', 'sim-messages'],
+  ] as const)
+    t.equal((await says(path, { ...ask, model, stream: 'yes' })).status, 400, `${path} ${model}`)
+  t.equal(upstreams['text']?.received.length, 0)
+})
