@@ -42,14 +42,11 @@ export function periodChoices(now: string | null | undefined): readonly (readonl
   return all.map(per => [per, periodText({ per })] as const)
 }
 
-/** Choices of the day on which a week or a month begins. */
-export function dayChoices(): readonly (readonly [value: string, text: string])[] {
-  const days = Array.from({ length: 28 }, (_, i) => i + 1)
-  return [
-    ['', t('period.usual')],
-    ...weekdays.map(day => [day, dayText(day)] as const),
-    ...days.map(day => [String(day), dayText(day)] as const),
-  ]
+/** Choices of the day on which a week or a month begins; other periods have no such day. */
+export function dayChoices(per: string): readonly (readonly [value: string, text: string])[] {
+  if (per !== 'week' && per !== 'month') return []
+  const days = per === 'week' ? weekdays : Array.from({ length: 28 }, (_, i) => i + 1)
+  return days.map(day => [dayShown(day), dayText(day)] as const)
 }
 
 /** The value of a field with these choices. */
