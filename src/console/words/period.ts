@@ -7,12 +7,19 @@ const lastDays = /^(\d+)d$/
 /** Days on which a week and a month begin if nothing else is set. */
 const usual: readonly (string | number | null | undefined)[] = ['monday', 1, null, undefined]
 
+/** Whether a period is the last days before now: it has no end, and frees its earliest day at midnight. */
+export function isWindow(per: string): boolean {
+  return lastDays.test(per)
+}
+
 /** A period in words, with the day that it begins on if that is an unusual one. */
 export function periodText({ per, resets_on: day }: Period): string {
   const days = lastDays.exec(per)?.[1]
   if (days !== undefined) return t('period.days', { days })
   const name = tName('period', per)
-  return usual.includes(day) ? name : t('period.from', { period: name, day: dayText(day ?? '') })
+  if (usual.includes(day)) return name
+  if (typeof day === 'number') return t('period.from_day', { period: name, day })
+  return t('period.from', { period: name, day: dayText(day ?? '') })
 }
 
 /** The same from the word that the audit log has: `week@sunday`. */
