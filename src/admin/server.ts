@@ -66,7 +66,14 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: true },
     // Types are not coerced; unknown fields are rejected.
     ajv: {
-      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false },
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: true,
+        allErrors: false,
+        // A day of a week is a word and one of a month a number; without this, Ajv writes a warning to stderr.
+        allowUnionTypes: true,
+      },
       onCreate: ajv => void ajv.addFormat('date-time', isMoment),
     },
     frameworkErrors: (error, request, reply) => void answerError(parts, error, request, reply),
@@ -280,7 +287,7 @@ function invalidField({
   if (field === '') return refuse('invalid', 'request', { message })
   if (format === 'date-time') return refuse('invalid', 'not_moment', { field }, blamed)
   if (Array.isArray(allowedValues))
-    return refuse('invalid', 'not_allowed', { field, allowed: allowedValues.join(', ') }, blamed)
+    return refuse('invalid', 'not_allowed', { field, allowed: allowedValues.map(String).join(', ') }, blamed)
   const reason = patternReasons.get(String(pattern)) ?? (typeof limit === 'number' ? limits[keyword] : undefined)
   // Of one of several reasons: all of them take no more than these values.
   if (reason === undefined && typeof pattern === 'string')

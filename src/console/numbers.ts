@@ -58,3 +58,9 @@ export function changeOf(now: bigint, before: bigint): string {
 function percent(permille: number, signDisplay: 'auto' | 'exceptZero'): string {
   return (permille / 1000).toLocaleString(locale(), { style: 'percent', maximumFractionDigits: 1, signDisplay })
 }
+
+/** The largest of 1, 2, 5, 10, 20 … that is not above a number from 1 on: the upper label of a small axis. */
+export function roundBelow(most: number): number {
+  const power = 10 ** Math.floor(Math.log10(most))
+  return ([5, 2].find(one => one * power <= most) ?? 1) * power
+}

@@ -51,3 +51,37 @@ t.test("an administrator's form binds changed fields, or all of them on request"
   t.equal(await box.count(), 0, 'nobody binds themselves')
   t.strictSame(faults, [])
 })
+
+t.test('a form has the first day of weeks and months, and none for other periods', { skip }, async t => {
+  const browsing = await browse(t, { simulated: true })
+  const { url, gateway, faults } = browsing
+  const admin = await enterAsAdmin(browsing)
+  const { key } = await createKey(gateway.storage, { name: 'weekly', user: 'root', budget: 1 })
+  const page = await browsing.newPage({ as: admin })
+  await page.goto(`${url}/console/tokens/${key.id}`)
+  const drawer = page.getByRole('dialog')
+  const [period, day] = [drawer.locator('[name=budget_period]'), drawer.getByLabel('Begins on')]
+  const open = async () => drawer.getByRole('button', { name: 'Edit', exact: true }).click()
+  const save = async () => {
+    await drawer.getByRole('button', { name: 'Save', exact: true }).click()
+    await drawer.getByRole('button', { name: 'Edit', exact: true }).waitFor()
+  }
+  await open()
+  t.equal(await day.count(), 0, 'total')
+  await period.selectOption('month')
+  t.equal((await day.locator('option').allTextContents()).length, 28)
+  await day.selectOption({ label: 'day 15' })
+  await period.selectOption('week')
+  t.strictSame([(await day.locator('option').allTextContents()).length, await day.inputValue()], [7, ''])
+  await day.selectOption({ label: 'Friday' })
+  t.strictSame(await lookAt(page), [], 'axe')
+  await save()
+  t.match((await admin.get(`/api/keys/${key.id}`)).body, { budget_period: 'week', budget_resets_on: 'friday' })
+  await open()
+  t.equal(await day.inputValue(), 'friday')
+  await period.selectOption('30d')
+  t.equal(await day.count(), 0, '30 days')
+  await save()
+  t.match((await admin.get(`/api/keys/${key.id}`)).body, { budget_period: '30d', budget_resets_on: null })
+  t.strictSame(faults, [])
+})

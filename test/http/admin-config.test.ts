@@ -79,3 +79,16 @@ t.test("a quote equals the gateway's hold", async t => {
     error: { code: 'model_not_found', field: 'model' },
   })
 })
+
+t.test('the schemas of the admin API cause no warnings, and an error lists null among the values', async t => {
+  const warnings = t.capture(console, 'warn')
+  const started = await start(t, { simulated: true })
+  const admin = await enterAsAdmin(started)
+  const body = { name: 'weekly', budget: '1', budget_period: 'month', budget_resets_on: '15' }
+  const refused = await admin.post('/api/keys', body)
+  t.match(refused.body, { error: { field: 'budget_resets_on', values: { allowed: /, 28, null$/ } } })
+  t.strictSame(
+    warnings().map(({ args }) => args[0] as unknown),
+    [],
+  )
+})

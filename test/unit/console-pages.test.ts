@@ -24,7 +24,7 @@ import { byTightness } from '../../src/console/pages/budgets/standing.ts'
 import { textsOf, whereOf, wordOf } from '../../src/console/pages/alerts/told.ts'
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { speakWith } from '../../src/console/words/index.ts'
-import { changeOf, shareOf } from '../../src/console/numbers.ts'
+import { changeOf, roundBelow, shareOf } from '../../src/console/numbers.ts'
 import { tBound, tBounds } from '../../src/console/words/bound.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -451,4 +451,16 @@ t.test('costs use the zone of the address', t => {
   t.equal(zoneOf('Asia/Tokyo'), 'Asia/Tokyo')
   t.equal(zoneOf('Mars/Base'), zoneOf(undefined), 'of whoever looks where there is no such zone')
   t.end()
+})
+
+t.test('the axis of a small chart has a label above 0 for any number of requests', async t => {
+  for (const [most, label] of [
+    [4.2, 2],
+    [8.4, 5],
+    [10.5, 10],
+    [47, 20],
+    [1_000, 1_000],
+    [1_234_567, 1_000_000],
+  ] as const)
+    t.equal(roundBelow(most), label, caseName({ most }))
 })

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import type { Histogram, Step } from '../api/shapes.ts'
+import { roundBelow } from '../numbers.ts'
 import { theme } from '../theme.ts'
 import { viewerZone } from '../zone.ts'
 import { language, t } from '../words/index.ts'
@@ -89,7 +90,12 @@ function draw(box: HTMLElement, steps: readonly Step[], span: [number, number], 
           size: 24,
           values: (_, ticks) => ticks.map(tick => tickText(tick, span)),
         },
-        { ...axis, grid: { stroke: colour('border-top-color'), width: 1 }, size: 44, incrs: whole, space: 24 },
+        {
+          ...axis,
+          grid: { stroke: colour('border-top-color'), width: 1 },
+          size: 44,
+          splits: (_, __, ___, max) => [0, roundBelow(max)],
+        },
       ],
       // The browser resolves light-dark() only for real properties, so the colours are read there.
       series: [
@@ -103,7 +109,6 @@ function draw(box: HTMLElement, steps: readonly Step[], span: [number, number], 
   )
 }
 
-const whole = Array.from({ length: 8 }, (_, power) => [1, 2, 5].map(one => one * 10 ** power)).flat()
 const dayS = 86_400
 
 /** A day, and within two days an hour. */

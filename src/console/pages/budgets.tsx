@@ -18,7 +18,7 @@ import { shareOf } from '../numbers.ts'
 import { useQuery } from '../query.ts'
 import { shownForecast } from '../shown-money.ts'
 import { t } from '../words/index.ts'
-import { periodText } from '../words/period.ts'
+import { isWindow, periodText } from '../words/period.ts'
 import { BudgetDialog, NewBudget } from './budgets/budget-dialog.tsx'
 import { byTightness, standingOf } from './budgets/standing.ts'
 
@@ -148,7 +148,15 @@ function columns({
       numeric: true,
       cell: ({ forecast }) => (forecast === null ? '–' : <Forecast amount={forecast} />),
     },
-    { head: t('budgets.renews'), cell: ({ renews }) => <Time at={renews} /> },
+    {
+      head: t('budgets.renews'),
+      cell: ({ per, renews }) => (
+        <>
+          <Time at={renews} />
+          {isWindow(per) && <div class="quiet">{t('budgets.renews.window')}</div>}
+        </>
+      ),
+    },
     { head: t('status'), cell: ({ state, tone }) => <Status name={state} tone={tone} /> },
     {
       head: t('system.key.actions'),

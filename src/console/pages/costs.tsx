@@ -76,7 +76,7 @@ export function Costs() {
           />
           <div class="dates">
             <FilterLine
-              label={t('filter.since')}
+              label={t('costs.from')}
               type="date"
               value={from}
               onPick={value => value !== '' && set({ range: null, from: value, to: value > to ? value : to })}

@@ -7,12 +7,19 @@ const lastDays = /^(\d+)d$/
 /** Days on which a week and a month begin if nothing else is set. */
 const usual: readonly (string | number | null | undefined)[] = ['monday', 1, null, undefined]
 
+/** Whether a period is the last days before now: it has no end, and frees its earliest day at midnight. */
+export function isWindow(per: string): boolean {
+  return lastDays.test(per)
+}
+
 /** A period in words, with the day that it begins on if that is an unusual one. */
 export function periodText({ per, resets_on: day }: Period): string {
   const days = lastDays.exec(per)?.[1]
   if (days !== undefined) return t('period.days', { days })
   const name = tName('period', per)
-  return usual.includes(day) ? name : t('period.from', { period: name, day: dayText(day ?? '') })
+  if (usual.includes(day)) return name
+  if (typeof day === 'number') return t('period.from_day', { period: name, day })
+  return t('period.from', { period: name, day: dayText(day ?? '') })
 }
 
 /** The same from the word that the audit log has: `week@sunday`. */
@@ -42,14 +49,11 @@ export function periodChoices(now: string | null | undefined): readonly (readonl
   return all.map(per => [per, periodText({ per })] as const)
 }
 
-/** Choices of the day on which a week or a month begins. */
-export function dayChoices(): readonly (readonly [value: string, text: string])[] {
-  const days = Array.from({ length: 28 }, (_, i) => i + 1)
-  return [
-    ['', t('period.usual')],
-    ...weekdays.map(day => [day, dayText(day)] as const),
-    ...days.map(day => [String(day), dayText(day)] as const),
-  ]
+/** Choices of the day on which a week or a month begins; other periods have no such day. */
+export function dayChoices(per: string): readonly (readonly [value: string, text: string])[] {
+  if (per !== 'week' && per !== 'month') return []
+  const days = per === 'week' ? weekdays : Array.from({ length: 28 }, (_, i) => i + 1)
+  return days.map(day => [dayShown(day), dayText(day)] as const)
 }
 
 /** The value of a field with these choices. */

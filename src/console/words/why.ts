@@ -11,6 +11,7 @@ export function tWhy({ size, rule }: Pick<BillingRecord, 'size' | 'rule'>, line:
   if (language.value === 'en') return why
   if (tier === 'decided') return t('why.decided', { reason: /^decided by a person: (.*)$/s.exec(why)?.[1] ?? '–' })
   if (rule.kind === 'usage') return tUse(rule, line)
+  if (rule.kind === 'cached_response') return tKept(why)
   if (rule.kind !== 'tiers') return why
   if (flags.includes('refused')) return t('why.refused', { tier })
   if (quantity !== null && tier !== 'decided') return t('why.beside', { quantity, tier })
@@ -37,10 +38,23 @@ function tUse({ rows }: BillingRecord['rule'], { tier, source, quantity, why }: 
   return t(source === 'default' ? 'why.use.estimated' : 'why.use', values) + inherited + factors
 }
 
+/** A kept response: what it cost, and how the price is made up. */
+function tKept(why: string): string {
+  if (why === '1 kept response, free') return t('why.kept.free')
+  const sum = /^1 kept response: (.*)$/.exec(why)?.[1]
+  return sum === undefined ? why : t('why.kept', { sum })
+}
+
 function rowOf(rows: BillingRecord['rule']['rows'], unit: string): BillingRecord['rule']['rows'][number] | undefined {
   const own = rows.find(one => one.tier === unit)
   const parent = units.get(unit)?.parent
   return own ?? (parent === undefined ? undefined : rowOf(rows, parent))
+}
+
+/** The rule of a kept response: which request made it, and what that has cost. */
+export function tKeptRule(text: string): string {
+  const [, request, amount] = /^a kept response, made by (\S+) for (\S+)$/.exec(text) ?? []
+  return request === undefined || amount === undefined ? text : t('bill.kept', { request, amount })
 }
 
 /** Why a charge ended: a code of the gateway, or a person's text. */

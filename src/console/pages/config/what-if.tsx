@@ -55,7 +55,7 @@ export function WhatIf({ of: terms }: { readonly of: Terms }) {
         />
         <div class="dates">
           <FilterLine
-            label={t('filter.since')}
+            label={t('costs.from')}
             type="date"
             value={from}
             onPick={day => day !== '' && set({ range: null, from: day, to: day > to ? day : to })}

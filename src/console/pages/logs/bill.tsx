@@ -8,7 +8,7 @@ import { tConditions } from '../../words/condition.ts'
 import { tEdge } from '../../words/edge.ts'
 import { language, t, tName } from '../../words/index.ts'
 import { tWarning } from '../../words/warning.ts'
-import { tReason, tWhy } from '../../words/why.ts'
+import { tKeptRule, tReason, tWhy } from '../../words/why.ts'
 import { label, sourceText } from './labels.ts'
 
 type Line = BillingRecord['lines'][number]
@@ -177,7 +177,9 @@ function Hints({ of }: { readonly of: BillingRecord }) {
 /** In the reader's language if the console has the words; a third-party plugin uses its own. */
 function ruleText(of: BillingRecord): string {
   const { kind, text } = of.rule
-  if (language.value === 'en' || (kind !== 'tiers' && kind !== 'usage')) return text
+  if (language.value === 'en') return text
+  if (kind === 'cached_response') return tKeptRule(text)
+  if (kind !== 'tiers' && kind !== 'usage') return text
   if (kind === 'usage') return t('bill.usage')
   return t(isCombined(of) ? 'bill.combined' : 'bill.tiers')
 }
@@ -189,7 +191,9 @@ function isCombined({ rule, lines }: BillingRecord): boolean {
 
 function multiplierText({ kind, multiplier }: BillingRecord['rule']): string {
   if (kind === 'tiers') return t('bill.no_multiplier')
-  return language.value === 'en' || kind !== 'usage' ? multiplier : t('bill.multiplier')
+  if (language.value === 'en') return multiplier
+  if (kind === 'cached_response') return t('bill.kept.multiplier')
+  return kind === 'usage' ? t('bill.multiplier') : multiplier
 }
 
 /** The rows of the rule; those that were applied are marked. */

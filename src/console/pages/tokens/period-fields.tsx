@@ -1,14 +1,15 @@
+import { useState } from 'preact/hooks'
 import { SelectField, type Values } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 import { dayChoices, dayShown, periodChoices, readDay } from '../../words/period.ts'
 
 /**
- * The period of a budget, the day on which it begins, and what happens when it is spent (`soft`; not shown if undefined).
+ * The period of a budget, the day on which it begins (of a week or month), and what happens when it is spent (`soft`; not shown if undefined).
  * `prefix` comes before the names of the fields.
  */
 export function PeriodFields({
   prefix = '',
-  per,
+  per: given,
   day,
   soft,
 }: {
@@ -17,21 +18,26 @@ export function PeriodFields({
   readonly day?: string | number | null | undefined
   readonly soft?: boolean | undefined
 }) {
+  const [per, setPer] = useState(given)
+  const days = dayChoices(per)
   return (
     <>
       <SelectField
         name={`${prefix}budget_period`}
         label={t('tokens.period')}
         value={per}
-        options={periodChoices(per)}
+        options={periodChoices(given)}
+        onInput={setPer}
       />
-      <SelectField
-        name={`${prefix}budget_resets_on`}
-        label={t('tokens.resets')}
-        hint={t('tokens.resets.hint')}
-        value={dayShown(day)}
-        options={dayChoices()}
-      />
+      {days.length > 0 && (
+        <SelectField
+          key={per}
+          name={`${prefix}budget_resets_on`}
+          label={t('tokens.resets')}
+          value={per === given ? dayShown(day) : ''}
+          options={days}
+        />
+      )}
       {soft !== undefined && (
         <SelectField
           name={`${prefix}budget_soft`}
