@@ -91,7 +91,7 @@ function parseTools(tools: Json | undefined, losses: Loss[]): readonly Tool[] {
     const name = asText(valueAt(tool, 'name'))
     // Every type but this one is a tool of the vendor, even if the client runs it.
     if (name === undefined || (type !== undefined && type !== 'custom')) {
-      losses.push({ feature: 'hosted_tool', field: `tools[${i}]` })
+      losses.push({ feature: type?.startsWith('web_search_') ? 'web_search' : 'hosted_tool', field: `tools[${i}]` })
       return []
     }
     return [

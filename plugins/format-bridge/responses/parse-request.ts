@@ -87,7 +87,10 @@ function parseTools(value: Json | undefined, losses: Loss[]): readonly Tool[] {
     const name = asText(own['name'])
     const type = own['type']
     if (name === undefined || (type !== 'function' && type !== 'custom')) {
-      losses.push({ feature: 'hosted_tool', field: `tools[${i}]` })
+      losses.push({
+        feature: asText(type)?.startsWith('web_search') ? 'web_search' : 'hosted_tool',
+        field: `tools[${i}]`,
+      })
       return []
     }
     const described = optional('description', asText(own['description']))

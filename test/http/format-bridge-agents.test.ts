@@ -1,0 +1,117 @@
+import t, { type Test } from 'tap'
+import { type Edits, start, type Started } from '../harness/start.ts'
+
+/** The parts of requests of coding agents that no other client sends; `npm run test:agents -- --translated` runs the agents. */
+
+const only = (format: string): string => `
+  only-${format}:
+    streams: [${format}]
+    forward: { ${format}: { all: true } }
+    format-bridge: {}
+    token-usage: { unpriced: parent }`
+
+const edit: Edits = [
+  ['pipeline: [auth, ratelimit', 'pipeline: [auth, format-bridge, ratelimit'],
+  ['\n  chat:\n', `${only('chat')}${only('generate')}\n  chat:\n`],
+  [
+    '\n  sim-chat:',
+    `
+  on-chat: { family: only-chat, upstream: text, accepts: [messages, responses, generate], prices: { input: "1", output: "1" } }
+  on-generate: { family: only-generate, upstream: text, accepts: [responses], prices: { input: "1", output: "1" } }
+  sim-chat:`,
+  ],
+]
+
+async function open(t: Test) {
+  const started = await start(t, { upstreams: ['text'], edit })
+  const text = started.upstreams['text'] as Started['upstream']
+  const post = (path: string, body: object) =>
+    fetch(`${started.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${started.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  return { started, text, post }
+}
+
+const chatAnswer = {
+  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'ok' } }],
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+}
+const schema = { type: 'object', properties: { cmd: { type: 'string' } }, required: ['cmd'] }
+const exec = { type: 'function', name: 'exec', strict: false, parameters: schema }
+/** What Codex sends with every request. */
+const codex = {
+  model: 'on-chat',
+  instructions: 'Be brief.',
+  input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'x' }] }],
+  tool_choice: 'auto',
+  parallel_tool_calls: false,
+  reasoning: { summary: 'auto' },
+  store: false,
+  include: ['reasoning.encrypted_content'],
+  prompt_cache_key: 'a',
+  client_metadata: { turn_id: 'b' },
+}
+const search = { type: 'web_search', external_web_access: false }
+
+t.test('a search of the web that a request offers next to its own tools is dropped', async t => {
+  const { text, post } = await open(t)
+  text.answer(chatAnswer)
+  const requests: readonly (readonly [string, string, object])[] = [
+    ['responses', '/v1/responses', { ...codex, tools: [exec, search] }],
+    [
+      'messages',
+      '/v1/messages',
+      {
+        model: 'on-chat',
+        max_tokens: 9,
+        messages: [{ role: 'user', content: 'x' }],
+        tools: [
+          { name: 'exec', input_schema: schema },
+          { type: 'web_search_20250305', name: 'web_search' },
+        ],
+      },
+    ],
+    [
+      'generate',
+      '/v1beta/models/on-chat:generateContent',
+      {
+        contents: [{ role: 'user', parts: [{ text: 'x' }] }],
+        tools: [{ functionDeclarations: [{ name: 'exec', parametersJsonSchema: schema }] }, { googleSearch: {} }],
+      },
+    ],
+  ]
+  for (const [name, path, body] of requests) {
+    const answered = await post(path, body)
+    t.equal(answered.status, 200, `${name}: ${await answered.text()}`)
+    t.match(answered.headers.get('x-tollgate-dropped'), /tools\[1\]/, name)
+    t.match(text.received.at(-1)?.json(), { tools: [{ function: { name: 'exec' } }] }, name)
+  }
+})
+
+t.test('a search of the web that the request needs is refused', async t => {
+  const { text, post } = await open(t)
+  const cases: readonly (readonly [string, object])[] = [
+    ['the only tool', { tools: [search] }],
+    ['a call is demanded', { tools: [exec, search], tool_choice: 'required' }],
+    ['another hosted tool', { tools: [exec, { type: 'file_search' }] }],
+  ]
+  for (const [name, more] of cases) {
+    const answered = await post('/v1/responses', { ...codex, ...more })
+    t.equal(answered.status, 400, name)
+    t.match(await answered.json(), { error: { code: 'not_translatable' } }, name)
+  }
+  t.equal(text.received.length, 0, 'nothing was sent')
+})
+
+t.test('one call at a time is a hint for an upstream that cannot say it', async t => {
+  const { text, post } = await open(t)
+  text.answer({
+    candidates: [{ content: { role: 'model', parts: [{ text: 'ok' }] }, finishReason: 'STOP' }],
+    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+  })
+  const answered = await post('/v1/responses', { ...codex, model: 'on-generate', tools: [exec] })
+  t.equal(answered.status, 200, await answered.text())
+  t.match(answered.headers.get('x-tollgate-dropped'), /parallel_tool_calls/)
+})
