@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { type Edits, start, type Started } from '../harness/start.ts'
 
@@ -114,4 +115,67 @@ t.test('one call at a time is a hint for an upstream that cannot say it', async 
   const answered = await post('/v1/responses', { ...codex, model: 'on-generate', tools: [exec] })
   t.equal(answered.status, 200, await answered.text())
   t.match(answered.headers.get('x-tollgate-dropped'), /parallel_tool_calls/)
+})
+
+/** Names of tools in a request of chat completions. */
+const namesOf = (body: Record<string, unknown> | undefined): readonly (string | undefined)[] =>
+  ((body?.['tools'] ?? []) as readonly { readonly function?: { readonly name?: string } }[]).map(
+    tool => tool.function?.name,
+  )
+
+t.test('tools in a namespace are called by the name of both, and the client gets them apart', async t => {
+  const { text, post } = await open(t)
+  const call = {
+    id: 'call_1',
+    type: 'function',
+    function: { name: 'agents__spawn', arguments: '{"cmd":"y"}' },
+  }
+  const tools = [
+    exec,
+    { type: 'namespace', name: 'agents', description: 'Agents.', tools: [{ ...exec, name: 'spawn' }] },
+  ]
+  const wanted = { type: 'function_call', namespace: 'agents', name: 'spawn', arguments: '{"cmd":"y"}' }
+  text.answer({
+    ...chatAnswer,
+    choices: [
+      { index: 0, finish_reason: 'tool_calls', message: { role: 'assistant', content: null, tool_calls: [call] } },
+    ],
+  })
+  const whole = await post('/v1/responses', { ...codex, tools })
+  const answer = (await whole.json()) as { readonly output: readonly object[] }
+  t.match(answer.output, [wanted])
+  t.same(namesOf(text.received.at(-1)?.json()), ['exec', 'agents__spawn'])
+
+  text.answer((res: ServerResponse) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    const chunk = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'v' }
+    const deltas = [
+      { choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...call }] }, finish_reason: null }] },
+      { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] },
+      { choices: [], usage: chatAnswer.usage },
+    ]
+    for (const delta of deltas) res.write(`data: ${JSON.stringify({ ...chunk, ...delta })}\n\n`)
+    res.end('data: [DONE]\n\n')
+  })
+  const streamed = await post('/v1/responses', { ...codex, tools, stream: true })
+  const events = (await streamed.text())
+    .split('\n')
+    .filter(line => line.startsWith('data: {'))
+    .map(line => JSON.parse(line.slice(6)) as { readonly type: string; readonly item?: object })
+  for (const type of ['response.output_item.added', 'response.output_item.done'])
+    t.match(events.find(event => event.type === type)?.item, { namespace: 'agents', name: 'spawn' }, type)
+
+  text.answer(chatAnswer)
+  const next = await post('/v1/responses', {
+    ...codex,
+    tools,
+    input: [
+      ...codex.input,
+      { ...wanted, call_id: 'call_1' },
+      { type: 'function_call_output', call_id: 'call_1', output: 'z' },
+    ],
+  })
+  t.equal(next.status, 200)
+  const { messages } = text.received.at(-1)?.json() ?? {}
+  t.match(messages, [{}, {}, { tool_calls: [{ function: { name: 'agents__spawn' } }] }, { role: 'tool', content: 'z' }])
 })

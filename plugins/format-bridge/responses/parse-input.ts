@@ -17,6 +17,7 @@ import {
   unpackSeal,
   valueAt,
 } from '../neutral/index.ts'
+import { joinedName } from './namespaces.ts'
 
 type Place = { readonly issuer: string; readonly losses: Loss[] }
 
@@ -122,8 +123,10 @@ function parseMedia(part: JsonObject, type: string | undefined): MediaPart | und
 
 function parseCall(item: JsonObject, type: string, field: string): Part {
   const id = asText(item['call_id'])
-  const name = asText(item['name'])
-  if (id === undefined || name === undefined) throw new RequestFault(field, 'a call with a call_id and a name')
+  const own = asText(item['name'])
+  if (id === undefined || own === undefined) throw new RequestFault(field, 'a call with a call_id and a name')
+  const space = asText(item['namespace'])
+  const name = space ? joinedName(space, own) : own
   if (type === 'custom_tool_call')
     return { kind: 'call', id, name, arguments: asText(item['input']) ?? '', freeform: true }
   return { kind: 'call', id, name, arguments: asText(item['arguments']) ?? '' }

@@ -23,6 +23,7 @@ import {
   unknownFields,
   valueAt,
 } from '../neutral/index.ts'
+import { joinedName } from './namespaces.ts'
 import { parseInput } from './parse-input.ts'
 
 /** What a request has that a conversation has no member for, by its field. */
@@ -81,15 +82,21 @@ function lossesOf(body: JsonObject): readonly Loss[] {
   return [...found, ...unknownFields(body, known).map(field => ({ feature: 'unknown_field' as const, field }))]
 }
 
-function parseTools(value: Json | undefined, losses: Loss[]): readonly Tool[] {
+function parseTools(value: Json | undefined, losses: Loss[], at = 'tools'): readonly Tool[] {
   return asList(value).flatMap((tool, i): readonly Tool[] => {
     const own = asObject(tool) ?? {}
     const name = asText(own['name'])
-    const type = own['type']
+    const { type } = own
+    if (type === 'namespace' && name !== undefined)
+      return parseTools(own['tools'], losses, `${at}[${i}].tools`).map(one => ({
+        ...one,
+        name: joinedName(name, one.name),
+        space: { name, own: one.name },
+      }))
     if (name === undefined || (type !== 'function' && type !== 'custom')) {
       losses.push({
         feature: asText(type)?.startsWith('web_search') ? 'web_search' : 'hosted_tool',
-        field: `tools[${i}]`,
+        field: `${at}[${i}]`,
       })
       return []
     }
