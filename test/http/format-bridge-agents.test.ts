@@ -117,6 +117,58 @@ t.test('one call at a time is a hint for an upstream that cannot say it', async 
   t.match(answered.headers.get('x-tollgate-dropped'), /parallel_tool_calls/)
 })
 
+t.test('a search for tools is dropped', async t => {
+  const { text, post } = await open(t)
+  text.answer(chatAnswer)
+  const find = { type: 'tool_search', execution: 'client', description: 'Finds tools.', parameters: schema }
+  const responses = await post('/v1/responses', { ...codex, tools: [exec, find] })
+  t.equal(responses.status, 200, await responses.text())
+  const messages = await post('/v1/messages', {
+    model: 'on-chat',
+    max_tokens: 9,
+    messages: [{ role: 'user', content: 'x' }],
+    tools: [
+      { name: 'exec', input_schema: schema, defer_loading: true },
+      { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' },
+    ],
+  })
+  t.equal(messages.status, 200, await messages.text())
+  for (const { json } of text.received) t.same(namesOf(json()), ['exec'])
+  t.equal(text.received.length, 2)
+})
+
+t.test('tools that come with the input are carried, freeform ones too', async t => {
+  const { text, post } = await open(t)
+  const call = { id: 'call_1', type: 'function', function: { name: 'functions__exec', arguments: '{"input":"y()"}' } }
+  text.answer({
+    ...chatAnswer,
+    choices: [
+      { index: 0, finish_reason: 'tool_calls', message: { role: 'assistant', content: null, tool_calls: [call] } },
+    ],
+  })
+  const later = {
+    type: 'additional_tools',
+    role: 'developer',
+    tools: [
+      {
+        type: 'namespace',
+        name: 'functions',
+        description: '',
+        tools: [{ type: 'custom', name: 'exec', description: 'Runs.' }],
+      },
+      { type: 'namespace', name: 'agents', description: 'Agents.', tools: [{ ...exec, name: 'spawn' }] },
+    ],
+  }
+  const { input } = codex
+  const answered = await post('/v1/responses', { ...codex, input: [later, ...input] })
+  const answer = (await answered.json()) as { readonly output: readonly object[] }
+  t.match(answer.output, [{ type: 'custom_tool_call', namespace: 'functions', name: 'exec', input: 'y()' }])
+  t.same(namesOf(text.received.at(-1)?.json()), ['functions__exec', 'agents__spawn'])
+  const wrong = { ...later, tools: [{ type: 'file_search' }] }
+  const refused = await post('/v1/responses', { ...codex, input: [wrong, ...input] })
+  t.match(await refused.json(), { error: { param: 'input[0].tools[0]' } })
+})
+
 /** Names of tools in a request of chat completions. */
 const namesOf = (body: Record<string, unknown> | undefined): readonly (string | undefined)[] =>
   ((body?.['tools'] ?? []) as readonly { readonly function?: { readonly name?: string } }[]).map(

@@ -24,6 +24,7 @@ export const losses = {
   result_media: 'refuse',
   parallel_calls: 'drop',
   web_search: 'drop',
+  tool_search: 'drop',
   sampling: 'drop',
   top_k: 'drop',
   seed: 'drop',

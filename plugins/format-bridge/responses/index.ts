@@ -17,6 +17,7 @@ export const responses: Adapter = {
     vendor_file: 'input[].content[].file_id',
     hosted_tool: 'tools[].type',
     web_search: 'tools[].type',
+    tool_search: 'tools[].type',
     output_schema: 'text.format',
     json_output: 'text.format',
     tool_choice: 'tool_choice',

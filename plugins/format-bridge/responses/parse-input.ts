@@ -56,6 +56,9 @@ function parseItem(value: Json, field: string, place: Place): Turn | undefined {
     case 'function_call_output':
     case 'custom_tool_call_output':
       return { role: 'user', parts: [parseResult(item, type, field, place)] }
+    // `parseRequest` reads them.
+    case 'additional_tools':
+      return undefined
     case 'reasoning':
       return { role: 'assistant', parts: parseThought(item, place.issuer) }
     default:
