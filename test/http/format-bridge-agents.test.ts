@@ -169,6 +169,36 @@ t.test('tools that come with the input are carried, freeform ones too', async t 
   t.match(await refused.json(), { error: { param: 'input[0].tools[0]' } })
 })
 
+t.test('a past search of the web does not stop a conversation that changes its model', async t => {
+  const { text, post } = await open(t)
+  text.answer(chatAnswer)
+  const past = { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } }
+  const found = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Found.' }] }
+  const input = [...codex.input, past, found, ...codex.input]
+  const responses = await post('/v1/responses', { ...codex, input })
+  t.equal(responses.status, 200, await responses.text())
+  t.match(responses.headers.get('x-tollgate-dropped'), /input\[1\]/)
+  const messages = await post('/v1/messages', {
+    model: 'on-chat',
+    max_tokens: 9,
+    messages: [
+      { role: 'user', content: 'x' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'q' } },
+          { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] },
+          { type: 'text', text: 'Found.' },
+        ],
+      },
+      { role: 'user', content: 'y' },
+    ],
+  })
+  t.equal(messages.status, 200, await messages.text())
+  t.match(messages.headers.get('x-tollgate-dropped'), /messages\[1\]\.content\[0\]/)
+  t.equal(text.received.length, 2)
+})
+
 /** Names of tools in a request of chat completions. */
 const namesOf = (body: Record<string, unknown> | undefined): readonly (string | undefined)[] =>
   ((body?.['tools'] ?? []) as readonly { readonly function?: { readonly name?: string } }[]).map(

@@ -25,6 +25,7 @@ export const losses = {
   parallel_calls: 'drop',
   web_search: 'drop',
   tool_search: 'drop',
+  past_search: 'drop',
   sampling: 'drop',
   top_k: 'drop',
   seed: 'drop',

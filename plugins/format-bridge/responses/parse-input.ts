@@ -61,6 +61,10 @@ function parseItem(value: Json, field: string, place: Place): Turn | undefined {
       return undefined
     case 'reasoning':
       return { role: 'assistant', parts: parseThought(item, place.issuer) }
+    // The message after it has what it found.
+    case 'web_search_call':
+      place.losses.push({ feature: 'past_search', field })
+      return undefined
     default:
       place.losses.push({ feature: type === 'item_reference' ? 'state' : 'unknown_part', field })
       return undefined
