@@ -62,7 +62,7 @@ export function translateRequest(
   const plain = upstream.carries.has('grammar') ? conversation : withoutFreeform(conversation)
   const { conversation: safe, names } = withSafeNames(plain)
   const written = upstream.writeRequest(safe, factsOf(ask, facet, issuer))
-  const lost = [...conversation.losses, ...lossOfAll(conversation), ...written.losses]
+  const lost = [...withoutNeed(conversation), ...lossOfAll(conversation), ...written.losses]
   const dropped = judge(lost, { model, client })
   const bytes = Buffer.from(JSON.stringify(written.body))
   const rerouted: Rerouted = {
@@ -93,6 +93,19 @@ function parse(client: Adapter, body: Extract<Body, { kind: 'json' }>, stream: b
     const { field, message } = error
     throw fail('untranslatable_request', { field, expected: message }, { param: field })
   }
+}
+
+/**
+ * Coding agents offer a search of the web next to their own tools in every request, and work without it. A request that
+ * has no other tool, or demands a call, needs the search.
+ */
+function withoutNeed({ losses, tools, toolChoice }: Conversation): readonly Loss[] {
+  const isForced =
+    toolChoice?.kind === 'required' ||
+    toolChoice?.kind === 'tool' ||
+    (toolChoice?.kind === 'allowed' && toolChoice.isRequired)
+  if (tools.length > 0 && !isForced) return losses
+  return losses.map(loss => (loss.feature === 'web_search' ? { ...loss, feature: 'hosted_tool' } : loss))
 }
 
 /** More than one answer costs more, and no format but one has it. */

@@ -9,13 +9,16 @@ import { agents } from '../../src/cli/agents.ts'
 import { type Started, start } from '../harness/start.ts'
 import { findBillFaults } from './reconcile.ts'
 import { type Program, programs } from './programs.ts'
+import { translatedModels, translatedPrograms } from './translated.ts'
 
-// `npm run test:agents [-- --only codex,aider] [--build FOLDER]`: installs coding agents from their registries, gives each the
+// `npm run test:agents [-- --only codex,aider] [--build FOLDER] [--translated]`: installs coding agents from their registries, gives each the
 // settings that `tollgate init --agent` prints, lets it run one tool, and reconciles its bill row by row. What cannot be
-// installed is reported; any other failure is exit 1.
+// installed is reported; any other failure is exit 1. `--translated` gives them models whose upstreams speak other formats.
 
 const minutesMax = 5
-const { values } = parseArgs({ options: { only: { type: 'string' }, build: { type: 'string' } } })
+const { values } = parseArgs({
+  options: { only: { type: 'string' }, build: { type: 'string' }, translated: { type: 'boolean' } },
+})
 const wanted = values.only?.split(',') ?? agents.map(({ name }) => name)
 const unknown = wanted.filter(name => !agents.some(agent => agent.name === name))
 if (unknown.length > 0) throw new Error(`unknown agent: ${unknown.join(', ')}`)
@@ -29,13 +32,15 @@ const gateway = await start(
   { teardown: end => void ends.push(end) },
   {
     simulated: true,
-    edit: [{ 'groups/default': { rpm: 60000, tpm: 200000000 } }],
+    edit: [{ 'groups/default': { rpm: 60000, tpm: 200000000 } }, ...(values.translated ? translatedModels : [])],
   },
 )
 const rows: Row[] = []
 const skipped: string[] = []
 try {
-  for (const program of programs.filter(({ agent }) => wanted.includes(agent))) {
+  for (const program of (values.translated ? translatedPrograms : programs).filter(({ agent }) =>
+    wanted.includes(agent),
+  )) {
     const folder = join(built, `${program.agent}-${program.version}`)
     const why = await install(program, folder)
     if (why === undefined) rows.push(await tryOut(gateway, program, folder))
@@ -111,11 +116,13 @@ async function execute(
 
 function report(): void {
   const say = (line: string): void => void process.stdout.write(`${line}\n`)
-  say('| agent | version | requests | result |\n|---|---|---:|---|')
+  say('| agent | version | model | requests | result |\n|---|---|---|---:|---|')
   for (const { program, requests, faults } of rows)
-    say(`| ${program.agent} | ${program.version} | ${requests} | ${faults.length === 0 ? 'passed' : 'FAILED'} |`)
+    say(
+      `| ${program.agent} | ${program.version} | ${program.model} | ${requests} | ${faults.length === 0 ? 'passed' : 'FAILED'} |`,
+    )
   for (const { program, faults } of rows)
-    for (const fault of faults) say(`FAILED ${program.agent} ${program.version}: ${fault}`)
+    for (const fault of faults) say(`FAILED ${program.agent} ${program.version} ${program.model}: ${fault}`)
   for (const one of skipped) say(`NOT INSTALLED ${one}`)
   if (rows.length === 0 || rows.some(({ faults }) => faults.length > 0)) process.exitCode = 1
 }

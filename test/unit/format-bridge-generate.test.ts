@@ -165,7 +165,7 @@ t.test('what generate cannot carry is named', async t => {
     generationConfig: { responseModalities: ['IMAGE'], mediaResolution: 'LOW', audioTimestamp: true },
   })
   t.same(lossesOf(conversation), [
-    'hosted_tool tools[0].googleSearch',
+    'web_search tools[0].googleSearch',
     'unknown_part contents[0].parts[1]',
     'cached_content cachedContent',
     'safety safetySettings',

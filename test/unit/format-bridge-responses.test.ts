@@ -119,7 +119,7 @@ t.test('what responses cannot carry is named', async t => {
   })
   t.same(lossesOf(conversation), [
     'state input[0]',
-    'hosted_tool tools[0]',
+    'web_search tools[0]',
     'state previous_response_id',
     'metadata metadata',
     'state store',

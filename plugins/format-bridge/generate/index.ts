@@ -17,6 +17,7 @@ export const generate: Adapter = {
     media_link: 'contents[].parts[].fileData',
     output_modality: 'generationConfig.responseModalities',
     hosted_tool: 'tools[].googleSearch',
+    web_search: 'tools[].googleSearch',
     output_schema: 'generationConfig.responseJsonSchema',
     json_output: 'generationConfig.responseMimeType',
     tool_choice: 'toolConfig.functionCallingConfig',

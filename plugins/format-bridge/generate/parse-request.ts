@@ -98,7 +98,10 @@ function lossesOf(body: JsonObject, settings: JsonObject): readonly Loss[] {
 function parseTools(value: Json | undefined, losses: Loss[]): readonly Tool[] {
   return asList(value).flatMap((tool, i) => {
     const { functionDeclarations, ...hosted } = camelCased(tool)
-    for (const name of Object.keys(hosted)) losses.push({ feature: 'hosted_tool', field: `tools[${i}].${name}` })
+    for (const name of Object.keys(hosted)) {
+      const feature = name.startsWith('googleSearch') ? 'web_search' : 'hosted_tool'
+      losses.push({ feature, field: `tools[${i}].${name}` })
+    }
     return asList(functionDeclarations).flatMap((one, j) => {
       const own = camelCased(one)
       const name = asText(own['name'])

@@ -17,6 +17,8 @@ export const messages: Adapter = {
     media_link: 'messages[].content[].source.url',
     vendor_file: 'messages[].content[].source.file_id',
     hosted_tool: 'tools',
+    web_search: 'tools',
+    tool_search: 'tools',
     output_schema: 'output_config.format',
     tool_choice: 'tool_choice',
     parallel_calls: 'tool_choice.disable_parallel_tool_use',

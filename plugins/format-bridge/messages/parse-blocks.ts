@@ -49,11 +49,19 @@ function parseBlock(value: Json, place: Place): readonly Part[] {
     case 'tool_result':
       return parseResult(block, place)
     default: {
+      if (type === 'web_search_tool_result' || (type === 'server_tool_use' && block['name'] === 'web_search'))
+        return dropSearch(place)
       const isHosted = type !== undefined && /server_tool|_tool_result$|mcp_/.test(type)
       place.losses.push({ feature: isHosted ? 'hosted_tool' : 'unknown_part', field: place.field })
       return []
     }
   }
+}
+
+/** The text after it has what it found. */
+function dropSearch({ losses, field }: Place): readonly Part[] {
+  losses.push({ feature: 'past_search', field })
+  return []
 }
 
 function parseText(block: JsonObject): readonly Part[] {

@@ -85,13 +85,19 @@ function parseMessage(value: Json, field: string, issuer: string, losses: Loss[]
   return { role, parts }
 }
 
+/** Without a search for tools the model has all of a request's tools anyway. */
+function hostedFeature(type: string | undefined): Feature {
+  if (type?.startsWith('web_search_')) return 'web_search'
+  return type?.startsWith('tool_search_tool_') ? 'tool_search' : 'hosted_tool'
+}
+
 function parseTools(tools: Json | undefined, losses: Loss[]): readonly Tool[] {
   return asList(tools).flatMap((tool, i): readonly Tool[] => {
     const type = asText(valueAt(tool, 'type'))
     const name = asText(valueAt(tool, 'name'))
     // Every type but this one is a tool of the vendor, even if the client runs it.
     if (name === undefined || (type !== undefined && type !== 'custom')) {
-      losses.push({ feature: 'hosted_tool', field: `tools[${i}]` })
+      losses.push({ feature: hostedFeature(type), field: `tools[${i}]` })
       return []
     }
     return [

@@ -141,7 +141,10 @@ export type TokenLogprob = {
 }
 
 export type Tool = {
+  /** Unique in a request; `joinedName` of both for a tool in a namespace. */
   readonly name: string
+  /** Where the client's format groups tools: the group, and the name in it. */
+  readonly space?: { readonly name: string; readonly own: string }
   readonly description?: string
   /** JSON Schema of the arguments; absent for none, and for freeform tools. */
   readonly schema?: JsonObject

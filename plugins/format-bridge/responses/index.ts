@@ -16,6 +16,8 @@ export const responses: Adapter = {
     media_link: 'input[].content[].image_url',
     vendor_file: 'input[].content[].file_id',
     hosted_tool: 'tools[].type',
+    web_search: 'tools[].type',
+    tool_search: 'tools[].type',
     output_schema: 'text.format',
     json_output: 'text.format',
     tool_choice: 'tool_choice',

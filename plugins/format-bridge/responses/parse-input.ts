@@ -17,6 +17,7 @@ import {
   unpackSeal,
   valueAt,
 } from '../neutral/index.ts'
+import { joinedName } from './namespaces.ts'
 
 type Place = { readonly issuer: string; readonly losses: Loss[] }
 
@@ -55,8 +56,15 @@ function parseItem(value: Json, field: string, place: Place): Turn | undefined {
     case 'function_call_output':
     case 'custom_tool_call_output':
       return { role: 'user', parts: [parseResult(item, type, field, place)] }
+    // `parseRequest` reads them.
+    case 'additional_tools':
+      return undefined
     case 'reasoning':
       return { role: 'assistant', parts: parseThought(item, place.issuer) }
+    // The message after it has what it found.
+    case 'web_search_call':
+      place.losses.push({ feature: 'past_search', field })
+      return undefined
     default:
       place.losses.push({ feature: type === 'item_reference' ? 'state' : 'unknown_part', field })
       return undefined
@@ -122,8 +130,10 @@ function parseMedia(part: JsonObject, type: string | undefined): MediaPart | und
 
 function parseCall(item: JsonObject, type: string, field: string): Part {
   const id = asText(item['call_id'])
-  const name = asText(item['name'])
-  if (id === undefined || name === undefined) throw new RequestFault(field, 'a call with a call_id and a name')
+  const own = asText(item['name'])
+  if (id === undefined || own === undefined) throw new RequestFault(field, 'a call with a call_id and a name')
+  const space = asText(item['namespace'])
+  const name = space ? joinedName(space, own) : own
   if (type === 'custom_tool_call')
     return { kind: 'call', id, name, arguments: asText(item['input']) ?? '', freeform: true }
   return { kind: 'call', id, name, arguments: asText(item['arguments']) ?? '' }

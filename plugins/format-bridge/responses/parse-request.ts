@@ -23,6 +23,7 @@ import {
   unknownFields,
   valueAt,
 } from '../neutral/index.ts'
+import { joinedName } from './namespaces.ts'
 import { parseInput } from './parse-input.ts'
 
 /** What a request has that a conversation has no member for, by its field. */
@@ -50,7 +51,7 @@ export function parseRequest({ body, stream, issuer }: NativeRequest): Conversat
   const turns = parseInput(body['input'], { issuer, losses })
   return {
     turns: instructions ? [{ role: 'system', parts: [{ kind: 'text', text: instructions }] }, ...turns] : turns,
-    tools: parseTools(body['tools'], losses),
+    tools: parseAllTools(body, losses),
     ...optional('toolChoice', parseToolChoice(body['tool_choice'], losses)),
     ...(typeof body['parallel_tool_calls'] === 'boolean' && { parallelCalls: body['parallel_tool_calls'] }),
     ...optional('output', parseOutput(valueAt(body['text'], 'format'))),
@@ -81,13 +82,34 @@ function lossesOf(body: JsonObject): readonly Loss[] {
   return [...found, ...unknownFields(body, known).map(field => ({ feature: 'unknown_field' as const, field }))]
 }
 
-function parseTools(value: Json | undefined, losses: Loss[]): readonly Tool[] {
+/** Tools may come with the input too; the last definition of a name counts. */
+function parseAllTools(body: JsonObject, losses: Loss[]): readonly Tool[] {
+  const later = asList(body['input']).flatMap((item, i) =>
+    valueAt(item, 'type') === 'additional_tools' ? parseTools(valueAt(item, 'tools'), losses, `input[${i}].tools`) : [],
+  )
+  const all = [...parseTools(body['tools'], losses), ...later]
+  return [...new Map(all.map(tool => [tool.name, tool])).values()]
+}
+
+/** Vendors run these. Without a search for tools the model has all of a request's tools anyway. */
+function hostedFeature(type: string | undefined): Feature {
+  if (type?.startsWith('web_search')) return 'web_search'
+  return type === 'tool_search' ? 'tool_search' : 'hosted_tool'
+}
+
+function parseTools(value: Json | undefined, losses: Loss[], at = 'tools'): readonly Tool[] {
   return asList(value).flatMap((tool, i): readonly Tool[] => {
     const own = asObject(tool) ?? {}
     const name = asText(own['name'])
-    const type = own['type']
+    const { type } = own
+    if (type === 'namespace' && name !== undefined)
+      return parseTools(own['tools'], losses, `${at}[${i}].tools`).map(one => ({
+        ...one,
+        name: joinedName(name, one.name),
+        space: { name, own: one.name },
+      }))
     if (name === undefined || (type !== 'function' && type !== 'custom')) {
-      losses.push({ feature: 'hosted_tool', field: `tools[${i}]` })
+      losses.push({ feature: hostedFeature(asText(type)), field: `${at}[${i}]` })
       return []
     }
     const described = optional('description', asText(own['description']))

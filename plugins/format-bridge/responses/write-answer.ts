@@ -10,14 +10,16 @@ import {
   type Seal,
   type Stop,
   type TokenLogprob,
+  type Tool,
   type WriteFacts,
 } from '../neutral/index.ts'
+import { namesOfTool } from './namespaces.ts'
 import { writeChoice, writeTool } from './write-request.ts'
 
 export function writeAnswer(answer: Answer, facts: WriteFacts): JsonObject {
   const { stop, usage, serviceTier } = answer
   const output = answer.parts.flatMap((part, at): readonly JsonObject[] => {
-    const item = writeItem(part, `${facts.id}_${at}`)
+    const item = writeItem(part, `${facts.id}_${at}`, facts.request.tools)
     return item ? [item] : []
   })
   return writeResponse(facts, { ...stateOf(stop, answer.parts.some(isRefusal)), output, usage, serviceTier })
@@ -74,7 +76,7 @@ function writeFormat(output: WriteFacts['request']['output']): Json {
 }
 
 /** The item that a part is: each has one of its own, so that parts keep their order. */
-export function writeItem(part: Part, id: string): JsonObject | undefined {
+export function writeItem(part: Part, id: string, tools: readonly Tool[]): JsonObject | undefined {
   switch (part.kind) {
     case 'text':
       return writeMessage(id, [writeText(part.text, part)])
@@ -88,7 +90,7 @@ export function writeItem(part: Part, id: string): JsonObject | undefined {
           type: 'custom_tool_call',
           id: `ctc_${id}`,
           call_id: part.id,
-          name: part.name,
+          ...namesOfTool(part.name, tools),
           input: part.arguments,
           status: 'completed',
         }
@@ -96,7 +98,7 @@ export function writeItem(part: Part, id: string): JsonObject | undefined {
         type: 'function_call',
         id: `fc_${id}`,
         call_id: part.id,
-        name: part.name,
+        ...namesOfTool(part.name, tools),
         arguments: part.arguments === '' ? '{}' : part.arguments,
         status: 'completed',
       }

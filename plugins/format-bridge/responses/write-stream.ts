@@ -9,8 +9,10 @@ import {
   type Stop,
   type StreamWriter,
   type TokenLogprob,
+  type Tool,
   type WriteFacts,
 } from '../neutral/index.ts'
+import { namesOfTool } from './namespaces.ts'
 import {
   stateOf,
   writeCitation,
@@ -82,7 +84,7 @@ export class ResponsesStreamWriter implements StreamWriter {
     const id = `${this.#facts.id}_${index}`
     const part: OpenPart = { head, index, id, itemId: '', text: '', hasSummary: false, citations: [], logprobs: [] }
     this.#parts.set(at, part)
-    const item = emptyItem(part)
+    const item = emptyItem(part, this.#facts.request.tools)
     part.itemId = asText(item['id']) ?? ''
     const added = this.#record('response.output_item.added', { output_index: index, item })
     if (head.kind !== 'text' && head.kind !== 'refusal') return added
@@ -148,7 +150,7 @@ export class ResponsesStreamWriter implements StreamWriter {
 
   #close(part: OpenPart): string {
     const ended = this.#endOf(part)
-    const item = wholeItem(part)
+    const item = wholeItem(part, this.#facts.request.tools)
     this.#output[part.index] = item
     return ended + this.#record('response.output_item.done', { output_index: part.index, item })
   }
@@ -174,7 +176,7 @@ export class ResponsesStreamWriter implements StreamWriter {
     if (head.freeform) return this.#ofItem('response.custom_tool_call_input.done', part, { input: text })
     const whole = text === '' ? '{}' : text
     const missing = text === '' ? this.#delta(part, whole) : ''
-    const done = { name: head.name, arguments: whole }
+    const done = { ...namesOfTool(head.name, this.#facts.request.tools), arguments: whole }
     return missing + this.#ofItem('response.function_call_arguments.done', part, done)
   }
 
@@ -207,18 +209,18 @@ export class ResponsesStreamWriter implements StreamWriter {
   }
 }
 
-function wholeItem({ head, id, text, seal, citations, logprobs }: OpenPart): JsonObject {
+function wholeItem({ head, id, text, seal, citations, logprobs }: OpenPart, tools: readonly Tool[]): JsonObject {
   if (head.kind === 'text') return writeMessage(id, [writeText(text, { citations, logprobs })])
   if (head.kind === 'thought') return writeThought(id, text, seal)
   const part = head.kind === 'call' ? { ...head, arguments: text } : head.kind === 'refusal' ? { ...head, text } : head
-  return writeItem(part, id) ?? {}
+  return writeItem(part, id, tools) ?? {}
 }
 
-function emptyItem(part: OpenPart): JsonObject {
+function emptyItem(part: OpenPart, tools: readonly Tool[]): JsonObject {
   const { head, id } = part
   if (head.kind === 'text' || head.kind === 'refusal') return writeMessage(id, [], 'in_progress')
   if (head.kind === 'thought') return writeThought(id, '', undefined)
-  const whole = wholeItem(part)
+  const whole = wholeItem(part, tools)
   if (head.kind === 'media') return { ...whole, status: 'in_progress', result: null }
   return { ...whole, ...('arguments' in whole ? { arguments: '' } : { input: '' }), status: 'in_progress' }
 }
