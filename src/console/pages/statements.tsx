@@ -4,7 +4,7 @@ import { useMay } from '../api/session.ts'
 import type { Statement } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
-import { FilterLine } from '../kit/filter-line.tsx'
+import { FilterChoice, FilterLine } from '../kit/filter-line.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { moneyColumn } from '../kit/money.tsx'
@@ -17,6 +17,7 @@ import { setQuery, useQuery } from '../query.ts'
 import { t, tName } from '../words/index.ts'
 import { dateText } from '../words/moment.ts'
 import { addDays, dateIn, monthOf, viewerZone } from '../zone.ts'
+import { Labels } from './statements/labels.tsx'
 import { negative, Reconciliation, Sums } from './statements/reconciliation.tsx'
 
 type Account = Statement['accounts'][number]
@@ -30,7 +31,8 @@ export function Statements() {
     ? (query['month'] as string)
     : monthOf(dateIn(zone, new Date()), -1).slice(0, 7)
   const asked = { month, zone, user: query['user'], group: query['group'] }
-  const load = useLoad<Statement>(`/statements${queryText(asked)}`)
+  const by = query['by'] === 'end_user' || query['by'] === 'tag' ? query['by'] : undefined
+  const load = useLoad<Statement>(`/statements${queryText({ ...asked, by })}`)
   return (
     <Page
       title={t('nav.statements')}
@@ -39,7 +41,7 @@ export function Statements() {
           <Button onClick={() => print()}>{t('statements.print')}</Button>
           <a
             class="button"
-            href={`/api/statements${queryText({ ...asked, format: 'csv' })}`}
+            href={`/api/statements${queryText({ ...asked, by, format: 'csv' })}`}
             download={`tollgate-statement-${month}.csv`}
           >
             <Icon name="down" />
@@ -79,9 +81,19 @@ export function Statements() {
             />
           </>
         )}
+        <FilterChoice
+          label={t('costs.by')}
+          value={by ?? ''}
+          values={[
+            ['end_user', t('costs.end_user')],
+            ['tag', t('costs.tag')],
+          ]}
+          none={t('statements.unsplit')}
+          onPick={value => set({ by: value === '' ? null : value })}
+        />
       </search>
       <Loaded of={load} shape="rows">
-        {({ accounts, reconciled, balances, currency, totals, issued, organization }) => (
+        {({ accounts, reconciled, balances, currency, totals, issued, organization, by: kind, labels }) => (
           <div class="stack">
             <header class="statement-head">
               {organization !== null && <p class="theirs organization">{organization}</p>}
@@ -99,6 +111,7 @@ export function Statements() {
             {totals.map(total => (
               <Total key={total.currency} of={total} href={costsHref(asked)} />
             ))}
+            {labels.length > 0 && <Labels of={labels} kind={kind === 'tag' ? 'tag' : 'end_user'} />}
             {accounts.length === 0 && balances.length === 0 ? (
               <Empty title={t('statements.none')} />
             ) : (
