@@ -1,4 +1,8 @@
+import { readFile } from 'node:fs/promises'
 import t from 'tap'
+import { explainRequest } from '../../src/index.ts'
+import { runCli } from '../harness/cli.ts'
+import { editYaml } from '../harness/edit-yaml.ts'
 import { HandTime } from '../harness/hand-time.ts'
 import { png } from '../harness/pictures.ts'
 import { redisMissing, startRedis } from '../harness/redis.ts'
@@ -471,4 +475,26 @@ t.test('a translated request neither gets a kept answer nor leaves one', async t
   }
   t.equal(asked(), 3)
   t.equal((await says(ask('a question'))).cache, 'hit')
+})
+
+t.test('explain says how long responses are kept, and what a hit costs', async t => {
+  const settings = '{ for: 90m, per: user, hit_price: { each: "0.001", times: "0.1" } }'
+  const { gateway, folder } = await startCached(t, settings)
+  const asked = { model: 'sim-chat', size: undefined, quality: undefined, n: undefined }
+  const uses = { input: 1_000_000, output: 0 }
+  const { cache } = await explainRequest(gateway.plan, { ...asked, operation: 'chat', uses })
+  t.match(cache, { for_ms: 5_400_000, per: 'user', keys: 'all', each: '0.001', times: '0.10', expected: '0.051' })
+  const image = await explainRequest(gateway.plan, {
+    ...asked,
+    n: 1,
+    operation: 'image.generate',
+    model: 'alpha-image-2',
+  })
+  t.equal(image.cache, null, 'a model without a cache')
+  const yaml = editYaml(await readFile('gateway.yaml', 'utf8'), cached(settings))
+  const { stdout } = await runCli({ folder, yaml }, 'explain', 'chat', '--model', 'sim-chat')
+  t.match(
+    stdout,
+    /^cache {6}responses are kept for 90m per user; a hit costs 0\.001 \+ 0\.10 × the price of the response \(cli\.yaml:\d+\)$/m,
+  )
 })
