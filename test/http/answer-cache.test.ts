@@ -1,12 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { explainRequest } from '../../src/index.ts'
+import { caseName } from '../harness/case-name.ts'
 import { runCli } from '../harness/cli.ts'
 import { editYaml } from '../harness/edit-yaml.ts'
 import { HandTime } from '../harness/hand-time.ts'
 import { png } from '../harness/pictures.ts'
 import { redisMissing, startRedis } from '../harness/redis.ts'
 import { type Edits, start, type Started, type StartOptions } from '../harness/start.ts'
+import { enterAsAdmin } from '../harness/visitor.ts'
 import type { Reaction } from '../harness/upstream.ts'
 
 const pipeline = [/pipeline: \[auth, ratelimit,/, 'pipeline: [auth, ratelimit, answer-cache,'] as const
@@ -390,6 +392,35 @@ t.test('people can stop the use of kept answers: of a model, of a key, or of all
   }
   const [entry] = await gateway.storage.trail.list({ limit: 1 })
   t.match(entry, { action: 'answer_cache.purge', actor: 'root', reason: 'it was wrong' })
+})
+
+t.test('the command line and the admin API stop the use of kept answers', async t => {
+  const started = await startCached(t, '{ for: 1h }')
+  const { says, gateway, folder, keyId } = started
+  const admin = await enterAsAdmin(started)
+  const untilMissed = async (name: string): Promise<void> => {
+    // The plugin reads them every second. Bounded by time, so that a busy machine fails nothing.
+    const end = performance.now() + 20_000
+    let seen = (await says(ask('a boat'))).cache
+    while (seen !== 'miss' && performance.now() < end) {
+      await new Promise(resolve => setTimeout(resolve, 250))
+      seen = (await says(ask('a boat'))).cache
+    }
+    t.equal(seen, 'miss', name)
+  }
+  await says(ask('a boat'))
+  t.equal((await says(ask('a boat'))).cache, 'hit')
+  const ran = await runCli({ folder }, 'cache', 'purge', '--model', 'sim-chat', '--reason', 'by command')
+  t.match(ran, { code: 0, stderr: /Kept responses of 'sim-chat' are not used any more/ })
+  await untilMissed('by command')
+  const answer = await admin.post('/api/cache/purge', { key: keyId, reason: 'by API' })
+  t.ok(answer.status < 300, caseName({ status: answer.status, body: answer.body }))
+  await untilMissed('by API')
+  const trail = await gateway.storage.trail.list({ limit: 10 })
+  t.same(
+    trail.filter(({ action }) => action === 'answer_cache.purge').map(({ reason }) => reason),
+    ['by API', 'by command'],
+  )
 })
 
 t.test('a key may opt out, and may have to opt in', async t => {

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { loadConfig } from '../../src/index.ts'
+import { caseName } from '../harness/case-name.ts'
 import { runCli } from '../harness/cli.ts'
 import { serve } from '../harness/failover.ts'
 import { makeFolder } from '../harness/folder.ts'
@@ -102,7 +103,7 @@ t.test('a price of the wildcard is that of names without a row; the name that up
     t,
     `  "my/*": { family: chat, upstream: text, send_as: "vendor/*", prices: { input: "10", output: "10" }, limits: { rpm: 4 } }`,
   )
-  const { upstream, post, get, charges, opsUrl, newKey } = await start(t, { yaml, upstreams: ['text'] })
+  const { upstream, post, get, charges, opsUrl, newKey, url, folder } = await start(t, { yaml, upstreams: ['text'] })
   upstream.answer(serve)
   const ask = async (model: string, key?: string) => {
     const answer = await post('/v1/chat/completions', body(model), key ? { authorization: `Bearer ${key}` } : {})
@@ -118,6 +119,17 @@ t.test('a price of the wildcard is that of names without a row; the name that up
     all.map(priceOf).toSorted((a = '', b = '') => a.localeCompare(b)),
     [/× 10\.00 \/ 1M/, /× 7\.00 \/ 1M/],
   )
+  const pricePage = await (await fetch(`${url}/pricing?lang=en`)).text()
+  t.match(pricePage.replaceAll(/<[^>]*>/g, ' '), /my\/\*[^]*10\.00/, 'the price page has the wildcard')
+  const place = { folder, env: { ...env, TOLLGATE_STORAGE: `sqlite:${folder}/tollgate.db` } }
+  const inUse = await runCli({ ...place, yaml }, 'prices', 'list')
+  t.match(inUse.stdout, /^my\/\* +input +10\.00 +USD/m, inUse.stderr)
+  const cheaper = `${folder}/cheaper.yaml`
+  await writeFile(cheaper, yaml.replace('{ input: "10", output: "10" }', '{ input: "5", output: "5" }'))
+  const cost = await runCli({ ...place, yaml }, 'config', 'cost', cheaper, '--since', '1h', '--format', 'json')
+  const told = JSON.parse(cost.stdout) as { charges: number; before: string; after: string; not_comparable: unknown[] }
+  t.match(told, { charges: 2, not_comparable: [] }, 'charges of names that a wildcard serves are computed')
+  t.ok(Number(told.after) < Number(told.before), caseName({ ...told }))
   const { data } = (await (await get('/v1/models')).json()) as { data: readonly { id: string }[] }
   t.same(
     data.map(({ id }) => id),
