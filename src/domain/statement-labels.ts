@@ -1,10 +1,8 @@
 import { csvLine } from '../util/csv.ts'
 import { formatMoney } from '../util/units.ts'
-import type { CostRow } from './costs.ts'
+import type { CostQuestion, CostRow, Costs } from './costs.ts'
 import type { LabelKind } from './labels.ts'
 import { moneyCell } from './statement-balance.ts'
-import type { StatementMonth } from './statement.ts'
-import type { Storage } from './stores.ts'
 
 /** The charges of a month, split by end users or tags. A refund counts in the month of its charge, as in Costs. */
 export type StatementSplit = {
@@ -14,8 +12,8 @@ export type StatementSplit = {
 
 /** Reads the sums by label of a month; undefined without `by`. Charges without a label have the name `''`. */
 export async function splitStatement(
-  { journal }: Pick<Storage, 'journal'>,
-  { from, until }: Pick<StatementMonth, 'from' | 'until'>,
+  { journal }: { readonly journal: { costs(question: CostQuestion): Costs | Promise<Costs> } },
+  { from, until }: { readonly from: number; readonly until: number },
   {
     by,
     user,

@@ -4,7 +4,7 @@ import { useMay } from '../api/session.ts'
 import type { Statement } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
-import { FilterChoice, FilterLine } from '../kit/filter-line.tsx'
+import { FilterLine } from '../kit/filter-line.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { moneyColumn } from '../kit/money.tsx'
@@ -17,7 +17,7 @@ import { setQuery, useQuery } from '../query.ts'
 import { t, tName } from '../words/index.ts'
 import { dateText } from '../words/moment.ts'
 import { addDays, dateIn, monthOf, viewerZone } from '../zone.ts'
-import { Labels } from './statements/labels.tsx'
+import { LabelChoice, Labels } from './statements/labels.tsx'
 import { negative, Reconciliation, Sums } from './statements/reconciliation.tsx'
 
 type Account = Statement['accounts'][number]
@@ -81,16 +81,7 @@ export function Statements() {
             />
           </>
         )}
-        <FilterChoice
-          label={t('costs.by')}
-          value={by ?? ''}
-          values={[
-            ['end_user', t('costs.end_user')],
-            ['tag', t('costs.tag')],
-          ]}
-          none={t('statements.unsplit')}
-          onPick={value => set({ by: value === '' ? null : value })}
-        />
+        <LabelChoice by={by} onPick={value => set({ by: value === '' ? null : value })} />
       </search>
       <Loaded of={load} shape="rows">
         {({ accounts, reconciled, balances, currency, totals, issued, organization, by: kind, labels }) => (
