@@ -10,6 +10,7 @@ import {
   type Micros,
   type Outcome,
   overdrawnValues,
+  priceOfHit,
   type Reply,
   type RequestContext,
   type Stores,
@@ -19,7 +20,7 @@ import {
 } from '../../src/plugin-api/index.ts'
 import { CollectAnswer, type Collecting } from './collect-answer.ts'
 import { fail } from './errors.ts'
-import { itemOfHit, priceOfHit, ruleOfHit } from './hit-charge.ts'
+import { itemOfHit, ruleOfHit } from './hit-charge.ts'
 import { isWhole, repeats } from './is-whole.ts'
 import type { KeptAnswer } from './kept-answer.ts'
 import type { AnswerStore } from './kept-answers.ts'

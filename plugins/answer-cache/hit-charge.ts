@@ -6,6 +6,7 @@ import {
   type ChargeRule,
   formatMoney,
   type Micros,
+  priceOfHit,
   type Replayed,
 } from '../../src/plugin-api/index.ts'
 import type { KeptAnswer } from './kept-answer.ts'
@@ -26,11 +27,6 @@ export type HitRule = ChargeRule & {
   /** The request that made the answer, and when. */
   readonly of: string
   readonly keptAt: number
-}
-
-/** Rounded half up, in whole numbers: their product may be larger than a double holds. */
-export function priceOfHit({ full, each, timesMicros }: Pick<HitRule, 'full' | 'each' | 'timesMicros'>): Micros {
-  return each + Number((BigInt(full) * BigInt(timesMicros) + 500_000n) / 1_000_000n)
 }
 
 export function ruleOfHit({ hit }: CachePolicy, { amount = 0, requestId, keptAt }: KeptAnswer): HitRule {

@@ -28,6 +28,7 @@ export const answerCache = definePlugin({
   keepsAnswers: true,
   settlesAfter: [chargeSlot],
   rule: hitRule,
+  quote: ({ model: { cache } }) => (cache ? { kept: cache } : undefined),
   record,
   replay,
   create(options, host) {

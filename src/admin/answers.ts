@@ -405,6 +405,20 @@ export const statementAnswer = object({
       closing: text,
     }),
   ),
+  by: { ...textOrNull, description: 'What the labels are of: end_user or tag; null without a split.' },
+  labels: {
+    ...listOf(
+      object({
+        label: { ...textOrNull, description: 'Null for charges without one.' },
+        currency: text,
+        charges: whole,
+        charged: text,
+        refunded: { ...text, description: 'Of these charges, whenever it was given.' },
+        costs: { ...text, description: 'Charged less refunded. By end user they add up to the costs of the totals.' },
+      }),
+    ),
+    description: 'The month split as `by` says. A charge with several tags counts for each of them.',
+  },
 })
 
 export const overviewAnswer = object({

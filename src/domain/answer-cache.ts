@@ -45,3 +45,17 @@ export type SharedTexts = {
   /** Never rejects: what the store does not take is not there. */
   put(key: string, text: string, ms: number): Promise<void>
 }
+
+/** Rounded half up, in whole numbers: their product may be larger than a double holds. */
+export function priceOfHit({
+  full,
+  each,
+  timesMicros,
+}: {
+  /** What the answer has cost when it was requested from the upstream. */
+  readonly full: Micros
+  readonly each: Micros
+  readonly timesMicros: number
+}): Micros {
+  return each + Number((BigInt(full) * BigInt(timesMicros) + 500_000n) / 1_000_000n)
+}

@@ -1,3 +1,4 @@
+import type { CacheScope } from './answer-cache.ts'
 import type { Json } from './json.ts'
 
 /** A request that has not been made yet. Values as a caller would send them; undefined where nothing is sent. */
@@ -14,11 +15,15 @@ export type ImaginedRequest = {
   readonly uses?: { readonly [unit: string]: number }
   /** Whose multiplier applies, where prices know one; 1 by default. */
   readonly multiplier?: string
+  /** Names that the caller's group gives to models. */
+  readonly aliases?: ReadonlyMap<string, string> | undefined
 }
 
 /** What would become of a request, and what it would cost: by the same functions that the gateway itself runs. */
 export type RequestExplanation = {
   readonly model: string
+  /** The name that the caller used for it; null for its own. */
+  readonly alias: string | null
   readonly family: string
   readonly operation: string
   readonly upstream: string
@@ -71,6 +76,19 @@ export type RequestExplanation = {
     readonly attempts: number
     /** Also if it may have been sold; otherwise only if it was certainly not. */
     readonly if_sold: boolean
+  } | null
+  /** Whether equal requests get this answer later; null where it is not kept. */
+  readonly cache: {
+    readonly for_ms: number
+    /** Whose requests share it. */
+    readonly per: CacheScope
+    readonly keys: 'all' | 'opted_in'
+    /** A hit costs `each`, plus `times` what the answer has cost; both 0 for nothing. */
+    readonly each: string
+    readonly times: string
+    readonly price_at: string
+    /** Of a hit of the expected answer; null where only the answer decides. */
+    readonly expected: string | null
   } | null
   readonly warnings: readonly string[]
   /** What the warning of a size says, for those who say it in another language. */

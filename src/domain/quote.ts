@@ -1,3 +1,4 @@
+import type { CachePolicy } from './answer-cache.ts'
 import type { ExtraLinePrice } from './extra-line-price.ts'
 import type { Body } from './body.ts'
 import type { TierSource } from './charge.ts'
@@ -42,6 +43,8 @@ export type Quote = {
   readonly price?: PriceQuote
   readonly warnings?: readonly string[]
   readonly mismatch?: SizeMismatch | null
+  /** How the model's answers are kept, where this plugin keeps them. */
+  readonly kept?: CachePolicy
 }
 
 /** What a request costs as far as it can be known before it is made. */

@@ -3,6 +3,7 @@ import { formatIn } from '../util/zoned-time.ts'
 import type { StatementBalance } from './statement-balance.ts'
 import { costsOfMonth, totalsOfAccounts } from './statement-total.ts'
 import type { StatementAccount } from './statement-account.ts'
+import { showSplit, splitNote, type StatementSplit } from './statement-labels.ts'
 import type { StatementMonth } from './statement.ts'
 
 /** Any text as text of a page. */
@@ -26,6 +27,7 @@ export function statementPage(
     readonly currency: string
     readonly balances: readonly StatementBalance[]
     readonly organization: string | undefined
+    readonly split: StatementSplit | undefined
     readonly now: number
   },
 ): string {
@@ -82,7 +84,20 @@ export function statementPage(
 ${more.organization === undefined ? '' : `<p>${escapeHtml(more.organization)}</p>\n`}<p>${formatIn(zone, from)} until ${formatIn(zone, until)} (${escapeHtml(zone)}), issued ${formatIn(zone, more.now)}</p>
 <p>${escapeHtml(told)}</p>
 ${totals.join('\n')}
-${sections.join('\n')}${balanceSection()}
+${sections.join('\n')}${more.split ? splitSection(more.split) : ''}${balanceSection()}
 </body></html>
 `
+}
+
+function splitSection(split: StatementSplit): string {
+  const rows = showSplit(split).map(({ label, currency, charges, charged, refunded, costs }) => {
+    const name = label === null ? '<em>without label</em>' : escapeHtml(label)
+    const numbers = [String(charges), charged, refunded, costs].map(value => `<td class="n">${value}</td>`)
+    return `<tr><td>${name}</td><td>${escapeHtml(currency)}</td>${numbers.join('')}</tr>`
+  })
+  return `
+<section><h2>By ${split.by === 'tag' ? 'tag' : 'end user'}</h2>
+<p>${splitNote(split)}</p>
+<table><thead><tr><th>${split.by === 'tag' ? 'Tag' : 'End user'}</th><th>Currency</th><th class="n">Charges</th><th class="n">Charged</th><th class="n">Refunded</th><th class="n">Costs</th></tr></thead>
+<tbody>${rows.join('\n')}</tbody></table></section>`
 }

@@ -1,6 +1,7 @@
 import { csvLine } from '../util/csv.ts'
 import { balanceDifferences, moneyCell, showStatementBalance, type StatementBalance } from './statement-balance.ts'
 import type { StatementAccount } from './statement-account.ts'
+import { showSplit, type StatementSplit } from './statement-labels.ts'
 import { costsOfMonth, showStatementTotal, type StatementTotal, totalsOfAccounts } from './statement-total.ts'
 import { formatMoney, type Micros } from '../util/units.ts'
 import { dayIn, formatIn, momentIn } from '../util/zoned-time.ts'
@@ -80,12 +81,14 @@ export function showStatement(
     balances,
     currency,
     organization,
+    split,
     now,
   }: {
     readonly accounts: readonly StatementAccount[]
     readonly balances: readonly StatementBalance[]
     readonly currency: string
     readonly organization: string | undefined
+    readonly split: StatementSplit | undefined
     readonly now: number
   },
 ) {
@@ -101,6 +104,8 @@ export function showStatement(
     accounts: accounts.map(showAccount),
     currency,
     balances: balances.map(showStatementBalance),
+    by: split?.by ?? null,
+    labels: split ? showSplit(split) : [],
   }
 }
 

@@ -4,6 +4,7 @@ import { isRepeatable } from '../engine/retries.ts'
 import { applyForward, findTarget } from '../engine/target.ts'
 import {
   type Body,
+  type CachePolicy,
   type Family,
   type ImaginedRequest,
   type Imagined,
@@ -12,6 +13,7 @@ import {
   type Model,
   type CompiledConfig,
   type PriceQuote,
+  priceOfHit,
   type Quote,
   type RequestExplanation,
   type Rerouted,
@@ -20,7 +22,7 @@ import {
   Slots,
 } from '../domain/index.ts'
 import type { Target } from '../plugin-api/index.ts'
-import { formatMoney } from '../util/index.ts'
+import { formatMoney, type Micros } from '../util/index.ts'
 
 /**
  * Explains a request without making it: the plugins of the plan are called in their order, as for a request.
@@ -29,8 +31,8 @@ import { formatMoney } from '../util/index.ts'
 export function explainRequest(plan: CompiledConfig, request: ImaginedRequest): RequestExplanation {
   const { operation, body: asked, dropped: lost } = imagineRoute(plan, request)
   const route = plan.routes.find(one => one.operation === operation)
-  const target = route && findTarget(plan, route, asked, undefined)
-  const model = target ? target.model : plan.models.get(request.model)
+  const target = route && findTarget(plan, route, asked, undefined, request.aliases)
+  const model = target ? target.model : plan.models.get(nameOf(request))
   const body = target?.body ?? asked
   if (!model?.enabled) throw modelNotFound(plan, request.model)
   const { family } = model
@@ -54,6 +56,7 @@ export function explainRequest(plan: CompiledConfig, request: ImaginedRequest): 
   const price = quotes.find(quote => quote.price)?.price
   return {
     model: model.name,
+    alias: model.name === request.model ? null : request.model,
     family: family.name,
     operation,
     upstream: model.upstreams[0]?.upstream.name ?? '',
@@ -66,8 +69,30 @@ export function explainRequest(plan: CompiledConfig, request: ImaginedRequest): 
     expected_ratio: expected?.ratio ?? null,
     quote: price ? writePrice(price, plan.currency) : null,
     retry: route && target ? explainRetry(route, target) : null,
+    cache: route ? explainCache(route, quotes.find(({ kept }) => kept)?.kept, price?.expected ?? null) : null,
     warnings: quotes.flatMap(quote => quote.warnings ?? []),
     mismatch: quotes.find(quote => quote.mismatch)?.mismatch ?? null,
+  }
+}
+
+/** The name of the model that the request means. */
+function nameOf({ model, aliases }: ImaginedRequest): string {
+  return aliases?.get(model) ?? model
+}
+
+function explainCache(route: Route, policy: CachePolicy | undefined, full: Micros | null): RequestExplanation['cache'] {
+  const isImage = route.traits?.images !== undefined
+  if (!policy || (isImage ? !policy.images : !route.repeatable)) return null
+  const { each, timesMicros, at } = policy.hit
+  const expected = timesMicros === 0 ? each : full === null ? null : priceOfHit({ full, each, timesMicros })
+  return {
+    for_ms: policy.forMs,
+    per: policy.per,
+    keys: policy.keys,
+    each: formatMoney(each),
+    times: formatMoney(timesMicros),
+    price_at: shortPlace(at),
+    expected: expected === null ? null : formatMoney(expected),
   }
 }
 
@@ -145,7 +170,7 @@ function imagineRoute(
 ): Pick<Rerouted, 'operation' | 'body' | 'dropped'> {
   const { operation } = request
   const body = imagineBody(request)
-  const model = plan.models.get(request.model)
+  const model = plan.models.get(nameOf(request))
   const own = { operation, body, dropped: [] }
   if (!model?.enabled || !model.accepts) return own
   const ask = { operation, model, body, stream: undefined, parseObject: scanObject }

@@ -125,6 +125,7 @@ export {
   otherName,
   overdrawnValues,
   ownerOfKey,
+  priceOfHit,
   readClientSecret,
   readField,
   resultFiles,

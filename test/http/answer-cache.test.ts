@@ -1,8 +1,14 @@
+import { readFile } from 'node:fs/promises'
 import t from 'tap'
+import { explainRequest } from '../../src/index.ts'
+import { caseName } from '../harness/case-name.ts'
+import { runCli } from '../harness/cli.ts'
+import { editYaml } from '../harness/edit-yaml.ts'
 import { HandTime } from '../harness/hand-time.ts'
 import { png } from '../harness/pictures.ts'
 import { redisMissing, startRedis } from '../harness/redis.ts'
 import { type Edits, start, type Started, type StartOptions } from '../harness/start.ts'
+import { enterAsAdmin } from '../harness/visitor.ts'
 import type { Reaction } from '../harness/upstream.ts'
 
 const pipeline = [/pipeline: \[auth, ratelimit,/, 'pipeline: [auth, ratelimit, answer-cache,'] as const
@@ -388,6 +394,35 @@ t.test('people can stop the use of kept answers: of a model, of a key, or of all
   t.match(entry, { action: 'answer_cache.purge', actor: 'root', reason: 'it was wrong' })
 })
 
+t.test('the command line and the admin API stop the use of kept answers', async t => {
+  const started = await startCached(t, '{ for: 1h }')
+  const { says, gateway, folder, keyId } = started
+  const admin = await enterAsAdmin(started)
+  const untilMissed = async (name: string): Promise<void> => {
+    // The plugin reads them every second. Bounded by time, so that a busy machine fails nothing.
+    const end = performance.now() + 20_000
+    let seen = (await says(ask('a boat'))).cache
+    while (seen !== 'miss' && performance.now() < end) {
+      await new Promise(resolve => setTimeout(resolve, 250))
+      seen = (await says(ask('a boat'))).cache
+    }
+    t.equal(seen, 'miss', name)
+  }
+  await says(ask('a boat'))
+  t.equal((await says(ask('a boat'))).cache, 'hit')
+  const ran = await runCli({ folder }, 'cache', 'purge', '--model', 'sim-chat', '--reason', 'by command')
+  t.match(ran, { code: 0, stderr: /Kept responses of 'sim-chat' are not used any more/ })
+  await untilMissed('by command')
+  const answer = await admin.post('/api/cache/purge', { key: keyId, reason: 'by API' })
+  t.ok(answer.status < 300, caseName({ status: answer.status, body: answer.body }))
+  await untilMissed('by API')
+  const trail = await gateway.storage.trail.list({ limit: 10 })
+  t.same(
+    trail.filter(({ action }) => action === 'answer_cache.purge').map(({ reason }) => reason),
+    ['by API', 'by command'],
+  )
+})
+
 t.test('a key may opt out, and may have to opt in', async t => {
   for (const [keys, cache, results] of [
     ['all', 'off', [null, null]],
@@ -471,4 +506,26 @@ t.test('a translated request neither gets a kept answer nor leaves one', async t
   }
   t.equal(asked(), 3)
   t.equal((await says(ask('a question'))).cache, 'hit')
+})
+
+t.test('explain says how long responses are kept, and what a hit costs', async t => {
+  const settings = '{ for: 90m, per: user, hit_price: { each: "0.001", times: "0.1" } }'
+  const { gateway, folder } = await startCached(t, settings)
+  const asked = { model: 'sim-chat', size: undefined, quality: undefined, n: undefined }
+  const uses = { input: 1_000_000, output: 0 }
+  const { cache } = await explainRequest(gateway.plan, { ...asked, operation: 'chat', uses })
+  t.match(cache, { for_ms: 5_400_000, per: 'user', keys: 'all', each: '0.001', times: '0.10', expected: '0.051' })
+  const image = await explainRequest(gateway.plan, {
+    ...asked,
+    n: 1,
+    operation: 'image.generate',
+    model: 'alpha-image-2',
+  })
+  t.equal(image.cache, null, 'a model without a cache')
+  const yaml = editYaml(await readFile('gateway.yaml', 'utf8'), cached(settings))
+  const { stdout } = await runCli({ folder, yaml }, 'explain', 'chat', '--model', 'sim-chat')
+  t.match(
+    stdout,
+    /^cache {6}responses are kept for 90m per user; a hit costs 0\.001 \+ 0\.10 × the price of the response \(cli\.yaml:\d+\)$/m,
+  )
 })

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { createKey } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { type Edits, type Started, start } from '../harness/start.ts'
+import { runMany } from '../harness/many-commands.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'
 
 const sources = `end_user: [header:x-end-user, body:safety_identifier, body:user, body:metadata.user_id], tags: [key, header:x-tags, body:metadata.feature, body:labels]`
@@ -69,9 +70,69 @@ t.test('requests are attributed by body, header and key, and costs, log and expo
   t.match((await admin.get('/api/costs?by=tag&end_user=ada')).status, 400)
   const csv = (await admin.get('/api/costs?by=end_user&format=csv')).text
   t.match(csv, /,ada,USD,2,/)
+  const month = new Date().toISOString().slice(0, 7)
+  const statement = async (by: string) =>
+    (await admin.get(`/api/statements?month=${month}&by=${by}`)).body as {
+      totals: { costs: string; charges: number }[]
+      labels: { label: string | null; charges: number; costs: string }[]
+    }
+  const split = await statement('end_user')
+  t.match(
+    split.labels.find(({ label }) => label === 'ada'),
+    { charges: 2 },
+  )
+  t.match(split.labels.at(-1), { label: null, charges: 4 }, 'the rest is without a label')
+  const micros = split.labels.reduce((sum, { costs }) => sum + Math.round(Number(costs) * 1e6), 0)
+  t.equal(micros, Math.round(Number(split.totals[0]?.costs) * 1e6), 'as much as without the split')
+  t.match(
+    (await statement('tag')).labels.find(({ label }) => label === 'web'),
+    { charges: 2 },
+  )
+  t.match(
+    (await admin.get(`/api/statements?month=${month}&by=tag&format=csv`)).text,
+    /^\uFEFF?month,tag,[^]*,web,USD,2,/,
+  )
+  t.equal((await admin.get('/api/statements?by=model')).status, 400)
   const logs = (await admin.get('/api/logs?end_user=ada')).body as { records: { end_user: string }[] }
   t.equal(logs.records.length, 2)
   t.match((await admin.get('/api/logs/export?tag=team:blue')).text, /ada.*team:blue web/s)
+
+  const commands = [
+    ['usage', '--by', 'end_user'],
+    ['usage', '--by', 'tag'],
+    ['logs', '--end-user', 'ada'],
+    ['logs', '--tag', 'web'],
+    ['logs', '--end-user', 'ada', '--tag', 'web'],
+    ['logs', '--end-user', 'nobody'],
+  ]
+  const ran = await runMany(
+    started,
+    commands.map(words => [...words, '--format', 'json', '-c', 'CONFIG']),
+  )
+  const [endUsers, tags, ...logged] = ran.map(({ stdout }) =>
+    stdout
+      .trim()
+      .split('\n')
+      .filter(line => line !== '')
+      .map(line => JSON.parse(line) as { [name: string]: unknown }),
+  )
+  t.match(
+    endUsers?.find(row => row['end_user'] === 'ada'),
+    { charges: 2, currency: 'USD' },
+  )
+  t.match(
+    endUsers?.find(row => row['end_user'] === ''),
+    { charges: 4 },
+  )
+  t.match(
+    tags?.find(row => row['tag'] === 'web'),
+    { charges: 2 },
+  )
+  t.same(
+    logged.map(rows => rows.length),
+    [2, 2, 1, 0],
+    'the log by end user, by tag, by both, and of nobody',
+  )
 })
 
 t.test('names are stored as hashes where that is set, and a plain name finds nothing', async t => {

@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { loadConfig } from '../../src/index.ts'
+import { caseName } from '../harness/case-name.ts'
+import { runCli } from '../harness/cli.ts'
 import { serve } from '../harness/failover.ts'
 import { makeFolder } from '../harness/folder.ts'
 import { start } from '../harness/start.ts'
@@ -49,11 +51,12 @@ async function withTable(t: Test, models: string) {
   return { place, yaml }
 }
 
+const env = { TOLLGATE_LISTEN: '127.0.0.1:0', TOLLGATE_OPS: '127.0.0.1:0', TEXT_URL: 'http://127.0.0.1:9' }
+
 async function load(t: Test, models: string) {
   const { place, yaml } = await withTable(t, models)
   await writeFile(place.path('gateway.yaml'), yaml)
-  const env = { TOLLGATE_LISTEN: '127.0.0.1:0', TOLLGATE_OPS: '127.0.0.1:0', TOLLGATE_STORAGE: 'sqlite::memory:' }
-  const loaded = await loadConfig(place.path('gateway.yaml'), { ...env, TEXT_URL: 'http://127.0.0.1:9' })
+  const loaded = await loadConfig(place.path('gateway.yaml'), { ...env, TOLLGATE_STORAGE: 'sqlite::memory:' })
   const found = loaded.ok ? loaded.notes : loaded.findings
   return { loaded, codes: found.map(({ code, path }) => `${code} ${path}`), messages: found.map(one => one.message) }
 }
@@ -100,7 +103,7 @@ t.test('a price of the wildcard is that of names without a row; the name that up
     t,
     `  "my/*": { family: chat, upstream: text, send_as: "vendor/*", prices: { input: "10", output: "10" }, limits: { rpm: 4 } }`,
   )
-  const { upstream, post, get, charges, opsUrl, newKey } = await start(t, { yaml, upstreams: ['text'] })
+  const { upstream, post, get, charges, opsUrl, newKey, url, folder } = await start(t, { yaml, upstreams: ['text'] })
   upstream.answer(serve)
   const ask = async (model: string, key?: string) => {
     const answer = await post('/v1/chat/completions', body(model), key ? { authorization: `Bearer ${key}` } : {})
@@ -116,6 +119,17 @@ t.test('a price of the wildcard is that of names without a row; the name that up
     all.map(priceOf).toSorted((a = '', b = '') => a.localeCompare(b)),
     [/× 10\.00 \/ 1M/, /× 7\.00 \/ 1M/],
   )
+  const pricePage = await (await fetch(`${url}/pricing?lang=en`)).text()
+  t.match(pricePage.replaceAll(/<[^>]*>/g, ' '), /my\/\*[^]*10\.00/, 'the price page has the wildcard')
+  const place = { folder, env: { ...env, TOLLGATE_STORAGE: `sqlite:${folder}/tollgate.db` } }
+  const inUse = await runCli({ ...place, yaml }, 'prices', 'list')
+  t.match(inUse.stdout, /^my\/\* +input +10\.00 +USD/m, inUse.stderr)
+  const cheaper = `${folder}/cheaper.yaml`
+  await writeFile(cheaper, yaml.replace('{ input: "10", output: "10" }', '{ input: "5", output: "5" }'))
+  const cost = await runCli({ ...place, yaml }, 'config', 'cost', cheaper, '--since', '1h', '--format', 'json')
+  const told = JSON.parse(cost.stdout) as { charges: number; before: string; after: string; not_comparable: unknown[] }
+  t.match(told, { charges: 2, not_comparable: [] }, 'charges of names that a wildcard serves are computed')
+  t.ok(Number(told.after) < Number(told.before), caseName({ ...told }))
   const { data } = (await (await get('/v1/models')).json()) as { data: readonly { id: string }[] }
   t.same(
     data.map(({ id }) => id),
@@ -223,8 +237,9 @@ t.test('an alias of a group serves its keys by another name, which the log has t
   )
   const aliased =
     'groups: { default: { rpm: 6000 }, team: { aliases: { gpt-4o: claude, best: "open/x" }, models: [claude, "open/*"] } }'
-  const { upstream, post, get, logs, charges, newKey } = await start(t, {
-    yaml: yaml.replace('groups: { default: { rpm: 6000 } }', aliased),
+  const withAlias = yaml.replace('groups: { default: { rpm: 6000 } }', aliased)
+  const { upstream, post, get, logs, charges, newKey, folder } = await start(t, {
+    yaml: withAlias,
     upstreams: ['text'],
   })
   upstream.answer(serve)
@@ -243,6 +258,23 @@ t.test('an alias of a group serves its keys by another name, which the log has t
   const rows = (await logs()).filter(({ status }) => status === 200).map(({ model, alias }) => `${model} as ${alias}`)
   t.same(rows.toSorted(), ['claude as gpt-4o', 'claude as null', 'gpt-4o as null', 'open/x as best'])
   t.match((await charges()).map(one => one.lines[0]?.why).filter(why => why?.includes('3.00')).length, 2)
+  const explain = (...args: string[]) => runCli({ folder, yaml: withAlias, env }, 'explain', ...args)
+  t.match(
+    (await explain('request', '--model', 'best')).stdout,
+    /^alias {6}best means open\/x$/m,
+    'no model has the name',
+  )
+  const told = JSON.parse((await explain('chat', '--model', 'gpt-4o', '--group', 'team', '--format', 'json')).stdout)
+  t.match(told, { model: 'claude', alias: 'gpt-4o', sent: { model: 'claude-far' } })
+  t.match(
+    JSON.parse((await explain('request', '--model', 'gpt-4o', '--format', 'json')).stdout),
+    { model: 'gpt-4o', alias: null },
+    'without a group the model of that name',
+  )
+  t.match(await explain('request', '--model', 'best', '--group', 'none'), {
+    code: 2,
+    stderr: /--group none: the configuration has default, team/,
+  })
   const listed = async (headers = {}) => {
     const { data } = (await (await get('/v1/models', headers)).json()) as { data: readonly { id: string }[] }
     return data.map(({ id }) => id).toSorted()

@@ -101,6 +101,47 @@ t.test(`statements of random charges with refunds equal the charges and the ledg
     }
   }
 
+  await t.test('split by tag or end user, the rows add up to the costs of the whole month', async t => {
+    const november = (...more: readonly string[]) => command('2026-11', ...more)
+    const [json, ofUser, table, sheet, page, byEndUser, refused] = await runMany({ folder }, [
+      november('--by', 'tag', '--format', 'json'),
+      november('--by', 'tag', '--format', 'json', '--user', 'ada', '--group', 'default'),
+      november('--by', 'tag'),
+      november('--by', 'tag', '--format', 'csv'),
+      november('--by', 'tag', '--format', 'html'),
+      november('--by', 'end_user', '--format', 'json'),
+      november('--by', 'tag', '--balances'),
+    ])
+    type Told = {
+      readonly by: string
+      readonly totals: readonly ReturnType<typeof showStatementTotal>[]
+      readonly labels: readonly { label: string | null; currency: string; charges: number; costs: string }[]
+    }
+    for (const [what, ran] of Object.entries({ json, ofUser, byEndUser })) {
+      const { totals, labels } = JSON.parse(ran?.stdout ?? '') as Told
+      t.ok(totals.length > 0, caseName({ what }))
+      for (const { currency, costs, charges } of totals) {
+        // Each of these charges has at most one tag.
+        const own = labels.filter(one => one.currency === currency)
+        const add = (of: (one: (typeof own)[number]) => number) => own.reduce((all, one) => all + of(one), 0)
+        t.equal(
+          add(one => micros(one.costs)),
+          micros(costs),
+          caseName({ what, currency }),
+        )
+        t.ok(add(one => one.charges) >= charges, caseName({ what, currency, charges }))
+        t.equal(own.at(-1)?.label, null, 'charges without a label are last')
+      }
+    }
+    const { labels, by } = JSON.parse(json?.stdout ?? '') as Told
+    t.equal(by, 'tag')
+    t.same(new Set(labels.map(({ label }) => label)), new Set(['web', 'batch', null]))
+    t.match(table?.stdout, /2026-11 {2}by tag\n\nTAG +CURRENCY +CHARGES[^]*\n\(without label\) +USD/)
+    t.match(sheet?.stdout, /^month,tag,currency,charges,charged,refunded,costs\n2026-11,/)
+    t.match(page?.stdout, /<h2>By tag<\/h2>[^]*<em>without label<\/em>/)
+    t.match(refused, { code: 2, stderr: /--by splits charges, not --balances/ })
+  })
+
   t.ok(differ > 0, 'some refunds are in another month than their charge')
 
   await t.test('as a table, as CSV, as a page: names are text everywhere', async t => {

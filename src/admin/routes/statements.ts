@@ -1,4 +1,14 @@
-import { accountsOf, balancesOf, balanceTable, readMonth, showStatement, statementTable } from '../../domain/index.ts'
+import {
+  accountsOf,
+  balancesOf,
+  balanceTable,
+  labelKinds,
+  readMonth,
+  showStatement,
+  splitStatement,
+  splitTable,
+  statementTable,
+} from '../../domain/index.ts'
 import { csvFile, formatIn, isZone } from '../../util/index.ts'
 import { statementAnswer } from '../answers.ts'
 import { defineRoute, Reply } from '../api.ts'
@@ -41,11 +51,16 @@ export function statementRoutes() {
             default: 'charges',
             description: 'What rows of CSV are of; JSON has both.',
           },
+          by: {
+            type: 'string',
+            enum: labelKinds,
+            description: 'Adds the month by end user or tag. CSV of charges then has a row for each of these.',
+          },
         },
       },
       answer: statementAnswer,
       async handle(ask) {
-        const { month: wanted, zone, group, format, of, user } = ask.query
+        const { month: wanted, zone, group, format, of, user, by } = ask.query
         const owner = ownerOf(ask)
         if (owner !== undefined && user !== undefined && user !== owner) throw fail('forbidden', {}, { param: 'user' })
         if (!isZone(zone)) throw refuse('invalid', 'zone', {}, { param: 'zone' })
@@ -57,15 +72,21 @@ export function statementRoutes() {
         const found = await Promise.resolve(ask.parts.storage.books.statement(month)).finally(() => void open--)
         const accounts = accountsOf(found, { user: owner ?? user, group })
         const balances = balancesOf(found.balances, { user: owner ?? user, group })
+        const split = await splitStatement(ask.parts.storage, month, { by, user: owner ?? user, group })
         const { currency, organization } = ask.parts.plan()
         const now = ask.parts.clock.now()
-        if (format === 'json') return showStatement(month, found, { accounts, balances, currency, organization, now })
+        if (format === 'json')
+          return showStatement(month, found, { accounts, balances, currency, organization, split, now })
         const headers = {
           'content-type': 'text/csv; charset=utf-8',
           'content-disposition': `attachment; filename="tollgate-${of === 'balances' ? 'balances' : 'statement'}-${month.month}.csv"`,
         }
         const table =
-          of === 'balances' ? balanceTable(month.month, currency, balances) : statementTable(month, accounts)
+          of === 'balances'
+            ? balanceTable(month.month, currency, balances)
+            : split
+              ? splitTable(month.month, split)
+              : statementTable(month, accounts)
         return new Reply(200, headers, csvFile(table))
       },
     }),

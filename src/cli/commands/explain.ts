@@ -2,7 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import {
   explainRequest,
+  type CompiledConfig,
   Failure,
+  type Group,
   type Json,
   listOperations,
   listPrices,
@@ -18,6 +20,7 @@ type Options = {
   readonly size?: string
   readonly n: number
   readonly quality?: string
+  readonly group?: string
   readonly fields?: { readonly [name: string]: Json }
   readonly config: string
   readonly format: string
@@ -63,11 +66,9 @@ function askChat(content: string, most: number | undefined): { readonly [name: s
 export async function explainChat(options: ChatOptions): Promise<void> {
   const plan = await readBooksPlan(options.config)
   const { group, message, maxTokens, inputTokens, outputTokens } = options
-  const multiplier = group === undefined ? undefined : plan.groups.get(group)?.multiplier
-  if (group !== undefined && multiplier === undefined)
-    throw new Exit(exitCodes.usage, `--group ${group}: the configuration has ${[...plan.groups.keys()].join(', ')}`)
+  const { multiplier, aliases } = groupOf(plan, group, options.model)
   const traits = new Map((await listOperations()).map(one => [one.name, one.traits]))
-  const offered = (await listPrices(plan)).models.find(({ name }) => name === options.model)?.operations ?? []
+  const offered = await operationsOf(plan, aliases?.get(options.model) ?? options.model)
   const operation = options.operation ?? offered.find(name => traits.get(name)?.images === undefined)
   if (offered.length > 0 && operation === undefined)
     throw new Exit(
@@ -92,6 +93,7 @@ export async function explainChat(options: ChatOptions): Promise<void> {
     },
     ...(Object.keys(uses).length > 0 && { uses }),
     ...(multiplier !== undefined && { multiplier }),
+    aliases,
   }).catch(refuse)
   print(options.format === 'json' ? JSON.stringify(explanation) : describe(explanation))
 }
@@ -115,7 +117,8 @@ export async function explainAny(options: Options & { readonly operation?: strin
 
 async function explain(options: Options, told: string | undefined): Promise<void> {
   const plan = await readBooksPlan(options.config)
-  const operation = told ?? (await listPrices(plan)).models.find(({ name }) => name === options.model)?.operations[0]
+  const { multiplier, aliases } = groupOf(plan, options.group, options.model)
+  const operation = told ?? (await operationsOf(plan, aliases?.get(options.model) ?? options.model))[0]
   const request = {
     model: options.model,
     operation: operation ?? '',
@@ -123,9 +126,42 @@ async function explain(options: Options, told: string | undefined): Promise<void
     quality: options.quality,
     n: options.n,
     ...(options.fields && { fields: options.fields }),
+    ...(multiplier !== undefined && { multiplier }),
+    aliases,
   }
   const explanation = await explainRequest(plan, request).catch(refuse)
   print(options.format === 'json' ? JSON.stringify(explanation) : describe(explanation))
+}
+
+type Caller = { readonly multiplier?: string; readonly aliases: Group['aliases'] }
+
+/**
+ * What is known of the caller: the group's, or without a group what all groups mean by a name that no model has.
+ * @throws Exit 2 for an unknown group, or a name that groups give to different models
+ */
+function groupOf({ groups, models }: CompiledConfig, name: string | undefined, model: string): Caller {
+  if (name !== undefined) {
+    const group = groups.get(name)
+    if (group) return { multiplier: group.multiplier, aliases: group.aliases }
+    throw new Exit(exitCodes.usage, `--group ${name}: the configuration has ${[...groups.keys()].join(', ')}`)
+  }
+  if (models.get(model)) return { aliases: undefined }
+  const meant = [...groups.values()].flatMap(group => {
+    const of = group.aliases?.get(model)
+    return of === undefined ? [] : [{ group: group.name, of }]
+  })
+  const [first] = meant
+  if (new Set(meant.map(({ of }) => of)).size > 1) {
+    const all = meant.map(({ group, of }) => `${of} in group ${group}`).join(', ')
+    throw new Exit(exitCodes.usage, `${model} is an alias of ${all}: choose one with --group`)
+  }
+  return { aliases: first && new Map([[model, first.of]]) }
+}
+
+/** What a model is offered for; one that a wildcard serves, for what the wildcard is. */
+async function operationsOf(plan: CompiledConfig, model: string): Promise<readonly string[]> {
+  const name = plan.models.get(model)?.wildcard ?? model
+  return (await listPrices(plan)).models.find(one => one.name === name)?.operations ?? []
 }
 
 function refuse(error: unknown): never {
@@ -152,17 +188,51 @@ function describeRetry({ on, attempts, if_sold }: NonNullable<RequestExplanation
   return `retry      after ${on.join(', ')}${unless}; at most ${attempts} requests`
 }
 
+function describeCache({
+  for_ms,
+  per,
+  keys,
+  each,
+  times,
+  price_at,
+  expected,
+}: NonNullable<RequestExplanation['cache']>) {
+  const prices = [
+    ...(Number(each) === 0 ? [] : [each]),
+    ...(Number(times) === 0 ? [] : [`${times} × the price of the response`]),
+  ]
+  const sum = expected === null || Number(times) === 0 ? '' : ` = ${expected} expected`
+  const price = prices.length === 0 ? 'a hit is free' : `a hit costs ${prices.join(' + ')}${sum}`
+  const who = keys === 'all' ? '' : ', for keys that opted in'
+  return `cache      responses are kept for ${describeMs(for_ms)} per ${per}${who}; ${price} (${price_at})`
+}
+
+/** In the largest unit that divides it: `90m`, `7d`. */
+function describeMs(ms: number): string {
+  const [unit, size] = units.find(([, one]) => ms % one === 0) ?? ['ms', 1]
+  return `${ms / size}${unit}`
+}
+
+const units = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+] as const
+
 function describe(found: RequestExplanation): string {
   const sent = Object.entries(found.sent).map(
     ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
   )
   const lines = [
+    ...(found.alias === null ? [] : [`alias      ${found.alias} means ${found.model}`]),
     `request    ${found.route ?? found.operation}, model ${found.model} of family ${found.family}, to upstream ${found.upstream}`,
     `forwarded  ${found.forwarded.join(' ') || '-'}`,
     `dropped    ${found.dropped.join(' ') || '-'}`,
     `sent       ${sent.join('  ')}`,
     `returned   ${found.expected_size ?? 'decided by the upstream'}`,
   ]
+  if (found.cache) lines.push(describeCache(found.cache))
   if (found.retry) lines.push(describeRetry(found.retry))
   const { quote } = found
   if (quote) {

@@ -4,12 +4,18 @@ import {
   balanceTable,
   differencesOf,
   formatMoney,
+  type LabelKind,
   readMonth,
+  showSplit,
   showStatement,
+  splitNote,
+  splitStatement,
+  splitTable,
   statementPage,
   type StatementAccount,
   type StatementBalance,
   type StatementMonth,
+  type StatementSplit,
   statementTable,
   totalsOfAccounts,
   type Storage,
@@ -28,13 +34,16 @@ type Options = {
   readonly user?: string
   readonly group?: string
   readonly balances: boolean
+  readonly by?: LabelKind
   readonly config: string
   readonly format: string
 }
 
 /** A month's statement of each user and group, held against the ledger. Exit 1 when the two differ. */
 export async function statement(options: Options): Promise<void> {
-  const { user, group, format } = options
+  const { user, group, format, by } = options
+  if (options.balances && by !== undefined)
+    throw new Exit(exitCodes.usage, '--by splits charges, not --balances: omit one')
   const month = readMonth(options.month, readZone(options.zone, 'UTC'))
   if (!month) throw new Exit(exitCodes.usage, `--month ${options.month}: expected a month such as 2026-11`)
   await withStorage(options.config, async (storage, { currency, organization }) => {
@@ -42,20 +51,30 @@ export async function statement(options: Options): Promise<void> {
     const accounts = options.balances ? [] : accountsOf(found, { user, group })
     const balances = balancesOf(found.balances, { user, group })
     if (user !== undefined && accounts.length + balances.length === 0) await needSomebody(storage, user)
+    const split = await splitStatement(storage, month, { by, user, group })
     const differences = differencesOf(found)
     const told = differences.length > 0 ? 'NOT reconciled' : `reconciled: ${countOf(found.counted.charges, 'charge')}`
     if (format === 'json')
       print(
-        JSON.stringify(showStatement(month, found, { accounts, balances, currency, organization, now: Date.now() })),
+        JSON.stringify(
+          showStatement(month, found, { accounts, balances, currency, organization, split, now: Date.now() }),
+        ),
       )
     else if (format === 'html')
-      process.stdout.write(statementPage(month, accounts, told, { currency, balances, organization, now: Date.now() }))
+      process.stdout.write(
+        statementPage(month, accounts, told, { currency, balances, organization, split, now: Date.now() }),
+      )
     else if (format === 'csv') {
-      const table = options.balances ? balanceTable(month.month, currency, balances) : statementTable(month, accounts)
+      const table = options.balances
+        ? balanceTable(month.month, currency, balances)
+        : split
+          ? splitTable(month.month, split)
+          : statementTable(month, accounts)
       for (const line of table) print(line)
     } else {
       if (accounts.length > 0) print(formatAccounts(month, accounts))
       if (accounts.length > 1) print(formatTotals(month, accounts))
+      if (split && split.rows.length > 0) print(formatSplit(month, split))
       if (balances.length > 0) print(formatBalances(month, currency, balances))
     }
     if (options.balances && balances.length === 0) say('there are no prepaid balances')
@@ -93,6 +112,15 @@ function formatTotals({ month }: StatementMonth, accounts: readonly StatementAcc
     ...[one.opening, one.charged, one.refunded, one.closing].map(micros => formatMoney(micros)),
   ])
   return `\n${month}  total\n\n${formatTable(['CURRENCY', 'OPENING', 'CHARGED', 'REFUNDED', 'CLOSING'], rows)}`
+}
+
+function formatSplit({ month }: StatementMonth, split: StatementSplit): string {
+  const rows = showSplit(split).map(({ label, currency, charges, charged, refunded, costs }) =>
+    [label ?? '(without label)', currency, String(charges), charged, refunded, costs].map(writeOut),
+  )
+  const isTag = split.by === 'tag'
+  const table = formatTable([isTag ? 'TAG' : 'END USER', 'CURRENCY', 'CHARGES', 'CHARGED', 'REFUNDED', 'COSTS'], rows)
+  return `\n${month}  by ${isTag ? 'tag' : 'end user'}\n\n${table}\n\n${splitNote(split)}`
 }
 
 function formatAccounts({ month }: StatementMonth, accounts: readonly StatementAccount[]): string {

@@ -53,11 +53,14 @@ export function FilterChoice({
   label,
   value,
   values,
+  none,
   onPick,
 }: {
   readonly label: string
   readonly value: string
   readonly values: readonly (readonly [value: string, text: string])[]
+  /** The option for no value; "any" by default. */
+  readonly none?: string
   readonly onPick: (value: string) => void
 }) {
   const known = value === '' || values.some(([one]) => one === value)
@@ -65,7 +68,7 @@ export function FilterChoice({
     <Labelled label={label}>
       {id => (
         <select id={id} value={value} onChange={event => onPick(event.currentTarget.value)}>
-          <option value="">{t('any')}</option>
+          <option value="">{none ?? t('any')}</option>
           {!known && <option value={value}>{value}</option>}
           {values.map(([one, text]) => (
             <option key={one} value={one}>

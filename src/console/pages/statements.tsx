@@ -17,6 +17,7 @@ import { setQuery, useQuery } from '../query.ts'
 import { t, tName } from '../words/index.ts'
 import { dateText } from '../words/moment.ts'
 import { addDays, dateIn, monthOf, viewerZone } from '../zone.ts'
+import { LabelChoice, Labels } from './statements/labels.tsx'
 import { negative, Reconciliation, Sums } from './statements/reconciliation.tsx'
 
 type Account = Statement['accounts'][number]
@@ -30,7 +31,8 @@ export function Statements() {
     ? (query['month'] as string)
     : monthOf(dateIn(zone, new Date()), -1).slice(0, 7)
   const asked = { month, zone, user: query['user'], group: query['group'] }
-  const load = useLoad<Statement>(`/statements${queryText(asked)}`)
+  const by = query['by'] === 'end_user' || query['by'] === 'tag' ? query['by'] : undefined
+  const load = useLoad<Statement>(`/statements${queryText({ ...asked, by })}`)
   return (
     <Page
       title={t('nav.statements')}
@@ -39,7 +41,7 @@ export function Statements() {
           <Button onClick={() => print()}>{t('statements.print')}</Button>
           <a
             class="button"
-            href={`/api/statements${queryText({ ...asked, format: 'csv' })}`}
+            href={`/api/statements${queryText({ ...asked, by, format: 'csv' })}`}
             download={`tollgate-statement-${month}.csv`}
           >
             <Icon name="down" />
@@ -79,9 +81,10 @@ export function Statements() {
             />
           </>
         )}
+        <LabelChoice by={by} onPick={value => set({ by: value === '' ? null : value })} />
       </search>
       <Loaded of={load} shape="rows">
-        {({ accounts, reconciled, balances, currency, totals, issued, organization }) => (
+        {({ accounts, reconciled, balances, currency, totals, issued, organization, by: kind, labels }) => (
           <div class="stack">
             <header class="statement-head">
               {organization !== null && <p class="theirs organization">{organization}</p>}
@@ -99,6 +102,7 @@ export function Statements() {
             {totals.map(total => (
               <Total key={total.currency} of={total} href={costsHref(asked)} />
             ))}
+            {labels.length > 0 && <Labels of={labels} kind={kind === 'tag' ? 'tag' : 'end_user'} />}
             {accounts.length === 0 && balances.length === 0 ? (
               <Empty title={t('statements.none')} />
             ) : (

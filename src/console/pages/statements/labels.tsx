@@ -1,0 +1,68 @@
+import type { Statement } from '../../api/shapes.ts'
+import { FilterChoice } from '../../kit/filter-line.tsx'
+import { moneyColumn } from '../../kit/money.tsx'
+import { Table } from '../../kit/table.tsx'
+import { count } from '../../numbers.ts'
+import { t } from '../../words/index.ts'
+
+type Row = Statement['labels'][number]
+
+/** The month by end user or tag, a table for each currency. */
+export function Labels({ of, kind }: { readonly of: readonly Row[]; readonly kind: 'end_user' | 'tag' }) {
+  const part = t(`costs.${kind}`)
+  return [...Map.groupBy(of, ({ currency }) => currency)].map(([currency, rows]) => {
+    const title = `${t('costs.table', { part })} ${currency}`
+    const moneyOf = (name: 'charged' | 'refunded' | 'costs', head: string) =>
+      moneyColumn<Row>({ head, rows, amount: row => row[name], currency })
+    return (
+      <section key={currency} class="card statement" aria-label={title}>
+        <h2>{title}</h2>
+        <p class="quiet">{t(`statements.split.${kind}`)}</p>
+        <Table
+          label={title}
+          rows={rows}
+          rowKey={({ label }) => JSON.stringify(label)}
+          columns={[
+            {
+              head: part,
+              heading: true,
+              wide: true,
+              cell: ({ label }) =>
+                label === null ? (
+                  <span class="quiet">{t('statements.unlabelled')}</span>
+                ) : (
+                  <span class="theirs">{label}</span>
+                ),
+            },
+            { head: t('statements.charges'), numeric: true, cell: ({ charges }) => count(charges) },
+            moneyOf('charged', t('statements.charged')),
+            moneyOf('refunded', t('costs.refunded')),
+            moneyOf('costs', t('statements.costs')),
+          ]}
+        />
+      </section>
+    )
+  })
+}
+
+/** Whether the month is split, and by what. */
+export function LabelChoice({
+  by,
+  onPick,
+}: {
+  readonly by: 'end_user' | 'tag' | undefined
+  readonly onPick: (value: string) => void
+}) {
+  return (
+    <FilterChoice
+      label={t('costs.by')}
+      value={by ?? ''}
+      values={[
+        ['end_user', t('costs.end_user')],
+        ['tag', t('costs.tag')],
+      ]}
+      none={t('statements.unsplit')}
+      onPick={onPick}
+    />
+  )
+}
