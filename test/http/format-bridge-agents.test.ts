@@ -133,7 +133,7 @@ t.test('a search for tools is dropped', async t => {
     ],
   })
   t.equal(messages.status, 200, await messages.text())
-  for (const { url, json } of text.received) t.same(namesOf(json()), ['exec'], url)
+  for (const sent of text.received) t.same(namesOf(sent.json()), ['exec'], sent.url)
   t.equal(text.received.length, 2)
 })
 
