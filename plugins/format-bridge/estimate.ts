@@ -9,8 +9,8 @@ const documentBytesPerToken = 30
 
 /** About how many tokens the input of a request has. */
 export function estimateInput({ turns, tools }: Conversation): number {
-  const told = turns.reduce((sum, turn) => sum + tokensPerTurn + tokensOf(turn.parts), 0)
-  return Math.ceil(told + tools.reduce((sum, tool) => sum + ofText(JSON.stringify(tool)), 0))
+  const ofTurns = turns.reduce((sum, turn) => sum + tokensPerTurn + tokensOf(turn.parts), 0)
+  return Math.ceil(ofTurns + tools.reduce((sum, tool) => sum + ofText(JSON.stringify(tool)), 0))
 }
 
 function tokensOf(parts: readonly Part[]): number {

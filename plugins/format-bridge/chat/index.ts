@@ -3,7 +3,7 @@ import { parseAnswer, parseProblem } from './parse-answer.ts'
 import { parseRequest } from './parse-request.ts'
 import { ChatStreamParser } from './parse-stream.ts'
 import { writeAnswer } from './write-answer.ts'
-import { writeRequest } from './write-request.ts'
+import { carries, writeRequest } from './write-request.ts'
 import { ChatStreamWriter } from './write-stream.ts'
 
 /** Chat completions. */
@@ -37,11 +37,7 @@ export const chat: Adapter = {
     metadata: 'metadata',
     user: 'user',
   },
-  carries: new Set([
-    ...(['stop', 'service_tier', 'media', 'media_link', 'output_schema', 'json_output', 'tool_choice'] as const),
-    ...(['parallel_calls', 'logprobs', 'sampling', 'seed', 'penalties', 'logit_bias', 'reasoning', 'detail'] as const),
-    ...(['speaker_name', 'media_name', 'user', 'cache_hint', 'result_media', 'thought'] as const),
-  ]),
+  carries,
   parseRequest,
   writeRequest,
   parseAnswer,

@@ -16,9 +16,9 @@ import {
   type Problem,
   type Seal,
   type Stop,
-  type TokenLogprob,
   valueAt,
 } from '../neutral/index.ts'
+import { parseLogprobs } from '../openai/logprobs.ts'
 
 export function parseAnswer(body: Json, { issuer, id }: ParseFacts): Answer {
   const choice = asObject(asList(valueAt(body, 'choices'))[0])
@@ -118,22 +118,6 @@ export function parseCitations(annotations: Json | undefined): readonly Citation
         ]
       : []
   })
-}
-
-export function parseLogprobs(tokens: Json | undefined): readonly TokenLogprob[] {
-  return asList(tokens).map(token => ({
-    ...parseToken(token),
-    top: asList(valueAt(token, 'top_logprobs')).map(parseToken),
-  }))
-}
-
-function parseToken(value: Json): Omit<TokenLogprob, 'top'> {
-  const bytes = asList(valueAt(value, 'bytes')).filter(one => typeof one === 'number')
-  return {
-    token: asText(valueAt(value, 'token')) ?? '',
-    logprob: asNumber(valueAt(value, 'logprob')) ?? 0,
-    ...(bytes.length > 0 && { bytes }),
-  }
 }
 
 /** Calls beat an ordinary end alone: what was cut or refused stays that. */

@@ -25,6 +25,7 @@ import {
   unpackSeal,
   valueAt,
 } from '../neutral/index.ts'
+import { parseSchema } from '../openai/settings.ts'
 import { parseContent } from './parse-content.ts'
 
 /** What a request has that a conversation has no member for, by its field. */
@@ -206,18 +207,7 @@ function parseOutput(value: Json | undefined): OutputShape | undefined {
   const type = asText(valueAt(value, 'type'))
   if (type === 'json_object') return { kind: 'json' }
   if (type !== 'json_schema') return type === 'text' ? { kind: 'text' } : undefined
-  const own = asObject(valueAt(value, 'json_schema'))
-  const schema = asObject(own?.['schema'])
-  if (!schema) throw new RequestFault('response_format.json_schema.schema', 'a JSON Schema')
-  const name = asText(own?.['name'])
-  const description = asText(own?.['description'])
-  return {
-    kind: 'schema',
-    schema,
-    strict: own?.['strict'] === true,
-    ...optional('name', name),
-    ...optional('description', description),
-  }
+  return parseSchema(asObject(valueAt(value, 'json_schema')), 'response_format.json_schema')
 }
 
 /** What the model thinks is always shown in this format, if the upstream shows it. */

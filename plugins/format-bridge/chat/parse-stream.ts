@@ -15,9 +15,9 @@ import {
   type StreamRecord,
   valueAt,
 } from '../neutral/index.ts'
+import { parseLogprobs } from '../openai/logprobs.ts'
 import {
   parseCitations,
-  parseLogprobs,
   parseProblem,
   parseStop,
   parseUsage,

@@ -1,4 +1,3 @@
-import type { Json } from '../../../src/plugin-api/index.ts'
 import {
   type Answer,
   type AnswerUsage,
@@ -12,9 +11,9 @@ import {
   type Part,
   type Seal,
   type Stop,
-  type TokenLogprob,
   type WriteFacts,
 } from '../neutral/index.ts'
+import { writeLogprob } from '../openai/logprobs.ts'
 
 export function writeAnswer(answer: Answer, { id, created, model }: WriteFacts): JsonObject {
   const { parts, stop, usage, serviceTier } = answer
@@ -102,14 +101,6 @@ export function writeCitation(
   if (url === undefined) return []
   const place = { start_index: start + from, end_index: start + (to ?? length) }
   return [{ type: 'url_citation', url_citation: { url, title: title ?? url, ...place } }]
-}
-
-export function writeLogprob({ top, ...own }: TokenLogprob): Json {
-  return { ...writeToken(own), top_logprobs: top.map(writeToken) }
-}
-
-function writeToken({ token, logprob, bytes }: Omit<TokenLogprob, 'top'>): JsonObject {
-  return { token, logprob, bytes: bytes ?? [...Buffer.from(token)] }
 }
 
 export function writeStop({ why }: Stop, hasRefusal: boolean): string {

@@ -5,22 +5,31 @@ import {
   effortOf,
   emptySchema,
   fitsStrict,
+  type Feature,
   type JsonObject,
   type Loss,
+  lostHints,
   nearestEffort,
   type OutputShape,
   type Part,
-  type ServiceTier,
   type Tool,
   type ToolChoice,
   type Turn,
   type UpstreamFacts,
   type WrittenRequest,
 } from '../neutral/index.ts'
+import { writeSchema, writeTier } from '../openai/settings.ts'
 import { writeParts, writeText } from './write-content.ts'
 
 /** The most stop sequences of a request. */
 const stopMax = 4
+
+/** What this format has a place for. */
+export const carries: ReadonlySet<Feature> = new Set([
+  ...(['stop', 'service_tier', 'media', 'media_link', 'output_schema', 'json_output', 'tool_choice'] as const),
+  ...(['parallel_calls', 'logprobs', 'sampling', 'seed', 'penalties', 'logit_bias', 'reasoning', 'detail'] as const),
+  ...(['speaker_name', 'media_name', 'user', 'cache_hint', 'result_media', 'thought'] as const),
+])
 
 export function writeRequest(conversation: Conversation, to: UpstreamFacts): WrittenRequest {
   const losses: Loss[] = []
@@ -53,20 +62,10 @@ export function writeRequest(conversation: Conversation, to: UpstreamFacts): Wri
     // The gateway counts what is used, whether the client wants to know it or not.
     stream_options: stream ? { include_usage: true } : undefined,
   })
-  return { body, losses: [...losses, ...lostHints(conversation, to)] }
-}
-
-function lostHints({ sampling, stop, cacheKey, verbosity, turns }: Conversation, to: UpstreamFacts): readonly Loss[] {
-  const losses: Loss[] = []
-  if (sampling.topK !== undefined) losses.push({ feature: 'top_k' })
   if (!to.sampling && (sampling.temperature !== undefined || sampling.topP !== undefined))
     losses.push({ feature: 'sampling' })
-  // Its vendors begin a new message after it.
-  if (turns.at(-1)?.role === 'assistant') losses.push({ feature: 'prefill' })
   if (stop && stop.length > stopMax) losses.push({ feature: 'stop' })
-  if (cacheKey !== undefined) losses.push({ feature: 'cache_key' })
-  if (verbosity !== undefined) losses.push({ feature: 'verbosity' })
-  return losses
+  return { body, losses: [...losses, ...lostHints(conversation, carries)] }
 }
 
 type Place = { readonly to: UpstreamFacts; readonly losses: Loss[] }
@@ -123,7 +122,7 @@ function writeThoughts(parts: readonly Part[], { to, losses }: Place): string | 
 }
 
 /** Not all vendors know the choice of several tools: the list has these alone. */
-export function allowedTools({ tools, toolChoice }: Conversation): readonly Tool[] {
+function allowedTools({ tools, toolChoice }: Conversation): readonly Tool[] {
   return toolChoice?.kind === 'allowed' ? tools.filter(({ name }) => toolChoice.names.includes(name)) : tools
 }
 
@@ -143,10 +142,7 @@ function writeChoice(choice: ToolChoice): Json {
 function writeOutput(output: OutputShape | undefined, losses: Loss[]): Json | undefined {
   if (!output || output.kind === 'text') return undefined
   if (output.kind === 'json') return { type: 'json_object' }
-  const strict = output.strict && fitsStrict(output.schema)
-  if (output.strict && !strict) losses.push({ feature: 'strict' })
-  const { name = 'answer', description, schema } = output
-  return { type: 'json_schema', json_schema: compact({ name, description, schema, strict }) }
+  return { type: 'json_schema', json_schema: writeSchema(output, losses) }
 }
 
 function writeEffort({ reasoning }: Conversation, to: UpstreamFacts, losses: Loss[]): string | undefined {
@@ -155,8 +151,4 @@ function writeEffort({ reasoning }: Conversation, to: UpstreamFacts, losses: Los
   if (to.reasoning !== 'none') return nearestEffort(effort, to.efforts)
   if (effort !== 'none') losses.push({ feature: 'reasoning' })
   return undefined
-}
-
-function writeTier(tier: ServiceTier | undefined): string | undefined {
-  return tier === 'standard' ? 'default' : tier
 }

@@ -9,15 +9,8 @@ import {
   type StreamWriter,
   type WriteFacts,
 } from '../neutral/index.ts'
-import {
-  sealOfCall,
-  writeCitation,
-  writeImage,
-  writeLogprob,
-  writeStop,
-  writeThought,
-  writeUsage,
-} from './write-answer.ts'
+import { writeLogprob } from '../openai/logprobs.ts'
+import { sealOfCall, writeCitation, writeImage, writeStop, writeThought, writeUsage } from './write-answer.ts'
 
 type OpenPart = { readonly head: PartHead; readonly index: number; readonly start: number; text: string }
 

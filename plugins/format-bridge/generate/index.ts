@@ -3,7 +3,7 @@ import { parseAnswer, parseProblem } from './parse-answer.ts'
 import { parseRequest } from './parse-request.ts'
 import { GenerateStreamParser } from './parse-stream.ts'
 import { writeAnswer } from './write-answer.ts'
-import { writeRequest } from './write-request.ts'
+import { carries, writeRequest } from './write-request.ts'
 import { GenerateStreamWriter } from './write-stream.ts'
 
 /** `generateContent` and `streamGenerateContent`. */
@@ -34,10 +34,7 @@ export const generate: Adapter = {
     safety: 'safetySettings',
     metadata: 'labels',
   },
-  carries: new Set([
-    ...(['stop', 'service_tier', 'media', 'media_link', 'output_schema', 'json_output', 'tool_choice'] as const),
-    ...(['logprobs', 'result_media', 'sampling', 'top_k', 'seed', 'penalties', 'reasoning', 'thought'] as const),
-  ]),
+  carries,
   parseRequest,
   writeRequest,
   // Without it a stream is one list.

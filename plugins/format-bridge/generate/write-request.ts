@@ -4,8 +4,10 @@ import {
   compact,
   type Conversation,
   effortOf,
+  type Feature,
   type JsonObject,
   type Loss,
+  lostHints,
   type MediaPart,
   namesOfCalls,
   nearestEffort,
@@ -29,6 +31,12 @@ const stopMax = 5
 /** The vendor's documented value for a call whose signature is not there: without one its newer models refuse the call. */
 const noSignature = 'skip_thought_signature_validator'
 
+/** What this format has a place for. */
+export const carries: ReadonlySet<Feature> = new Set([
+  ...(['stop', 'service_tier', 'media', 'media_link', 'output_schema', 'json_output', 'tool_choice'] as const),
+  ...(['logprobs', 'result_media', 'sampling', 'top_k', 'seed', 'penalties', 'reasoning', 'thought'] as const),
+])
+
 export function writeRequest(conversation: Conversation, to: UpstreamFacts): WrittenRequest {
   const place: Place = { to, losses: [], names: namesOfCalls(conversation) }
   const { stop, serviceTier, toolChoice } = conversation
@@ -45,25 +53,11 @@ export function writeRequest(conversation: Conversation, to: UpstreamFacts): Wri
     serviceTier: serviceTier === undefined || serviceTier === 'auto' ? undefined : serviceTier,
   })
   if (stop && stop.length > stopMax) place.losses.push({ feature: 'stop' })
-  return { body, losses: [...place.losses, ...lostHints(conversation, to)] }
-}
-
-function lostHints(conversation: Conversation, to: UpstreamFacts): readonly Loss[] {
-  const { sampling, cacheKey, verbosity, user, tools, parallelCalls } = conversation
-  const losses: Loss[] = []
-  if (sampling.logitBias !== undefined) losses.push({ feature: 'logit_bias' })
-  if (!to.sampling && [sampling.temperature, sampling.topP, sampling.topK].some(one => one !== undefined))
-    losses.push({ feature: 'sampling' })
-  if (cacheKey !== undefined) losses.push({ feature: 'cache_key' })
-  if (verbosity !== undefined) losses.push({ feature: 'verbosity' })
-  if (user !== undefined) losses.push({ feature: 'user' })
-  if (parallelCalls === false && tools.length > 0) losses.push({ feature: 'parallel_calls' })
-  if (tools.some(tool => tool.strict)) losses.push({ feature: 'strict' })
-  if (conversation.turns.at(-1)?.role === 'assistant') losses.push({ feature: 'prefill' })
-  if (conversation.turns.some(turn => turn.name !== undefined)) losses.push({ feature: 'speaker_name' })
-  if (conversation.turns.some(turn => turn.parts.some(part => 'cache' in part && part.cache)))
-    losses.push({ feature: 'cache_hint' })
-  return losses
+  const { temperature, topP, topK } = conversation.sampling
+  if (!to.sampling && [temperature, topP, topK].some(one => one !== undefined))
+    place.losses.push({ feature: 'sampling' })
+  if (conversation.tools.some(tool => tool.strict)) place.losses.push({ feature: 'strict' })
+  return { body, losses: [...place.losses, ...lostHints(conversation, carries)] }
 }
 
 /** The choice among several tools that may also be none has no form of its own: the list has these alone. */

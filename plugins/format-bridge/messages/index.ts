@@ -3,7 +3,7 @@ import { parseAnswer, parseProblem } from './parse-answer.ts'
 import { parseRequest } from './parse-request.ts'
 import { MessagesStreamParser } from './parse-stream.ts'
 import { writeAnswer } from './write-answer.ts'
-import { writeRequest } from './write-request.ts'
+import { carries, writeRequest } from './write-request.ts'
 import { MessagesStreamWriter } from './write-stream.ts'
 
 /** Messages. */
@@ -33,10 +33,7 @@ export const messages: Adapter = {
     media_name: 'messages[].content[].context',
     user: 'metadata.user_id',
   },
-  carries: new Set([
-    ...(['stop', 'service_tier', 'media', 'media_link', 'output_schema', 'tool_choice', 'parallel_calls'] as const),
-    ...(['result_media', 'sampling', 'top_k', 'reasoning', 'thought', 'cache_hint', 'media_name', 'user'] as const),
-  ]),
+  carries,
   parseRequest,
   writeRequest,
   parseAnswer,

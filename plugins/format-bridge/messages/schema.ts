@@ -21,7 +21,7 @@ const byName: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions
  */
 export function toOutputSchema(schema: JsonObject): JsonObject {
   const out: { [name: string]: Json } = {}
-  const told: string[] = []
+  const described: string[] = []
   for (const [name, value] of Object.entries(schema)) {
     if (name === 'oneOf') out['anyOf'] = asList(value).map(toSchema)
     else if (byName.has(name)) out[name] = mapValues(asObject(value) ?? {})
@@ -29,11 +29,11 @@ export function toOutputSchema(schema: JsonObject): JsonObject {
     else if (name === 'items') out[name] = toSchema(value)
     else if (name === 'minItems' && (value === 0 || value === 1)) out[name] = value
     else if (kept.has(name) && (name !== 'format' || formats.has(value))) out[name] = value
-    else if (name !== '$schema') told.push(`${name}: ${JSON.stringify(value)}`)
+    else if (name !== '$schema') described.push(`${name}: ${JSON.stringify(value)}`)
   }
   if (out['type'] === 'object' || out['properties'] !== undefined) out['additionalProperties'] = false
-  if (told.length > 0)
-    out['description'] = [asText(schema['description']), `{${told.join(', ')}}`].filter(Boolean).join('\n\n')
+  if (described.length > 0)
+    out['description'] = [asText(schema['description']), `{${described.join(', ')}}`].filter(Boolean).join('\n\n')
   return out
 }
 

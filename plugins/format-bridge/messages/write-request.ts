@@ -5,8 +5,10 @@ import {
   type Conversation,
   emptySchema,
   fitsStrict,
+  type Feature,
   type JsonObject,
   type Loss,
+  lostHints,
   type OutputShape,
   type ServiceTier,
   type Tool,
@@ -17,6 +19,12 @@ import { toOutputSchema, toToolSchema } from './schema.ts'
 import { limitCacheHints, writeCache } from './write-cache.ts'
 import { writeThinking } from './write-thinking.ts'
 import { writeBlocks, writeTurns } from './write-turns.ts'
+
+/** What this format has a place for. */
+export const carries: ReadonlySet<Feature> = new Set([
+  ...(['stop', 'service_tier', 'media', 'media_link', 'output_schema', 'tool_choice', 'parallel_calls'] as const),
+  ...(['result_media', 'sampling', 'top_k', 'reasoning', 'thought', 'cache_hint', 'media_name', 'user'] as const),
+])
 
 export function writeRequest(conversation: Conversation, to: UpstreamFacts): WrittenRequest {
   const losses: Loss[] = []
@@ -47,20 +55,9 @@ export function writeRequest(conversation: Conversation, to: UpstreamFacts): Wri
     metadata: conversation.user === undefined ? undefined : { user_id: writeUser(conversation.user) },
     stream: conversation.stream || undefined,
   })
-  if (rest.at(-1)?.role === 'assistant') losses.push({ feature: 'prefill' })
-  return { body: limitCacheHints(body, losses), losses: [...losses, ...lostHints(conversation)] }
-}
-
-function lostHints({ sampling, logprobs, verbosity, cacheKey, turns }: Conversation): readonly Loss[] {
-  const losses: Loss[] = []
-  if (logprobs) losses.push({ feature: 'logprobs' })
-  if (sampling.seed !== undefined) losses.push({ feature: 'seed' })
-  if (sampling.presencePenalty || sampling.frequencyPenalty) losses.push({ feature: 'penalties' })
-  if (sampling.logitBias) losses.push({ feature: 'logit_bias' })
-  if (verbosity !== undefined) losses.push({ feature: 'verbosity' })
-  if (cacheKey !== undefined) losses.push({ feature: 'cache_key' })
-  if (turns.some(turn => turn.name !== undefined)) losses.push({ feature: 'speaker_name' })
-  return losses
+  if (conversation.sampling.presencePenalty || conversation.sampling.frequencyPenalty)
+    losses.push({ feature: 'penalties' })
+  return { body: limitCacheHints(body, losses), losses: [...losses, ...lostHints(conversation, carries)] }
 }
 
 function writeTool({ name, description, schema, strict, cache }: Tool, losses: Loss[]): JsonObject {

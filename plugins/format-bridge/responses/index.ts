@@ -3,7 +3,7 @@ import { parseAnswer, parseProblem } from './parse-answer.ts'
 import { parseRequest } from './parse-request.ts'
 import { ResponsesStreamParser } from './parse-stream.ts'
 import { writeAnswer } from './write-answer.ts'
-import { writeRequest } from './write-request.ts'
+import { carries, writeRequest } from './write-request.ts'
 import { ResponsesStreamWriter } from './write-stream.ts'
 
 /** `/v1/responses` without stored state. */
@@ -35,11 +35,7 @@ export const responses: Adapter = {
     user: 'safety_identifier',
     metadata: 'metadata',
   },
-  carries: new Set([
-    ...(['service_tier', 'media', 'media_link', 'output_schema', 'json_output', 'tool_choice'] as const),
-    ...(['parallel_calls', 'logprobs', 'result_media', 'sampling', 'verbosity', 'reasoning', 'thought'] as const),
-    ...(['cache_key', 'detail', 'media_name', 'grammar', 'strict', 'user'] as const),
-  ]),
+  carries,
   parseRequest,
   writeRequest,
   parseAnswer,

@@ -15,9 +15,9 @@ import {
   type Part,
   type Problem,
   type Stop,
-  type TokenLogprob,
   valueAt,
 } from '../neutral/index.ts'
+import { parseLogprobs } from '../openai/logprobs.ts'
 
 export function parseAnswer(body: Json, facts: ParseFacts): Answer {
   const own = asObject(body)
@@ -112,19 +112,6 @@ export function parseCitation(value: Json): readonly Citation[] {
       ...optional('title', asText(valueAt(value, 'title'))),
     },
   ]
-}
-
-export function parseLogprobs(value: Json | undefined): readonly TokenLogprob[] {
-  return asList(value).map(one => ({ ...parseToken(one), top: asList(valueAt(one, 'top_logprobs')).map(parseToken) }))
-}
-
-function parseToken(value: Json): Omit<TokenLogprob, 'top'> {
-  const bytes = asList(valueAt(value, 'bytes')).filter(one => typeof one === 'number')
-  return {
-    token: asText(valueAt(value, 'token')) ?? '',
-    logprob: asNumber(valueAt(value, 'logprob')) ?? 0,
-    ...(bytes.length > 0 && { bytes }),
-  }
 }
 
 /** @throws AnswerFault for a response that failed */

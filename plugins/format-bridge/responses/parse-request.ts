@@ -23,6 +23,7 @@ import {
   unknownFields,
   valueAt,
 } from '../neutral/index.ts'
+import { parseSchema } from '../openai/settings.ts'
 import { joinedName } from './namespaces.ts'
 import { parseInput } from './parse-input.ts'
 
@@ -142,20 +143,10 @@ function parseToolChoice(value: Json | undefined, losses: Loss[]): ToolChoice | 
 }
 
 function parseOutput(format: Json | undefined): OutputShape | undefined {
-  const own = asObject(format)
-  const type = asText(own?.['type'])
-  if (type === 'text') return { kind: 'text' }
+  const type = asText(valueAt(format, 'type'))
   if (type === 'json_object') return { kind: 'json' }
-  if (type !== 'json_schema') return undefined
-  const schema = asObject(own?.['schema'])
-  if (!schema) throw new RequestFault('text.format.schema', 'a JSON schema')
-  return {
-    kind: 'schema',
-    schema,
-    ...optional('name', asText(own?.['name'])),
-    ...optional('description', asText(own?.['description'])),
-    strict: own?.['strict'] === true,
-  }
+  if (type !== 'json_schema') return type === 'text' ? { kind: 'text' } : undefined
+  return parseSchema(asObject(format), 'text.format')
 }
 
 const efforts: ReadonlySet<string> = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])

@@ -15,16 +15,8 @@ import {
   type StreamParser,
   type StreamRecord,
 } from '../neutral/index.ts'
-import {
-  parseCall,
-  parseCitation,
-  parseImage,
-  parseLogprobs,
-  parseProblem,
-  parseStop,
-  parseUsage,
-  thoughtOf,
-} from './parse-answer.ts'
+import { parseLogprobs } from '../openai/logprobs.ts'
+import { parseCall, parseCitation, parseImage, parseProblem, parseStop, parseUsage, thoughtOf } from './parse-answer.ts'
 
 type OpenPart = { readonly at: number; hasText: boolean }
 

@@ -13,6 +13,7 @@ import {
   type Tool,
   type WriteFacts,
 } from '../neutral/index.ts'
+import { writeLogprob } from '../openai/logprobs.ts'
 import { namesOfTool } from './namespaces.ts'
 import { writeChoice, writeTool } from './write-request.ts'
 
@@ -136,14 +137,6 @@ export function writeThought(id: string, text: string, seal: Seal | undefined): 
 export function writeCitation({ url, title, from = 0, to }: Citation, length: number): readonly JsonObject[] {
   if (url === undefined) return []
   return [{ type: 'url_citation', url, title: title ?? url, start_index: from, end_index: to ?? length }]
-}
-
-export function writeLogprob({ top, ...own }: TokenLogprob): JsonObject {
-  return { ...writeToken(own), top_logprobs: top.map(writeToken) }
-}
-
-function writeToken({ token, logprob, bytes }: Omit<TokenLogprob, 'top'>): JsonObject {
-  return { token, logprob, bytes: bytes ?? [...Buffer.from(token)] }
 }
 
 /** A refusal in words completes a response; one of a filter does not. */

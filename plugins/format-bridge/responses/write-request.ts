@@ -8,23 +8,32 @@ import {
   effortOf,
   emptySchema,
   fitsStrict,
+  type Feature,
   type JsonObject,
   type Loss,
+  lostHints,
   type MediaPart,
   nearestEffort,
   type OutputShape,
   type Part,
   type Reasoning,
   type ResultPart,
-  type ServiceTier,
   type Tool,
   type ToolChoice,
   type Turn,
   type UpstreamFacts,
   type WrittenRequest,
 } from '../neutral/index.ts'
+import { writeSchema, writeTier } from '../openai/settings.ts'
 
 type Place = { readonly to: UpstreamFacts; readonly losses: Loss[] }
+
+/** What this format has a place for. */
+export const carries: ReadonlySet<Feature> = new Set([
+  ...(['service_tier', 'media', 'media_link', 'output_schema', 'json_output', 'tool_choice'] as const),
+  ...(['parallel_calls', 'logprobs', 'result_media', 'sampling', 'verbosity', 'reasoning', 'thought'] as const),
+  ...(['cache_key', 'detail', 'media_name', 'grammar', 'strict', 'user'] as const),
+])
 
 /** Nothing is stored at the vendor: the client sends the whole conversation, and its reasoning comes back encrypted. */
 export function writeRequest(conversation: Conversation, to: UpstreamFacts): WrittenRequest {
@@ -59,22 +68,10 @@ export function writeRequest(conversation: Conversation, to: UpstreamFacts): Wri
     store: false,
     stream: stream || undefined,
   })
-  return { body, losses: [...place.losses, ...lostHints(conversation, to)] }
-}
-
-function lostHints({ sampling, stop, turns }: Conversation, to: UpstreamFacts): readonly Loss[] {
-  const losses: Loss[] = []
-  const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty, logitBias } = sampling
-  if (!to.sampling && (temperature !== undefined || topP !== undefined)) losses.push({ feature: 'sampling' })
-  if (topK !== undefined) losses.push({ feature: 'top_k' })
-  if (seed !== undefined) losses.push({ feature: 'seed' })
-  if (presencePenalty !== undefined || frequencyPenalty !== undefined) losses.push({ feature: 'penalties' })
-  if (logitBias !== undefined) losses.push({ feature: 'logit_bias' })
-  if (stop && stop.length > 0) losses.push({ feature: 'stop' })
-  if (turns.at(-1)?.role === 'assistant') losses.push({ feature: 'prefill' })
-  if (turns.some(turn => turn.name !== undefined)) losses.push({ feature: 'speaker_name' })
-  if (turns.some(turn => turn.parts.some(part => 'cache' in part && part.cache))) losses.push({ feature: 'cache_hint' })
-  return losses
+  const { temperature, topP, presencePenalty, frequencyPenalty } = sampling
+  if (!to.sampling && (temperature !== undefined || topP !== undefined)) place.losses.push({ feature: 'sampling' })
+  if (presencePenalty !== undefined || frequencyPenalty !== undefined) place.losses.push({ feature: 'penalties' })
+  return { body, losses: [...place.losses, ...lostHints(conversation, carries)] }
 }
 
 export function writeTool({ name, description, schema, strict, freeform }: Tool, losses: Loss[]): JsonObject {
@@ -102,10 +99,7 @@ export function writeChoice(choice: ToolChoice, tools: readonly Tool[]): Json {
 function writeOutput(output: OutputShape | undefined, { losses }: Place): Json | undefined {
   if (!output || output.kind === 'text') return undefined
   if (output.kind === 'json') return { type: 'json_object' }
-  const strict = output.strict && fitsStrict(output.schema)
-  if (output.strict && !strict) losses.push({ feature: 'strict' })
-  const { name = 'answer', description, schema } = output
-  return compact({ type: 'json_schema', name, description, schema, strict })
+  return { type: 'json_schema', ...writeSchema(output, losses) }
 }
 
 function writeReasoning(reasoning: Reasoning, { to, losses }: Place): Json | undefined {
@@ -120,10 +114,6 @@ function writeReasoning(reasoning: Reasoning, { to, losses }: Place): Json | und
     summary: show === 'none' ? undefined : show,
   })
   return Object.keys(own).length > 0 ? own : undefined
-}
-
-function writeTier(tier: ServiceTier | undefined): string | undefined {
-  return tier === 'standard' ? 'default' : tier
 }
 
 function writeTurn(turn: Turn, place: Place): readonly JsonObject[] {

@@ -12,12 +12,12 @@ import {
   type Tool,
   type WriteFacts,
 } from '../neutral/index.ts'
+import { writeLogprob } from '../openai/logprobs.ts'
 import { namesOfTool } from './namespaces.ts'
 import {
   stateOf,
   writeCitation,
   writeItem,
-  writeLogprob,
   writeMessage,
   writeResponse,
   writeText,
