@@ -7,7 +7,7 @@ import { openCheckout } from './checkout.ts'
 import { startUpstream } from './targets.ts'
 import { type Counted, walkGateway } from './walk-gateway.ts'
 
-// `node bench/walk.ts [--against COMMIT] [--files] [--functions]`: what one request costs that no clock tells: files and
+// `node bench/walk.ts [--against COMMIT] [--files] [--functions]`: costs of one request that do not depend on its speed: files and
 // functions entered, promises, ticks and timers made, writes to sockets, objects and bytes allocated. Counts, so that they are the
 // same on a busy machine; `test/growth/costs.test.ts` holds those of a chat.
 

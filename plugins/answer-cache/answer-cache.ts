@@ -91,7 +91,7 @@ export class AnswerCache {
     const hit = isCharged ? { facts: chargeFacts(context, target, { rule }), price } : undefined
     if (hit && price > 0) await this.#reserve(context, hit)
     if (hit) context.notes.charge = true
-    tell(context, 'hit', Math.max(0, (answer.amount ?? 0) - price))
+    reportResult(context, 'hit', Math.max(0, (answer.amount ?? 0) - price))
     const { contentType, body, keptAt } = answer
     const age = String(Math.max(0, Math.floor((this.#parts.clock.now() - keptAt) / 1000)))
     const more = contentType.startsWith('text/event-stream') ? unbuffered : {}
@@ -169,7 +169,7 @@ export class AnswerCache {
   }
 }
 
-export function tell(context: RequestContext, result: CacheResult, saved?: Micros): void {
+export function reportResult(context: RequestContext, result: CacheResult, saved?: Micros): void {
   context.answerHeaders[resultHeader] = result
   context.notes.cache = { result, ...(saved !== undefined && { saved }) }
 }

@@ -7,7 +7,7 @@ import {
   type Key,
   parseBytes,
 } from '../../src/plugin-api/index.ts'
-import { AnswerCache, type Hit, type Missed, tell } from './answer-cache.ts'
+import { AnswerCache, type Hit, type Missed, reportResult } from './answer-cache.ts'
 import type { Collecting } from './collect-answer.ts'
 import { readDirectives } from './directives.ts'
 import { hitRule, record, replay } from './hit-charge.ts'
@@ -54,7 +54,7 @@ export const answerCache = definePlugin({
         const { mayRead, mayKeep: mayStore, ageMaxMs } = readDirectives(context.head)
         const isLong = target.body.kind === 'json' && target.body.json.bytes.length > requestMax
         if (isLong || !mayStore || !mayKeep(context, target, policy)) {
-          tell(context, 'bypass')
+          reportResult(context, 'bypass')
           return undefined
         }
         const key = await requestKey({ context, target, policy })
@@ -64,7 +64,7 @@ export const answerCache = definePlugin({
           if (hit) context.slots.put(hitSlot, hit)
           return answer
         }
-        tell(context, 'miss')
+        reportResult(context, 'miss')
         context.slots.put(missedSlot, { key, target, forMs: policy.forMs, answer: undefined })
         cache.watch(context)
         return undefined
