@@ -1,10 +1,11 @@
+import { randomInt } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { defaultThresholds } from '../../src/domain/index.ts'
 import { systemClock } from '../../src/util/index.ts'
-import { openStorage } from '../../src/storage/index.ts'
+import { migrateStorage, openStorage } from '../../src/storage/index.ts'
 import { openDatabase } from '../harness/database.ts'
 import type { Postgres } from '../harness/postgres.ts'
 import { runChild } from './run-child.ts'
@@ -48,10 +49,21 @@ export async function sqliteHarness(): Promise<StorageHarness> {
   }
 }
 
-/** Databases of a PostgreSQL that runs. */
+/** Of each server: a database that was migrated as every other is. */
+const migrated = new WeakMap<Postgres, Promise<string>>()
+
+async function createMigrated(postgres: Postgres): Promise<string> {
+  const url = await postgres.createDatabase()
+  await migrateStorage({ url, clock: systemClock, onWait: () => undefined })
+  return url
+}
+
+/** Databases of a PostgreSQL that runs. They are migrated once: each is a copy of the first. */
 export function postgresHarness(postgres: Postgres): Harness {
   return async () => {
-    const url = await postgres.createDatabase()
+    const original = migrated.get(postgres) ?? createMigrated(postgres)
+    migrated.set(postgres, original)
+    const url = await postgres.createDatabase(await original)
     const edit = async (...statements: readonly string[]): Promise<void> => {
       const client = await postgres.connect(url)
       try {
@@ -60,6 +72,8 @@ export function postgresHarness(postgres: Postgres): Harness {
         await client.end()
       }
     }
+    // No two databases are the same one.
+    await edit(`UPDATE meta SET value = ${randomInt(2 ** 47)} WHERE name = 'identity'`)
     return {
       url,
       open: (role, clock = systemClock, logPageRows, timeZone = 'UTC', thresholds = defaultThresholds) =>

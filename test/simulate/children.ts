@@ -43,9 +43,12 @@ export function runPlan(plan: Plan, { nth, ...options }: SeedOptions = {}): Prom
 export type Case = { readonly plan: Plan; readonly nth?: Nth | undefined }
 
 /** Runs plans one after the other in one process, which knows the program by the second. @returns their outcomes, in order */
-export async function runPlans(cases: readonly Case[]): Promise<readonly Outcome[]> {
+export async function runPlans(
+  cases: readonly Case[],
+  options: Pick<SeedOptions, 'sluggish'> = {},
+): Promise<readonly Outcome[]> {
   const outcomes = new Map<Case, Outcome>()
-  await runTogether(cases, (outcome, one) => void outcomes.set(one, outcome))
+  await runTogether(cases, (outcome, one) => void outcomes.set(one, outcome), options)
   return cases.map(one => outcomes.get(one) as Outcome)
 }
 
@@ -87,9 +90,9 @@ function startScript(
   if (events) args.push('--events')
   if (sluggish) args.push('--sluggish')
   if (sabotage !== undefined) args.push('--sabotage', sabotage)
-  // What is compiled is kept: half of a seed's time would go into it. Planted faults compile anew.
+  // What is compiled is kept by its text, that of planted faults too: half of a seed's time would go into it.
   const compiled = process.env['NODE_COMPILE_CACHE'] ?? resolve(root, 'data/simulate/compiled')
-  const cache = sabotage === undefined && coverage === undefined ? { NODE_COMPILE_CACHE: compiled } : {}
+  const cache = coverage === undefined ? { NODE_COMPILE_CACHE: compiled } : {}
   const counted = coverage === undefined ? {} : { NODE_V8_COVERAGE: resolve(coverage, String(seed)) }
   const env = { ...process.env, UV_THREADPOOL_SIZE: '1', ...cache, ...counted }
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['pipe', 'pipe', 'pipe'] })
@@ -154,21 +157,25 @@ export async function runSeeds(
 }
 
 /** Plans of one process; what goes wrong is tried again in a process of its own. */
-async function runTogether(cases: readonly Case[], take: (outcome: Outcome, one: Case) => void): Promise<void> {
+async function runTogether(
+  cases: readonly Case[],
+  take: (outcome: Outcome, one: Case) => void,
+  options: Pick<SeedOptions, 'sluggish'> = {},
+): Promise<void> {
   const left = [...cases]
   const alarmed: (readonly [Case, Outcome])[] = []
   // Outcomes come in the order of the plans.
-  await startScript(script, [], { input: cases.map(toLine).join('\n') }, outcome => {
+  await startScript(script, [], { ...options, input: cases.map(toLine).join('\n') }, outcome => {
     const one = left.shift() as Case
     if (outcome.alarms.length > 0) alarmed.push([one, outcome])
     else take(outcome, one)
   })
-  const runAlone = ({ plan, nth }: Case): Promise<Outcome> => runPlan(plan, nth ? { nth } : {})
+  const runAlone = ({ plan, nth }: Case): Promise<Outcome> => runPlan(plan, { ...options, ...(nth && { nth }) })
   for (const [one, outcome] of alarmed) take(compare(outcome, await runAlone(one)), one)
   const [stuck, ...rest] = left
   if (stuck === undefined) return
   take(await runAlone(stuck), stuck)
-  if (rest.length > 0) await runTogether(rest, take)
+  if (rest.length > 0) await runTogether(rest, take, options)
 }
 
 /** @returns the outcome of the seed alone, which a seed must not differ from in company */

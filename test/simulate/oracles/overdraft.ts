@@ -41,32 +41,40 @@ function worthOf(stage: Stage, ask: Ask): number {
   }, 0)
 }
 
-/** What was charged; of a charge with an image that is larger than its family expects no more than its hold. */
-const withinHold = `CASE WHEN EXISTS (SELECT 1 FROM line l WHERE l.charge_id = charge.id
-  AND l.flags LIKE '%larger_than_expected%') THEN min(hold, amount) ELSE amount END`
+/**
+ * Without the charges of the first list. Of each key in the second, `[id, since]`: what was charged since then, and what is held, by
+ * lines and holds. Of a charge with an image that is larger than its family expects no more counts than its hold. Each table
+ * is read once for all keys: this is looked at hundreds of times in a story.
+ */
+const spent = `WITH larger AS (SELECT DISTINCT charge_id AS id FROM line WHERE flags LIKE '%larger_than_expected%'),
+  refunds AS (SELECT charge_id AS id, sum(amount) AS amount FROM entry WHERE kind = 'refund' GROUP BY charge_id),
+  cost AS MATERIALIZED (SELECT c.key_id, c.state, c.kept, c.hold, c.ended_at, coalesce(r.amount, 0) AS refunded,
+      CASE WHEN l.id IS NULL THEN c.amount ELSE min(c.hold, c.amount) END AS amount
+    FROM charge c LEFT JOIN larger l ON l.id = c.id LEFT JOIN refunds r ON r.id = c.id
+    WHERE c.id NOT IN (SELECT value FROM json_each(?)))
+  SELECT bound.key AS place, sum(CASE state WHEN 'reserved' THEN max(hold, amount)
+      WHEN 'needs_review' THEN CASE kept WHEN 1 THEN hold ELSE 0 END
+      WHEN 'settled' THEN CASE WHEN ended_at >= json_extract(bound.value, '$[1]') THEN amount - refunded ELSE 0 END
+      ELSE 0 END) AS sum
+    FROM json_each(?) bound LEFT JOIN cost ON cost.key_id = json_extract(bound.value, '$[0]')
+    GROUP BY bound.key ORDER BY bound.key`
 
 /**
  * Checked again and again: the sum of what was charged, in the day or the month that it is where the budget is for one, and of
- * what is held, by lines and holds. What a person decided of a charge that held nothing any more is theirs to answer for.
+ * what is held. What a person decided of a charge that held nothing any more is theirs to answer for.
  */
 export function lookForOverdrafts(stage: Stage): void {
   const decided = JSON.stringify(stage.decisions.flatMap(one => (one.how === 'settle' ? [one.id] : [])))
-  for (const [number, key] of stage.keys.entries()) {
+  const bounded = [...stage.keys.entries()].flatMap(([number, key]) => {
     const since = sinceOf(stage, key)
-    if (!bounds(key) || since === undefined) continue
-    const [row] = stage.look(
-      `SELECT coalesce(sum(CASE state WHEN 'reserved' THEN max(hold, ${withinHold})
-           WHEN 'needs_review' THEN CASE kept WHEN 1 THEN hold ELSE 0 END
-           WHEN 'settled' THEN CASE WHEN ended_at >= ? THEN ${withinHold} - coalesce((SELECT sum(e.amount) FROM entry e
-             WHERE e.charge_id = charge.id AND e.kind = 'refund'), 0) ELSE 0 END ELSE 0 END), 0) AS sum
-       FROM charge WHERE key_id = ? AND id NOT IN (SELECT value FROM json_each(?))`,
-      since,
-      key.id,
-      decided,
-    )
-    const sum = Number(row?.['sum'])
+    return bounds(key) && since !== undefined ? [{ number, key, since }] : []
+  })
+  if (bounded.length === 0) return
+  const wanted = JSON.stringify(bounded.map(({ key, since }) => [key.id, since]))
+  for (const { place, sum } of stage.look(spent, decided, wanted)) {
+    const { number, key } = bounded[Number(place)] as (typeof bounded)[number]
     const most = mostOf(stage, number)
-    if (sum > most)
+    if (Number(sum) > most)
       stage.overdrafts.push({
         at: stage.world.time.tick,
         when: key.period,

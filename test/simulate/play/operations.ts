@@ -186,7 +186,9 @@ export async function perform(stage: Stage, operated: Operated): Promise<void> {
   watch(stage)
 }
 
+/** To open the books costs more than most operations: it is done when something was committed, or is judged otherwise now. */
 function watch(stage: Stage): void {
+  if (!stage.isNews()) return
   stage.looking(() => {
     lookForOverdrafts(stage)
     stage.watchReviews()

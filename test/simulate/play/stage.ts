@@ -85,6 +85,8 @@ export class Stage {
   readonly disturbances: { readonly from: number; readonly until: number }[] = []
   #disturbedUntil = 0
   #why = ''
+  /** What `isNews` found last. */
+  #seen = ''
 
   constructor(world: World, plan: Cast, folder: string, story?: (line: string) => void) {
     this.world = world
@@ -125,6 +127,26 @@ export class Stage {
   /** Those that a request may have met. */
   settingsOf({ sentAt, endedAt }: Ask): readonly Settings[] {
     return this.settingsBetween(sentAt, endedAt)
+  }
+
+  /** Whether the books are others than when this was last called, or bounds of keys that they are held against are. */
+  isNews(): boolean {
+    const committed = this.world.disk.committed(this.lives.path)
+    const { decisions, hasJumpedFarBack, jumpedTo, world } = this
+    const bounds = this.keys.map(({ budget, now, period }) => [budget, now, period])
+    const today = Math.floor(world.time.wall / day)
+    const seen = JSON.stringify([
+      committed,
+      this.lives.count,
+      decisions.length,
+      hasJumpedFarBack,
+      jumpedTo,
+      today,
+      bounds,
+    ])
+    const isNews = committed === undefined || seen !== this.#seen
+    this.#seen = seen
+    return isNews
   }
 
   /** Looks at one moment, which share what they open. */

@@ -19,6 +19,9 @@ export type Remains = {
   readonly loss: Loss | undefined
 }
 
+/** Frames of acknowledged commits, of 4 KiB each, that wait to become part of the image. */
+const toldMost = 500
+
 const database = 'db'
 const log = 'db-wal'
 
@@ -36,6 +39,8 @@ export class RecordedDisk {
   /** The database as the last statement left it, and with every acknowledged commit. */
   #file: Buffer = Buffer.alloc(0)
   #image: Buffer = Buffer.alloc(0)
+  /** Frames of commits that were acknowledged and are not in the image yet. */
+  #told: Frame[] = []
   #round: LogRound | undefined
   #carried = 0
 
@@ -76,19 +81,26 @@ export class RecordedDisk {
     if (count <= 0) return
     for (const op of this.#ops.splice(0, count)) this.#disk.apply(op)
     this.#passed = mark
-    while (this.#commits[0] && this.#commits[0].end <= mark)
-      this.#image = withFrames(this.#image, this.#commits.shift()?.frames ?? [])
+    while (this.#commits[0] && this.#commits[0].end <= mark) this.#told.push(...(this.#commits.shift()?.frames ?? []))
+    if (this.#told.length > toldMost) this.#carryTold()
   }
 
   /** The process dies, or the power goes: between any two of the operations nobody has been told of. This ends the recording. */
   end(how: 'killed' | 'power', random: Random): Remains {
     const until = random.chance(0.4) ? this.#ops.length : random.int(this.#ops.length + 1)
     for (const op of this.#ops.slice(0, until)) this.#disk.apply(op)
+    this.#carryTold()
     const sound = [this.#image]
     for (const { frames } of this.#commits) sound.push(withFrames(sound.at(-1) ?? this.#image, frames))
     const loss = how === 'power' ? drawLoss(random) : undefined
     const files = loss ? this.#disk.lose(random, loss) : this.#disk.whole()
     return { files, sound, open: this.#disk.open, loss }
+  }
+
+  /** Commits that were acknowledged become part of the image: of many at once, as each is a copy of the whole. */
+  #carryTold(): void {
+    this.#image = withFrames(this.#image, this.#told)
+    this.#told = []
   }
 
   #recordLog({ round, isNew, frames }: NonNullable<ReturnType<typeof readRound>>, level: number): void {
@@ -121,6 +133,7 @@ export class RecordedDisk {
       // A new file gets its first page by a journal of another kind: all or nothing.
       if (file.length > 0) this.#ops.push({ do: 'put', file: database, bytes: file })
       this.#image = file
+      this.#told = []
     } else if (pages.length > 0) {
       if (level >= syncLevels.normal && this.#has(log)) this.#ops.push({ do: 'sync', file: log })
       for (const at of pages)

@@ -1,3 +1,4 @@
+import { closeSync, openSync, readSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync, StatementSync, type SQLInputValue } from 'node:sqlite'
 import type { Random } from './random.ts'
@@ -30,6 +31,8 @@ export const soundDisk: Disk = {
   dieBefore: 0,
   dieAfter: 0,
 }
+
+const indexHeadBytes = 48
 
 export type Row = { readonly [column: string]: string | number | null }
 
@@ -89,6 +92,15 @@ export class FaultyDisk {
     } finally {
       this.#reader = undefined
       this.past(() => reader.close())
+    }
+  }
+
+  /** What has been committed so far, in a word: it changes with each commit, and is undefined where nobody has the database open. */
+  committed(path: string): string | undefined {
+    try {
+      return readHead(`${path}-shm`)
+    } catch {
+      return undefined
     }
   }
 
@@ -203,6 +215,18 @@ function wrap<T extends object>(
     return around(() => Reflect.apply(original, this, args), this, args)
   }
   Object.defineProperty(prototype, name, { value, configurable: true, writable: true })
+}
+
+/** The head of the log's index: the count of its changes, its frames with their sums, its salt (sqlite.org/walformat.html). */
+function readHead(path: string): string {
+  const file = openSync(path, 'r')
+  try {
+    const head = Buffer.alloc(indexHeadBytes)
+    readSync(file, head, 0, indexHeadBytes, 0)
+    return head.toString('latin1')
+  } finally {
+    closeSync(file)
+  }
 }
 
 function sqliteError(errcode: number, message: string): Error {

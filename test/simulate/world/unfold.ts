@@ -14,7 +14,8 @@ const lines = `SELECT b.*, kind.key AS idx, kind.value AS kind,
 
 const term = (name: string): string => `json_extract(terms, '$.${name}')`
 const who = (name: string): string => `json_extract(payer, '$.${name}')`
-const amount = `(SELECT sum(l.price) FROM (${lines}) l WHERE l.id = b.id)`
+/** What a charge of a segment cost: the sum of its own lines, whose prices are in its item. */
+const amount = `(SELECT sum(json_extract(b.item, '$[' || (4 + 2 * kind.key) || ']')) FROM json_each(b.terms, '$.lines') kind)`
 
 const views = {
   charge: `SELECT * FROM main.charge UNION ALL SELECT id, ${['key_id', 'user_name', 'group_name'].map(who).join(', ')},
