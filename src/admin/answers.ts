@@ -69,6 +69,11 @@ export const budgetsAnswer = object({
       },
     }),
   ),
+  end_users: {
+    ...whole,
+    description:
+      'End users with a budget who have spent or held anything. Of these, `budgets` has the 100 with the least left.',
+  },
   month: {
     ...object({
       since: moment,
@@ -112,6 +117,7 @@ export const groupsAnswer = object({
       },
       budget: { ...budgetOrNull, description: 'What all keys of the group may spend together.' },
       user_budget: { ...budgetOrNull, description: 'What each user may spend who has no budget of their own.' },
+      end_user_budget: { ...budgetOrNull, description: 'What each end user of a user may spend.' },
       limits_per_user: { ...limitsSchema, description: 'Of all keys of one user together.' },
       limits_in_all: { ...limitsSchema, description: 'Of all keys of the group together.' },
       users: whole,
