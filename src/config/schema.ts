@@ -628,7 +628,7 @@ const group = {
       propertyNames: { minLength: 1, maxLength: 256 },
       additionalProperties: { ...budgetOf, description: 'Budget of this end user.' },
       description:
-        'Budgets of single end users instead of `end_user_budget`, by their names, or by the hashes that the console shows: { ada: { amount: "5.00", per: day } }.',
+        'Budgets of single end users instead of `end_user_budget`, by their names, or by the hashes that the console shows.',
     },
   },
 } as const satisfies Schema
