@@ -1,5 +1,6 @@
 import {
   type Answer,
+  attributionSlot,
   type CachePolicy,
   type CacheResult,
   callerSlot,
@@ -102,7 +103,7 @@ export class AnswerCache {
   async #reserve(context: RequestContext, { facts, price }: Hit): Promise<void> {
     const { ledger } = this.#parts.stores
     if (!ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
-    if (!isBounded(context.slots.need(callerSlot))) return
+    if (!isBounded(context.slots.need(callerSlot), context.slots.get(attributionSlot))) return
     const held = await ledger.hold({ facts, hold: price, idempotency: null }).catch(async (cause: unknown) => {
       // Its commit is in doubt: what it may have held is released.
       await this.#release(facts.id)

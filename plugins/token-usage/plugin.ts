@@ -1,4 +1,5 @@
 import {
+  attributionSlot,
   chargeFacts,
   callerSlot,
   defineSlot,
@@ -175,7 +176,8 @@ export const tokenUsage = definePlugin({
         const counting: Counting = { payables, dearest, facet, target, hasImages, chargeId, deferred, ...fresh }
         context.slots.put(countingSlot, counting)
         // The charge of deferred work exists before the work does: a job ends it.
-        if (!rule || !(deferred || isBounded(context.slots.need(callerSlot)))) return undefined
+        const isHeld = deferred || isBounded(context.slots.need(callerSlot), context.slots.get(attributionSlot))
+        if (!rule || !isHeld) return undefined
         return hold(tools, context, counting, rule)
       },
 

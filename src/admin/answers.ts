@@ -1,3 +1,4 @@
+import { cacheScopes } from '../domain/answer-cache.ts'
 import { configHows } from '../domain/config-history.ts'
 import { userBoundsSchema } from '../domain/shapes/bounds.ts'
 import { budgetView } from '../domain/shapes/budget.ts'
@@ -69,6 +70,11 @@ export const budgetsAnswer = object({
       },
     }),
   ),
+  end_users: {
+    ...whole,
+    description:
+      'End users with a budget who have spent or held anything. Of these, `budgets` has the 100 with the least left.',
+  },
   month: {
     ...object({
       since: moment,
@@ -112,6 +118,7 @@ export const groupsAnswer = object({
       },
       budget: { ...budgetOrNull, description: 'What all keys of the group may spend together.' },
       user_budget: { ...budgetOrNull, description: 'What each user may spend who has no budget of their own.' },
+      end_user_budget: { ...budgetOrNull, description: 'What each end user of a user may spend.' },
       limits_per_user: { ...limitsSchema, description: 'Of all keys of one user together.' },
       limits_in_all: { ...limitsSchema, description: 'Of all keys of the group together.' },
       users: whole,
@@ -476,6 +483,58 @@ export const modelsAnswer = object({
 })
 
 /** Of the playground: its requests, as any caller sends them. */
+export const explainAnswer = object({
+  model: text,
+  alias: { ...textOrNull, description: 'The requested name, if it is an alias of the model.' },
+  family: text,
+  operation: text,
+  upstream: text,
+  route: textOrNull,
+  forwarded: texts,
+  dropped: texts,
+  sent: {
+    type: 'object',
+    additionalProperties: true,
+    description: 'The body that the upstream would get, by its fields.',
+  },
+  expected_size: textOrNull,
+  expected_resolution: textOrNull,
+  expected_ratio: textOrNull,
+  quote: { type: ['object', 'null'], description: 'What it would cost; null if nothing prices it.' },
+  retry: {
+    ...object({ on: listOf({ type: ['string', 'integer'] }), attempts: whole, if_sold: truth }),
+    type: ['object', 'null'],
+    description: 'Whether and after which failures it is sent again; null without `retry_on`.',
+  },
+  cache: {
+    ...object({
+      for_ms: whole,
+      per: { type: 'string', enum: cacheScopes },
+      keys: { type: 'string', enum: ['all', 'opted_in'] },
+      each: text,
+      times: text,
+      price_at: text,
+      expected: textOrNull,
+    }),
+    type: ['object', 'null'],
+    description:
+      'Whether equal requests get this answer later, and what they cost: `each`, plus `times` what the answer has cost. Null if it is not kept.',
+  },
+  warnings: texts,
+  mismatch: {
+    ...object({
+      kind: { type: 'string', enum: ['ignored', 'dearer', 'other'] },
+      asked: text,
+      billed: text,
+      made: text,
+      returned: textOrNull,
+      cheaper: textOrNull,
+    }),
+    type: ['object', 'null'],
+    description: 'If the requested size and the returned image differ in price.',
+  },
+})
+
 export const sessionKeyAnswer = object({ id: text, key: text, expires: moment })
 
 const findings = listOf(

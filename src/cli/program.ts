@@ -380,7 +380,8 @@ function addUpstreams(program: Command): void {
 function addBudgets(program: Command): void {
   program
     .command('budgets')
-    .description('show every budget: of groups, users, balances and keys')
+    .description('show every budget: of groups, users, balances, keys and end users')
+    .option('--end-user <name>', 'only budgets of this end user')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/budgets.ts')).listBudgets(options))

@@ -301,10 +301,21 @@ function buildGroup(name: string, own: GroupSettings): Group {
     ...(own.limits_in_all && { limitsInAll: own.limits_in_all }),
     ...(own.budget && { budget: buildBudget(own.budget) }),
     ...(own.user_budget && { userBudget: buildBudget(own.user_budget) }),
+    ...(own.end_user_budget && { endUserBudget: buildBudget(own.end_user_budget) }),
+    ...(own.end_user_budgets && {
+      endUserBudgets: new Map(
+        Object.entries(own.end_user_budgets as ByName<BudgetSettings>).map(([who, budget]) => [
+          who,
+          buildBudget(budget),
+        ]),
+      ),
+    }),
   }
 }
 
-function buildBudget({ amount, per, resets_on, soft }: NonNullable<GroupSettings['budget']>): Budget {
+type BudgetSettings = NonNullable<GroupSettings['budget']>
+
+function buildBudget({ amount, per, resets_on, soft }: BudgetSettings): Budget {
   const period = joinPeriod(per, resets_on) ?? 'total'
   return { amount: parseMoney(amount) ?? 0, per: period, ...(soft && { soft }) }
 }

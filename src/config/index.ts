@@ -133,7 +133,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   checkWebhooks(settings, report)
   checkSignIn(settings, report)
   checkWorkers(settings, report)
-  checkBudgets(settings, report)
+  checkBudgets(settings, pipeline, report)
   inspectOptions(settings, pipeline, report)
   await checkCredentials(settings, {
     root,

@@ -617,6 +617,19 @@ const group = {
       ...budgetOf,
       description: 'Budget of all keys of a user together, for each user without a budget of their own.',
     },
+    end_user_budget: {
+      ...budgetOf,
+      description:
+        'Budget of each end user of each user. The plugin `attribution` says who that is; requests without one have no such budget.',
+    },
+    end_user_budgets: {
+      type: 'object',
+      minProperties: 1,
+      propertyNames: { minLength: 1, maxLength: 256 },
+      additionalProperties: { ...budgetOf, description: 'Budget of this end user.' },
+      description:
+        'Budgets of single end users instead of `end_user_budget`, by their names, or by the hashes that the console shows.',
+    },
   },
 } as const satisfies Schema
 

@@ -1,6 +1,15 @@
 import { type WindowPeriod, windowsAmong } from './budget-period.ts'
 import { budgetUsed, renewalAt } from './budget.ts'
-import { budgetOfUser, type Level, levelsOf, type LevelSums } from './levels.ts'
+import {
+  budgetOfEndUser,
+  budgetOfUser,
+  type Level,
+  levelsOf,
+  type LevelSums,
+  type NamedSums,
+  splitEndUser,
+  userOfLevel,
+} from './levels.ts'
 import type { CompiledConfig } from './compiled-config.ts'
 import type { BudgetStatus } from './shapes/budget.ts'
 import type { Key } from './shapes/key.ts'
@@ -32,9 +41,55 @@ export function budgetStatuses(
   ]
 }
 
+/** End users of a list: those that have the least left of their budgets. */
+export const endUsersShown = 100
+
+/**
+ * The states of the budgets of end users who have spent or held anything, the least left first. One whose user has keys
+ * in several groups counts once, by the group that leaves the least. `called`: of this one alone.
+ */
+export function endUserStatuses(
+  from: Omit<Books, 'sums'> & {
+    readonly sums: readonly NamedSums[]
+    readonly users: readonly User[]
+    readonly keys: readonly Key[]
+    readonly called?: string | undefined
+  },
+): readonly BudgetStatus[] {
+  const { plan, users, keys, sums, called } = from
+  const stand = standFrom(from)
+  const groupsOf = new Map(users.map(({ name, group }) => [name, new Set([group])]))
+  for (const { status, user, group } of keys) if (status !== 'revoked' && group) groupsOf.get(user)?.add(group)
+  const share = ({ left, amount }: BudgetStatus): number => (amount === 0 ? 0 : left / amount)
+  return sums
+    .filter(one => called === undefined || one.called === called)
+    .flatMap(one => {
+      const groups = groupsOf.get(splitEndUser(one.name).user) ?? []
+      const states = [...groups].flatMap(name => {
+        const group = plan.groups.get(name)
+        const budget = group && budgetOfEndUser(one.called, group)
+        return budget ? [stand({ kind: one.kind, name: one.name, ...budget })] : []
+      })
+      return states
+        .toSorted((a, b) => a.left - b.left)
+        .slice(0, 1)
+        .map(state => ({ ...state, name: one.called }))
+    })
+    .sort((a, b) => share(a) - share(b))
+}
+
+/** Whether any group has a budget for end users. */
+export function boundsEndUsers({ groups }: Pick<Books['plan'], 'groups'>): boolean {
+  return groups.values().some(({ endUserBudget, endUserBudgets }) => (endUserBudget ?? endUserBudgets) !== undefined)
+}
+
 /** The periods of a configuration's and users' budgets that are sums of days. */
 export function windowsIn(plan: Books['plan'], users: readonly User[]): readonly WindowPeriod[] {
-  const ofGroups = plan.groups.values().flatMap(({ budget, userBudget }) => [budget?.per, userBudget?.per])
+  const ofGroups = plan.groups
+    .values()
+    .flatMap(({ budget, userBudget, endUserBudget, endUserBudgets }) =>
+      [budget, userBudget, endUserBudget, ...(endUserBudgets?.values() ?? [])].map(one => one?.per),
+    )
   return windowsAmong([...ofGroups, ...users.map(({ budgetPeriod }) => budgetPeriod)])
 }
 
@@ -66,7 +121,7 @@ function standFrom({ plan, sums, now }: Books): (level: Level) => BudgetStatus {
     const found = known.get(`${kind} ${name}`)
     const [spent, held] = [found?.spent[per] ?? 0, found?.held ?? 0]
     const renews = renewalAt(per, now, plan.timeZone)
-    const user = kind === 'group' ? null : name
+    const user = userOfLevel({ kind, name })
     return status({ level: kind, name, user, amount, per, soft, spent, held, renews })
   }
 }

@@ -2,9 +2,15 @@ import type { Micros } from '../util/units.ts'
 import { beginningOf, dateIn } from '../util/zone.ts'
 import { type BudgetPeriod, isWindow, rollingDays, windowEnd, type WindowPeriod, windowStart } from './budget-period.ts'
 
-/** Besides the key: whose money is held and spent. `balance`: what a user has paid in and not spent. */
-export const levelKinds = ['user', 'balance', 'group'] as const
+/**
+ * Besides the key: whose money is held and spent, in the order in which their accounts are locked. `end_user`: one of a
+ * user's; `balance`: what a user has paid in and not spent.
+ */
+export const levelKinds = ['end_user', 'user', 'balance', 'group'] as const
 export type LevelKind = (typeof levelKinds)[number]
+
+/** Booked with every charge. The others are booked only with charges that were held from them. */
+export const alwaysBooked: ReadonlySet<LevelKind> = new Set(['user', 'group'])
 
 /** Percents of a budget at which an event reports how much of it is spent. */
 export const defaultThresholds: readonly number[] = [80, 100]

@@ -1,12 +1,16 @@
 import type { PlainPeriod, WindowPeriod } from './budget-period.ts'
 import type { Budget, LevelKind } from './budget.ts'
 import type { Caller } from './caller.ts'
+import type { Attribution } from './labels.ts'
 import type { Group } from './model.ts'
 import type { Key } from './shapes/key.ts'
 import type { Micros } from '../util/units.ts'
 
-/** An account other than the key that bounds what a request may cost. A balance is bounded by the books. */
-export type Level = Budget & LevelName
+/**
+ * An account other than the key that bounds what a request may cost. A balance is bounded by the books. `called`: for
+ * messages, where the name is an id.
+ */
+export type Level = Budget & LevelName & { readonly called?: string }
 
 /** Whose account it is. */
 export type LevelName = { readonly kind: LevelKind; readonly name: string }
@@ -20,17 +24,66 @@ export type LevelSums = {
   readonly spent: { readonly [period in PlainPeriod]: Micros } & { readonly [window in WindowPeriod]?: Micros }
 }
 
+/**
+ * The account of an end user of a user: two users may have end users of the same name. Names of end users may be
+ * erased, so it has the id.
+ */
+export function accountOfEndUser(id: string, user: string): string {
+  return `${id} ${user}`
+}
+
+/** The two again. */
+export function splitEndUser(account: string): { readonly id: string; readonly user: string } {
+  const at = account.indexOf(' ')
+  return { id: account.slice(0, at), user: account.slice(at + 1) }
+}
+
+/** The user that an account belongs to; null for a group's. */
+export function userOfLevel({ kind, name }: LevelName): string | null {
+  if (kind === 'group') return null
+  return kind === 'end_user' ? splitEndUser(name).user : name
+}
+
+/** What an account is for: the id of an end user, the name of a user or a group. */
+export function ownNameOf({ kind, name }: LevelName): string {
+  return kind === 'end_user' ? splitEndUser(name).id : name
+}
+
+/** Of an end user, whose account has an id for a name. */
+export type NamedSums = LevelSums & { readonly called: string }
+
 const none: readonly Level[] = []
 /** Found once for a key as it is and its group as it is. */
 const levelsOfKeys = new WeakMap<Key, { readonly group: Group; readonly levels: readonly Level[] }>()
 
-/** The levels above the key that bound what it may spend; none where none has a budget. */
-export function levelsOf({ key, group }: Caller): readonly Level[] {
+/** The levels above the key that bound what it may spend, and its end user; none where none has a budget. */
+export function levelsOf(caller: Caller, attribution?: Attribution): readonly Level[] {
+  const levels = levelsOfKey(caller)
+  const ofEndUser = levelOfEndUser(caller, attribution)
+  return ofEndUser ? [ofEndUser, ...levels] : levels
+}
+
+function levelsOfKey({ key, group }: Caller): readonly Level[] {
   const known = levelsOfKeys.get(key)
   if (known?.group === group) return known.levels
   const levels = findLevels(key, group)
   levelsOfKeys.set(key, { group, levels })
   return levels
+}
+
+function levelOfEndUser({ key, group }: Caller, attribution: Attribution | undefined): Level | undefined {
+  const { endUser, endUserId } = attribution ?? { endUser: null, endUserId: null }
+  if (endUser === null || endUserId === null) return undefined
+  const budget = budgetOfEndUser(endUser, group)
+  return budget && { kind: 'end_user', name: accountOfEndUser(endUserId, key.user), called: endUser, ...budget }
+}
+
+/** What an end user may spend: as the group says of the name, or what it gives each end user. */
+export function budgetOfEndUser(
+  name: string,
+  group: Pick<Group, 'endUserBudget' | 'endUserBudgets'>,
+): Budget | undefined {
+  return group.endUserBudgets?.get(name) ?? group.endUserBudget
 }
 
 /** What a user may spend: as was said of them, or what the group gives each of its users. */
@@ -58,6 +111,6 @@ function findLevels(key: Key, group: Group): readonly Level[] {
 }
 
 /** Whether a budget counts what a request may cost: then it is held before an upstream is called. A soft one counts too. */
-export function isBounded(caller: Caller): boolean {
-  return caller.key.budget !== null || levelsOf(caller).length > 0
+export function isBounded(caller: Caller, attribution?: Attribution): boolean {
+  return caller.key.budget !== null || levelsOf(caller, attribution).length > 0
 }

@@ -56,6 +56,10 @@ export type Group = {
   readonly budget?: Budget
   /** What each of its users may spend who has no budget of their own. */
   readonly userBudget?: Budget
+  /** What each end user of each of its users may spend. */
+  readonly endUserBudget?: Budget
+  /** The same for single ones, by their names as the attribution stores them. */
+  readonly endUserBudgets?: ReadonlyMap<string, Budget>
 }
 
 export type Timeouts = {

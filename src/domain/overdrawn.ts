@@ -4,21 +4,25 @@ import { formatMoney, type Micros } from '../util/units.ts'
 
 type Overdrawn = Extract<HoldResult, { kind: 'overdrawn' }>
 
-const whose = {
+const whose: { readonly [level in Exclude<Overdrawn['level'], 'end_user'>]: string } = {
   key: "the key's budget",
   user: "the user's budget",
   balance: "the user's prepaid balance",
   group: "the group's budget",
-} as const satisfies { readonly [level in Overdrawn['level']]: string }
+}
+
+const whoseOf = ({ level, called = '' }: Overdrawn): string =>
+  level === 'end_user' ? `the budget of the end user '${called}'` : whose[level]
 
 /** The same as data, for the log. */
 export function overdrawnValues(
-  { level, availableMicros, heldMicros, renewsAt }: Overdrawn,
+  { level, called, availableMicros, heldMicros, renewsAt }: Overdrawn,
   hold: Micros,
   currency: string,
 ): FailureValues {
   return {
     budget: level,
+    ...(called !== undefined && { end_user: called }),
     hold: formatMoney(hold),
     available: formatMoney(availableMicros),
     held: formatMoney(heldMicros),
@@ -28,11 +32,8 @@ export function overdrawnValues(
 }
 
 /** The values of `insufficient_quota`: for a budget that has too little left for a hold. */
-export function tellOverdrawn(
-  { level, availableMicros, heldMicros, renewsAt, lastDays }: Overdrawn,
-  hold: Micros,
-  currency: string,
-) {
+export function tellOverdrawn(overdrawn: Overdrawn, hold: Micros, currency: string) {
+  const { availableMicros, heldMicros, renewsAt, lastDays } = overdrawn
   const next = renewsAt === null ? '' : new Date(renewsAt).toISOString()
   const renewal =
     lastDays === undefined
@@ -43,7 +44,7 @@ export function tellOverdrawn(
       ? ''
       : ` (${formatMoney(heldMicros)} ${currency} is held for running requests or charges that need review)`
   return {
-    whose: whose[level],
+    whose: whoseOf(overdrawn),
     hold: formatMoney(hold),
     available: formatMoney(availableMicros),
     held,

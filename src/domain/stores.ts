@@ -13,7 +13,7 @@ import type { StoredAnswer } from './reply.ts'
 import type { BudgetPeriod } from './budget-period.ts'
 import type { LevelKind } from './budget.ts'
 import type { LabelStore } from './labels.ts'
-import type { Level, LevelName, LevelSums } from './levels.ts'
+import type { Level, LevelName, LevelSums, NamedSums } from './levels.ts'
 import type { Micros } from '../util/units.ts'
 import type { Statement } from './statement.ts'
 import type { LiveSessionStore } from './live-sessions.ts'
@@ -49,6 +49,8 @@ export type HoldResult =
       readonly lastDays?: number
       /** Whose budget it is. */
       readonly level: 'key' | LevelKind
+      /** The end user, where it is one's. */
+      readonly called?: string
       readonly availableMicros: Micros
       /** Of requests that are under way, and of charges that wait for a person. */
       readonly heldMicros: Micros
@@ -221,6 +223,8 @@ export type Storage = Omit<Stores, 'counters'> & {
      * month, windows in which it is wanted.
      */
     levels(of?: readonly LevelName[], periods?: readonly BudgetPeriod[]): Awaitable<readonly LevelSums[]>
+    /** The same of end users who have spent or held anything, with their names; of 10,000 that spent last. */
+    endUsers(periods?: readonly BudgetPeriod[]): Awaitable<readonly NamedSums[]>
     /** What was charged and given back from a moment on and before another, by who pays, held against the entries. */
     statement(span: { readonly from: number; readonly until: number }): Awaitable<Statement>
     /** What has not ended, added up. */

@@ -30,7 +30,7 @@ export function chargeFacts(
     rule: own.rule,
     ...(attribution && attribution.ids !== '' && { attribution: attribution.ids }),
   }
-  const levels = levelsOf(caller)
+  const levels = levelsOf(caller, attribution)
   if (levels.length > 0) levelsOfFacts.set(facts, levels)
   return facts
 }

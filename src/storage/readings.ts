@@ -19,6 +19,7 @@ import type {
   LogMatch,
   LogRow,
   LevelSums,
+  NamedSums,
   LogStep,
   LogTotals,
   OpenCharges,
@@ -44,13 +45,13 @@ import type {
 import type { Awaitable } from '../util/index.ts'
 import { readAlerts } from './events/alerts.ts'
 import { findPseudonym, findTraces } from './erase/erase.ts'
-import { findEvent, readFeed } from './events/read.ts'
+import { findNamedEvent, readNamedFeed } from './events/named.ts'
 import { eventsAfter } from './events/write-event.ts'
 import { listWebhooks, readDue } from './events/webhooks.ts'
 import { findConfig, listConfigs, type PackedConfig } from './config-history.ts'
 import { type RatedQuestion, readRated } from './costs/rated.ts'
 import { readCosts } from './costs/read.ts'
-import { readSums } from './accounts/read-sums.ts'
+import { readEndUserSums, readSums } from './accounts/read-sums.ts'
 import { readTopUps } from './accounts/top-up.ts'
 import { listLogs } from './journal/list.ts'
 import { sumLatency } from './journal/latency.ts'
@@ -126,6 +127,7 @@ export type Readings = {
     given: Parameters<typeof readSums>[0]
     gives: readonly LevelSums[]
   }
+  endUserSums: { given: Parameters<typeof readEndUserSums>[0]; gives: readonly NamedSums[] }
   traces: { given: { readonly name: string }; gives: Traces | undefined }
   pseudonym: { given: { readonly name: string }; gives: string | null }
   topUps: { given: { readonly name: string }; gives: readonly TopUp[] }
@@ -167,8 +169,8 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     alerts: () => snapshot(readAlerts()),
     gateways: ({ owner, at }) => run(listGateways(owner, at)),
     events: ({ after, limit }) => run(eventsAfter(after, limit)),
-    feed: query => snapshot(readFeed(query)),
-    event: ({ id }) => snapshot(findEvent(id)),
+    feed: query => snapshot(readNamedFeed(query)),
+    event: ({ id }) => snapshot(findNamedEvent(id)),
     webhooks: () => run(listWebhooks()),
     due: ({ webhook, at, limit }) => snapshot(readDue(webhook, at, limit)),
     steps: ({ match, stepMs }) => snapshot(countStepsOf(match, stepMs)),
@@ -190,6 +192,7 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     refunds: ({ id }) => snapshot(findRefundsOf(id)),
     open: () => run(sumOpen()),
     sums: given => run(readSums(given)),
+    endUserSums: given => snapshot(readEndUserSums(given)),
     traces: ({ name }) => snapshot(findTraces(name)),
     pseudonym: ({ name }) => run(findPseudonym(name)),
     topUps: ({ name }) => run(readTopUps(name)),

@@ -156,6 +156,8 @@ export function createStorage(parts: StorageParts): Storage {
       anchor: () => reader.ask('anchor', { at: clock.now() }),
       levels: (of, periods = []) =>
         reader.ask('sums', { at: clock.now(), zone: parts.zone, of: of ?? null, windows: windowsAmong(periods) }),
+      endUsers: (periods = []) =>
+        reader.ask('endUserSums', { at: clock.now(), zone: parts.zone, windows: windowsAmong(periods) }),
       statement: ({ from, until }) => reader.ask('statement', { from, until }),
       open: () => reader.ask('open', null),
       refundsOf: id => reader.ask('refunds', { id }),

@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
 import {
+  accountOfEndUser,
   type BudgetPeriod,
   budgetUsed,
   type HoldRequest,
@@ -61,14 +62,14 @@ const nameOf = ({ kind, name }: { readonly kind: string; readonly name: string }
 /** Budgets of every period against a simple model: random charges, holds and refunds of one or two gateways, over weeks. */
 export async function periodsContract(t: Test, make: Harness, fleet: 1 | 2): Promise<void> {
   const periods = [
-    ['7d', 'week', 'month@15'],
-    ['week@wednesday', '30d', '7d'],
-    ['month', 'month@28', '2d'],
-    ['14d', 'day', 'week@sunday'],
+    ['7d', 'week', 'month@15', '3d'],
+    ['week@wednesday', '30d', '7d', 'month'],
+    ['month', 'month@28', '2d', 'week'],
+    ['14d', 'day', 'week@sunday', 'day'],
   ] as const satisfies readonly (readonly BudgetPeriod[])[]
-  for (const [round, [ofKey, ofUser, ofGroup]] of periods.entries())
+  for (const [round, [ofKey, ofUser, ofGroup, ofEndUser]] of periods.entries())
     await t.test(
-      `${fleet === 1 ? 'a gateway enforces' : 'two gateways enforce'} a budget for ${ofKey} of a key, ${ofUser} of a user and ${ofGroup} of a group exactly`,
+      `${fleet === 1 ? 'a gateway enforces' : 'two gateways enforce'} a budget for ${ofKey} of a key, ${ofEndUser} of end users, ${ofUser} of a user and ${ofGroup} of a group exactly`,
       async t => {
         const dice = diceOf(seed + round)
         const harness = await make()
@@ -83,11 +84,18 @@ export async function periodsContract(t: Test, make: Harness, fleet: 1 | 2): Pro
         await first().users.create({ name: 'ann', group: 'team', role: 'user', passwordHash: null })
         const key = await first().keys.create(newKey({ user: 'ann', budget: 3_000, budgetPeriod: ofKey }))
         const free = await first().keys.create(newKey({ user: 'ann' }))
-        const levels: readonly Level[] = [
+        const endUsers: string[] = []
+        for (const name of ['ada', 'ben'])
+          endUsers.push(await first().labels.idOf({ kind: 'end_user', name, keyId: key.id, most: 5, mostPerKey: 5 }))
+        const above: readonly Level[] = [
           { kind: 'user', name: 'ann', amount: 4_000, per: ofUser },
           { kind: 'group', name: 'team', amount: 5_000, per: ofGroup },
         ]
-        const budgets: readonly Payer['level'][] = [{ kind: 'key', name: key.id, amount: 3_000, per: ofKey }, ...levels]
+        const ofEndUsers = endUsers.map(
+          (id): Level => ({ kind: 'end_user', name: accountOfEndUser(id, 'ann'), amount: 2_000, per: ofEndUser }),
+        )
+        const levels = [...ofEndUsers, ...above]
+        const ownBudget: Payer['level'] = { kind: 'key', name: key.id, amount: 3_000, per: ofKey }
         const made: Made[] = []
         const open: Open[] = []
         let count = 0
@@ -101,11 +109,14 @@ export async function periodsContract(t: Test, make: Harness, fleet: 1 | 2): Pro
         const hold = async (gateway: number, amount: number, isBounded: boolean): Promise<void> => {
           const own = isBounded ? key : free
           const id = `req_${String(++count).padStart(20, '0')}`
-          const request = {
-            ...holdOf(own, amount, { id, user: 'ann', group: 'team' }),
-            levels: isBounded ? levels : [],
-          }
+          const attribution = endUsers[dice(3)]
+          const ofEndUser = ofEndUsers.filter(({ name }) => name === `${attribution} ann`)
+          const facts = { id, user: 'ann', group: 'team', ...(attribution && { attribution }) }
+          const budgets = [ownBudget, ...ofEndUser, ...above]
+          const request = { ...holdOf(own, amount, facts), levels: isBounded ? [...above, ...ofEndUser] : [] }
           const payers = [nameOf({ kind: 'key', name: own.id }), 'user ann', 'group team']
+          // An end user's account counts what was held from it.
+          if (isBounded) payers.push(...ofEndUser.map(nameOf))
           const result = await (gateways[gateway] as Storage).ledger.hold(request)
           const short = isBounded
             ? budgets.find(one => one.amount - held(nameOf(one)) - spent(nameOf(one), one.per) < amount)
@@ -154,7 +165,7 @@ export async function periodsContract(t: Test, make: Harness, fleet: 1 | 2): Pro
           for (const one of [found, listed])
             t.equal(
               budgetUsed(one, clock.now(), 'UTC'),
-              spent(nameOf(budgets[0] as Level), ofKey),
+              spent(nameOf(ownBudget), ofKey),
               caseName({ step: count, key: ofKey }),
             )
         }

@@ -70,6 +70,9 @@ t.test("a quote equals the gateway's hold", async t => {
   const ask = async (body: object) => (await admin.post('/api/explain', body)).body
   t.match(await ask({ model: 'alpha-image-2', operation: 'image.generate', size: '3840x2160', n: 3 }), {
     expected_size: '1672x941',
+    alias: null,
+    cache: null,
+    sent: { model: /./, n: 3 },
     quote: { n: 3, tier: '2K', expected: '0.12' },
   })
   t.match(await ask({ model: 'beta-imagine-image', operation: 'image.generate', size: '3840x2160' }), {

@@ -45,7 +45,7 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
     path: '/api/groups',
     at: 'groups.0',
     members: words(
-      'name limits multiplier limit_scope keys_max models budget user_budget limits_per_user limits_in_all users keys',
+      'name limits multiplier limit_scope keys_max models budget user_budget end_user_budget limits_per_user limits_in_all users keys',
     ),
   },
   { path: '/api/logs', at: 'records.0', members: logMembers },

@@ -155,11 +155,11 @@ t.test('a suggestion needs a known name of four letters within a distance of a t
   t.equal(await remedyFor('LIMIT_SCOPE'), "did you mean 'limit_scope'?")
   t.equal(
     await remedyFor('rmp'),
-    'known here: rpm, tpm, concurrency, shadow, limit_scope, keys_max, stored_objects, jobs, models, aliases, multiplier, limits_per_user, limits_per_end_user, limits_in_all, budget, user_budget',
+    'known here: rpm, tpm, concurrency, shadow, limit_scope, keys_max, stored_objects, jobs, models, aliases, multiplier, limits_per_user, limits_per_end_user, limits_in_all, budget, user_budget, end_user_budget, end_user_budgets',
   )
   t.equal(
     await remedyFor('something'),
-    'known here: rpm, tpm, concurrency, shadow, limit_scope, keys_max, stored_objects, jobs, models, aliases, multiplier, limits_per_user, limits_per_end_user, limits_in_all, budget, user_budget',
+    'known here: rpm, tpm, concurrency, shadow, limit_scope, keys_max, stored_objects, jobs, models, aliases, multiplier, limits_per_user, limits_per_end_user, limits_in_all, budget, user_budget, end_user_budget, end_user_budgets',
   )
 })
 

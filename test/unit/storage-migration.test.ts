@@ -10,7 +10,7 @@ import { makeClock, makeVersion, migrateFrom } from '../../src/storage/postgres/
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { versionOf } from '../../src/storage/sqlite/migrate.ts'
 import { postgresHarness, sqliteHarness } from '../contract/harnesses.ts'
-import { holdOf, line, newKey, silentLog } from '../contract/storage.ts'
+import { clockAt, holdOf, line, newKey, silentLog } from '../contract/storage.ts'
 import { caseName } from '../harness/case-name.ts'
 import { startPostgres } from '../harness/postgres.ts'
 
@@ -228,3 +228,61 @@ for (const [name, harness] of [
     await base.close()
   })
 }
+
+const dayMs = 86_400_000
+const today = Date.UTC(2027, 4, 16)
+/** What ann had spent before the migration: two, three and eight days ago. */
+const spentBefore = [
+  `INSERT INTO account (kind, name, part, spent, held, day_start, day_spent, month_start, month_spent, budget_told)
+    VALUES ('user', 'ann', '', 600, 0, ${today - 2 * dayMs}, 100, ${Date.UTC(2027, 4)}, 600, '[]')`,
+  `INSERT INTO account_spell (kind, name, part, period, start, spent, turn) VALUES
+    ('user', 'ann', '', 'day', ${today - 8 * dayMs}, 300, 1), ('user', 'ann', '', 'day', ${today - 3 * dayMs}, 200, 2)`,
+]
+
+for (const database of ['SQLite', 'PostgreSQL'] as const)
+  t.test(`${database}: windows count the days before a migration, which adds budgets of end users`, async t => {
+    const path = database === 'SQLite' ? oldFile(t) : undefined
+    const url = path === undefined ? await oldDatabase() : `sqlite:${path}`
+    const run = async (statements: readonly string[]): Promise<readonly object[]> => {
+      if (path !== undefined) {
+        const db = new DatabaseSync(path)
+        const rows = statements.map(sql => db.prepare(sql).all())
+        db.close()
+        return rows.at(-1) ?? []
+      }
+      const client = await postgres.connect(url)
+      let rows: readonly object[] = []
+      for (const sql of statements) rows = (await client.query(sql)).rows as readonly object[]
+      await client.end()
+      return rows
+    }
+    await run(spentBefore)
+    const clock = clockAt(today + dayMs / 2)
+    const storage = await openStorage({ url, role: 'gateway', clock, log: silentLog })
+    t.teardown(() => storage.close())
+    t.match(await storage.books.levels([{ kind: 'user', name: 'ann' }], ['7d', '30d', 'week']), [
+      { kind: 'user', held: 0, spent: { total: 600, day: 0, month: 600, '7d': 300, '30d': 600, week: 300 } },
+    ])
+    await storage.users.create({ name: 'ann', group: 'default', role: 'user', passwordHash: null })
+    const key = await storage.keys.create(newKey({ user: 'ann' }))
+    const id = await storage.labels.idOf({ kind: 'end_user', name: 'ada', keyId: key.id, most: 5, mostPerKey: 5 })
+    const levels = [
+      { kind: 'user', name: 'ann', amount: 400, per: '7d' },
+      { kind: 'end_user', name: `${id} ann`, amount: 150, per: 'week' },
+    ] as const
+    const request = { ...holdOf(key, 100, { user: 'ann', attribution: id }), levels }
+    t.match(await storage.ledger.hold(request), { kind: 'held' })
+    const more = { ...holdOf(key, 1, { user: 'ann', attribution: id }), levels: levels.slice(0, 1) }
+    t.match(await storage.ledger.hold(more), { kind: 'overdrawn', level: 'user', availableMicros: 0, heldMicros: 100 })
+    await storage.ledger.line(request.facts.id, line(0, { price: 60 }))
+    await storage.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+    t.match(await storage.ledger.hold({ ...more, facts: holdOf(key, 1).facts }), { kind: 'held' })
+    await storage.flush()
+    const left = await run([`SELECT spent FROM account_spell WHERE name = 'ann' AND period = 'day' ORDER BY start`])
+    t.same(
+      left.map(row => Number((row as { readonly spent: unknown }).spent)),
+      [300, 200, 100],
+      'the day that it was in is kept when it is left',
+    )
+    t.match(await storage.books.endUsers(['week']), [{ called: 'ada', held: 0, spent: { week: 60 } }])
+  })

@@ -6,6 +6,9 @@ import {
   quarterMs,
   spellOf,
   budgetStatuses,
+  boundsEndUsers,
+  endUsersShown,
+  endUserStatuses,
   windowsIn,
 } from '../../domain/index.ts'
 import { formatMoney, parseMoney } from '../../util/index.ts'
@@ -17,22 +20,44 @@ import { ownerOf, sessionUserOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
 import { decimal } from '../../domain/shapes/schemas.ts'
 
-/** The states of all budgets, or of those that apply to one user: of their keys, their own, and of their groups. */
-async function readBudgets(parts: Ask['parts'], owner: string | undefined): Promise<readonly BudgetStatus[]> {
+type Found = {
+  readonly budgets: readonly BudgetStatus[]
+  /** Of `budgets` as many at most as a list shows, and how many there are. */
+  readonly endUsers: number
+}
+
+/**
+ * The states of all budgets, or of those that apply to one user: of their keys, their own, of their groups, and of
+ * their end users.
+ * @param called the name of the only end user that is read
+ */
+async function readBudgets(parts: Ask['parts'], owner: string | undefined, called: string | undefined): Promise<Found> {
   const { storage, clock } = parts
   const plan = parts.plan()
   const [users, keys] = await Promise.all([
     storage.users.list(),
     storage.keys.list(owner === undefined ? {} : { user: owner }),
   ])
-  const sums = await storage.books.levels(undefined, windowsIn(plan, users))
-  const all = budgetStatuses({ plan, users, keys, sums, now: clock.now() })
-  if (owner === undefined) return all
+  const windows = windowsIn(plan, users)
+  const books = { plan, users, keys, now: clock.now() }
+  const [sums, ofEndUsers] = await Promise.all([
+    storage.books.levels(undefined, windows),
+    boundsEndUsers(plan) ? storage.books.endUsers(windows) : [],
+  ])
+  const endUsers = endUserStatuses({ ...books, sums: ofEndUsers, called }).filter(
+    ({ user }) => owner === undefined || user === owner,
+  )
+  const found = { endUsers: endUsers.length }
+  const shown = endUsers.slice(0, endUsersShown)
+  if (called !== undefined) return { ...found, budgets: shown }
+  const all = budgetStatuses({ ...books, sums })
+  if (owner === undefined) return { ...found, budgets: [...all, ...shown] }
   const groups = new Set([
     ...users.flatMap(({ name, group }) => (name === owner ? [group] : [])),
     ...keys.flatMap(({ status, group, userGroup }) => (status === 'revoked' ? [] : [group ?? userGroup])),
   ])
-  return all.filter(({ level, name, user }) => (level === 'group' ? groups.has(name) : user === owner))
+  const theirs = all.filter(({ level, name, user }) => (level === 'group' ? groups.has(name) : user === owner))
+  return { ...found, budgets: [...theirs, ...shown] }
 }
 
 export const budgetRoutes = [
@@ -41,21 +66,22 @@ export const budgetRoutes = [
     url: '/api/budgets',
     access: 'user',
     summary:
-      'List budgets and balances. Administrators get all of them, others those that apply to them: of their API keys, their own, and of their groups.',
+      'List budgets and balances. Administrators get all of them, others those that apply to them: of their API keys, their own, of their groups, and of their end users.',
     query: {
       type: 'object',
       additionalProperties: false,
       properties: {
         user: { type: 'string', minLength: 1, maxLength: 64, description: 'Only budgets that apply to this user.' },
+        end_user: { type: 'string', minLength: 1, maxLength: 256, description: 'Only budgets of this end user.' },
       },
     },
     answer: budgetsAnswer,
     async handle(ask) {
       const own = ownerOf(ask)
-      const { user } = ask.query
+      const { user, end_user: endUser } = ask.query
       if (own !== undefined && user !== undefined && user !== own) throw fail('forbidden', {}, { param: 'user' })
       const owner = own ?? user
-      const seen = await readBudgets(ask.parts, owner)
+      const { budgets: seen, endUsers } = await readBudgets(ask.parts, owner, endUser)
       const { timeZone, currency } = ask.parts.plan()
       const now = ask.parts.clock.now()
       const [month, names] = await Promise.all([sumMonth(ask, owner, timeZone, now), keyNames(ask, seen)])
@@ -69,7 +95,7 @@ export const budgetRoutes = [
           forecast: forecast === null ? null : formatMoney(forecast),
         }
       })
-      return { currency, budgets, month }
+      return { currency, budgets, end_users: endUsers, month }
     },
   }),
   defineRoute({

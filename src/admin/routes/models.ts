@@ -1,9 +1,8 @@
 import { type CompiledConfig, type Model, notesOf, serves } from '../../domain/index.ts'
 import { formatMoney } from '../../util/index.ts'
 import { showLimits } from '../../domain/shapes/limits.ts'
-import { modelsAnswer, sessionKeyAnswer } from '../answers.ts'
+import { explainAnswer, modelsAnswer, sessionKeyAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
-import { text, textOrNull, texts } from '../schemas.ts'
 import { newSessionKey } from '../session/sessions.ts'
 import { personOf, sessionUserOf } from '../session-user.ts'
 
@@ -73,21 +72,7 @@ export const modelRoutes = [
         n: { type: 'integer', minimum: 1, maximum: 1_000, default: 1 },
       },
     },
-    answer: {
-      type: 'object',
-      properties: {
-        model: text,
-        family: text,
-        operation: text,
-        upstream: text,
-        route: textOrNull,
-        forwarded: texts,
-        dropped: texts,
-        expected_size: textOrNull,
-        quote: { type: ['object', 'null'] },
-        warnings: texts,
-      },
-    },
+    answer: explainAnswer,
     handle({ parts, body }) {
       const { model, operation, size, quality, n } = body
       const request = { model, operation, n, size: size ?? undefined, quality: quality ?? undefined }

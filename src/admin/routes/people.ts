@@ -80,8 +80,19 @@ async function changeUser(ask: Ask, name: string, change: UserChange): Promise<U
 }
 
 function showGroup(group: Group) {
-  const { name, limits, multiplier, limitScope, keysMax, models, budget, userBudget, limitsPerUser, limitsInAll } =
-    group
+  const {
+    name,
+    limits,
+    multiplier,
+    limitScope,
+    keysMax,
+    models,
+    budget,
+    userBudget,
+    endUserBudget,
+    limitsPerUser,
+    limitsInAll,
+  } = group
   return {
     name,
     limits: showLimits(limits),
@@ -91,6 +102,7 @@ function showGroup(group: Group) {
     models: models ?? null,
     budget: showBudget(budget),
     user_budget: showBudget(userBudget),
+    end_user_budget: showBudget(endUserBudget),
     limits_per_user: showLimits(limitsPerUser ?? {}),
     limits_in_all: showLimits(limitsInAll ?? {}),
   }

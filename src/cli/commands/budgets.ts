@@ -1,4 +1,14 @@
-import { budgetView, type BudgetStatus, formatMoney, parseMoney, budgetStatuses, windowsIn } from '../../index.ts'
+import {
+  boundsEndUsers,
+  budgetView,
+  type BudgetStatus,
+  budgetStatuses,
+  endUsersShown,
+  endUserStatuses,
+  formatMoney,
+  parseMoney,
+  windowsIn,
+} from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { formatPeriod } from '../key-settings.ts'
 import { actor, withStorage } from '../open-books.ts'
@@ -6,13 +16,26 @@ import { formatTable } from '../table.ts'
 
 type Options = { readonly config: string; readonly format: string }
 
-/** Every budget: of groups, users, balances and keys. */
-export async function listBudgets(options: Options): Promise<void> {
+/** Every budget: of groups, users, balances, keys, and of the end users with the least left; or of one end user. */
+export async function listBudgets(options: Options & { readonly endUser?: string }): Promise<void> {
   await withStorage(options.config, async (storage, plan) => {
     const [users, keys] = await Promise.all([storage.users.list(), storage.keys.list()])
-    const sums = await storage.books.levels(undefined, windowsIn(plan, users))
-    const all = budgetStatuses({ plan, users, keys, sums, now: Date.now() })
-    if (all.length === 0) say('There are no budgets: spending of keys, users and groups is not limited.')
+    const windows = windowsIn(plan, users)
+    const { endUser: called } = options
+    const books = { plan, users, keys, now: Date.now() }
+    const ofEndUsers = boundsEndUsers(plan) ? await storage.books.endUsers(windows) : []
+    const endUsers = endUserStatuses({ ...books, sums: ofEndUsers, called })
+    const shown = endUsers.slice(0, endUsersShown)
+    const above =
+      called === undefined ? budgetStatuses({ ...books, sums: await storage.books.levels(undefined, windows) }) : []
+    const all = [...above, ...shown]
+    if (shown.length < endUsers.length)
+      say(
+        `Of ${endUsers.length} end users with a budget, the ${shown.length} with the least left; --end-user NAME shows one.`,
+      )
+    if (called !== undefined && all.length === 0)
+      say(`The end user '${called}' has no budget, or has spent nothing of it yet.`)
+    else if (all.length === 0) say('There are no budgets: spending of keys, users and groups is not limited.')
     if (options.format === 'json') for (const one of all) print(JSON.stringify(budgetView.show(one)))
     else if (all.length > 0) print(formatBudgets(all, plan.currency))
   })

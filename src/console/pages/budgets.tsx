@@ -49,10 +49,11 @@ export function Budgets() {
       }
     >
       <Loaded of={load} shape="costs">
-        {({ budgets, month, currency }) => (
+        {({ budgets, end_users: endUsers, month, currency }) => (
           <div class="stack">
             <Month of={month} currency={currency} />
             {person !== undefined && <p class="quiet">{t('budgets.apply', { user: person })}</p>}
+            <EndUsersShown budgets={budgets} count={endUsers} />
             {budgets.length === 0 ? (
               <Empty title={t('budgets.none')}>
                 <p class="quiet">{t(readsAll ? 'budgets.none.text' : 'budgets.none.own')}</p>
@@ -82,16 +83,26 @@ export function Budgets() {
   )
 }
 
+/** Says so if the list has not all end users. */
+function EndUsersShown({ budgets, count }: { readonly budgets: readonly Budget[]; readonly count: number }) {
+  const shown = budgets.filter(({ level }) => level === 'end_user').length
+  if (shown === count) return null
+  return <p class="quiet">{t('budgets.end_users', { count, shown })}</p>
+}
+
 type Row = Budget & ReturnType<typeof standingOf> & { readonly isTightest: boolean }
 
 function inOrder(budgets: readonly Budget[], isOfOne: boolean): readonly Row[] {
   const rows = budgets.map(one => ({ ...one, ...standingOf(one), isTightest: false }))
   if (!isOfOne) return rows.sort((a, b) => b.rank - a.rank)
-  return rows.sort(byTightness).map((one, at) => ({ ...one, isTightest: at === 0 && rows.length > 1 && !one.soft }))
+  return rows.sort(byTightness).map((one, at) => {
+    const stopsAll = !one.soft && one.level !== 'end_user'
+    return { ...one, isTightest: at === 0 && rows.length > 1 && stopsAll }
+  })
 }
 
-function placeOf({ level, name }: Pick<Budget, 'level' | 'name'>): string {
-  return `${level}:${name}`
+function placeOf({ level, name, user }: Pick<Budget, 'level' | 'name' | 'user'>): string {
+  return level === 'end_user' ? `${level}:${user}:${name}` : `${level}:${name}`
 }
 
 function columns({
@@ -176,7 +187,8 @@ function Change({
   readonly mayEdit: boolean
   readonly onEdit: () => void
 }) {
-  if (!mayEdit) return null
+  // Budgets of end users are set for all of a group.
+  if (!mayEdit || of.level === 'end_user') return null
   const label = `${t('edit')}${t('colon')}${of.called ?? of.name}`
   if (of.level === 'group')
     return (
@@ -196,7 +208,7 @@ const ranges: { readonly [per: string]: string } = { day: 'today', month: 'month
 
 /** The owner of a budget, with a link to its costs. */
 function Whose({
-  of: { level, name, called, per, resets_on: day },
+  of: { level, name, user, called, per, resets_on: day },
   zone,
 }: {
   readonly of: Budget
@@ -210,6 +222,7 @@ function Whose({
       <a class="theirs" href={`/console${queryText({ [part]: name, range, zone: range && zone })}`}>
         {called ?? name}
       </a>
+      {level === 'end_user' && <span class="quiet"> · {t('budgets.end_user.of', { user: user ?? '' })}</span>}
     </span>
   )
 }

@@ -7,7 +7,7 @@ import { computed, shownOf, viewOf } from './view.ts'
 
 const members = {
   level: oneOf('level', ['key', ...levelKinds]),
-  /** The id of a key, the name of a user or a group. */
+  /** The id of a key, the name of an end user, a user or a group. */
   name: text('name'),
   user: textOrNull('user'),
   amount: money('amount'),
@@ -40,8 +40,8 @@ const own = shownOf(members, (status: BudgetStatus) => status)
 
 /** A budget as the interface and the command line show it. */
 export const budgetView = viewOf<BudgetStatus>()({
-  level: own('level', 'key, user, balance (what was paid in for a user) or group.'),
-  name: own('name', 'The id of a key, the name of a user or a group.'),
+  level: own('level', 'key, end_user (of a user), user, balance (what was paid in for a user) or group.'),
+  name: own('name', 'The id of a key, the name of an end user, a user or a group.'),
   user: own('user', "Whose it is; null for a group's."),
   amount: own('amount'),
   per: computed(schemas.period, ({ per }: BudgetStatus) => splitPeriod(per).per),

@@ -1,4 +1,5 @@
 import { type BudgetPeriod, isWindow } from '../../domain/budget-period.ts'
+import { userOfLevel } from '../../domain/levels.ts'
 import { periodNow, spentInWindow, windowParams } from '../keys/spend.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, textOrNull, whole, wholeOrNull } from '../rows.ts'
@@ -60,7 +61,7 @@ export function* writeAccountEvents(
     if (text(row, 'part') !== mainPart) continue
     for (const { kind, name, amount, per, soft, currency } of budgets.values()) {
       if (text(row, 'kind') !== kind || text(row, 'name') !== name) continue
-      const user = kind === 'group' ? null : name
+      const user = userOfLevel({ kind, name })
       const start = periodNow(identity, per, startsOf(row), at)
       const spent = isWindow(per) ? yield* spentOfWindow(identity, { kind, name, per }, at) : whole(row, per)
       const own = { spent, held: whole(row, 'held'), told: textOrNull(row, 'budget_told') }

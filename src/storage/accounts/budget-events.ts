@@ -1,6 +1,7 @@
 import { type BudgetPeriod, rollingDays, splitPeriod } from '../../domain/budget-period.ts'
 import { type LevelKind, renewalOf } from '../../domain/budget.ts'
 import type { EventData, NewEvent } from '../../domain/events.ts'
+import { ownNameOf } from '../../domain/levels.ts'
 import { formatMoney } from '../../util/units.ts'
 import { writeEvent } from '../events/write-event.ts'
 import { ask, lockRows, type Query, type QueryProgram } from '../query.ts'
@@ -11,7 +12,7 @@ import { mainPart } from './levels.ts'
 /** A budget as a statement found it, in the current period. */
 export type FoundBudget = {
   readonly level: 'key' | LevelKind
-  /** The id of a key, the name of a user or a group. */
+  /** The id of a key, the name of an account. */
   readonly name: string
   /** The owner, who may read its events; null for a group's. */
   readonly user: string | null
@@ -125,7 +126,8 @@ function eventsOf(
   isExhausted: boolean,
   renewsAt: number | null,
 ): readonly NewEvent[] {
-  const who = { level, name, user }
+  // An end user has the id: who reads the event gets the name that the id has then (`events/named.ts`).
+  const who = { level, name: level === 'key' ? name : ownNameOf({ kind: level, name }), user }
   const { per: length, resetsOn } = splitPeriod(per)
   const day = per.includes('@') ? { resets_on: resetsOn } : {}
   const sums = { spent: formatMoney(spent), amount: formatMoney(amount), currency, per: length, ...day }

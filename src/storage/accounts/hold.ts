@@ -6,7 +6,7 @@ import {
   type WindowPeriod,
 } from '../../domain/budget-period.ts'
 import { isAroundMidnight, renewalAt, type LevelKind, levelKinds } from '../../domain/budget.ts'
-import { type Level } from '../../domain/levels.ts'
+import { type Level, userOfLevel } from '../../domain/levels.ts'
 import type { HoldResult } from '../../domain/stores.ts'
 import { bounds, periodNow, windowParams } from '../keys/spend.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
@@ -98,7 +98,7 @@ export function releaseLevel(kind: LevelKind, name: string, hold: number) {
 }
 
 function* holdLevel(identity: WriterIdentity, level: Level, hold: Holding): QueryProgram<Overdrawn | undefined> {
-  const { kind, name, per, amount, soft } = level
+  const { kind, name, per, amount, soft, called } = level
   const { at } = hold
   const bound = kind === 'balance' ? name : amount
   const period = periodParams(identity, per, at)
@@ -127,7 +127,8 @@ function* holdLevel(identity: WriterIdentity, level: Level, hold: Holding): Quer
   yield* writeBudgetEvents(identity, foundIn(identity, row, level, hold, true), at)
   const heldMicros = whole(row, 'held')
   const renewsAt = renewalAt(per, at, identity.zone)
-  return { kind: 'overdrawn', level: kind, availableMicros, heldMicros, renewsAt, ...rollingOf(per) }
+  const whose = { level: kind, ...(called !== undefined && { called }) }
+  return { kind: 'overdrawn', ...whose, availableMicros, heldMicros, renewsAt, ...rollingOf(per) }
 }
 
 function foundIn(
@@ -137,7 +138,7 @@ function foundIn(
   { at, currency }: Holding,
   isRefused: boolean,
 ): FoundBudget {
-  const user = kind === 'group' ? null : name
+  const user = userOfLevel({ kind, name })
   const [spent, held, told] = [whole(row, 'spent_now'), whole(row, 'held'), textOrNull(row, 'budget_told')]
   const start = periodNow(identity, per, { day: whole(row, 'day_start'), month: whole(row, 'month_start') }, at)
   return { level: kind, name, user, currency, amount, per, start, spent, held, told, isRefused, isSoft: soft === true }

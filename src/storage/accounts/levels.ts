@@ -1,6 +1,8 @@
-import { levelKinds, type LevelKind } from '../../domain/budget.ts'
+import { alwaysBooked, levelKinds, type LevelKind } from '../../domain/budget.ts'
+import { labelsIn } from '../../domain/labels.ts'
+import { accountOfEndUser } from '../../domain/levels.ts'
 import { ask, lockRows, type QueryProgram, type Row, type Rows } from '../query.ts'
-import { text } from '../rows.ts'
+import { text, textOrNull } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import type { Move } from './move.ts'
 
@@ -8,7 +10,7 @@ import type { Move } from './move.ts'
 export const mainPart = ''
 
 /** Columns of a charge that name its payers. */
-export const payerColumns = 'key_id, user_name, group_name, levels'
+export const payerColumns = 'key_id, user_name, group_name, levels, attribution'
 
 /** Payers besides the key, from a charge's row; a charge in a segment has no hold. */
 export function heldLevels(charge: Row): readonly LevelKind[] {
@@ -18,7 +20,10 @@ export function heldLevels(charge: Row): readonly LevelKind[] {
 
 /** The account of a charge by its kind. */
 export function nameOf(charge: Row, kind: LevelKind): string {
-  return text(charge, kind === 'group' ? 'group_name' : 'user_name')
+  if (kind === 'group') return text(charge, 'group_name')
+  const user = text(charge, 'user_name')
+  if (kind !== 'end_user') return user
+  return accountOfEndUser(labelsIn(textOrNull(charge, 'attribution'), kind)[0] ?? '', user)
 }
 
 /** Locks the accounts of held charges in the common order; keys come before them. */
@@ -30,7 +35,7 @@ export function* lockAccounts(charges: Rows): QueryProgram<void> {
   }
 }
 
-/** Where a charge is booked besides its key: its user and its group always, a balance only if it was held from one. */
+/** Where a charge is booked besides its key: its user and its group always, others only if it was held from them. */
 export function movesOf(
   { part }: Pick<WriterIdentity, 'part'>,
   charge: Row,
@@ -38,8 +43,7 @@ export function movesOf(
 ): readonly Move[] {
   const held = heldLevels(charge)
   return levelKinds.flatMap((kind): readonly Move[] => {
-    const name = nameOf(charge, kind)
-    if (held.includes(kind)) return [{ kind, name, part: mainPart, ...amounts }]
-    return kind === 'balance' ? [] : [{ kind, name, part, ...amounts, released: 0 }]
+    if (held.includes(kind)) return [{ kind, name: nameOf(charge, kind), part: mainPart, ...amounts }]
+    return alwaysBooked.has(kind) ? [{ kind, name: nameOf(charge, kind), part, ...amounts, released: 0 }] : []
   })
 }

@@ -1,7 +1,8 @@
 import type { WindowPeriod } from '../../domain/budget-period.ts'
 import type { LevelKind } from '../../domain/budget.ts'
-import type { LevelName, LevelSums } from '../../domain/levels.ts'
+import { type LevelName, type LevelSums, type NamedSums, splitEndUser } from '../../domain/levels.ts'
 import { askIn } from '../ask-in.ts'
+import { namesOfLabels } from '../labels.ts'
 import { bounds, windowParams } from '../keys/spend.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole } from '../rows.ts'
@@ -15,9 +16,15 @@ const sumsOfWindow = (which: string): string => `SELECT kind, name, sum(${spentI
   FROM account ${which} GROUP BY kind, name`
 const ofNames = 'WHERE kind = ? AND name IN (…)'
 
+/** Accounts of end users that are read: as many as the attribution keeps by default, those that spent last. */
+const endUsersMax = 10_000
+const lastSpent = `WHERE kind = 'end_user' AND name IN (SELECT name FROM account WHERE kind = 'end_user'
+  ORDER BY day_start DESC, name LIMIT ${endUsersMax})`
+const notEndUsers = `WHERE kind <> 'end_user'`
+
 /**
  * What users, balances and groups have spent so far, and what is held from them, as budgets see it: the sum of each
- * account's rows. Of those named, or of all.
+ * account's rows. Of those named, or of all; end users have a reading of their own.
  */
 export function* readSums({
   at,
@@ -27,32 +34,43 @@ export function* readSums({
 }: {
   readonly at: number
   readonly zone: string
-  readonly of: readonly LevelName[] | null
+  readonly of: readonly LevelName[] | 'end users' | null
   readonly windows?: readonly WindowPeriod[]
 }): QueryProgram<readonly LevelSums[]> {
-  const byKind = of && Map.groupBy(of, one => one.kind)
+  const byKind = of !== null && of !== 'end users' && Map.groupBy(of, one => one.kind)
+  const which = of === 'end users' ? lastSpent : notEndUsers
   const names = byKind && [...byKind].map(([kind, some]) => [kind, [...new Set(some.map(({ name }) => name))]] as const)
   const inWindows = new Map<string, { [window in WindowPeriod]?: number }>()
   for (const window of windows)
-    for (const row of yield* readOf(sumsOfWindow, windowParams({ zone }, window, at), names)) {
+    for (const row of yield* readOf(sumsOfWindow, windowParams({ zone }, window, at), names || which)) {
       const account = `${text(row, 'kind')} ${text(row, 'name')}`
       inWindows.set(account, { ...inWindows.get(account), [window]: whole(row, 'spent') })
     }
   const [day, dayAhead, month, monthAhead] = bounds({ zone }, at)
   const spells = [day, dayAhead, day, month, monthAhead, month]
-  return (yield* readOf(sums, spells, names)).map(row => {
+  return (yield* readOf(sums, spells, names || which)).map(row => {
     const found = toSums(row)
     return { ...found, spent: { ...found.spent, ...inWindows.get(`${found.kind} ${found.name}`) } }
   })
 }
 
-/** Rows of all accounts, or of those that are named. */
+/** The same of end users, with their names. */
+export function* readEndUserSums(
+  given: Omit<Parameters<typeof readSums>[0], 'of'>,
+): QueryProgram<readonly NamedSums[]> {
+  const sums = yield* readSums({ ...given, of: 'end users' })
+  const idOf = ({ name }: LevelSums): string => splitEndUser(name).id
+  const names = yield* namesOfLabels(sums.map(idOf))
+  return sums.map(one => ({ ...one, called: names.get(idOf(one)) ?? idOf(one) }))
+}
+
+/** Rows of the accounts of a condition, or of those that are named. */
 function* readOf(
   sql: (which: string) => string,
   params: readonly number[],
-  names: readonly (readonly [kind: LevelKind, names: readonly string[]])[] | null,
+  names: readonly (readonly [kind: LevelKind, names: readonly string[]])[] | string,
 ): QueryProgram<readonly Row[]> {
-  if (names === null) return yield ask(sql(''), ...params)
+  if (typeof names === 'string') return yield ask(sql(names), ...params)
   const found: Row[] = []
   for (const [kind, some] of names) found.push(...(yield* askIn(sql(ofNames), some, [...params, kind])))
   return found

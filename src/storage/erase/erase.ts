@@ -198,8 +198,10 @@ export function* eraseLate(at: number): QueryProgram<null> {
 function* forgetName(pseudonym: string, name: string): QueryProgram<void> {
   const [booked] = yield ask(
     `SELECT 1 AS found WHERE EXISTS (SELECT 1 FROM account WHERE kind IN ('user', 'balance') AND name = ?)
+       OR EXISTS (SELECT 1 FROM account WHERE kind = 'end_user' AND substr(name, instr(name, ' ') + 1) = ?)
        OR EXISTS (SELECT 1 FROM topup WHERE credit = ? OR actor = ?) OR EXISTS (SELECT 1 FROM cost_place WHERE user_name = ?)
        OR EXISTS (SELECT 1 FROM reversal WHERE actor = ?) OR EXISTS (SELECT 1 FROM entry WHERE actor = ?)`,
+    name,
     name,
     balanceOf(name),
     name,

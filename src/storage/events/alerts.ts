@@ -14,9 +14,9 @@ const dealtMax = 2_000
 const budgetsLooked = 5_000
 
 const newest = `SELECT id, at, kind, data FROM event WHERE kind = ? ORDER BY id DESC LIMIT ${eventsOfKind}`
-// Events of a budget begin with its owner.
+// Events of a budget begin with its owner. That an end user has spent a budget needs nobody's attention.
 const newestBut = (not: string): string => `SELECT id, at, kind, data FROM (SELECT id, at, kind, data FROM event
-    WHERE kind = ? ORDER BY id DESC LIMIT ${budgetsLooked}) newest
+    WHERE kind = ? AND data NOT LIKE '{"level":"end_user",%' ORDER BY id DESC LIMIT ${budgetsLooked}) newest
   WHERE data ${not} LIKE '{"level":"key",%' ORDER BY id DESC LIMIT ${eventsOfKind}`
 const newestOfKeys = newestBut('')
 const newestOfOthers = newestBut('NOT')

@@ -1,4 +1,4 @@
-import { levelKinds } from '../../domain/budget.ts'
+import { alwaysBooked, levelKinds } from '../../domain/budget.ts'
 import { heldLevels, nameOf } from '../accounts/levels.ts'
 import type { BudgetCorrection } from '../../domain/index.ts'
 import type { Row } from '../query.ts'
@@ -49,11 +49,11 @@ export function addHeld(findings: Findings, charge: Row, held: number): void {
   for (const kind of heldLevels(charge)) accountTotals(findings, `${kind} ${nameOf(charge, kind)}`).held += held
 }
 
-/** Its user and its group, and its balance if it was taken from one. */
+/** Its user and its group, and its end user and its balance if it was taken from one. */
 function accountsOf(charge: Row): readonly string[] {
   const held = heldLevels(charge)
   return levelKinds
-    .filter(kind => kind !== 'balance' || held.includes(kind))
+    .filter(kind => alwaysBooked.has(kind) || held.includes(kind))
     .map(kind => `${kind} ${nameOf(charge, kind)}`)
 }
 

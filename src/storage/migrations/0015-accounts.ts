@@ -1,3 +1,15 @@
+/** Keeps what an account has spent in a day or month that it leaves. */
+export const accountLeft = (period: 'day' | 'month'): string => {
+  const its = `s.kind = OLD.kind AND s.name = OLD.name AND s.part = OLD.part AND s.period = '${period}'`
+  return `CREATE TRIGGER account_left_${period} AFTER UPDATE OF ${period}_start ON account
+    WHEN (OLD.${period}_start <> NEW.${period}_start AND OLD.${period}_start > 0) BEGIN
+    INSERT INTO account_spell (kind, name, part, period, start, spent, turn) VALUES (OLD.kind, OLD.name, OLD.part, '${period}',
+      OLD.${period}_start, OLD.${period}_spent, (SELECT coalesce(max(s.turn), 0) + 1 FROM account_spell s WHERE ${its}))
+      ON CONFLICT (kind, name, part, period, start) DO UPDATE SET spent = excluded.spent, turn = excluded.turn;
+    DELETE FROM account_spell WHERE kind = OLD.kind AND name = OLD.name AND part = OLD.part AND period = '${period}'
+      AND turn <= (SELECT max(s.turn) - 8 FROM account_spell s WHERE ${its}); END`
+}
+
 export const accounts: readonly string[] = [
   // What users, groups and balances have spent, and what is held of those that are bounded. A bounded one is held, tested and
   // booked in the row whose part is empty; what has no limit each connection of PostgreSQL books in rows of its own, so that
@@ -13,16 +25,7 @@ export const accounts: readonly string[] = [
     kind TEXT NOT NULL, name TEXT NOT NULL, part TEXT NOT NULL, period TEXT NOT NULL CHECK (period IN ('day', 'month')),
     start INTEGER NOT NULL, spent INTEGER NOT NULL, turn INTEGER NOT NULL,
     PRIMARY KEY (kind, name, part, period, start)) STRICT, WITHOUT ROWID`,
-  ...(['day', 'month'] as const).map(period => {
-    const its = `s.kind = OLD.kind AND s.name = OLD.name AND s.part = OLD.part AND s.period = '${period}'`
-    return `CREATE TRIGGER account_left_${period} AFTER UPDATE OF ${period}_start ON account
-      WHEN (OLD.${period}_start <> NEW.${period}_start AND OLD.${period}_start > 0) BEGIN
-      INSERT INTO account_spell (kind, name, part, period, start, spent, turn) VALUES (OLD.kind, OLD.name, OLD.part, '${period}',
-        OLD.${period}_start, OLD.${period}_spent, (SELECT coalesce(max(s.turn), 0) + 1 FROM account_spell s WHERE ${its}))
-        ON CONFLICT (kind, name, part, period, start) DO UPDATE SET spent = excluded.spent, turn = excluded.turn;
-      DELETE FROM account_spell WHERE kind = OLD.kind AND name = OLD.name AND part = OLD.part AND period = '${period}'
-        AND turn <= (SELECT max(s.turn) - 8 FROM account_spell s WHERE ${its}); END`
-  }),
+  ...(['day', 'month'] as const).map(accountLeft),
 
   // Besides its key: whose money is held for a charge, and where it is booked.
   `ALTER TABLE charge ADD COLUMN levels TEXT`,

@@ -17,6 +17,15 @@ const anyPeriod = (table: string): readonly string[] => [
 
 const revision = `(SELECT value FROM meta WHERE name = 'key_revision')`
 
+/** Of an account, as many days are kept. */
+export const accountLeftDay = `CREATE TRIGGER account_left_day AFTER UPDATE OF day_start ON account
+    WHEN (OLD.day_start <> NEW.day_start AND OLD.day_start > 0) BEGIN
+    INSERT INTO account_spell (kind, name, part, period, start, spent, turn) VALUES (OLD.kind, OLD.name, OLD.part, 'day',
+      OLD.day_start, OLD.day_spent, (SELECT coalesce(max(s.turn), 0) + 1 FROM account_spell s WHERE ${ofAccount}))
+      ON CONFLICT (kind, name, part, period, start) DO UPDATE SET spent = excluded.spent, turn = excluded.turn;
+    DELETE FROM account_spell WHERE kind = OLD.kind AND name = OLD.name AND part = OLD.part AND period = 'day'
+      AND turn < ${since('account_spell', ofAccount)}; END`
+
 export const periods: readonly string[] = [
   `DROP TRIGGER key_changed`,
   ...anyPeriod('key'),
@@ -39,11 +48,5 @@ export const periods: readonly string[] = [
       ON CONFLICT (key_id, period, start) DO UPDATE SET spent = excluded.spent, turn = excluded.turn;
     DELETE FROM spell WHERE key_id = OLD.id AND period = 'day' AND turn < ${since('spell', ofKey)}; END`,
   `DROP TRIGGER account_left_day`,
-  `CREATE TRIGGER account_left_day AFTER UPDATE OF day_start ON account
-    WHEN (OLD.day_start <> NEW.day_start AND OLD.day_start > 0) BEGIN
-    INSERT INTO account_spell (kind, name, part, period, start, spent, turn) VALUES (OLD.kind, OLD.name, OLD.part, 'day',
-      OLD.day_start, OLD.day_spent, (SELECT coalesce(max(s.turn), 0) + 1 FROM account_spell s WHERE ${ofAccount}))
-      ON CONFLICT (kind, name, part, period, start) DO UPDATE SET spent = excluded.spent, turn = excluded.turn;
-    DELETE FROM account_spell WHERE kind = OLD.kind AND name = OLD.name AND part = OLD.part AND period = 'day'
-      AND turn < ${since('account_spell', ofAccount)}; END`,
+  accountLeftDay,
 ]

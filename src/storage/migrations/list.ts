@@ -34,6 +34,7 @@ import { objectPages } from './0033-object-pages.ts'
 import { periods } from './0034-periods.ts'
 import { answerCache } from './0035-answer-cache.ts'
 import { labelModels } from './0036-label-models.ts'
+import { endUserAccounts } from './0037-end-user-accounts.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -78,6 +79,7 @@ export const migrations: readonly (readonly string[])[] = [
   periods,
   answerCache,
   labelModels,
+  endUserAccounts,
 ]
 
 /** What no statement can do, after the migration that it belongs to. */

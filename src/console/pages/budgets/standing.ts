@@ -19,9 +19,13 @@ export function standingOf({ amount, spent, held, left, forecast, soft }: Budget
   return { state: 'budget_fine', tone: 'idle', rank: share } as const
 }
 
-/** Of the budgets that apply to one person, the one that stops them first is first; those that stop nothing are last. */
+/**
+ * Of the budgets that apply to one person, the one that stops them first is first; last are those that stop nothing, and
+ * those of end users, which stop only these.
+ */
 export function byTightness(a: Budget, b: Budget): number {
-  if (a.soft !== b.soft) return a.soft ? 1 : -1
+  const [isLater, isLaterB] = [a, b].map(one => one.soft || one.level === 'end_user')
+  if (isLater !== isLaterB) return isLater ? 1 : -1
   const [x, y] = [microsOf(a.left), microsOf(b.left)]
   return x === y ? 0 : x < y ? -1 : 1
 }

@@ -17,9 +17,9 @@ export function userCeilings(of: User, currency: string) {
 
 /** The configuration's limits of a group and each of its users. */
 export function groupCeilings(of: Group, currency: string) {
-  const { keys_max, models, budget, user_budget, limits_per_user, limits_in_all } = of
+  const { keys_max, models, budget, user_budget, end_user_budget, limits_per_user, limits_in_all } = of
   const told = (
-    word: 'group.models' | 'group.budget' | 'group.user_budget' | 'group.limits_per_user' | 'group.limits_in_all',
+    word: `group.${'models' | 'budget' | 'user_budget' | 'end_user_budget' | 'limits_per_user' | 'limits_in_all'}`,
     most: string,
   ) => (most === '' ? [] : [t(word, { most })])
   const lines = [
@@ -28,6 +28,9 @@ export function groupCeilings(of: Group, currency: string) {
     ...(budget && !budget.soft ? told('group.budget', tBound('budget', { ...periodOf(budget), currency })) : []),
     ...(user_budget && !user_budget.soft
       ? told('group.user_budget', tBound('budget', { ...periodOf(user_budget), currency }))
+      : []),
+    ...(end_user_budget && !end_user_budget.soft
+      ? told('group.end_user_budget', tBound('budget', { ...periodOf(end_user_budget), currency }))
       : []),
     ...told('group.limits_per_user', limitText(limits_per_user)),
     ...told('group.limits_in_all', limitText(limits_in_all)),

@@ -135,6 +135,7 @@ function groupFields(entry: Entry, currency: string, make: Make): readonly Field
     limits(['limits_in_all'], 'edit.limits.all'),
     budget('budget', 'edit.budget'),
     budget('user_budget', 'edit.budget.user'),
+    budget('end_user_budget', 'edit.budget.end_user'),
     { title: t('keys'), fields: [make(['keys_max'], t('ceilings.keys'), 'whole')] },
   ]
 }

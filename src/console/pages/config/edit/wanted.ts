@@ -13,7 +13,11 @@ const rivals: { readonly [member: string]: readonly string[] } = {
 }
 
 /** Without this member its mapping is empty. */
-const needed: { readonly [member: string]: string } = { budget: 'amount', user_budget: 'amount' }
+const needed: { readonly [member: string]: string } = {
+  budget: 'amount',
+  user_budget: 'amount',
+  end_user_budget: 'amount',
+}
 
 /**
  * The changes from an entry's current values to those of its fields. A mapping that would become empty is removed.
