@@ -8,7 +8,7 @@ const endMs = 20_000
 const threads = new URL('./threads.ts', import.meta.url).href
 registerHooks({
   resolve: (name, context, next) =>
-    name.endsWith('/thread.ts') && /\/storage\/sqlite\/open\.ts$|\/storage\.mjs$/.test(context.parentURL ?? '')
+    name.endsWith('/thread.ts') && context.parentURL?.endsWith('/storage/sqlite/open.ts')
       ? { url: threads, shortCircuit: true }
       : next(name, context),
 })

@@ -47,9 +47,3 @@ if (counted === '0') {
   // Asked before the hooks above, as the last ones that are registered.
   require('./fast-imports.cjs')
 }
-
-if (counted !== '1') {
-  const isTold = process.env['TEST_BUNDLE'] !== undefined
-  const { useIfFresh } = require('./bundled.cjs')
-  if (!isTold) useIfFresh()
-}
