@@ -68,6 +68,11 @@ export const budgetsAnswer = object({
         description:
           'Expected spending until it renews, at the current pace. Null for a budget that never renews, and early in its period.',
       },
+      refused_since: {
+        ...momentOrNull,
+        description:
+          'Since when requests are refused in this period because they might cost more than what is left; null if none was.',
+      },
     }),
   ),
   end_users: {
@@ -877,6 +882,10 @@ export const systemAnswer = object({
     ...listOf(
       object({
         upstream: text,
+        shared_with: {
+          ...texts,
+          description: 'Other upstreams that use the same connections: the figures are of all.',
+        },
         busy: whole,
         most: whole,
         waiting: { ...whole, description: 'Requests that wait for one now.' },

@@ -124,6 +124,8 @@ type SlotsInUse = {
 }
 
 type UpstreamConnections = {
+  /** The same for upstreams that share their connections. */
+  readonly pool: object
   readonly busy: number
   readonly most: number
   readonly waiting: number

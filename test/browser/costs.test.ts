@@ -233,6 +233,17 @@ t.test('two models are compared with two clicks, and are a filter with a third',
   const told = page.locator('.picked')
   await told.getByText(/costs [\d.]+ × the price of .+ per (image|request)/).waitFor()
   t.equal(await table.locator('tr.total').count(), 1, 'with a total')
+  const firsts = () => table.locator('tbody tr :is(th, td):first-child').allTextContents()
+  const unsorted = await firsts()
+  for (const way of ['ascending', 'descending']) {
+    await table.getByRole('button', { name: 'User' }).click()
+    await table.locator(`[aria-sort=${way}]`, { hasText: 'User' }).waitFor()
+  }
+  const names = unsorted.slice(0, -1).toSorted((a, b) => b.localeCompare(a))
+  t.strictSame(await firsts(), [...names, unsorted.at(-1)], 'the total stays below sorted rows')
+  await table.getByRole('button', { name: 'Spent' }).click()
+  await table.locator('[aria-sort=descending]', { hasText: 'Spent' }).waitFor()
+  t.strictSame(await firsts(), unsorted, 'the most expensive first')
   await told.getByRole('link', { name: 'Filter by selection' }).click()
   await page.locator('.narrowed', { hasText: /ada, bob|bob, ada/ }).waitFor()
   await page.locator('.figure.first .money').waitFor()

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { browse, browserMissing, pressTab, slowness } from '../harness/browser.ts'
-import { offerToken, passwordOfTests } from '../harness/visitor.ts'
+import { enterAsAdmin, offerToken, passwordOfTests } from '../harness/visitor.ts'
 
 t.setTimeout(110_000 * slowness)
 
@@ -97,3 +97,121 @@ t.test('on a phone the menu is behind one button, and Escape closes it', { skip:
   await page.getByRole('heading', { name: 'Logs' }).waitFor()
   await page.locator('#side').waitFor({ state: 'hidden' })
 })
+
+t.test(
+  'the palette gets every letter that is typed after Ctrl+K, however late it comes',
+  { skip: browserMissing },
+  async t => {
+    const browsing = await browse(t)
+    const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })
+    const { keyboard } = page
+    const { promise: typed, resolve: arrive } = Promise.withResolvers<void>()
+    await page.route(/palette/, async route => {
+      await typed
+      await route.continue()
+    })
+    await page.goto(`${browsing.url}/console/models`)
+    await page.getByRole('heading', { name: 'Models' }).waitFor()
+    await keyboard.press('Control+k')
+    // Outside the palette these letters open the log.
+    await keyboard.type('gl audit')
+    arrive()
+    const search = page.getByRole('combobox', { name: 'Page, request ID' })
+    await search.waitFor()
+    t.equal(await search.inputValue(), 'gl audit')
+    await search.fill('')
+    await keyboard.type('audi')
+    await keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Audit' }).waitFor()
+    t.strictSame(browsing.faults, [])
+  },
+)
+
+t.test('what is typed into a picker stays when the names arrive', { skip: browserMissing }, async t => {
+  const browsing = await browse(t)
+  const admin = await enterAsAdmin(browsing)
+  const { body } = await admin.post('/api/keys', { name: 'storefront' })
+  const { id } = (body as { readonly key: { readonly id: string } }).key
+  const page = await browsing.newPage({ as: admin })
+  const { promise: typed, resolve: arrive } = Promise.withResolvers<void>()
+  await page.route(/\/api\/keys\?limit=50/, async route => {
+    await typed
+    await route.continue()
+  })
+  await page.goto(`${browsing.url}/console/sessions?key=${id}`)
+  const field = page.getByRole('combobox', { name: 'API key' })
+  await field.fill('another')
+  const answered = page.waitForResponse(/\/api\/keys\?limit=50/)
+  arrive()
+  await answered
+  await page.evaluate('new Promise(done => requestAnimationFrame(() => setTimeout(done)))')
+  t.equal(await field.inputValue(), 'another')
+})
+
+t.test(
+  'the keyboard alone sets a budget, sends a request, finds it and gives it back',
+  { skip: browserMissing },
+  async t => {
+    const browsing = await browse(t)
+    const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })
+    const { keyboard } = page
+    const goTo = async (name: string): Promise<void> => {
+      await keyboard.press('Control+k')
+      await page.locator('dialog [role=combobox]:focus').waitFor()
+      await keyboard.type(name)
+      await keyboard.press('Enter')
+      await page.locator('main h1:focus', { hasText: name }).waitFor()
+    }
+    await page.goto(`${browsing.url}/console/models`)
+    await page.getByRole('heading', { name: 'Models' }).waitFor()
+
+    await goTo('Budgets')
+    await tabTo(page, 'main button.primary')
+    await keyboard.press('Enter')
+    await page.locator('dialog').waitFor()
+    await tabTo(page, 'dialog [role=combobox]')
+    await keyboard.type('roo')
+    await page.getByRole('option', { name: 'root' }).waitFor()
+    await keyboard.press('ArrowDown')
+    await keyboard.press('Enter')
+    t.equal(await page.locator('dialog [role=combobox]').inputValue(), 'root')
+    await tabTo(page, 'dialog [name=budget]')
+    await keyboard.type('5')
+    await keyboard.press('Enter')
+    await page.locator('main tbody a', { hasText: 'root' }).waitFor()
+    await page.locator('main button.primary:focus').waitFor()
+    t.pass('a budget for a user')
+
+    await goTo('Playground')
+    await tabTo(page, 'main .filters [role=combobox]')
+    await keyboard.press('Control+a')
+    await keyboard.type('alpha-image-2')
+    await keyboard.press('Enter')
+    await tabTo(page, '[name=prompt]')
+    await keyboard.type('a boat at dawn')
+    await tabTo(page, 'main [type=submit]')
+    await keyboard.press('Enter')
+    await page.locator('.line-text').waitFor()
+    t.pass('a request')
+
+    await goTo('Logs')
+    await tabTo(page, '.chip:has(+ .chip) > button')
+    await keyboard.press('Enter')
+    await page.locator('.chip-panel:not([hidden]) :focus').waitFor()
+    await keyboard.press('Escape')
+    await page.locator('.chip > button:focus').waitFor()
+    await tabTo(page, 'main tbody a')
+    await keyboard.press('Enter')
+    await page.locator('dialog .six').waitFor()
+    await tabTo(page, 'dialog .button.danger')
+    await keyboard.press('Enter')
+    await page.locator('dialog [name=reason]').waitFor()
+    await tabTo(page, 'dialog [name=reason]')
+    await keyboard.type('not as asked')
+    await tabTo(page, 'dialog .form [type=submit]')
+    await keyboard.press('Enter')
+    await page.locator('dialog', { hasText: 'not as asked' }).waitFor()
+    t.pass('a refund')
+    t.strictSame(browsing.faults, [])
+  },
+)

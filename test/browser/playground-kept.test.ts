@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { browse, browserMissing, slowness } from '../harness/browser.ts'
+import { browse, browserMissing, choose, slowness } from '../harness/browser.ts'
 import { sideways } from '../harness/look-at.ts'
 import { picture } from '../harness/pictures.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'
@@ -24,21 +24,21 @@ t.test('typed text remains, and a running request is found again with its bill',
   await page.goto(url + playground)
   await page.locator('[name=prompt]').fill('a boat at dawn')
   await page.locator('[name=size]').fill('1024x1024')
-  await page.locator('[name=model]').selectOption('beta-imagine-image')
+  await choose(page, 'Model', 'beta-imagine-image')
   await page.locator('.quote').waitFor()
   t.equal(await page.locator('[name=prompt]').inputValue(), 'a boat at dawn', 'another model')
   await page.getByRole('tab', { name: 'Chat', exact: true }).click()
   await page.locator('[name=message]').fill('hello')
   await page.getByRole('tab').first().click()
   t.equal(await page.locator('[name=size]').inputValue(), '1024x1024', 'another tab')
-  await page.locator('[name=model]').selectOption('alpha-image-2')
+  await choose(page, 'Model', 'alpha-image-2')
   await page.getByRole('button', { name: 'Send' }).click()
   await page.getByRole('timer').waitFor()
   await page.getByRole('link', { name: 'Models' }).click()
   await page.getByRole('heading', { name: 'Models' }).waitFor()
   await page.getByRole('link', { name: 'Playground' }).click()
   await page.getByRole('timer').waitFor()
-  t.equal(await page.locator('[name=model]').inputValue(), 'alpha-image-2', 'its model')
+  t.equal(await page.getByRole('combobox', { name: 'Model' }).inputValue(), 'alpha-image-2', 'its model')
   await page.getByRole('tab', { name: 'Chat', exact: true }).click()
   await page.getByRole('link', { name: 'Models' }).click()
   await page.getByRole('heading', { name: 'Models' }).waitFor()

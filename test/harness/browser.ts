@@ -122,6 +122,13 @@ function watch(page: Page, url: string, faults: string[]): void {
   })
 }
 
+/** Chooses what a picker offers, as by hand. */
+export async function choose(page: Page, label: string, value: string): Promise<void> {
+  const field = page.getByRole('combobox', { name: label })
+  await field.fill(value)
+  await field.press('Enter')
+}
+
 /** Logs in by the form, as a person does. */
 export async function logIn(page: Page, url: string, name = 'root', password = passwordOfTests): Promise<void> {
   await page.goto(`${url}/console/login`)

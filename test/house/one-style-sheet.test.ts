@@ -45,6 +45,25 @@ t.test('colours are in one place: the theme of the console', async t => {
     t.strictSame(coloursIn(await read(file)), [], file)
 })
 
+/** Declarations of a distance between or inside parts. */
+const distance = /(?<![-\w])(?:(?:row-|column-)?gap|(?:scroll-)?(?:padding|margin)(?:-[a-z-]+)?):[^;{}]*;/g
+
+/** Those that have a length of their own: a line is 1px, and what follows the text is in its units. */
+function distancesOf(sheet: string): readonly string[] {
+  return (sheet.match(distance) ?? []).filter(one => /(?<![\d.])(?!1px\b)\d[\d.]*(?:px|rem)\b/.test(one))
+}
+
+t.test('distances are steps of one scale, in the theme', async t => {
+  for (const one of ['gap: 10px;', 'padding: 0 7px;', 'margin: -4px 0;', 'padding-inline-end: 1.5rem;'])
+    t.equal(distancesOf(one).length, 1, one)
+  for (const one of ['gap: var(--space-4);', 'padding: 0 1px;', 'margin-inline: 0 1ch;', 'inset: 10px;', 'gap: 1px;'])
+    t.equal(distancesOf(one).length, 0, one)
+  const steps = [...(await read(theme)).matchAll(/--space-\d+: (\d+)px;/g)].map(([, px]) => Number(px))
+  t.strictSame(steps, [2, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64])
+  for (const file of tracked.filter(file => file.endsWith('.css')))
+    t.strictSame(distancesOf(await read(file)), [], file)
+})
+
 t.test('style rules are in style files, and in no text of code', async t => {
   for (const line of ['<style>', '<p style="x">', 'p { margin: 0; }', '  padding-inline: 4px;'])
     t.match(line, rules, caseName({ line }))

@@ -402,7 +402,7 @@ t.test('the system page shows used limit slots, and the connections to upstreams
       { ...limit, taken: 1 },
       { of: 'group', name: 'default', taken: 1, limit: 5 },
     ],
-    upstream_connections: [{ upstream: 'text', busy: 1, most: 256, waiting: 0, waited: 1 }],
+    upstream_connections: [{ upstream: 'text', shared_with: [], busy: 1, most: 256, waiting: 0, waited: 1 }],
   })
   answer()
   await (await asked).arrayBuffer()

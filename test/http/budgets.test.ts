@@ -10,6 +10,7 @@ import { type Answered, askOnce } from '../harness/ask.ts'
 import { HandClock } from '../harness/exchange.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { checkBooks } from '../harness/shop.ts'
+import { enterAsAdmin } from '../harness/visitor.ts'
 import { type Edits, type Started, start, type StartOptions } from '../harness/start.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -73,6 +74,29 @@ t.test('a spent daily budget returns 402 with its renewal time, and renews then'
   t.equal((await ask(started, secret)).status, 200)
   t.equal((await ask(started, secret)).status, 402)
   t.strictSame(await checkBooks(started.gateway).then(faults => faults.filter(fault => !fault.includes('budget'))), [])
+})
+
+t.test('the list of budgets names those that refuse requests, until they are raised', async t => {
+  const started = await open(t)
+  const admin = await enterAsAdmin(started)
+  const { key, secret } = await createKey(started.gateway.storage, {
+    name: 'short',
+    user: 'local',
+    budget: 5 * (price / 2),
+  })
+  const refusedSince = async () => {
+    await started.settled()
+    const { budgets } = (await admin.get('/api/budgets')).body as {
+      readonly budgets: readonly { readonly left: string; readonly refused_since: string | null }[]
+    }
+    return budgets.map(one => [one.left, one.refused_since !== null])
+  }
+  for (let i = 0; i < 2; i++) t.equal((await ask(started, secret)).status, 200, caseName({ i }))
+  t.strictSame(await refusedSince(), [['0.01', false]])
+  t.equal((await ask(started, secret)).status, 402)
+  t.strictSame(await refusedSince(), [['0.01', true]], 'what is left is less than the request might cost')
+  t.equal((await admin.ask('PATCH', `/api/keys/${key.id}`, { budget: '1', budget_period: 'total' })).status, 200)
+  t.strictSame(await refusedSince(), [['0.96', false]])
 })
 
 t.test('reached thresholds are reported once a day, at the configured percentages', async t => {

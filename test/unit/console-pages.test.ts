@@ -20,7 +20,8 @@ import { statementMonthOf } from '../../src/console/pages/costs/statement-month.
 import { unitCostOf } from '../../src/console/pages/costs/unit-cost.ts'
 import { zoneOf } from '../../src/console/zone.ts'
 import type { Budget } from '../../src/console/api/shapes.ts'
-import { byTightness } from '../../src/console/pages/budgets/standing.ts'
+import { costRangeOf } from '../../src/console/pages/budgets/cost-range.ts'
+import { byTightness, standingOf } from '../../src/console/pages/budgets/standing.ts'
 import { textsOf, whereOf, wordOf } from '../../src/console/pages/alerts/told.ts'
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { speakWith } from '../../src/console/words/index.ts'
@@ -87,24 +88,62 @@ t.test("an alert uses a key's name, and reports an expired certificate", async t
   t.match(textsOf({ ends })['ends'], /2026.*10:00|2026/, 'as moments are told')
 })
 
+const budgetOf = (change: Partial<Budget>): Budget => ({
+  level: 'key',
+  name: 'key_1',
+  user: null,
+  amount: '100.00',
+  per: 'month',
+  soft: false,
+  resets_on: null,
+  spent: '0.00',
+  held: '0.00',
+  left: '100.00',
+  renews: null,
+  called: null,
+  forecast: null,
+  refused_since: null,
+  ...change,
+})
+
+t.test('a budget that refuses requests is not on track, however much is left', async t => {
+  const half = { spent: '50.00', left: '50.00' }
+  for (const [change, state] of [
+    [half, 'budget_fine'],
+    [{ ...half, refused_since: '2026-11-27T10:00:00Z' }, 'budget_refusing'],
+    [{ spent: '99.95', left: '0.05' }, 'budget_near'],
+    [{ spent: '100.00', left: '0.00', refused_since: '2026-11-27T10:00:00Z' }, 'budget_spent'],
+    [{ ...half, forecast: '120.00' }, 'budget_ahead'],
+  ] as const) {
+    t.equal(standingOf(budgetOf(change)).state, state, caseName({ state }))
+    t.ok(Object.hasOwn(english, `status.${state}`), caseName({ state }))
+  }
+})
+
+t.test('a budget links to the costs of the days that it covers', async t => {
+  const now = new Date('2026-11-28T02:00:00Z')
+  for (const [change, wanted] of [
+    [{ per: 'day' }, { range: 'today' }],
+    [{ per: 'month', resets_on: 1 }, { range: 'month' }],
+    [{ per: '30d' }, { range: '30d' }],
+    [{ per: '90d' }, { from: '2026-08-31', to: '2026-11-28' }],
+    [
+      { per: 'week', resets_on: 'monday', renews: '2026-11-30T00:00:00Z' },
+      { from: '2026-11-23', to: '2026-11-28' },
+    ],
+    [
+      { per: 'month', resets_on: 15, renews: '2026-12-15T00:00:00Z' },
+      { from: '2026-11-15', to: '2026-11-28' },
+    ],
+  ] as const)
+    t.strictSame(costRangeOf(budgetOf(change), 'UTC', now), { ...wanted, zone: 'UTC' }, caseName(change))
+  t.strictSame(costRangeOf(budgetOf({ per: 'total' }), 'UTC', now), {}, 'it has no begin')
+})
+
 t.test(
   'of the budgets of one person, the one with the least left is first, and one that only reports is last',
   async t => {
-    const of = (level: Budget['level'], left: string, soft = false): Budget => ({
-      level,
-      name: level,
-      user: null,
-      amount: '100.00',
-      per: 'month',
-      soft,
-      resets_on: null,
-      spent: '0.00',
-      held: '0.00',
-      left,
-      renews: null,
-      called: null,
-      forecast: null,
-    })
+    const of = (level: Budget['level'], left: string, soft = false) => budgetOf({ level, name: level, left, soft })
     const sorted = [of('key', '9.50'), of('user', '10.00'), of('group', '0.02'), of('balance', '0.00', true)].sort(
       byTightness,
     )

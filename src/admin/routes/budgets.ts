@@ -14,6 +14,7 @@ import {
 import { formatMoney, parseMoney } from '../../util/index.ts'
 import { balanceAnswer, budgetsAnswer, topUpAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
+import { refusalsOf } from '../budget-refusals.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 import { ownerOf, sessionUserOf } from '../session-user.ts'
@@ -84,15 +85,22 @@ export const budgetRoutes = [
       const { budgets: seen, endUsers } = await readBudgets(ask.parts, owner, endUser)
       const { timeZone, currency } = ask.parts.plan()
       const now = ask.parts.clock.now()
-      const [month, names] = await Promise.all([sumMonth(ask, owner, timeZone, now), keyNames(ask, seen)])
+      const [month, names, { events }] = await Promise.all([
+        sumMonth(ask, owner, timeZone, now),
+        keyNames(ask, seen),
+        ask.parts.storage.watch.alerts(),
+      ])
+      const refusals = refusalsOf(events, seen, now)
       const budgets = seen.map(status => {
         const { level, name, per, spent } = status
         const pace = paceOf(per, now, timeZone)
         const forecast = pace ? forecastOf(spent, pace, now) : null
+        const refused = refusals.get(status)
         return {
           ...budgetView.show(status),
           called: level === 'key' ? (names.get(name) ?? null) : null,
           forecast: forecast === null ? null : formatMoney(forecast),
+          refused_since: refused === undefined ? null : toMoment(refused),
         }
       })
       return { currency, budgets, end_users: endUsers, month }

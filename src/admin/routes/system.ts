@@ -65,6 +65,10 @@ export function systemRoutes() {
           facts.places(),
         ])
         const reviews = sumReviews(open)
+        const connections = [...plan.upstreams.values()].flatMap(upstream => {
+          const status = facts.connectionsTo(upstream)
+          return status ? { name: upstream.name, ...status } : []
+        })
         return {
           version: facts.version,
           node: process.version,
@@ -93,20 +97,16 @@ export function systemRoutes() {
           connections_max: facts.bounds().connections,
           bodies_memory_max: facts.bounds().heldBytes,
           places,
-          upstream_connections: [...plan.upstreams.values()].flatMap(upstream => {
-            const status = facts.connectionsTo(upstream)
-            if (!status) return []
-            const { busy, most, waiting, waits } = status
-            return {
-              upstream: upstream.name,
-              busy,
-              most,
-              waiting,
-              waited: waits.count,
-              wait_p50_ms: waits.p50Ms,
-              wait_p95_ms: waits.p95Ms,
-            }
-          }),
+          upstream_connections: connections.map(({ name, pool, busy, most, waiting, waits }) => ({
+            upstream: name,
+            shared_with: connections.flatMap(other => (other.pool === pool && other.name !== name ? [other.name] : [])),
+            busy,
+            most,
+            waiting,
+            waited: waits.count,
+            wait_p50_ms: waits.p50Ms,
+            wait_p95_ms: waits.p95Ms,
+          })),
           writes_waiting: storage.waiting(),
           traffic: showTraffic(span, summary, rows),
           webhooks: webhooks

@@ -12,10 +12,13 @@ import type { Way } from './ways.ts'
 /** Goes to a page, a request, or what a model, key or user has used. `ways`: the pages that the user may open. */
 export function Palette({
   ways,
+  takeTyped,
   onClose,
   onShortcuts,
 }: {
   readonly ways: readonly Way[]
+  /** The text that was typed before this was there. */
+  readonly takeTyped: () => string
   readonly onClose: () => void
   /** Shows the list of keys instead. */
   readonly onShortcuts: () => void
@@ -37,7 +40,15 @@ export function Palette({
     ),
     ...of(t('model'), models, value => `/console/logs${queryText({ model: value })}`),
   ]
-  useEffect(() => document.getElementById(id)?.focus(), [id])
+  useEffect(() => {
+    const input = document.getElementById(id)
+    if (!(input instanceof HTMLInputElement)) return
+    input.focus()
+    const text = takeTyped()
+    if (text === '') return
+    input.value = text
+    input.dispatchEvent(new Event('input', { bubbles: true }))
+  }, [id])
   return (
     <Dialog title={t('palette')} onClose={onClose}>
       <div class="palette">

@@ -14,6 +14,14 @@ const Palette = later(async () => (await import('./palette.tsx')).Palette, null)
 
 const isListed = signal(false)
 const isSearching = signal(false)
+/** What is typed between Ctrl+K and the palette's focus, which takes it. */
+let typedAhead = ''
+
+function takeTyped(): string {
+  const text = typedAhead
+  typedAhead = ''
+  return text
+}
 
 /** Inputs take letters themselves; a select takes them to find an option. */
 const typedInto =
@@ -30,7 +38,7 @@ export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
       const { target, defaultPrevented } = event
       if (defaultPrevented || (target instanceof Element && target.closest(typedInto))) return
       // Nothing is reachable under a dialog; and turning shortcuts off applies to the very next key.
-      if (!hasShortcuts.value || document.querySelector('dialog[open]')) return
+      if (!hasShortcuts.value || isSearching.value || document.querySelector('dialog[open]')) return
       const wish = read(event)
       if (wish?.kind === 'list') isListed.value = true
       if (wish?.kind === 'filter') {
@@ -49,7 +57,15 @@ export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
   useEffect(() => {
     // With Ctrl or Command, so that it is no key of a text and cannot be pressed by accident.
     const press = (event: KeyboardEvent): void => {
-      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return
+      const { key, ctrlKey, metaKey, altKey } = event
+      const isPending = isSearching.value && !document.querySelector('dialog[open]')
+      if (isPending && key.length === 1 && !ctrlKey && !metaKey && !altKey) {
+        event.preventDefault()
+        typedAhead += key
+        return
+      }
+      if (key.toLowerCase() !== 'k' || !(ctrlKey || metaKey) || altKey || event.shiftKey) return
+      typedAhead = ''
       if (document.querySelector('dialog[open]')) return
       event.preventDefault()
       isSearching.value = true
@@ -61,6 +77,7 @@ export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
     return (
       <Palette
         ways={ways}
+        takeTyped={takeTyped}
         onClose={() => (isSearching.value = false)}
         onShortcuts={() => {
           isSearching.value = false

@@ -24,7 +24,7 @@ type ComboboxProps = {
   readonly isFree?: boolean
   /** Whether it is empty again after a choice. */
   readonly isOnce?: boolean
-  /** Whether the options are shown as soon as it is there. */
+  /** Whether the options are shown as soon as it is there, and Enter chooses the first that matches. */
   readonly isOpen?: boolean
   readonly more?: { readonly [attribute: string]: string | true }
 }
@@ -57,7 +57,10 @@ export function Combobox({
   const [open, setOpen] = useState(isOpen)
   const [typed, setTyped] = useState(false)
   const [at, setAt] = useState(-1)
-  useEffect(() => setText(valueText), [valueText])
+  // What is being typed is kept: a name that arrives meanwhile does not replace it.
+  useEffect(() => {
+    if (!typed) setText(valueText)
+  }, [valueText])
   // All options until something is typed.
   const shown = open ? matching(options, typed ? text : '').slice(0, shownMax) : []
   const close = () => {
@@ -111,14 +114,14 @@ export function Combobox({
         aria-expanded={open && shown.length > 0}
         aria-controls={list}
         aria-autocomplete="list"
-        {...(at >= 0 && { 'aria-activedescendant': `${list}-${at}` })}
+        {...(shown[at] && { 'aria-activedescendant': `${list}-${at}` })}
         {...(placeholder && { placeholder })}
         value={text}
         onInput={event => {
           setText(event.currentTarget.value)
           setTyped(true)
           setOpen(true)
-          setAt(-1)
+          setAt(isOpen ? 0 : -1)
           onSearch?.(event.currentTarget.value.trim())
         }}
         onClick={() => setOpen(true)}

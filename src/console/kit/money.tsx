@@ -1,3 +1,4 @@
+import { microsOf } from '../money.ts'
 import { shortCount } from '../numbers.ts'
 import { placesOf, shownAmount, shownAsSmall, shownForecast } from '../shown-money.ts'
 import type { Column } from './table.tsx'
@@ -63,6 +64,7 @@ export function moneyColumn<Row>({
   amount,
   currency,
   isPrecise = false,
+  isFixed = false,
 }: {
   readonly head: string
   /** All rows that the table shows. */
@@ -71,6 +73,8 @@ export function moneyColumn<Row>({
   readonly amount: (row: Row) => string | undefined
   readonly currency?: string | ((row: Row) => string)
   readonly isPrecise?: boolean
+  /** The rows keep their order: those of a document, or one page of many. */
+  readonly isFixed?: boolean
 }): Column<Row> {
   const amounts = rows.flatMap(row => amount(row) ?? [])
   const isCoarse = !isPrecise && amounts.some(one => Math.abs(Number(one)) >= 0.1)
@@ -79,6 +83,12 @@ export function moneyColumn<Row>({
     head,
     numeric: true,
     sparse: true,
+    ...(!isFixed && {
+      sortBy: row => {
+        const value = amount(row)
+        return value === undefined ? null : microsOf(value)
+      },
+    }),
     cell: row => {
       const unit = typeof currency === 'function' ? currency(row) : currency
       const value = amount(row)

@@ -3,17 +3,34 @@ import type { Pickable } from '../api/pickers.ts'
 import { Field, type FieldProps } from './form.tsx'
 import { Picker } from './picker.tsx'
 
-/** A form's field for a model, user, key or group, by a part of its name. A name that the list lacks is sent too. */
+/** A form's field for a model, user, key or group, by a part of its name. `isFree`: a name that the list lacks is sent too. */
 export function PickField({
   of,
   value: first = '',
+  isFree = false,
+  placeholder,
   ...shared
-}: FieldProps & { readonly of: Pickable; readonly value?: string }) {
+}: FieldProps & {
+  readonly of: Pickable
+  readonly value?: string
+  readonly isFree?: boolean
+  /** The meaning of an empty field. */
+  readonly placeholder?: string
+}) {
   const [value, setValue] = useState(first)
   return (
     <Field {...shared}>
       {({ id, ...more }) => (
-        <Picker id={id} of={of} name={shared.name} value={value} isFree onPick={setValue} more={more} />
+        <Picker
+          id={id}
+          of={of}
+          name={shared.name}
+          value={value}
+          isFree={isFree}
+          onPick={setValue}
+          more={more}
+          {...(placeholder !== undefined && { placeholder })}
+        />
       )}
     </Field>
   )

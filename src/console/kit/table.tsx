@@ -17,6 +17,8 @@ export type Column<Row> = {
   readonly lesser?: boolean
   /** Text in one line, which is clipped and is whole in the tooltip. */
   readonly clip?: (row: Row) => string
+  /** Clipped text of a few words, such as the name of an operation. */
+  readonly few?: boolean
   /** Rows can be sorted by this value; null is last. */
   readonly sortBy?: (row: Row) => SortValue
 }
@@ -34,6 +36,8 @@ type TableProps<Row> = {
   readonly dense?: boolean
   /** A click on any part of a row opens its first link. */
   readonly opens?: boolean
+  /** Rows that stay below all others, as totals do. */
+  readonly isLast?: (row: Row) => boolean
 }
 
 /**
@@ -48,9 +52,10 @@ export function Table<Row>({
   rowClass,
   dense = false,
   opens = false,
+  isLast,
 }: TableProps<Row>) {
   const [sorting, setSorting] = useState<Sorting | null>(null)
-  const rows = sortedRows(given, columns, sorting)
+  const rows = sortedRows(given, columns, sorting, isLast)
   const cells = rows.map(row => columns.map(({ cell }) => cell(row)))
   const shown = columns.map(({ sparse }, i) => !sparse || cells.some(row => !isEmpty(row[i])))
   // Roles are explicit, because a browser drops them if the style is not a table's.
@@ -82,7 +87,7 @@ export function Table<Row>({
 }
 
 function Head<Row>({
-  of: { head, numeric, wide, clip, sortBy },
+  of: { head, numeric, wide, clip, few, sortBy },
   sorting,
   onSort,
 }: {
@@ -92,7 +97,7 @@ function Head<Row>({
 }) {
   const isSorted = sorting?.head === head
   const way = isSorted ? (sorting.down ? 'descending' : 'ascending') : undefined
-  const kind = [numeric && 'numeric', clip && 'clip', clip && wide && 'wide'].filter(Boolean).join(' ')
+  const kind = [numeric && 'numeric', clip && 'clip', clip && wide && 'wide', few && 'few'].filter(Boolean).join(' ')
   return (
     <th role="columnheader" scope="col" class={kind} {...(way && { 'aria-sort': way })}>
       {sortBy ? (
@@ -128,11 +133,12 @@ function sortedRows<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   sorting: Sorting | null,
+  isLast: (row: Row) => boolean = () => false,
 ): readonly Row[] {
   const by = sorting && columns.find(({ head }) => head === sorting.head)?.sortBy
   if (!by) return rows
   const sign = sorting.down ? -1 : 1
-  return rows.toSorted((a, b) => compare(by(a), by(b), sign))
+  return rows.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)) || compare(by(a), by(b), sign))
 }
 
 function compare(a: SortValue, b: SortValue, sign: number): number {

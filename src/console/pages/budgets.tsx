@@ -20,6 +20,7 @@ import { shownForecast } from '../shown-money.ts'
 import { t } from '../words/index.ts'
 import { isWindow, periodText } from '../words/period.ts'
 import { BudgetDialog, NewBudget } from './budgets/budget-dialog.tsx'
+import { costRangeOf } from './budgets/cost-range.ts'
 import { byTightness, standingOf } from './budgets/standing.ts'
 
 /** The state of every budget and the month's forecast; those nearest to their end first. */
@@ -123,6 +124,7 @@ function columns({
       head: t('budgets.of'),
       heading: true,
       wide: true,
+      sortBy: ({ called, name }) => called ?? name,
       cell: one => (
         <>
           <Whose of={one} zone={zone} /> {one.isTightest && <Tag>{t('budgets.tightest')}</Tag>}
@@ -136,6 +138,7 @@ function columns({
     {
       head: t('budgets.spent'),
       wide: true,
+      sortBy: ({ spent }) => microsOf(spent),
       cell: one => (
         <div class="metered">
           <Meter
@@ -157,10 +160,12 @@ function columns({
     {
       head: t('budgets.forecast'),
       numeric: true,
+      sortBy: ({ forecast }) => (forecast === null ? null : microsOf(forecast)),
       cell: ({ forecast }) => (forecast === null ? '–' : <Forecast amount={forecast} />),
     },
     {
       head: t('budgets.renews'),
+      sortBy: ({ renews }) => renews,
       cell: ({ per, renews }) => (
         <>
           <Time at={renews} />
@@ -168,7 +173,21 @@ function columns({
         </>
       ),
     },
-    { head: t('status'), cell: ({ state, tone }) => <Status name={state} tone={tone} /> },
+    {
+      head: t('status'),
+      // Those nearest to their end first.
+      sortBy: ({ rank }) => -rank,
+      cell: ({ state, tone, refused_since: since }) => (
+        <>
+          <Status name={state} tone={tone} />
+          {state === 'budget_refusing' && (
+            <div class="quiet">
+              {t('budgets.since')} <Time at={since} />
+            </div>
+          )}
+        </>
+      ),
+    },
     {
       head: t('system.key.actions'),
       sparse: true,
@@ -203,23 +222,14 @@ function Change({
   )
 }
 
-/** Ranges of the page of costs that show the same days as a period. */
-const ranges: { readonly [per: string]: string } = { day: 'today', month: 'month', '7d': '7d', '30d': '30d' }
-
 /** The owner of a budget, with a link to its costs. */
-function Whose({
-  of: { level, name, user, called, per, resets_on: day },
-  zone,
-}: {
-  readonly of: Budget
-  readonly zone: string
-}) {
+function Whose({ of, zone }: { readonly of: Budget; readonly zone: string }) {
+  const { level, name, called, user } = of
   const part = level === 'balance' ? 'user' : level
-  const range = per === 'month' && day !== 1 ? null : (ranges[per] ?? null)
   return (
     <span>
       <span class="quiet">{t(`budgets.level.${level}`)}</span>{' '}
-      <a class="theirs" href={`/console${queryText({ [part]: name, range, zone: range && zone })}`}>
+      <a class="theirs" href={`/console${queryText({ [part]: name, ...costRangeOf(of, zone, new Date()) })}`}>
         {called ?? name}
       </a>
       {level === 'end_user' && <span class="quiet"> · {t('budgets.end_user.of', { user: user ?? '' })}</span>}

@@ -70,13 +70,7 @@ function Rows({
 const days = [3, 7, 30, 90] as const
 
 /** Creates an invitation, and shows its link once. */
-export function InviteDialog({
-  groups,
-  onClose,
-}: {
-  readonly groups: readonly string[]
-  readonly onClose: () => void
-}) {
+export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
   const [link, setLink] = useState<string | null>(null)
   return (
     <Dialog title={t('invitations.create')} onClose={onClose}>
@@ -96,7 +90,7 @@ export function InviteDialog({
           }}
         >
           <TextField name="name" label={t('user.name')} hint={t('invitations.name.hint')} />
-          <PlaceFields groups={groups} />
+          <PlaceFields />
           <SelectField
             name="days"
             label={t('invitations.for')}

@@ -4,7 +4,8 @@ import { useLoad } from '../api/load.ts'
 import { useSession } from '../api/session.ts'
 import type { ModelList } from '../api/shapes.ts'
 import { Empty } from '../kit/empty.tsx'
-import { SelectField } from '../kit/form.tsx'
+import { Combobox } from '../kit/combobox.tsx'
+import { Labelled } from '../kit/labelled.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Page } from '../kit/page.tsx'
 import { Tabs } from '../kit/tabs.tsx'
@@ -33,6 +34,8 @@ const kinds = Object.entries(forms).flatMap(([form, component]) =>
   shownOperations.filter(one => one.form === form).map(one => [one.name, component] as const),
 )
 
+const optionOf = ({ name }: { readonly name: string }) => ({ value: name, text: name })
+
 /** 试验台: sends requests like the gateway's clients, and shows their cost before and after. */
 export function Playground() {
   const { query, set } = useQuery()
@@ -60,24 +63,28 @@ export function Playground() {
             >
               <div class="stack">
                 <div class="filters">
-                  <SelectField
-                    name="model"
-                    label={t('model')}
-                    value={model?.name ?? ''}
-                    options={able.map(({ name }) => [name, name] as const)}
-                    onInput={name => set({ op: operation, model: name, vs: other?.name })}
-                  />
+                  <Labelled label={t('model')}>
+                    {id => (
+                      <Combobox
+                        id={id}
+                        value={model?.name ?? ''}
+                        options={able.map(optionOf)}
+                        onPick={name => set({ op: operation, model: name, vs: other?.name })}
+                      />
+                    )}
+                  </Labelled>
                   {able.length > 1 && (
-                    <SelectField
-                      name="vs"
-                      label={t('play.compare')}
-                      value={other?.name ?? ''}
-                      options={[
-                        ['', t('play.compare.none')],
-                        ...able.filter(one => one !== model).map(({ name }) => [name, name] as const),
-                      ]}
-                      onInput={name => set({ op: operation, model: model?.name, vs: name })}
-                    />
+                    <Labelled label={t('play.compare')}>
+                      {id => (
+                        <Combobox
+                          id={id}
+                          value={other?.name ?? ''}
+                          placeholder={t('play.compare.none')}
+                          options={able.filter(one => one !== model).map(optionOf)}
+                          onPick={name => set({ op: operation, model: model?.name, vs: name })}
+                        />
+                      )}
+                    </Labelled>
                   )}
                 </div>
                 {model && <Bench key={operation} models={other ? [model, other] : [model]} operation={operation} />}

@@ -191,8 +191,20 @@ function AccountSheet({
               numeric: true,
               cell: ({ quantity }) => (quantity === 0 ? '–' : count(quantity)),
             },
-            moneyColumn({ head: t('statements.charged'), rows: lines, amount: line => line.charged, currency }),
-            moneyColumn({ head: t('costs.refunded'), rows: lines, amount: line => line.refunded, currency }),
+            moneyColumn({
+              head: t('statements.charged'),
+              rows: lines,
+              amount: line => line.charged,
+              currency,
+              isFixed: true,
+            }),
+            moneyColumn({
+              head: t('costs.refunded'),
+              rows: lines,
+              amount: line => line.refunded,
+              currency,
+              isFixed: true,
+            }),
           ]}
         />
       )}
@@ -222,7 +234,9 @@ function Balances({ of, currency }: { readonly of: readonly Balance[]; readonly 
         columns={[
           { head: t('user'), heading: true, wide: true, cell: ({ user }) => <span class="theirs">{user}</span> },
           { head: t('group'), cell: ({ group }) => <span class="theirs">{group}</span> },
-          ...sums.map(([name, head]) => moneyColumn<Balance>({ head, rows: of, amount: row => row[name], currency })),
+          ...sums.map(([name, head]) =>
+            moneyColumn<Balance>({ head, rows: of, amount: row => row[name], currency, isFixed: true }),
+          ),
         ]}
       />
     </section>

@@ -170,7 +170,13 @@ function columns(readsAll: boolean, query: string, rows: readonly Key[]): readon
           </div>
         ),
     },
-    moneyColumn<Key>({ head: t('tokens.spent'), rows, amount: key => key.spent, currency: key => key.currency }),
+    moneyColumn<Key>({
+      head: t('tokens.spent'),
+      rows,
+      amount: key => key.spent,
+      currency: key => key.currency,
+      isFixed: true,
+    }),
     { head: t('tokens.last'), cell: key => <Time at={key.last_used} /> },
     { head: t('tokens.expires'), cell: key => (key.expires ? <Time at={key.expires} /> : t('never')) },
     { head: t('status'), cell: key => <Status name={keyStatus(key)} /> },

@@ -32,7 +32,6 @@ import { PlaceFields } from './users/place-fields.tsx'
 export function Users() {
   const { query, set, path } = useQuery()
   const groups = useLoad<GroupList>('/groups')
-  const names = groups.value?.groups.map(({ name }) => name) ?? []
   const users = useLoad<UserList>('/users')
   const changes = useMay('admin')
   const chosen = users.value?.users.find(({ name }) => name === query['edit'])
@@ -92,16 +91,13 @@ export function Users() {
           </Loaded>
         )}
       </Tabs>
-      {changes && groups.value && query['new'] === 'invitation' && <InviteDialog groups={names} onClose={close} />}
+      {changes && query['new'] === 'invitation' && <InviteDialog onClose={close} />}
       {changes && query['new'] === 'admin-token' && <AdminTokenDialog onClose={close} />}
-      {changes && groups.value && query['new'] === '1' && (
-        <CreateUser groups={names} onDone={() => took(t('saved'))} onClose={close} />
-      )}
-      {changes && groups.value && chosen && (
+      {changes && query['new'] === '1' && <CreateUser onDone={() => took(t('saved'))} onClose={close} />}
+      {changes && chosen && (
         <EditUser
           key={chosen.name}
           of={chosen}
-          groups={names}
           onDone={() => took(t('saved'))}
           onErased={() => took(t('users.erased'))}
           onBusy={users.reload}
@@ -234,15 +230,7 @@ function Groups({ rows }: { readonly rows: readonly Group[] }) {
   )
 }
 
-function CreateUser({
-  groups,
-  onDone,
-  onClose,
-}: {
-  readonly groups: readonly string[]
-  readonly onDone: () => void
-  readonly onClose: () => void
-}) {
+function CreateUser({ onDone, onClose }: { readonly onDone: () => void; readonly onClose: () => void }) {
   return (
     <Dialog title={t('users.create')} onClose={onClose}>
       <Form
@@ -261,7 +249,7 @@ function CreateUser({
         }}
       >
         <TextField name="name" label={t('user.name')} />
-        <PlaceFields groups={groups} />
+        <PlaceFields />
         <NewPassword label={t('password')} hint={t('users.password.hint')} />
       </Form>
     </Dialog>
@@ -270,14 +258,12 @@ function CreateUser({
 
 function EditUser({
   of,
-  groups,
   onDone,
   onErased,
   onBusy,
   onClose,
 }: {
   readonly of: User
-  readonly groups: readonly string[]
   readonly onDone: () => void
   readonly onErased: () => void
   readonly onBusy: () => void
@@ -312,7 +298,7 @@ function EditUser({
               onDone()
             }}
           >
-            <PlaceFields groups={groups} of={of} />
+            <PlaceFields of={of} />
             <SelectField
               name="status"
               label={t('status')}

@@ -17,6 +17,8 @@ const sweepMs = 500
 const trustedMs = 50
 
 export type PoolStatus = {
+  /** The same for upstreams that share their connections. */
+  readonly pool: object
   readonly busy: number
   readonly most: number
   readonly waiting: number
@@ -96,6 +98,7 @@ export class Pool implements ConnectionOwner, Timed {
   get status(): PoolStatus {
     const free = this.#idle.length + this.#resting.length + this.#listened.length
     return {
+      pool: this,
       busy: this.#all.size - free,
       most: this.#max,
       waiting: this.#waiting.size + this.#waitingFresh.size,

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
-import { useLoad } from '../../api/load.ts'
 import { useSession } from '../../api/session.ts'
-import type { Budget, KeyList, UserList } from '../../api/shapes.ts'
+import type { Budget } from '../../api/shapes.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { FieldError } from '../../kit/field-error.ts'
 import { Form, SelectField, TextField, type Values } from '../../kit/form.tsx'
+import { PickField } from '../../kit/pick-field.tsx'
 import { t } from '../../words/index.ts'
 import { PeriodFields, periodIn } from '../tokens/period-fields.tsx'
 import { readAmount } from '../tokens/setting-fields.tsx'
@@ -57,22 +57,15 @@ export function BudgetDialog({
 /** Sets a budget for a user or a key that has none, or another one. */
 export function NewBudget({ onDone, onClose }: { readonly onDone: () => void; readonly onClose: () => void }) {
   const [level, setLevel] = useState<Level>('user')
-  const users = useLoad<UserList>('/users').value?.users ?? []
-  const keys = (useLoad<KeyList>('/keys?limit=200').value?.keys ?? []).filter(({ status }) => status !== 'revoked')
-  const keyNames = new Map(keys.map(({ id, name, user }) => [`${name} · ${user} · ${id}`, id]))
-  const chosen = (values: Values): string => {
-    const typed = values.get('whose').trim()
-    const found = level === 'user' ? users.find(({ name }) => name === typed)?.name : (keyNames.get(typed) ?? typed)
-    if (!found) throw new FieldError('whose', t(typed === '' ? 'required' : 'problem.not_found'))
-    return found
-  }
   return (
     <Dialog title={t('budgets.set')} onClose={onClose}>
       <Form
         submit={t('save')}
         onCancel={onClose}
         onSubmit={async values => {
-          await setBudget(level, chosen(values), values)
+          const name = values.get('whose')
+          if (name === '') throw new FieldError('whose', t('required'))
+          await setBudget(level, name, values)
           onDone()
         }}
       >
@@ -84,12 +77,7 @@ export function NewBudget({ onDone, onClose }: { readonly onDone: () => void; re
             options={(['user', 'key'] as const).map(one => [one, t(`budgets.level.${one}`)] as const)}
             onInput={value => setLevel(value === 'key' ? 'key' : 'user')}
           />
-          <TextField
-            key={level}
-            name="whose"
-            label={t(`budgets.level.${level}`)}
-            list={level === 'user' ? users.map(({ name }) => name) : [...keyNames.keys()]}
-          />
+          <PickField key={level} of={level} name="whose" label={t(`budgets.level.${level}`)} />
         </div>
         <BudgetFields level={level} />
       </Form>

@@ -5,13 +5,14 @@ import { microsOf } from '../../money.ts'
 const nearPercent = 80n
 
 /**
- * The state of a budget: spent, nearly spent, forecast to exceed, or none of these; the nearest to its end ranks first.
+ * The state of a budget: spent, refusing requests that might cost more than the rest, nearly spent, forecast to exceed, or none of these; the nearest to its end ranks first.
  */
-export function standingOf({ amount, spent, held, left, forecast, soft }: Budget) {
+export function standingOf({ amount, spent, held, left, forecast, soft, refused_since: refused }: Budget) {
   const [whole, taken] = [microsOf(amount), microsOf(spent) + microsOf(held)]
   const share = whole === 0n ? 1000 : Number((taken * 1000n) / whole)
   if (soft && microsOf(left) === 0n) return { state: 'budget_soft', tone: 'warn', rank: 2_500_000 + share } as const
   if (microsOf(left) === 0n) return { state: 'budget_spent', tone: 'bad', rank: 3_000_000 + share } as const
+  if (refused !== null) return { state: 'budget_refusing', tone: 'bad', rank: 2_700_000 + share } as const
   if (taken * 100n >= whole * nearPercent)
     return { state: 'budget_near', tone: 'warn', rank: 2_000_000 + share } as const
   const isAhead = forecast !== null && microsOf(forecast) > whole

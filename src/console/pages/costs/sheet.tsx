@@ -105,6 +105,7 @@ export function CostSheet(given: Given) {
           rows={rows}
           rowKey={({ what, isTotal }) => JSON.stringify([what, isTotal])}
           rowClass={({ isTotal }) => (isTotal ? 'total' : '')}
+          isLast={({ isTotal }) => isTotal === true}
           columns={columns(given, rows, href => route(href, true))}
         />
       </div>
@@ -147,6 +148,7 @@ function columns(
       head: partName(by),
       heading: true,
       wide: true,
+      sortBy: ({ what }) => (what === null ? null : nameOf(by, what, answer.names)),
       cell: ({ what, at, isTotal }) => (
         <span class="named">
           {what !== null && what !== '' && what !== sessionKeys && sheet.parts.length > 1 && (
@@ -179,20 +181,34 @@ function columns(
       amount: ({ net }) => amountOf(net),
       currency: sheet.currency,
     }),
-    { head: t('costs.share'), numeric: true, cell: ({ net }) => shareOf(net, sheet.net) },
+    { head: t('costs.share'), numeric: true, sortBy: ({ net }) => net, cell: ({ net }) => shareOf(net, sheet.net) },
     moneyColumn<Row>({ head: t('costs.earlier'), rows, amount: ({ before }) => amountOf(before) }),
-    { head: t('costs.change'), numeric: true, cell: ({ net, before }) => changeOf(net, before) },
-    { head: t('costs.charges'), numeric: true, cell: ({ charges }) => count(charges) },
+    { head: t('costs.change'), numeric: true, sortBy: changeRank, cell: ({ net, before }) => changeOf(net, before) },
+    {
+      head: t('costs.charges'),
+      numeric: true,
+      sortBy: ({ charges }) => charges,
+      cell: ({ charges }) => count(charges),
+    },
     ...(sheet.images > 0
-      ? [{ head: t('costs.images'), numeric: true, cell: ({ images }: Part) => count(images) }]
+      ? [{ head: t('costs.images'), numeric: true, sortBy: imagesOf, cell: (part: Part) => count(part.images) }]
       : []),
     ...(isOfUnits
-      ? [{ head: t('costs.quantity'), numeric: true, sparse: true, cell: quantityOf }]
+      ? [
+          {
+            head: t('costs.quantity'),
+            numeric: true,
+            sparse: true,
+            sortBy: ({ quantity }: Part) => quantity,
+            cell: quantityOf,
+          },
+        ]
       : [
           {
             head: t('costs.tokens'),
             numeric: true,
             sparse: true,
+            sortBy: ({ tokens }: Part) => tokens,
             cell: ({ tokens }: Part) => tokens > 0 && count(tokens),
           },
         ]),
@@ -218,6 +234,14 @@ function columns(
           }),
         )),
   ]
+}
+
+const imagesOf = ({ images }: Part) => images
+
+/** By how much a part has grown; what is new has grown most. */
+function changeRank({ net, before }: Part): number | null {
+  if (before === 0n) return net === 0n ? null : Number.POSITIVE_INFINITY
+  return Number(((net - before) * 10_000n) / before)
 }
 
 function without(picked: readonly string[], what: string): string | null {

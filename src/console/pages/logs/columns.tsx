@@ -67,6 +67,7 @@ export function columnsOf(
     model: { ...text(t('model'), modelText), wide: true },
     operation: {
       ...text(t('operation'), record => tOperation(record.operation)),
+      few: true,
       cell: record => (
         <>
           {tOperation(record.operation)}

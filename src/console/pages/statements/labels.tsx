@@ -13,7 +13,7 @@ export function Labels({ of, kind }: { readonly of: readonly Row[]; readonly kin
   return [...Map.groupBy(of, ({ currency }) => currency)].map(([currency, rows]) => {
     const title = `${t('costs.table', { part })} ${currency}`
     const moneyOf = (name: 'charged' | 'refunded' | 'costs', head: string) =>
-      moneyColumn<Row>({ head, rows, amount: row => row[name], currency })
+      moneyColumn<Row>({ head, rows, amount: row => row[name], currency, isFixed: true })
     return (
       <section key={currency} class="card statement" aria-label={title}>
         <h2>{title}</h2>

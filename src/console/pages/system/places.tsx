@@ -28,13 +28,12 @@ export function Places({ of: { places, upstream_connections: connections } }: { 
       most: limit,
       queue: null,
     })),
-    ...connections.map(({ upstream, busy, most, ...queue }) => ({
-      what: t('system.places.connections'),
-      name: upstream,
-      taken: busy,
-      most,
-      queue,
-    })),
+    ...connections.flatMap(({ upstream, shared_with: others, busy, most, ...queue }, at) => {
+      // Upstreams that share their connections are one row.
+      const isShown = connections.slice(0, at).some(one => others.includes(one.upstream))
+      const name = [upstream, ...others].join(', ')
+      return isShown ? [] : [{ what: t('system.places.connections'), name, taken: busy, most, queue }]
+    }),
   ]
   if (rows.length === 0) return null
   return (

@@ -1,15 +1,14 @@
 import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
-import { useModels } from '../../api/models.ts'
 import { Button } from '../../kit/button.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
-import { Form, SelectField, TextField } from '../../kit/form.tsx'
+import { Form, TextField } from '../../kit/form.tsx'
+import { PickField } from '../../kit/pick-field.tsx'
 import { say } from '../../kit/toast.tsx'
 import { t } from '../../words/index.ts'
 
 /** Stops the use of kept responses: of a model, of a key, or all. */
 export function PurgeCache() {
-  const models = useModels()
   const [isOpen, setOpen] = useState(false)
   const close = () => setOpen(false)
   return (
@@ -34,12 +33,8 @@ export function PurgeCache() {
               say(t('cache.purge.done'))
             }}
           >
-            <SelectField
-              name="model"
-              label={t('model')}
-              options={[['', t('cache.purge.all')], ...models.map(({ name }) => [name, name] as const)]}
-            />
-            <TextField name="key" label={t('token')} hint={t('cache.purge.key')} />
+            <PickField of="model" name="model" label={t('model')} placeholder={t('cache.purge.all')} isFree />
+            <PickField of="key" name="key" label={t('token')} hint={t('cache.purge.key')} />
             <TextField name="reason" label={t('reason')} hint={t('reason.hint')} />
           </Form>
         </Dialog>

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
-import { useGroups } from '../../api/groups.ts'
 import type { KeyWithSecret } from '../../api/shapes.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Form } from '../../kit/form.tsx'
@@ -10,7 +9,6 @@ import { ShownOnce } from './shown-once.tsx'
 
 export function CreateKey({ onCreated, onClose }: { readonly onCreated: () => void; readonly onClose: () => void }) {
   const [made, setMade] = useState<KeyWithSecret | null>(null)
-  const groups = useGroups()
   if (made) return <ShownOnce made={made} onClose={onClose} />
   return (
     <Dialog title={t('tokens.create')} onClose={onClose}>
@@ -22,7 +20,7 @@ export function CreateKey({ onCreated, onClose }: { readonly onCreated: () => vo
           onCreated()
         }}
       >
-        <KeyFields groups={groups} />
+        <KeyFields />
       </Form>
     </Dialog>
   )

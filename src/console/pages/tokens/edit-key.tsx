@@ -1,4 +1,3 @@
-import { useGroups } from '../../api/groups.ts'
 import { useMay, useSession } from '../../api/session.ts'
 import type { Key } from '../../api/shapes.ts'
 import { Form, type Values } from '../../kit/form.tsx'
@@ -21,7 +20,6 @@ export function EditKey({
   readonly onCancel: () => void
   readonly onSave: (body: Fields) => Promise<void>
 }) {
-  const groups = useGroups()
   const isOthers = useSession().user.name !== of.user
   const mayBind = useMay('admin') && isOthers
   const save = async (values: Values) => {
@@ -32,7 +30,7 @@ export function EditKey({
   }
   return (
     <Form submit={t('save')} onCancel={onCancel} onSubmit={save}>
-      <KeyFields of={of} groups={groups} />
+      <KeyFields of={of} />
       {mayBind && (
         <>
           <label class="check">

@@ -2,13 +2,13 @@ import { useLoad } from '../../api/load.ts'
 import { useMay, useSession } from '../../api/session.ts'
 import type { Ceilings, Key } from '../../api/shapes.ts'
 import { FieldError } from '../../kit/field-error.ts'
-import { SelectField, TextField, type Values } from '../../kit/form.tsx'
+import { TextField, type Values } from '../../kit/form.tsx'
 import { PickField } from '../../kit/pick-field.tsx'
 import { t } from '../../words/index.ts'
 import { readSettings, SettingFields } from './setting-fields.tsx'
 
 /** The settings of a key, at creation and later, with the bounds of its holder. */
-export function KeyFields({ of, groups }: { readonly of?: Key; readonly groups: readonly string[] }) {
+export function KeyFields({ of }: { readonly of?: Key }) {
   const admin = useMay('admin')
   const { user } = useSession()
   const ceilings = useLoad<Ceilings>(admin ? null : `/users/${encodeURIComponent(user.name)}/ceilings`)
@@ -18,12 +18,13 @@ export function KeyFields({ of, groups }: { readonly of?: Key; readonly groups: 
       <TextField name="name" label={t('tokens.name')} value={of?.name ?? ''} />
       {admin && (
         <div class="row">
-          {!of && <PickField of="user" name="user" label={t('user')} hint={t('tokens.user.hint')} />}
-          <SelectField
+          {!of && <PickField of="user" name="user" label={t('user')} hint={t('tokens.user.hint')} isFree />}
+          <PickField
+            of="group"
             name="group"
             label={t('group')}
             value={of?.own_group ?? ''}
-            options={[['', t('tokens.group.own')], ...groups.map(name => [name, name] as const)]}
+            placeholder={t('tokens.group.own')}
           />
         </div>
       )}

@@ -1,15 +1,14 @@
 import type { User } from '../../api/shapes.ts'
 import { SelectField } from '../../kit/form.tsx'
+import { PickField } from '../../kit/pick-field.tsx'
 import { t } from '../../words/index.ts'
 
 const roles = ['user', 'viewer', 'billing', 'admin'] as const satisfies readonly User['role'][]
 
 /** The role of a user, and the group that decides limits and factors. */
 export function PlaceFields({
-  groups,
   of = { role: 'user', group: 'default' },
 }: {
-  readonly groups: readonly string[]
   readonly of?: Pick<User, 'role' | 'group'>
 }) {
   return (
@@ -20,12 +19,7 @@ export function PlaceFields({
         value={of.role}
         options={roles.map(role => [role, t(`role.${role}`)] as const)}
       />
-      <SelectField
-        name="group"
-        label={t('group')}
-        value={of.group}
-        options={groups.map(name => [name, name] as const)}
-      />
+      <PickField of="group" name="group" label={t('group')} value={of.group} />
     </div>
   )
 }

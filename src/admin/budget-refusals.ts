@@ -1,0 +1,33 @@
+import type { BudgetStatus, ToldEvent } from '../domain/index.ts'
+import { stillOpen } from './alerts-now.ts'
+import { findAlerts } from './alerts.ts'
+
+const nothing = { webhooks: [], open: [], newest: { review: null, undelivered: new Map() }, certificateEnds: null }
+
+/**
+ * Since when budgets have refused requests in their present period, in milliseconds since the epoch, though they may
+ * have something left. A budget that was raised, or got as much back, is not among them.
+ */
+export function refusalsOf(
+  events: readonly ToldEvent[],
+  budgets: readonly BudgetStatus[],
+  now: number,
+): ReadonlyMap<BudgetStatus, number> {
+  const alerts = findAlerts(
+    events.filter(({ kind }) => kind.startsWith('budget.')),
+    { ...nothing, now },
+  ).filter(({ kind, data }) => kind === 'budget.exhausted' && data['refused'] === true)
+  return new Map(
+    budgets.flatMap((one): [BudgetStatus, number][] => {
+      const own = alerts.filter(({ data }) => data['level'] === one.level && data['name'] === one.name)
+      const [open] = stillOpen(own, {
+        keysOf: () => undefined,
+        budgetOf: () => ({
+          budgets: [{ amount: one.amount, per: one.per }],
+          spent: { day: 0, month: 0, total: 0, [one.per]: one.spent },
+        }),
+      })
+      return open?.at && !one.soft ? [[one, open.at]] : []
+    }),
+  )
+}
