@@ -1,10 +1,12 @@
 import t, { type Test } from 'tap'
+import { builtins } from '../../plugins/index.ts'
 import { type Edits, start } from '../harness/start.ts'
 
-/** The shipped file, whose chat models take requests of messages, with some more plugins after the translation. */
-const translated = (plugins = '', more: Edits = []): Edits => [
-  ['pipeline: [auth, ratelimit', `pipeline: [auth, format-bridge, ${plugins}ratelimit`],
-  ['\n  chat:\n', '\n  chat:\n    format-bridge: {}\n'],
+/** A plugin after the translation. */
+const following = (plugin: string) => ['format-bridge,', `format-bridge, ${plugin},`] as const
+
+/** The shipped file, whose chat models take requests of messages. */
+const translated = (more: Edits = []): Edits => [
   ['\n  messages:\n', '\n  messages:\n    format-bridge: { reasoning: budget, max_tokens: 4000 }\n'],
   ['sim-chat: { family: chat,', 'sim-chat: { family: chat, accepts: [messages, generate, responses],'],
   ['sim-messages: { family: messages,', 'sim-messages: { family: messages, accepts: [chat],'],
@@ -43,7 +45,7 @@ const ask = { max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] }
 const sources = 'end_user: [body:user, body:metadata.user_id], tags: [body:metadata.feature]'
 
 t.test('a translated request is attributed by the fields of its client', async t => {
-  const { says, upstreams, logs } = await open(t, translated(`{ attribution: { ${sources} } }, `))
+  const { says, upstreams, logs } = await open(t, translated([following(`{ attribution: { ${sources} } }`)]))
   upstreams['text']?.answer(completion('hi'))
   const metadata = { user_id: 'ada', feature: 'search' }
   t.equal((await says('/v1/messages', { ...ask, model: 'sim-chat', metadata })).status, 200)
@@ -66,7 +68,7 @@ const eventsOf = (pieces: readonly string[]): readonly string[] =>
   ].map(event => `data: ${JSON.stringify(event)}\n\n`)
 
 t.test("a blocked response is the guard's error in the client's format, and charged as used", async t => {
-  const { says, upstreams, logs } = await open(t, translated('guard-patterns, ', guard))
+  const { says, upstreams, logs } = await open(t, translated([following('guard-patterns'), ...guard]))
   const blocked = { error: 'response_blocked', billing: { state: 'settled', amount: '0.000062' } }
   upstreams['text']?.answer(completion('a dragon'))
   const whole = await says('/v1/messages', { ...ask, model: 'sim-chat' })
@@ -97,11 +99,9 @@ t.test("a blocked response is the guard's error in the client's format, and char
 })
 
 t.test('with a cache of responses and limits, in the place that the documentation names', async t => {
-  const order = '[auth, ratelimit, answer-cache, format-bridge'
   const { says, upstreams } = await open(
     t,
-    translated('', [
-      ['[auth, format-bridge, ratelimit', order],
+    translated([
       ['accepts: [messages, generate, responses]', 'accepts: [messages], cache: { for: 1h }'],
       { 'groups/default/rpm': 3 },
     ]),
@@ -122,4 +122,25 @@ t.test('a field `stream` that is no boolean is refused, translated or not', asyn
   ] as const)
     t.equal((await says(path, { ...ask, model, stream: 'yes' })).status, 400, `${path} ${model}`)
   t.equal(upstreams['text']?.received.length, 0)
+})
+
+t.test('the plugin that translates is missing or out of place only for models that use it', async t => {
+  const accepts = ['sim-chat: { family: chat,', 'sim-chat: { family: chat, accepts: [messages],'] as const
+  const without = ['format-bridge, ', ''] as const
+  const late = ['format-bridge, multipart-rewrite,', 'multipart-rewrite, format-bridge,'] as const
+  const fails: readonly (readonly [string, Edits, RegExp])[] = [
+    ['missing', [accepts, without], /'accepts' of 'sim-chat' has no effect[\s\S]*add format-bridge to pipeline/],
+    ['late', [accepts, late], /'format-bridge' is on the wrong side of multipart-rewrite/],
+  ]
+  for (const [name, edit, wanted] of fails) await t.rejects(start(t, { edit }), wanted, name)
+  const { post } = await start(t, { edit: [late] })
+  t.equal((await post('/v1/chat/completions', { ...ask, model: 'sim-chat' })).status, 200)
+})
+
+t.test('where no model uses them, plugins have no hooks', async t => {
+  const { gateway } = await start(t)
+  const host = { plan: gateway.plan }
+  const unused = builtins.filter(({ name }) => name === 'answer-cache' || name === 'format-bridge')
+  t.equal(unused.length, 2)
+  for (const plugin of unused) t.same(plugin.create({} as never, host as never), {}, plugin.name)
 })
