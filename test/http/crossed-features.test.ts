@@ -144,3 +144,47 @@ t.test('where no model uses them, plugins have no hooks', async t => {
   t.equal(unused.length, 2)
   for (const plugin of unused) t.same(plugin.create({} as never, host as never), {}, plugin.name)
 })
+
+t.test('a key without access to a translated model gets 403, whatever its request has', async t => {
+  const { url, upstreams, newKey } = await open(t, translated())
+  const { key } = await newKey({ models: ['sim-messages'] })
+  const answer = await fetch(`${url}/v1/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': key },
+    body: JSON.stringify({ ...ask, model: 'sim-chat', container: 'c' }),
+  })
+  t.equal(answer.status, 403, await answer.text())
+  t.equal(upstreams['text']?.received.length, 0)
+})
+
+t.test('prompts are marked for the cache where the family says so and the client has no marks', async t => {
+  const auto = translated([['max_tokens: 4000 }', 'max_tokens: 4000, prompt_cache: auto }']])
+  const messages = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'one' },
+    { role: 'assistant', content: 'two' },
+    { role: 'user', content: 'three' },
+    { role: 'assistant', content: 'four' },
+    { role: 'user', content: 'five' },
+  ]
+  const tools = ['a', 'b'].map(name => ({ type: 'function', function: { name, parameters: { type: 'object' } } }))
+  const usage = { input_tokens: 2, cache_creation_input_tokens: 30, cache_read_input_tokens: 20, output_tokens: 1 }
+  const answer = { id: 'm', type: 'message', role: 'assistant', content: [], stop_reason: 'end_turn', usage }
+  for (const [edit, wanted] of [
+    [auto, ['b', 'Be brief.', 'three', 'five']],
+    [translated(), []],
+  ] as const) {
+    const { says, upstreams, charges } = await open(t, edit)
+    upstreams['text']?.answer(answer)
+    const { status, text } = await says('/v1/chat/completions', { model: 'sim-messages', messages, tools })
+    t.equal(status, 200, text)
+    const sent = JSON.stringify(upstreams['text']?.received.at(-1)?.json())
+    const marked = [...sent.matchAll(/\{[^{}]*"(?:text|name)":"([^"]*)"[^}]*(?:\{[^{}]*\})?,"cache_control":/g)]
+    t.same(marked.map(([, name]) => name).toSorted(), [...wanted].toSorted(), `${wanted.length} marks`)
+    const [charge] = await charges()
+    t.same(
+      charge?.lines.map(({ tier, quantity }) => `${tier}=${quantity}`),
+      ['input=2', 'cached_input=20', 'cache_write=30', 'output=1'],
+    )
+  }
+})
