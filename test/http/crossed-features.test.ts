@@ -177,7 +177,7 @@ t.test('prompts are marked for the cache where the family says so and the client
     const { says, upstreams, charges } = await open(t, edit)
     upstreams['text']?.answer(answer)
     const { status, text } = await says('/v1/chat/completions', { model: 'sim-messages', messages, tools })
-    t.equal(status, 200, text)
+    t.equal(status, 200, `${wanted.length} marks: ${text}`)
     const sent = JSON.stringify(upstreams['text']?.received.at(-1)?.json())
     const marked = [...sent.matchAll(/\{[^{}]*"(?:text|name)":"([^"]*)"[^}]*(?:\{[^{}]*\})?,"cache_control":/g)]
     t.same(marked.map(([, name]) => name).toSorted(), [...wanted].toSorted(), `${wanted.length} marks`)
@@ -185,6 +185,7 @@ t.test('prompts are marked for the cache where the family says so and the client
     t.same(
       charge?.lines.map(({ tier, quantity }) => `${tier}=${quantity}`),
       ['input=2', 'cached_input=20', 'cache_write=30', 'output=1'],
+      `the bill with ${wanted.length} marks`,
     )
   }
 })
