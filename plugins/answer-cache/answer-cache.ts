@@ -50,7 +50,7 @@ type Cost = { amount: Micros | undefined; isOpen: boolean }
 type Parts = Pick<Host, 'clock' | 'log' | 'stores'> & {
   readonly kept: AnswerStore
   /** Absent if no model keeps answers. */
-  readonly purges: Purges | undefined
+  readonly purges: Purges
   readonly collecting: Collecting
   readonly responseMax: number
   /** By the id of the charge. */
@@ -68,13 +68,13 @@ export class AnswerCache {
   /** A kept answer that is young enough. */
   async find(key: RequestKey, { forMs }: CachePolicy, ageMaxMs: number): Promise<KeptAnswer | undefined> {
     const { clock, kept, purges } = this.#parts
-    await purges?.ready
+    await purges.ready
     const now = clock.now()
     for (const one of new Set([key.exact, key.shared])) {
       const answer = await kept.get(one)
       if (!answer) continue
       const ageMs = now - answer.keptAt
-      if (ageMs < forMs && ageMs <= ageMaxMs && purges?.has(answer) !== true) return answer
+      if (ageMs < forMs && ageMs <= ageMaxMs && !purges.has(answer)) return answer
     }
     return undefined
   }

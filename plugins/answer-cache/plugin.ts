@@ -2,6 +2,7 @@ import {
   type CachePolicy,
   chargeSlot,
   callerSlot,
+  configuredModels,
   defineSlot,
   definePlugin,
   type Key,
@@ -32,12 +33,12 @@ export const answerCache = definePlugin({
   record,
   replay,
   create(options, host) {
+    const isUsed = configuredModels(host.plan).some(model => model.cache)
+    if (!isUsed) return {}
     const memoryMax = parseBytes(options.memory_max) as number
     const requestMax = parseBytes(options.request_max) as number
     const { texts } = host.stores.counters
-    const isUsed = [...host.plan.models.values()].some(model => model.cache)
-    // Nothing is read where nothing is kept.
-    const purges = isUsed ? new Purges(host) : undefined
+    const purges = new Purges(host)
     const cache = new AnswerCache({
       ...host,
       kept: texts ? new SharedAnswers(texts) : host.keep(`kept ${memoryMax}`, () => new KeptAnswers(memoryMax)),
@@ -86,7 +87,7 @@ export const answerCache = definePlugin({
       },
 
       onCharge: charge => cache.charged(charge),
-      close: () => purges?.close(),
+      close: () => purges.close(),
     }
   },
 })

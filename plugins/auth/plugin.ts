@@ -3,6 +3,7 @@ import {
   type Awaitable,
   type Caller,
   callerSlot,
+  configuredModels,
   definePlugin,
   type RequestContext,
   Failure,
@@ -183,6 +184,13 @@ export const auth = definePlugin({
           return judgeSeveral(new Set(presented), findAny).then(known => admit(context, known))
         return readSecret(text) === undefined ? judgeForeign(context, text) : judge(context, text)
       },
+      // Before a translation refuses fields of the request: without access they are of no use.
+      ...(configuredModels(host.plan).some(model => model.accepts) && {
+        onRoute(context, { model }) {
+          check(context.slots.need(callerSlot), model.name, 'model')
+          return undefined
+        },
+      }),
       onTarget(context, target) {
         checkModels(context.slots.need(callerSlot), target)
       },

@@ -7,6 +7,7 @@ import {
   type RerouteAsk,
   type Rerouted,
 } from '../../src/plugin-api/index.ts'
+import { withCacheMarks } from './cache-marks.ts'
 import { fail } from './errors.ts'
 import { clientFormat, upstreamFormat } from './formats.ts'
 import { withoutFreeform } from './freeform.ts'
@@ -61,7 +62,8 @@ export function translateRequest(
   const conversation = parse(client, body, isStream)
   const plain = upstream.carries.has('grammar') ? conversation : withoutFreeform(conversation)
   const { conversation: safe, names } = withSafeNames(plain)
-  const written = upstream.writeRequest(safe, factsOf(ask, facet, issuer))
+  const isMarked = facet.prompt_cache === 'auto' && upstream.writesCacheMarks === true && format.counts === undefined
+  const written = upstream.writeRequest(isMarked ? withCacheMarks(safe) : safe, factsOf(ask, facet, issuer))
   const lost = [...withoutNeed(conversation), ...lossOfAll(conversation), ...written.losses]
   const dropped = judge(lost, { model, client })
   const bytes = Buffer.from(JSON.stringify(written.body))

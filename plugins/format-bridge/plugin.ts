@@ -1,6 +1,7 @@
 import {
   type Answer,
   callerSlot,
+  configuredModels,
   definePlugin,
   type Host,
   type Reply,
@@ -38,6 +39,7 @@ export const formatBridge = definePlugin({
   reroute: (ask, facet) => translateRequest(ask, facet)?.rerouted,
 
   create(_options, host) {
+    if (!configuredModels(host.plan).some(model => model.accepts)) return {}
     const budget = host.keep('held', () => new ByteBudget(heldBytesMax))
     return {
       onRoute(context, ask, facet) {

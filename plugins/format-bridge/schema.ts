@@ -45,6 +45,13 @@ export const facetSchema = {
       default: true,
       description: 'Whether the models take temperature, top_p and top_k. false drops them.',
     },
+    prompt_cache: {
+      type: 'string',
+      enum: ['client', 'auto'],
+      default: 'client',
+      description:
+        'Who marks prompts for the cache of an upstream that caches only what is marked (messages). client: the client alone. auto: the gateway too, where the client has no marks; needs a price of cache_write.',
+    },
     links: {
       type: 'boolean',
       default: false,

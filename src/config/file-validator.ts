@@ -1,4 +1,11 @@
-import { composeSchema, coreSchema, optionsSchema, type SchemaData, schemaPaths } from './gateway-schema.ts'
+import {
+  composeSchema,
+  coreSchema,
+  optionsSchema,
+  type PluginsByStep,
+  type SchemaData,
+  schemaPaths,
+} from './gateway-schema.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'
 import { createValidator, schemaAt, type SchemaError, type Validate } from './validator.ts'
@@ -32,7 +39,8 @@ export function createFileValidator({ steps, plugins, unopened }: Pipeline, repo
   const validateCore = createValidator(coreSchema)
   const validate: Validate = value => {
     const errors = [...validateCore(value)]
-    const { pipeline, families } = isMapping(value) ? value : {}
+    const { pipeline, families, models } = isMapping(value) ? value : {}
+    if (isMapping(families) && isMapping(models)) addTranslation(families, models, plugins)
     for (const [i, step] of Array.isArray(pipeline) ? pipeline.entries() : [])
       errors.push(...validateParts(step, ['pipeline', String(i)], ofOptions, schema, schemaPaths.step))
     for (const [name, family] of isMapping(families) ? Object.entries(families) : [])
@@ -90,6 +98,17 @@ function validateParts(
       })
   }
   return errors
+}
+
+/** `accepts` of a model is enough: what translates gets a section in its family, with the defaults. */
+function addTranslation(families: Mapping, models: Mapping, plugins: PluginsByStep): void {
+  for (const { name, accepts } of plugins.values()) {
+    if (!accepts) continue
+    for (const model of Object.values(models)) {
+      const family = isMapping(model) && model['accepts'] !== undefined && families[String(model['family'])]
+      if (isMapping(family)) family[name] ??= {}
+    }
+  }
 }
 
 type Mapping = { [key: string]: unknown }

@@ -50,16 +50,12 @@ export function inspectFamilies(
 }
 
 /** Without a plugin that translates, requests in these formats would be refused. */
-function checkAccepted({ name, family, accepts }: Model, steps: Pipeline['steps'], report: Report): void {
-  const translating = steps.flatMap(({ plugin }) => (plugin?.accepts ? [plugin.name] : []))
-  if (!accepts || translating.some(plugin => family.facets.has(plugin))) return
+function checkAccepted({ name, accepts }: Model, steps: Pipeline['steps'], report: Report): void {
+  if (!accepts || steps.some(({ plugin }) => plugin?.accepts)) return
   report.atValue(['models', name, 'accepts'], {
     code: 'accepts_untranslated',
-    message: `no plugin translates requests for family '${family.name}'`,
-    remedy:
-      translating.length > 0
-        ? `add a section ${translating.join(' or ')} to the family: ${translating[0]}: {}`
-        : 'add the plugin format-bridge to pipeline after ratelimit, and a section format-bridge: {} to the family',
+    message: `'accepts' of '${name}' has no effect: no plugin of the pipeline translates requests`,
+    remedy: 'add format-bridge to pipeline, after ratelimit',
   })
 }
 

@@ -2,7 +2,7 @@ import type { KnownPlugin } from '../domain/index.ts'
 import { type AnyPlugin, chargeSlot } from '../plugin-api/index.ts'
 import type { PluginsByStep } from './gateway-schema.ts'
 import type { Report } from './report.ts'
-import { checkAnswerCache } from './check-answer-cache.ts'
+import { checkFirstPlugins } from './check-first-plugins.ts'
 import { findNear, suggest } from './suggest.ts'
 import { findNode, type Path, type Tree } from './tree.ts'
 import { findUnknownFunction } from './unknown-function.ts'
@@ -39,7 +39,7 @@ export async function resolvePipeline(
   const plugins = new Map(steps.flatMap(({ name, plugin }) => (plugin ? [[name, plugin] as const] : [])))
   checkOrder(steps, report)
   checkLast(steps, report)
-  checkAnswerCache(root, steps, report)
+  checkFirstPlugins(root, steps, report)
   checkRules(steps, known, report)
   checkSettling(steps, report)
   const used = new Set([...plugins.values()].map(plugin => plugin.name))

@@ -106,6 +106,7 @@ export {
   amountOfItems,
   attributionSlot,
   callerSlot,
+  configuredModels,
   storedObjectSlot,
   decidedTier,
   defineSlot,

@@ -8,7 +8,6 @@ const families = `
   only-chat:
     streams: [chat]
     forward: { chat: { all: true } }
-    format-bridge: {}
     token-usage: { unpriced: parent }
   only-messages:
     streams: [messages]
@@ -40,7 +39,6 @@ const models = Object.entries(names).flatMap(([format, own]) => {
 
 /** Models whose upstreams speak another format than the agents. */
 export const translatedModels: Edits = [
-  ['pipeline: [auth, ratelimit', 'pipeline: [auth, format-bridge, ratelimit'],
   ['\n  chat:\n', `${families}\n  chat:\n`],
   ['\n  sim-chat:', `\n${models.join('\n')}\n  sim-chat:`],
 ]

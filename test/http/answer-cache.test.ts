@@ -11,11 +11,9 @@ import { type Edits, start, type Started, type StartOptions } from '../harness/s
 import { enterAsAdmin } from '../harness/visitor.ts'
 import type { Reaction } from '../harness/upstream.ts'
 
-const pipeline = [/pipeline: \[auth, ratelimit,/, 'pipeline: [auth, ratelimit, answer-cache,'] as const
-
 /** The shipped file with a cache for one model. */
 function cached(settings: string, model = 'sim-chat'): Edits {
-  return [pipeline, [new RegExp(`\\n {2}${model}: \\{`), `\n  ${model}: { cache: ${settings},`]] as never
+  return [[new RegExp(`\\n {2}${model}: \\{`), `\n  ${model}: { cache: ${settings},`]] as never
 }
 
 const usage = { prompt_tokens: 1_000, completion_tokens: 1_000 }
@@ -98,7 +96,7 @@ t.test('an equal request gets the kept answer, for nothing, and everything shows
 })
 
 t.test('a model without the setting is not affected', async t => {
-  const { says, asked } = await startCached(t, '{ for: 1h }', { edit: [pipeline] as never })
+  const { says, asked } = await startCached(t, '{ for: 1h }', { edit: cached('{ for: 1h }', 'sim-messages') })
   for (const _ of [1, 2]) t.match(await says(ask('a boat')), { cache: null }, 'no header')
   t.equal(asked(), 2)
 })
@@ -464,7 +462,7 @@ t.test('a response is kept as guards let it pass, and a blocked one is not kept'
       { name: card, pattern: "\\\\d{4}-\\\\d{4}", do: mask, put: "[card]", on: [response] }, { name: word, words: [dragon], on: [response] } ] }`
   const edit = [
     ...cached('{ for: 1h }'),
-    [/ratelimit, answer-cache,/, 'ratelimit, answer-cache, guard-patterns,'],
+    [/answer-cache, format-bridge,/, 'answer-cache, format-bridge, guard-patterns,'],
     [/\n {2}chat:\n/, `\n  chat:\n    ${guard}\n`],
   ] as never
   const { says, upstreams, asked } = await startCached(t, '', { edit })
@@ -482,20 +480,19 @@ t.test(
   async t => {
     const after = [
       ...cached('{ for: 1h }'),
-      [/ratelimit, answer-cache, multipart-rewrite,/, 'ratelimit, multipart-rewrite, answer-cache,'],
+      [/answer-cache, format-bridge, multipart-rewrite,/, 'format-bridge, multipart-rewrite, answer-cache,'],
     ]
-    await t.rejects(start(t, { edit: after as never }), /'answer-cache' is on the wrong side of multipart-rewrite/)
-    const without = cached('{ for: 1h }').slice(1)
+    await t.rejects(
+      start(t, { edit: after as never }),
+      /'answer-cache' is on the wrong side of format-bridge, multipart-rewrite/,
+    )
+    const without: Edits = [...cached('{ for: 1h }'), ['answer-cache, ', '']]
     await t.rejects(start(t, { edit: without }), /no plugin of the pipeline keeps responses/)
   },
 )
 
 t.test('a translated request neither gets a kept answer nor leaves one', async t => {
-  const translated: Edits = [
-    ...cached('{ for: 1h, per: key }, accepts: [messages]'),
-    ['answer-cache,', 'answer-cache, format-bridge,'],
-    ['\n  chat:\n', '\n  chat:\n    format-bridge: {}\n'],
-  ]
+  const translated: Edits = [...cached('{ for: 1h, per: key }, accepts: [messages]')]
   const { says, post, asked } = await startCached(t, '', { edit: translated })
   const question = { role: 'user', content: 'a question' }
   t.equal((await says(ask('a question'))).cache, 'miss')

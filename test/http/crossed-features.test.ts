@@ -1,10 +1,12 @@
 import t, { type Test } from 'tap'
+import { builtins } from '../../plugins/index.ts'
 import { type Edits, start } from '../harness/start.ts'
 
-/** The shipped file, whose chat models take requests of messages, with some more plugins after the translation. */
-const translated = (plugins = '', more: Edits = []): Edits => [
-  ['pipeline: [auth, ratelimit', `pipeline: [auth, format-bridge, ${plugins}ratelimit`],
-  ['\n  chat:\n', '\n  chat:\n    format-bridge: {}\n'],
+/** A plugin after the translation. */
+const following = (plugin: string) => ['format-bridge,', `format-bridge, ${plugin},`] as const
+
+/** The shipped file, whose chat models take requests of messages. */
+const translated = (more: Edits = []): Edits => [
   ['\n  messages:\n', '\n  messages:\n    format-bridge: { reasoning: budget, max_tokens: 4000 }\n'],
   ['sim-chat: { family: chat,', 'sim-chat: { family: chat, accepts: [messages, generate, responses],'],
   ['sim-messages: { family: messages,', 'sim-messages: { family: messages, accepts: [chat],'],
@@ -43,7 +45,7 @@ const ask = { max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] }
 const sources = 'end_user: [body:user, body:metadata.user_id], tags: [body:metadata.feature]'
 
 t.test('a translated request is attributed by the fields of its client', async t => {
-  const { says, upstreams, logs } = await open(t, translated(`{ attribution: { ${sources} } }, `))
+  const { says, upstreams, logs } = await open(t, translated([following(`{ attribution: { ${sources} } }`)]))
   upstreams['text']?.answer(completion('hi'))
   const metadata = { user_id: 'ada', feature: 'search' }
   t.equal((await says('/v1/messages', { ...ask, model: 'sim-chat', metadata })).status, 200)
@@ -66,7 +68,7 @@ const eventsOf = (pieces: readonly string[]): readonly string[] =>
   ].map(event => `data: ${JSON.stringify(event)}\n\n`)
 
 t.test("a blocked response is the guard's error in the client's format, and charged as used", async t => {
-  const { says, upstreams, logs } = await open(t, translated('guard-patterns, ', guard))
+  const { says, upstreams, logs } = await open(t, translated([following('guard-patterns'), ...guard]))
   const blocked = { error: 'response_blocked', billing: { state: 'settled', amount: '0.000062' } }
   upstreams['text']?.answer(completion('a dragon'))
   const whole = await says('/v1/messages', { ...ask, model: 'sim-chat' })
@@ -97,11 +99,9 @@ t.test("a blocked response is the guard's error in the client's format, and char
 })
 
 t.test('with a cache of responses and limits, in the place that the documentation names', async t => {
-  const order = '[auth, ratelimit, answer-cache, format-bridge'
   const { says, upstreams } = await open(
     t,
-    translated('', [
-      ['[auth, format-bridge, ratelimit', order],
+    translated([
       ['accepts: [messages, generate, responses]', 'accepts: [messages], cache: { for: 1h }'],
       { 'groups/default/rpm': 3 },
     ]),
@@ -122,4 +122,70 @@ t.test('a field `stream` that is no boolean is refused, translated or not', asyn
   ] as const)
     t.equal((await says(path, { ...ask, model, stream: 'yes' })).status, 400, `${path} ${model}`)
   t.equal(upstreams['text']?.received.length, 0)
+})
+
+t.test('the plugin that translates is missing or out of place only for models that use it', async t => {
+  const accepts = ['sim-chat: { family: chat,', 'sim-chat: { family: chat, accepts: [messages],'] as const
+  const without = ['format-bridge, ', ''] as const
+  const late = ['format-bridge, multipart-rewrite,', 'multipart-rewrite, format-bridge,'] as const
+  const fails: readonly (readonly [string, Edits, RegExp])[] = [
+    ['missing', [accepts, without], /'accepts' of 'sim-chat' has no effect[\s\S]*add format-bridge to pipeline/],
+    ['late', [accepts, late], /'format-bridge' is on the wrong side of multipart-rewrite/],
+  ]
+  for (const [name, edit, wanted] of fails) await t.rejects(start(t, { edit }), wanted, name)
+  const { post } = await start(t, { edit: [late] })
+  t.equal((await post('/v1/chat/completions', { ...ask, model: 'sim-chat' })).status, 200)
+})
+
+t.test('where no model uses them, plugins have no hooks', async t => {
+  const { gateway } = await start(t)
+  const host = { plan: gateway.plan }
+  const unused = builtins.filter(({ name }) => name === 'answer-cache' || name === 'format-bridge')
+  t.equal(unused.length, 2)
+  for (const plugin of unused) t.same(plugin.create({} as never, host as never), {}, plugin.name)
+})
+
+t.test('a key without access to a translated model gets 403, whatever its request has', async t => {
+  const { url, upstreams, newKey } = await open(t, translated())
+  const { key } = await newKey({ models: ['sim-messages'] })
+  const answer = await fetch(`${url}/v1/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': key },
+    body: JSON.stringify({ ...ask, model: 'sim-chat', container: 'c' }),
+  })
+  t.equal(answer.status, 403, await answer.text())
+  t.equal(upstreams['text']?.received.length, 0)
+})
+
+t.test('prompts are marked for the cache where the family says so and the client has no marks', async t => {
+  const auto = translated([['max_tokens: 4000 }', 'max_tokens: 4000, prompt_cache: auto }']])
+  const messages = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'one' },
+    { role: 'assistant', content: 'two' },
+    { role: 'user', content: 'three' },
+    { role: 'assistant', content: 'four' },
+    { role: 'user', content: 'five' },
+  ]
+  const tools = ['a', 'b'].map(name => ({ type: 'function', function: { name, parameters: { type: 'object' } } }))
+  const usage = { input_tokens: 2, cache_creation_input_tokens: 30, cache_read_input_tokens: 20, output_tokens: 1 }
+  const answer = { id: 'm', type: 'message', role: 'assistant', content: [], stop_reason: 'end_turn', usage }
+  for (const [edit, wanted] of [
+    [auto, ['b', 'Be brief.', 'three', 'five']],
+    [translated(), []],
+  ] as const) {
+    const { says, upstreams, charges } = await open(t, edit)
+    upstreams['text']?.answer(answer)
+    const { status, text } = await says('/v1/chat/completions', { model: 'sim-messages', messages, tools })
+    t.equal(status, 200, `${wanted.length} marks: ${text}`)
+    const sent = JSON.stringify(upstreams['text']?.received.at(-1)?.json())
+    const marked = [...sent.matchAll(/\{[^{}]*"(?:text|name)":"([^"]*)"[^}]*(?:\{[^{}]*\})?,"cache_control":/g)]
+    t.same(marked.map(([, name]) => name).toSorted(), [...wanted].toSorted(), `${wanted.length} marks`)
+    const [charge] = await charges()
+    t.same(
+      charge?.lines.map(({ tier, quantity }) => `${tier}=${quantity}`),
+      ['input=2', 'cached_input=20', 'cache_write=30', 'output=1'],
+      `the bill with ${wanted.length} marks`,
+    )
+  }
 })

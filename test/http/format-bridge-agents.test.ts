@@ -8,11 +8,9 @@ const only = (format: string): string => `
   only-${format}:
     streams: [${format}]
     forward: { ${format}: { all: true } }
-    format-bridge: {}
     token-usage: { unpriced: parent }`
 
 const edit: Edits = [
-  ['pipeline: [auth, ratelimit', 'pipeline: [auth, format-bridge, ratelimit'],
   ['\n  chat:\n', `${only('chat')}${only('generate')}\n  chat:\n`],
   [
     '\n  sim-chat:',

@@ -6,8 +6,6 @@ import { type Edits, start, type Started } from '../harness/start.ts'
 
 /** The shipped file, with both families translated. */
 const bridged = (more: Edits = []): Edits => [
-  ['pipeline: [auth, ratelimit', 'pipeline: [auth, format-bridge, ratelimit'],
-  ['\n  chat:\n', '\n  chat:\n    format-bridge: {}\n'],
   ['\n  messages:\n', '\n  messages:\n    format-bridge: { reasoning: budget, max_tokens: 4000 }\n'],
   ['sim-chat: { family: chat,', 'sim-chat: { family: chat, accepts: [messages],'],
   ['sim-messages: { family: messages,', 'sim-messages: { family: messages, accepts: [chat],'],

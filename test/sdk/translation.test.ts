@@ -18,10 +18,9 @@ const models: { readonly [format: string]: string } = {
 const formats = Object.keys(models)
 const others = (format: string): string => formats.filter(one => one !== format).join(', ')
 const edits: Edits = [
-  ['pipeline: [auth, ratelimit', 'pipeline: [auth, format-bridge, ratelimit'],
   [
     '\n  chat:\n',
-    '\n  only-responses:\n    streams: [responses]\n    forward: { responses: { all: true } }\n    token-usage: { unpriced: refuse }\n    format-bridge: {}\n  chat:\n    format-bridge: {}\n',
+    '\n  only-responses:\n    streams: [responses]\n    forward: { responses: { all: true } }\n    token-usage: { unpriced: refuse }\n  chat:\n',
   ],
   // The model of chat completions has no responses here.
   ['streams: [chat, completions, responses, responses.get]', 'streams: [chat, completions]'],
@@ -29,8 +28,6 @@ const edits: Edits = [
     'completions: { all: true }, responses: { all: true }, responses.get: { all: true }, ',
     'completions: { all: true }, responses.get: { all: true }, ',
   ],
-  ['\n  messages:\n', '\n  messages:\n    format-bridge: {}\n'],
-  ['\n  generative:\n', '\n  generative:\n    format-bridge: {}\n'],
   [
     '  sim-chat: { family: chat,',
     `  sim-responses: { family: only-responses, upstream: text, accepts: [${others('responses')}], prices: { input: "1.00", cached_input: "0.10", output: "2.00" } }\n  sim-chat: { family: chat, accepts: [${others('chat')}],`,

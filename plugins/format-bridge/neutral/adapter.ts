@@ -15,6 +15,8 @@ export type Adapter = {
   readonly says: { readonly [feature in Feature]?: string }
   /** What `writeRequest` carries of it. */
   readonly carries: ReadonlySet<Feature>
+  /** Its upstreams cache only what requests mark. */
+  readonly writesCacheMarks?: true
   /** @throws RequestFault for a request that cannot be read */
   parseRequest(request: NativeRequest): Conversation
   writeRequest(conversation: Conversation, to: UpstreamFacts): WrittenRequest

@@ -88,7 +88,7 @@ export function writeConfig({ origin, notes, groups, upstreams, models, left: le
     used.size > 0 ? 'upstreams:' : 'upstreams: {}',
     ...(used.size > 0 ? places : places.map(line => line.trimStart())),
     '',
-    'pipeline: [auth, ratelimit, multipart-rewrite, size-normalize, image-tier-billing, token-usage]',
+    'pipeline: [auth, ratelimit, answer-cache, format-bridge, multipart-rewrite, size-normalize, image-tier-billing, token-usage]',
     '',
     families.length > 0 ? 'families:' : 'families: {}',
     ...families.map(([name, { family }]) => `  ${name}:\n    ${family}`),

@@ -1,0 +1,34 @@
+import type { CacheHint, Conversation, Part, Tool, Turn } from './neutral/index.ts'
+
+const mark: CacheHint = { ttl: '5m' }
+/** Turns of the user that get a mark: the vendor finds the prefix of the request before at the earlier one. */
+const turnsMarked = 2
+
+/**
+ * Marks the prefixes that the next request of a conversation repeats: the tools, the instructions, and the last turns of
+ * the user. These are four marks, the most that a request may have. A client that sets marks knows better.
+ */
+export function withCacheMarks(conversation: Conversation): Conversation {
+  const { tools, turns } = conversation
+  if (tools.some(({ cache }) => cache) || turns.some(({ parts }) => parts.some(part => 'cache' in part && part.cache)))
+    return conversation
+  const leading = turns.findIndex(({ role }) => role !== 'system')
+  const instructions = (leading === -1 ? turns.length : leading) - 1
+  const users = turns.flatMap(({ role }, i) => (role === 'user' ? [i] : [])).slice(-turnsMarked)
+  return {
+    ...conversation,
+    tools: tools.map((tool, i): Tool => (i === tools.length - 1 ? { ...tool, cache: mark } : tool)),
+    turns: turns.map((turn, i) => (i === instructions || users.includes(i) ? markTurn(turn) : turn)),
+  }
+}
+
+function markTurn(turn: Turn): Turn {
+  const last = turn.parts.findLastIndex(takesMark)
+  return { ...turn, parts: turn.parts.map((part, i): Part => (i === last ? ({ ...part, cache: mark } as Part) : part)) }
+}
+
+/** An empty text has no place in the upstream's request. */
+function takesMark(part: Part): boolean {
+  if (part.kind === 'text') return part.text.trim() !== ''
+  return part.kind === 'media' || part.kind === 'result'
+}
