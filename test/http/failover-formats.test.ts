@@ -247,6 +247,21 @@ t.test('an explanation names the fallback, and what it would get', async t => {
   t.match(explain({ n: 2 }), [{ model: 'bell-small', refused: /n/ }])
 })
 
+t.test('the answer of a translated fallback is not kept for later requests', async t => {
+  const { bells, post, reload } = await open(t)
+  await reload([
+    ['ratelimit, format-bridge', 'ratelimit, answer-cache, format-bridge'],
+    ['send_as: bell-9,', 'send_as: bell-9, cache: { for: 1h },'],
+  ])
+  bells.answerOnce(cut)
+  const got: string[] = []
+  for (let i = 0; i < 3; i++) {
+    const answer = await post(paths.messages, { model: 'bell', ...ask })
+    got.push(`${textOf('messages', false, await answer.text())} ${answer.headers.get('x-tollgate-cache')}`)
+  }
+  t.same(got, ['drums miss', 'bells miss', 'bells hit'])
+})
+
 t.test('fallbacks are checked', async t => {
   const { reload } = await open(t)
   const problemsOf = async (edit: Edits) => JSON.stringify(await reload(edit))
