@@ -104,7 +104,10 @@ function turningOf(context: RequestContext, bridge: Bridge, { clock }: Host, hel
       created: Math.floor(clock.now() / 1000),
       model: context.params['model'] ?? '',
       request: bridge.conversation,
-      inputEstimate: estimateInput(bridge.conversation),
+      // It reads all of the request, and few answers need it.
+      get inputEstimate() {
+        return estimateInput(bridge.conversation)
+      },
       form: isList ? 'list' : 'events',
     },
     notes,
