@@ -35,6 +35,11 @@ export function chatRequest(model: string, stream: boolean): string {
   return JSON.stringify({ model, stream, messages: [{ role: 'user', content }] })
 }
 
+/** The same with a limit: a request of chat completions as well as of messages. */
+export function limitedRequest(model: string): string {
+  return JSON.stringify({ ...(JSON.parse(chatRequest(model, false)) as object), max_tokens: 500 })
+}
+
 /** A chat answer of about 1 KiB. */
 export function chatAnswer(): Buffer {
   const content = 'The harbour is quiet, and the lamps stand in the water. '.repeat(13)

@@ -1,4 +1,4 @@
-import { chatRequest, conversationRequest, editForm, pictureRequest } from './bodies.ts'
+import { chatRequest, conversationRequest, editForm, limitedRequest, pictureRequest } from './bodies.ts'
 import type { TargetName } from './targets.ts'
 
 /** The medians of one target in one row. */
@@ -59,6 +59,17 @@ export const rows: readonly Row[] = [
       ratio("p99 over the bare undici pass's", of('tollgate').p99Ms, of('bare-undici').p99Ms, 2),
       ratio("CPU over a sixth of Portkey's", of('tollgate').cpuMicros, of('portkey').cpuMicros / 6, 1),
     ],
+  },
+  {
+    name: 'translated',
+    title: 'chat of 1 KiB from a messages client, translated, next to a native one, 64 connections',
+    path: '/v1/chat/completions',
+    paths: { translated: '/v1/messages' },
+    contentType: json,
+    body: limitedRequest('bench-chat'),
+    connections: 64,
+    targets: ['tollgate', 'translated'],
+    judge: of => [ratio('CPU over the native request', of('translated').cpuMicros, of('tollgate').cpuMicros, 1.6)],
   },
   {
     name: 'conversation',

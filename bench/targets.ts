@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -16,6 +16,7 @@ export type TargetName =
   | 'portkey'
   | 'litellm'
   | 'against'
+  | 'translated'
   | 'tollgate'
 
 /** Something that load can be sent to. */
@@ -51,7 +52,27 @@ export const starters: { readonly [name in TargetName]: (site: Site) => Promise<
   portkey: startPortkey,
   litellm: startLitellm,
   against: site => startTollgate(site, 'against', site.against),
+  translated: async site => startTollgate(site, 'translated', root, await translatedConfig(site)),
   tollgate: site => startTollgate(site, 'tollgate', root),
+}
+
+/** The gateway of the other rows, whose model also accepts messages. */
+async function translatedConfig({ folder }: Site): Promise<string> {
+  const file = join(folder, 'translated.yaml')
+  const text = await readFile(join(here, 'gateway.yaml'), 'utf8')
+  const edited = text
+    .replace('pipeline: [auth, ratelimit,', 'pipeline: [auth, ratelimit, format-bridge,')
+    .replace(
+      '    streams: [chat]\n',
+      '    streams: [chat]\n    forward: { chat: { all: true } }\n    format-bridge: {}\n',
+    )
+    .replace('bench-chat: { family: chat,', 'bench-chat: { family: chat, accepts: [messages],')
+    .replace(
+      /^routes:$/m,
+      'routes:\n  - { match: POST /v1/messages, operation: messages, dialect: anthropic, body: json }',
+    )
+  await writeFile(file, edited)
+  return file
 }
 
 /** Starts the fake upstream; its address. */
@@ -175,9 +196,13 @@ general_settings: { master_key: sk-bench }
   }
 }
 
-async function startTollgate(site: Site, name: 'against' | 'tollgate', checkout?: string): Promise<Running> {
+async function startTollgate(
+  site: Site,
+  name: 'against' | 'tollgate' | 'translated',
+  checkout?: string,
+  config = join(checkout ?? '', 'bench/gateway.yaml'),
+): Promise<Running> {
   if (checkout === undefined) throw new Error('no other commit: --against COMMIT')
-  const config = join(checkout, 'bench/gateway.yaml')
   const storage = `sqlite:${join(site.folder, `${name}.db`)}`
   const { env, ...gateway } = await startGateway(site, { config, storage, checkout })
   const { stdout } = await promisify(execFile)(

@@ -153,6 +153,8 @@ export class AnswerCache {
     const ids = [context.id, useChargeId(context.id)]
     const charges = ids.flatMap(id => costs.get(id) ?? [])
     for (const id of ids) costs.delete(id)
+    // A fallback of another API format has answered: the key is of a request that was not translated.
+    if (context.client) return
     if (!answer || !body || charges.some(({ isOpen }) => isOpen) || !wasServed(context, outcome)) return
     if (!isWhole(body, answer.reply, context.dialect)) return
     const amounts = charges.flatMap(({ amount }) => amount ?? [])

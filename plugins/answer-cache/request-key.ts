@@ -59,7 +59,8 @@ const digests = new WeakMap<CompiledConfig, Map<string, string>>()
 const apart = /^(?:groups|models|webhooks|budgets|server|storage|counters|retention|sign_in|log|otlp|metrics)\b/
 
 /** Of all settings that may change what the model answers, and at what price. */
-function configDigest(plan: CompiledConfig, { name, wildcard = name, family, upstreams, prices }: Model): string {
+function configDigest(plan: CompiledConfig, model: Model): string {
+  const { name, wildcard = name, family, upstreams, fallbacks = [], prices } = model
   let known = digests.get(plan)
   if (!known) digests.set(plan, (known = new Map()))
   let digest = known.get(name)
@@ -70,7 +71,7 @@ function configDigest(plan: CompiledConfig, { name, wildcard = name, family, ups
       ([path]) => !apart.test(path) || places.some(place => path.startsWith(place)),
     )
     // Also of a model whose settings have another name.
-    const runsOn = upstreams.map(({ upstream, sendAs }) => [upstream.name, sendAs])
+    const runsOn = [...upstreams, ...fallbacks].map(({ upstream, sendAs }) => [upstream.name, sendAs])
     const costs = [...prices].map(([label, { micros }]) => [label, micros])
     known.set(name, (digest = digestOf([name, family.name, runsOn, costs, settings])))
   }

@@ -153,8 +153,15 @@ function factsOf({ model }: RerouteAsk, facet: BridgeFacet, issuer: string): Ups
   }
 }
 
+const issuers = new WeakMap<Model, string>()
+
 /** Seals of one model at one set of upstreams. Clients see it, so it is no name. */
-function issuerOf({ name, upstreams }: Model): string {
-  const at = upstreams.map(({ upstream }) => upstream.name).join()
-  return createHash('sha256').update(`${name}\n${at}`).digest('base64url').slice(0, 12)
+function issuerOf(model: Model): string {
+  let issuer = issuers.get(model)
+  if (issuer === undefined) {
+    const at = model.upstreams.map(({ upstream }) => upstream.name).join()
+    issuer = createHash('sha256').update(`${model.name}\n${at}`).digest('base64url').slice(0, 12)
+    issuers.set(model, issuer)
+  }
+  return issuer
 }

@@ -13,6 +13,7 @@ import { ErrorStage, HeldAnswer, heldSlot, StreamStage, type Turning, WholeStage
 import { type Bridge, bridgeSlot, translateRequest } from './bridge.ts'
 import { estimateInput } from './estimate.ts'
 import { inspect } from './inspect.ts'
+import { withOwnThoughts } from './own-thoughts.ts'
 import { facetSchema } from './schema.ts'
 
 /** Of answers that are translated as a whole, all requests together. */
@@ -46,8 +47,6 @@ export const formatBridge = definePlugin({
         const translated = translateRequest(ask, facet)
         if (!translated) return undefined
         context.slots.put(bridgeSlot, translated.bridge)
-        const { dropped } = translated.bridge
-        if (dropped.length > 0) context.answerHeaders[droppedHeader] = headerOf(dropped)
         return translated.rerouted
       },
       onAdmit(context) {
@@ -55,17 +54,24 @@ export const formatBridge = definePlugin({
         return bridge?.counts === undefined ? undefined : countAnswer(bridge, bridge.counts)
       },
       onForward(context, out) {
-        const bridge = context.slots.get(bridgeSlot)
+        if (!context.client) {
+          const body = withOwnThoughts(out.body)
+          return body === out.body ? out : { ...out, body }
+        }
+        const bridge = bridgeOf(context)
         if (bridge && bridge.dropped.length > 0)
           context.notes.dropped = [...new Set([...context.notes.dropped, ...bridge.dropped])]
         return out
       },
       onReply(context, reply) {
-        const bridge = context.slots.get(bridgeSlot)
+        const bridge = bridgeOf(context)
         if (!bridge) return reply
         const held = new HeldAnswer(budget)
         context.slots.put(heldSlot, held)
-        return translateReply(reply, turningOf(context, bridge, host, held))
+        const { dropped } = bridge
+        const named =
+          dropped.length > 0 ? { ...reply, headers: { ...reply.headers, [droppedHeader]: headerOf(dropped) } } : reply
+        return translateReply(named, turningOf(context, bridge, host, held))
       },
       onSettle(context) {
         context.slots.get(heldSlot)?.take()
@@ -73,6 +79,11 @@ export const formatBridge = definePlugin({
     }
   },
 })
+
+/** A fallback may get a request as it is after another model got it translated. */
+function bridgeOf({ client, slots }: RequestContext): Bridge | undefined {
+  return client && slots.get(bridgeSlot)
+}
 
 /** Vendors count each in their own way, and no request is sent to count: the figure is an estimate and says so. */
 function countAnswer({ conversation }: Bridge, member: string): Answer {
@@ -95,7 +106,10 @@ function turningOf(context: RequestContext, bridge: Bridge, { clock }: Host, hel
       created: Math.floor(clock.now() / 1000),
       model: context.params['model'] ?? '',
       request: bridge.conversation,
-      inputEstimate: estimateInput(bridge.conversation),
+      // It reads all of the request, and few answers need it.
+      get inputEstimate() {
+        return estimateInput(bridge.conversation)
+      },
       form: isList ? 'list' : 'events',
     },
     notes,

@@ -71,8 +71,8 @@ type Counting = {
   readonly payables: readonly Payable[]
   /** The rule of the hold; the answer of an unknown model is charged by it. */
   readonly dearest: Payable
-  readonly facet: UsageFacet
-  /** With the upstream that was tried last. */
+  /** Of the model that was tried last, as the target, which has its upstream. */
+  facet: UsageFacet
   target: Target
   held: boolean
   /** The images of the request are charged in addition, under the request's own id. */
@@ -167,7 +167,7 @@ export const tokenUsage = definePlugin({
         const hasImages = paysImages(context, target)
         if (context.route.traits?.images === undefined && !hasImages) refuseImageTools(target)
         const payables = payablesFor(context, target, facet)
-        const dearest = dearestOf(payables, target.body, { facet, traits: context.route.traits })
+        const dearest = dearestOf(payables, target.body, context.route.traits)
         const { rule } = dearest
         const chargeId = hasImages ? useChargeId(context.id) : context.id
         const fresh = { held: false, removesUsage: false, reading: undefined }
@@ -184,7 +184,7 @@ export const tokenUsage = definePlugin({
       onForward(context, out, facet, target) {
         const counting = context.slots.get(countingSlot)
         if (!counting) return out
-        counting.target = target
+        Object.assign(counting, { target, facet, removesUsage: false })
         const asked = facet.include_usage ? askForUsage(context, out, counting) : out
         return counting.dearest.rule ? { ...asked, detach: out.detach === true || (() => readsOn(counting)) } : asked
       },
@@ -202,7 +202,7 @@ export const tokenUsage = definePlugin({
           fileTokens: facet.estimate.file_tokens,
           removesUsage,
           ...(route.traits?.usageBehind !== undefined && { usageBehind: route.traits.usageBehind }),
-          wantsModel: counting.payables.length > 1,
+          wantsModel: counting.payables.length > 1 && counting.target.further !== undefined,
           // Such an event repeats the request, however long, before it reports what was used.
           ...((counting.hasImages || route.traits?.longLastEvent) && { bytesMax: longEventBytesMax }),
         })
@@ -233,7 +233,8 @@ async function hold(
   counting: Counting,
   rule: UsageRule,
 ): Promise<undefined> {
-  const { facet, target, dearest } = counting
+  const { target, dearest } = counting
+  const { facet } = dearest
   const facts = chargeFacts(context, { ...target, model: dearest.model }, { id: counting.chargeId, rule })
   const storage = context.route.traits?.storesTokens && {
     cache_storage: storageAsked(target.body, context, beforeOf(context), estimateInput(target.body, facet)),
@@ -393,9 +394,10 @@ function refuseUntold(counting: Counting, reading: Reading): void {
 
 /** The possible rules of the request's charge: empty if it is free. */
 function payablesFor(context: RequestContext, target: Target, facet: UsageFacet): readonly Payable[] {
-  if (isFree(context.route, facet)) return [{ model: target.model, rule: undefined }]
   const { multiplier } = context.slots.need(callerSlot).group
-  return payablesOf(target, model => usageRule(model, multiplier))
+  return payablesOf(target, facet, (model, its) =>
+    isFree(context.route, its) ? undefined : usageRule(model, multiplier),
+  )
 }
 
 /** The rule by which the request is charged at its end. */

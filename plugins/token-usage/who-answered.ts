@@ -1,37 +1,51 @@
-import { type Body, nameOn, type Model, type Target, type UsageRule } from '../../src/plugin-api/index.ts'
+import {
+  type Body,
+  nameOn,
+  type Model,
+  type OperationTraits,
+  type Target,
+  type UsageRule,
+} from '../../src/plugin-api/index.ts'
 import { rateMost } from './quote-request.ts'
-import type { Asked } from './token-count.ts'
+import type { UsageFacet } from './schema.ts'
 
-/** A model that a request may be charged as, and its rule. */
-export type Payable = { readonly model: Model; readonly rule: UsageRule | undefined }
+/** A model that a request may be charged as, its rule, and the settings of its family. */
+export type Payable = { readonly model: Model; readonly rule: UsageRule | undefined; readonly facet: UsageFacet }
 
-/** The models that may answer: the body's own, and those that it names as alternatives. */
+/** The models that may answer: the body's own, those that it names as alternatives, and its fallbacks. */
 export function payablesOf(
-  { model, further }: Target,
-  ruleOf: (model: Model) => UsageRule | undefined,
+  { model, further = [], fallbacks = [] }: Target,
+  facet: UsageFacet,
+  ruleOf: (model: Model, facet: UsageFacet) => UsageRule | undefined,
 ): readonly Payable[] {
-  if (!further) return [{ model, rule: ruleOf(model) }]
-  const others = further.flatMap(one => (one.runs === 'instead' ? [one.model] : []))
-  return [model, ...others].map(one => ({ model: one, rule: ruleOf(one) }))
+  const own = { model, rule: ruleOf(model, facet), facet }
+  if (further.length + fallbacks.length === 0) return [own]
+  const named = further.flatMap(one => (one.runs === 'instead' ? [one.model] : []))
+  const others = [...named, ...fallbacks].map(one => {
+    const its = (one.family.facets.get('token-usage') as UsageFacet | undefined) ?? facet
+    return { model: one, rule: ruleOf(one, its), facet: its }
+  })
+  return [own, ...others]
 }
 
 /** The model whose answer would cost the most: the hold is for it. */
-export function dearestOf(payables: readonly Payable[], body: Body, { facet, traits }: Asked): Payable {
+export function dearestOf(payables: readonly Payable[], body: Body, traits: OperationTraits | undefined): Payable {
   const [own] = payables as readonly [Payable]
   if (payables.length === 1) return own
-  const most = ({ rule }: Payable): number => (rule ? rateMost(rule, body, facet, traits).amount : 0)
+  const most = ({ rule, facet }: Payable): number => (rule ? rateMost(rule, body, facet, traits).amount : 0)
   return payables.reduce((dearest, one) => (most(one) > most(dearest) ? one : dearest), own)
 }
 
 /**
- * The model that an answer names, by the upstream's names: as requested, or a dated version, as `gpt-5` answers as
+ * The model that was called, unless the body names others: then the one that an answer names, by the upstream's names: as requested, or a dated version, as `gpt-5` answers as
  * `gpt-5-2025-08-07`. Undefined if it names none of them.
  */
 export function answeredBy(
   payables: readonly Payable[],
-  { upstream }: Pick<Target, 'upstream'>,
+  { upstream, further, model }: Pick<Target, 'upstream' | 'further' | 'model'>,
   told: string | undefined,
 ): Payable | undefined {
+  if (!further) return payables.find(payable => payable.model.name === model.name)
   if (told === undefined) return undefined
   const named = payables.map(payable => ({ payable, name: nameOn(upstream, payable.model) ?? payable.model.name }))
   const exact = named.find(({ name }) => name === told)

@@ -115,7 +115,26 @@ export function buildParts(sketch: Sketch): Parts {
     const candidates = buildCandidates(name, own, upstreams)
     if (family && candidates) built.push(buildModel(name, own, family, candidates, sketch))
   }
-  return { upstreams, families, ...groupModels(built) }
+  return { upstreams, families, ...groupModels(withFallbacks(built, sketch)) }
+}
+
+/** Each model with where its fallbacks run: after its own upstreams, and one fallback after the other. */
+function withFallbacks(models: readonly Model[], { settings, derived }: Sketch): readonly Model[] {
+  const byName = new Map(models.map(model => [model.name, model]))
+  return models.map(model => {
+    const own = (settings as Settings).models[derived.get(model.name) ?? model.name]
+    const others = (own?.fallbacks ?? []).flatMap(name => byName.get(name) ?? [])
+    if (others.length === 0) return model
+    let last = Math.max(...model.upstreams.map(({ priority }) => priority))
+    const fallbacks = others.flatMap(fallback => {
+      const from = last
+      return fallback.upstreams.map(one => {
+        last = Math.max(last, from + one.priority)
+        return { ...one, priority: from + one.priority, fallback }
+      })
+    })
+    return { ...model, fallbacks }
+  })
 }
 
 /** The models by name; those of which the name has a `*` apart. */

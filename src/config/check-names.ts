@@ -29,7 +29,9 @@ const byCaller = 'by-caller'
 export function checkNames(root: Tree, known: KnownNames, report: Report): void {
   const families = entriesOf(root, ['families']).map(entry => entry.key)
   const upstreams = entriesOf(root, ['upstreams']).map(entry => entry.key)
-  for (const { key } of entriesOf(root, ['models'])) {
+  const models = entriesOf(root, ['models']).map(entry => entry.key)
+  for (const key of models) {
+    checkFallbackNames(root, key, models, report)
     checkName(root, ['models', key, 'family'], 'family', families, report)
     checkUpstreams(root, key, upstreams, report)
     checkPrice(root, key, known, report)
@@ -110,6 +112,13 @@ function checkUpstreams(root: Tree, model: string, known: readonly string[], rep
     }
     seen.add(mark)
   }
+}
+
+/** Fallbacks are other models; one with `*` has no name that an upstream knows. */
+function checkFallbackNames(root: Tree, model: string, known: readonly string[], report: Report): void {
+  const path = ['models', model, 'fallbacks']
+  const others = known.filter(name => name !== model && starsIn(name) === 0)
+  for (const i of positionsOf(root, path)) checkName(root, [...path, i], 'fallback', others, report)
 }
 
 function checkPrice(root: Tree, model: string, { operations }: KnownNames, report: Report): void {

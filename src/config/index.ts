@@ -6,6 +6,7 @@ import { buildParts, buildPlan, type Settings } from './build.ts'
 import { checkBudgets } from './check-budgets.ts'
 import { checkCredentials, noteEmptyCredentials, type ResolveSigner } from './check-credentials.ts'
 import { noteEnds } from './check-ends.ts'
+import { checkFallbacks } from './check-fallbacks.ts'
 import { checkNames, type KnownNames } from './check-names.ts'
 import { checkRoutes } from './check-routes.ts'
 import { checkSignIn } from './check-sign-in.ts'
@@ -150,6 +151,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   noteEmptyCredentials(settings, built.upstreams, report)
   const parts = withoutUncharged(built, inspectFamilies(built, sketch), report)
   checkWildcards(parts, report)
+  if (!report.failed) checkFallbacks(parts, sketch)
   noteEnds(parts.models, request.now ?? systemClock.now(), report)
 
   const findings = report.findings(secrets)

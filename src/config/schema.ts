@@ -1233,6 +1233,14 @@ const model = {
       items: candidate,
     },
     routes: { type: 'string', minLength: 1, description: 'Name of an entry of route_sets, instead of upstreams.' },
+    fallbacks: {
+      type: 'array',
+      minItems: 1,
+      uniqueItems: true,
+      items: { type: 'string', minLength: 1, description: 'Name of a model.' },
+      description:
+        'Models that answer in this order if no upstream of this one does, at their own prices; one of another API format needs `accepts` (docs/failover.md).',
+    },
     prices,
     price: { type: 'string', enum: ['free'], description: 'free for a model that costs nothing, instead of prices.' },
     overrides: priceOverrides,

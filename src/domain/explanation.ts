@@ -90,10 +90,20 @@ export type RequestExplanation = {
     /** Of a hit of the expected answer; null where only the answer decides. */
     readonly expected: string | null
   } | null
+  /** The models that may answer instead, in their order; absent for none. */
+  readonly fallbacks?: readonly ExplainedFallback[]
   readonly warnings: readonly string[]
   /** What the warning of a size says, for those who say it in another language. */
   readonly mismatch: SizeMismatch | null
 }
+
+/** What a fallback of the model would get, or why it would not get the request. */
+export type ExplainedFallback =
+  | (Pick<RequestExplanation, 'model' | 'upstream' | 'operation' | 'dropped' | 'sent'> & {
+      /** What it may cost; null if it is free. */
+      readonly at_most: string | null
+    })
+  | { readonly model: string; readonly refused: string }
 
 /** The requested size and the returned picture differ in price. Sizes as `<width>x<height>`. */
 export type SizeMismatch = {

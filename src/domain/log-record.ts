@@ -45,7 +45,7 @@ const said = {
 const attemptsOrNull = {
   type: ['array', 'null'],
   description:
-    'Its requests to upstreams in their order, if there was more than one: retries, other keys, other upstreams.',
+    'Its requests to upstreams in their order, if there was more than one or a fallback was called: retries, other keys, other upstreams.',
   items: {
     type: 'object',
     additionalProperties: false,
@@ -53,6 +53,7 @@ const attemptsOrNull = {
     properties: {
       upstream: { type: 'string' },
       key: schemas.textOrNull,
+      model: { type: 'string', description: 'The fallback that was called; absent for the model itself.' },
       answer: { type: 'string', description: 'The status, or the code of the error without a response.' },
       ms: { type: 'number', description: 'From sending to the response headers.' },
     },

@@ -232,6 +232,8 @@ export type Candidate = {
   readonly priority: number
   /** The name that this upstream knows the model by. */
   readonly sendAs: string
+  /** The model that answers there, if it is a fallback of the one that was requested. */
+  readonly fallback?: Model
 }
 
 /** When a model is no longer served by its vendor. */
@@ -264,6 +266,8 @@ export type Model = {
   readonly family: Family
   /** Where it runs: those of the lowest priority number are tried first, among equals by weight. Never empty. */
   readonly upstreams: readonly Candidate[]
+  /** Where other models run that answer if none of `upstreams` does; of later priorities. Absent for none. */
+  readonly fallbacks?: readonly Candidate[]
   /** By what the price is for: a tier's label, `input`, `output` …; empty when the model is free. */
   readonly prices: ReadonlyMap<string, Price>
   /** The first whose conditions hold replaces those prices that it names; absent for none. */

@@ -22,6 +22,8 @@ export type AttemptRecord = {
   readonly upstream: string
   /** The name of the vendor key; null for an upstream without keys. */
   readonly key: string | null
+  /** The fallback that was called; absent for the model that was requested. */
+  readonly model?: string
   /** The status, or the code of the error without an answer. */
   readonly answer: string
   /** From sending to the head of the answer. */

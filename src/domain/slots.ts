@@ -12,6 +12,12 @@ export function defineSlot<T>(name: string): Slot<T> {
 export class Slots {
   readonly #names: string[] = []
   readonly #values: unknown[] = []
+  readonly #below: Slots | undefined
+
+  /** @param below what it has where nothing was put here */
+  constructor(below?: Slots) {
+    this.#below = below
+  }
 
   put<T>(slot: Slot<T>, value: T): void {
     const place = this.#names.indexOf(slot.name)
@@ -24,7 +30,7 @@ export class Slots {
 
   get<T>(slot: Slot<T>): T | undefined {
     const place = this.#names.indexOf(slot.name)
-    return place < 0 ? undefined : (this.#values[place] as T)
+    return place < 0 ? this.#below?.get(slot) : (this.#values[place] as T)
   }
 
   /** The value of a slot that the pipeline check promised. @throws Error when it was never put: a fault of the giver. */

@@ -1,5 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AttemptRecord, Body, Candidate, Failure, Json, Marks, CompiledConfig, Reply } from '../domain/index.ts'
+import type {
+  AttemptRecord,
+  Body,
+  Candidate,
+  Failure,
+  Json,
+  Marks,
+  CompiledConfig,
+  Model,
+  Reply,
+} from '../domain/index.ts'
 import type { RequestContext, Outbound, Target } from '../plugin-api/index.ts'
 import type { Clock, Member } from '../util/index.ts'
 import type { IncomingBody } from './body-reader.ts'
@@ -27,6 +37,9 @@ export type Running = {
   readonly pipeline: Pipeline
   readonly router: Router
 }
+
+/** A request as one of the models that may answer it gets it. */
+export type Reached = { readonly context: RequestContext; readonly target: Target; readonly body: Body }
 
 /** The client left during a wait. */
 export class CallerGone extends Error {}
@@ -82,6 +95,8 @@ export class ActiveRequest implements Member, PumpTarget {
   setup: { readonly [name: string]: Json } | undefined
   context: RequestContext | undefined
   body: Body | undefined
+  /** As the client sent it: a plugin may have turned it into one of another operation. */
+  asked: { readonly context: RequestContext; readonly body: Body } | undefined
   incoming: IncomingBody | undefined
   target: Target | undefined
   call: Call | undefined
@@ -109,6 +124,11 @@ export class ActiveRequest implements Member, PumpTarget {
   wanted: WantedForm | undefined
   /** The model's upstreams, in the order of attempts. */
   order: readonly Candidate[] = []
+  /** Those that are tried before the next wait, and the place of the one that is called. */
+  round: readonly Candidate[] = []
+  at = 0
+  /** How a fallback gets the request; undefined if it cannot. Absent for models without fallbacks. */
+  reach: ((model: Model) => Reached | undefined) | undefined
   /** The answer as the client gets it, once its head is known. */
   reply: Reply | undefined
   /** The upstream's message of a refusal. */
@@ -138,6 +158,16 @@ export class ActiveRequest implements Member, PumpTarget {
     this.#shared = shared
     this.startedAt = startedAt
     this.startedTick = shared.clock.tick()
+  }
+
+  /** No upstream is left to try before the next wait. */
+  get isLast(): boolean {
+    const { round, reach } = this
+    for (let i = this.at + 1; i < round.length; i++) {
+      const { fallback } = round[i] as Candidate
+      if (!fallback || reach?.(fallback)) return false
+    }
+    return true
   }
 
   /** Marks a phase as reached: now, or at a moment of the clock's `tick`. */

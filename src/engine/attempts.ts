@@ -14,6 +14,8 @@ import { kindToRead } from './classify-response/what-to-read.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
 import { notTogether, runAllOn } from './fallback-models.ts'
+import { fallbackReacher } from './reach-fallback.ts'
+import type { FormatOf } from './reroute-request.ts'
 import { orderCandidates } from './order-candidates.ts'
 import { shapeOutbound } from './outbound.ts'
 import { causeOf, Retries } from './retries.ts'
@@ -48,6 +50,7 @@ export type AttemptsParts = {
   readonly breaker: CircuitBreaker
   readonly vendorKeys: VendorKeys
   readonly deadlines: Deadlines
+  readonly formatOf: FormatOf
   readonly trace?: SenderParts['trace']
   /** An upstream's head arrived (status), or never did (null), after so many milliseconds. */
   upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
@@ -64,7 +67,6 @@ type Failed = {
   readonly upstream: Upstream
   readonly cause: RetryCause | undefined
   readonly saleClass: SaleClass
-  readonly isLast: boolean
 }
 
 /** Tries the upstreams of a model, and the keys of each, one after another until one answers. */
@@ -86,15 +88,18 @@ export class Attempts {
     const all = there ?? target.model.upstreams
     const upstreams = further ? all.filter(({ upstream }) => runAllOn(upstream, further)) : all
     if (further && upstreams.length === 0) throw notTogether(target.model, further)
-    if (upstreams.length > 1) {
+    const fallbacks = pin || further || target.chargesItems || request.socket ? undefined : target.model.fallbacks
+    if (upstreams.length > 1 || fallbacks) {
       const { clock, random } = this.#parts
       const now = clock.tick()
       request.order = orderCandidates(
-        upstreams,
+        fallbacks ? [...upstreams, ...fallbacks] : upstreams,
         one => this.#parts.breaker.admits(one.upstream, now),
         one => (affinity === undefined ? random.unit() : drawFor(affinity, one.upstream.name)),
       )
-      return withCandidate(target, request.order[0] as Candidate)
+      // The model's own upstream is admitted and held for, even if a fallback is tried first.
+      const own = withCandidate(target, request.order.find(({ fallback }) => !fallback) as Candidate)
+      return fallbacks ? { ...own, fallbacks: [...new Set(fallbacks.flatMap(one => one.fallback ?? []))] } : own
     }
     request.order = upstreams
     return upstreams === target.model.upstreams ? target : withCandidate(target, upstreams[0] as Candidate)
@@ -104,18 +109,27 @@ export class Attempts {
   async answer(request: ActiveRequest, context: RequestContext, first: Target): Promise<AnswerHead> {
     const { retry } = first.model
     if (retry && !request.socket) request.retries = new Retries(retry, context, first, this.#parts.clock.tick())
-    let { order } = request
+    const { body } = request
+    if (first.fallbacks) request.reach = fallbackReacher(request, context, first, this.#parts.formatOf)
+    request.round = request.order
     for (;;) {
-      for (const [i, candidate] of order.entries()) {
-        const target = candidate === request.order[0] ? first : withCandidate(first, candidate)
-        request.target = target
-        const head = await this.#ask(request, context, target, i === order.length - 1)
+      for (const [i, candidate] of request.round.entries()) {
+        request.at = i
+        const { fallback, upstream } = candidate
+        const reached = fallback && request.reach?.(fallback)
+        if (fallback && !reached) continue
+        const target = reached?.target ?? first
+        const isFirst = !reached && upstream === first.upstream && candidate.sendAs === first.sendAs
+        request.target = isFirst ? first : withCandidate(target, candidate)
+        request.context = reached?.context ?? context
+        request.body = reached?.body ?? body
+        const head = await this.#ask(request, request.context, request.target)
         if (head) return head
       }
       const round = request.retries?.nextRound()
       if (!round) throw new Error('the last attempt neither answered nor failed')
       await request.stopwatch.wait('request', this.#rest(request, round.waitMs))
-      order = round.order
+      request.round = round.order
     }
   }
 
@@ -144,15 +158,17 @@ export class Attempts {
   #mayRetry(request: ActiveRequest, failed: Failed): boolean {
     const { clock, log, random } = this.#parts
     const { call, context, retries } = request
+    if (!retries?.names(failed.cause)) return false
+    const { isLast } = request
     // A job that an upstream has accepted goes on there.
     const isSpent = request.isSpent || context?.slots.get(jobSlot)?.isOpen === true
     const around = {
       nowTick: clock.tick(),
-      isWanted: !request.res.destroyed && !(failed.isLast && this.#parts.isDraining()),
+      isWanted: !request.res.destroyed && !(isLast && this.#parts.isDraining()),
       unit: random.unit(),
     }
-    const about = { ...failed, isSession: call instanceof UpstreamSession, isSpent }
-    if (!retries?.allows(about, request.order, around)) return false
+    const about = { ...failed, isLast, isSession: call instanceof UpstreamSession, isSpent }
+    if (!retries.allows(about, request.order, around)) return false
     const { cause, saleClass, upstream } = failed
     // What may have been sold stays in doubt, whatever becomes of the next request.
     request.inDoubt ||= saleClass === 'unknown'
@@ -168,14 +184,9 @@ export class Attempts {
    * The request for the upstream; undefined if a hook reports that the upstream cannot take it now, and another may be
    * tried.
    */
-  #shape(
-    request: ActiveRequest,
-    context: RequestContext,
-    target: Target,
-    isLast: boolean,
-  ): Awaitable<Outbound | undefined> {
+  #shape(request: ActiveRequest, context: RequestContext, target: Target): Awaitable<Outbound | undefined> {
     const goElsewhere = (error: unknown): undefined => {
-      if (isLast || !(error instanceof Failure) || !error.elsewhere) throw error
+      if (!(error instanceof Failure) || !error.elsewhere || request.isLast) throw error
     }
     try {
       const shaping = request.running.pipeline.onForward(context, shapeOutbound(context, target), target)
@@ -193,15 +204,10 @@ export class Attempts {
    * what may have been sold goes nowhere else, unless the operator pays twice.
    * @throws Failure upstream_credentials, upstream_limited if no key is left
    */
-  async #ask(
-    request: ActiveRequest,
-    context: RequestContext,
-    target: Target,
-    isLast: boolean,
-  ): Promise<AnswerHead | undefined> {
+  async #ask(request: ActiveRequest, context: RequestContext, target: Target): Promise<AnswerHead | undefined> {
     const { clock } = this.#parts
     const { stopwatch } = request
-    const attempt = this.#attempt(request, context, target, isLast)
+    const attempt = this.#attempt(request, context, target)
     let refused: AnswerHead | undefined
     let verdict: Verdict = 'next_key'
     request.wanted = wantedForm(context, target)
@@ -213,7 +219,7 @@ export class Attempts {
       refused = undefined
       const tried = attempt ? { ...target, upstream } : target
       request.target = tried
-      const out = await stopwatch.wait('request', this.#shape(request, context, tried, isLast))
+      const out = await stopwatch.wait('request', this.#shape(request, context, tried))
       if (!out) return this.#leaveKeys(request)
       const call = this.#send(request, context, tried, out)
       const sentTick = clock.tick()
@@ -230,17 +236,17 @@ export class Attempts {
       } catch (error) {
         stopwatch.start()
         this.#noHead(request, context, upstream, sentTick, error)
-        verdict = this.#lost(request, upstream, call, error, isLast)
+        verdict = this.#lost(request, upstream, call, error)
       } finally {
         if (waiting) this.#parts.deadlines.forget(waiting)
       }
-      if (refused) verdict = this.#decide(request, upstream, refused, classified, isLast)
+      if (refused) verdict = this.#decide(request, upstream, refused, classified)
       if (verdict === 'take') return refused
       if (verdict === 'retry') return this.#leave(request, refused)
       // A body that was streamed cannot be sent again.
       if (request.isSpent) verdict = 'next_upstream'
     }
-    return attempt && this.#noKeyLeft(request, attempt, refused, isLast || request.isSpent)
+    return attempt && this.#noKeyLeft(request, attempt, refused)
   }
 
   /** The request goes to another upstream, or to this one again. */
@@ -260,12 +266,7 @@ export class Attempts {
   }
 
   /** The attempts with the keys of an upstream. */
-  #attempt(
-    request: ActiveRequest,
-    context: RequestContext,
-    { upstream, model }: Target,
-    isLast: boolean,
-  ): KeyAttempt | undefined {
+  #attempt(request: ActiveRequest, context: RequestContext, { upstream, model }: Target): KeyAttempt | undefined {
     if (!upstream.keys) return (request.keys = undefined)
     const tokens = context.slots.get(tokenUseSlot)
     // Shared by all upstreams: a refusal of one request changes at most one key.
@@ -278,7 +279,7 @@ export class Attempts {
     }
     const { affinity, keyUser, pin } = request
     const pinned = pin?.vendorKey ?? undefined
-    const asked = { model: model.name, request: context.id, keyUser, tokens, isLast, affinity, pinned }
+    const asked = { model: model.name, request: context.id, keyUser, tokens, turn: request, affinity, pinned }
     return (request.keys = new KeyAttempt(this.#parts.vendorKeys, upstream, asked))
   }
 
@@ -333,18 +334,14 @@ export class Attempts {
   }
 
   /** Undefined if another upstream is to be tried. @throws Failure if none is left */
-  #noKeyLeft(
-    request: ActiveRequest,
-    attempt: KeyAttempt,
-    refused: AnswerHead | undefined,
-    isLast: boolean,
-  ): AnswerHead | undefined {
+  #noKeyLeft(request: ActiveRequest, attempt: KeyAttempt, refused: AnswerHead | undefined): AnswerHead | undefined {
     const { upstream, last, fault } = attempt
+    const isLast = request.isSpent || request.isLast
     const cause = fault ? causeOf(fault, request.call?.reach === 'untouched') : refused?.status
     const saleClass = attempt.isInDoubt ? 'unknown' : 'not_sold'
     // Limited keys know when the first of them may be used again.
     if (last?.key === 'cooling') this.#defer(request, upstream, attempt.failure.retryAfterMs)
-    if (isLast && this.#mayRetry(request, { upstream, cause, saleClass, isLast })) return this.#leave(request, refused)
+    if (isLast && this.#mayRetry(request, { upstream, cause, saleClass })) return this.#leave(request, refused)
     if (isLast && refused && attempt.isLastShown) return refused
     if (refused) this.#discard(request, attempt.isInDoubt)
     request.inDoubt ||= attempt.isInDoubt
@@ -358,14 +355,18 @@ export class Attempts {
   }
 
   /** No head arrived. @returns the next attempt @throws what ends the request */
-  #lost(request: ActiveRequest, upstream: Upstream, call: Call, error: unknown, isLast: boolean): Verdict {
+  #lost(request: ActiveRequest, upstream: Upstream, call: Call, error: unknown): Verdict {
     const { keys: attempt } = request
     const isUntouched = call.reach === 'untouched'
-    const verdict = attempt ? attempt.lost(error, isUntouched) : isUntouched && !isLast ? 'next_upstream' : 'take'
+    const verdict = attempt
+      ? attempt.lost(error, isUntouched)
+      : isUntouched && !request.isLast
+        ? 'next_upstream'
+        : 'take'
     if (!(error instanceof Failure)) throw error
     if (verdict === 'take') {
       const saleClass = isUntouched ? 'not_sold' : 'unknown'
-      if (this.#mayRetry(request, { upstream, cause: causeOf(error, isUntouched), saleClass, isLast })) return 'retry'
+      if (this.#mayRetry(request, { upstream, cause: causeOf(error, isUntouched), saleClass })) return 'retry'
       throw error
     }
     if (attempt) request.inDoubt ||= attempt.isInDoubt
@@ -383,7 +384,7 @@ export class Attempts {
   }
 
   #answered(request: ActiveRequest, context: RequestContext, upstream: Upstream, status: number, tookMs: number): void {
-    request.attempts.push({ ...attemptOf(upstream), answer: String(status), ms: Math.round(tookMs) })
+    request.attempts.push({ ...attemptOf(upstream, request), answer: String(status), ms: Math.round(tookMs) })
     this.#parts.upstreamAnswered(upstream.name, status, tookMs)
     this.#parts.trace?.answered(context, status)
   }
@@ -392,7 +393,7 @@ export class Attempts {
     const now = this.#parts.clock.tick()
     const answer =
       error instanceof Failure ? error.code : error instanceof CallerGone ? 'caller_gone' : 'internal_error'
-    request.attempts.push({ ...attemptOf(upstream), answer, ms: Math.round(now - sentTick) })
+    request.attempts.push({ ...attemptOf(upstream, request), answer, ms: Math.round(now - sentTick) })
     this.#parts.upstreamAnswered(upstream.name, null, now - sentTick)
     this.#parts.trace?.answered(context, null)
     // It is no failure of the upstream that all its connections are in use.
@@ -409,7 +410,6 @@ export class Attempts {
     upstream: Upstream,
     head: AnswerHead,
     classified: ClassifiedCall | undefined,
-    isLast: boolean,
   ): Verdict {
     const { clock, log } = this.#parts
     const { keys: attempt } = request
@@ -421,7 +421,7 @@ export class Attempts {
     if (!isLimited && (isOfKey || !isRetryableStatus(head.status))) this.#parts.breaker.succeeded(upstream)
     else this.#parts.breaker.failed(upstream, clock.tick(), wait)
     if (!isOfKey) this.#defer(request, upstream, wait)
-    if (!attempt) return this.#decideUnkeyed(request, upstream, head.status, classification, isLast)
+    if (!attempt) return this.#decideUnkeyed(request, upstream, head.status, classification)
     if (!classification) {
       attempt.succeeded()
       return 'take'
@@ -431,7 +431,7 @@ export class Attempts {
     if (verdict === 'same_key') log.info(told, 'a token was refused before it expired; requesting a new one')
     else if (verdict !== 'take') log.warn(told, 'a key was refused; trying the next one')
     if (verdict !== 'take') return verdict
-    const failed = { upstream, cause: head.status, saleClass: classification.class, isLast }
+    const failed = { upstream, cause: head.status, saleClass: classification.class }
     return this.#mayRetry(request, failed) ? 'retry' : 'take'
   }
 
@@ -441,7 +441,6 @@ export class Attempts {
     upstream: Upstream,
     status: number,
     classification: Classification | undefined,
-    isLast: boolean,
   ): Verdict {
     const { log } = this.#parts
     const about = { request: request.id, upstream: upstream.name, status }
@@ -449,9 +448,9 @@ export class Attempts {
       log.warn({ ...about, answer: classification.code }, 'the first event of an upstream stream is an error')
     // A status inferred from the first event is no proof: an answer that has begun well may have been sold.
     const isUnsold = classification ? classification.class === 'not_sold' : isDefiniteRefusal(status)
-    if (isLast || request.isSpent || !isRetryableStatus(status) || !isUnsold) {
+    if (!isRetryableStatus(status) || !isUnsold || request.isSpent || request.isLast) {
       const saleClass = isUnsold ? 'not_sold' : (classification?.class ?? 'unknown')
-      return this.#mayRetry(request, { upstream, cause: status, saleClass, isLast }) ? 'retry' : 'take'
+      return this.#mayRetry(request, { upstream, cause: status, saleClass }) ? 'retry' : 'take'
     }
     request.refused = request.call
     request.call?.abort(fail('upstream_cut', { reason: 'trying another upstream' }))
@@ -464,8 +463,10 @@ function namesOf({ name, key }: Upstream) {
   return { upstream: name, key }
 }
 
-function attemptOf({ name, key }: Upstream) {
-  return { upstream: name, key: key ?? null }
+/** `model` is named where it is another one than the client requested. */
+function attemptOf({ name, key }: Upstream, { target }: ActiveRequest) {
+  const model = target?.requested && target.model.name
+  return { upstream: name, key: key ?? null, ...(model !== undefined && { model }) }
 }
 
 function withCandidate(target: Target, candidate: Candidate): Target {

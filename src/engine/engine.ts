@@ -43,7 +43,7 @@ import { toLogRow } from './log-row.ts'
 import { ResponseOpener } from './open-response.ts'
 import type { HookFault } from './pipeline.ts'
 import { refuse, unreadFailure } from './refusals.ts'
-import { rerouteRequest } from './reroute-request.ts'
+import { type FormatOf, rerouteRequest } from './reroute-request.ts'
 import { errorAnswer, idHeaders, ownHeaders, sendAnswer } from './respond.ts'
 import { type PumpResult, writeIdleMs } from './response-pump.ts'
 import { RunningConfigs } from './running-configs.ts'
@@ -161,6 +161,7 @@ export class Engine {
       breaker: this.#breaker,
       vendorKeys: this.vendorKeys,
       deadlines,
+      formatOf: this.#formatOf,
       stopped,
       isDraining: () => this.#draining,
     })
@@ -335,7 +336,7 @@ export class Engine {
   async #run(request: ActiveRequest): Promise<Outcome> {
     const { running, stopwatch } = request
     const { pipeline } = running
-    const own = beginRequest(request, (name, head) => this.#parts.dialect(name, head), this.#draining)
+    const own = beginRequest(request, this.#formatOf, this.#draining)
     request.context = own
     if (request.socket) request.opening = readOpening(own.head, own.dialect.session?.secretProtocol)
     await stopwatch.wait('request', pipeline.onRequest(own))
@@ -346,8 +347,9 @@ export class Engine {
     if (own.route.serve !== undefined) return this.#serve(request, own, own.route.serve, incoming.body)
 
     const setup = request.socket && (await this.#sessions.readSetup(request, own))
-    request.body = await stopwatch.wait('request', pipeline.onBody(own, setup ?? incoming.body))
-    const context = rerouteRequest(request, own, (name, head) => this.#parts.dialect(name, head))
+    const body = await stopwatch.wait('request', pipeline.onBody(own, setup ?? incoming.body))
+    request.body = body
+    const context = rerouteRequest(request, own, this.#formatOf)
     const found = await stopwatch.wait('request', findRequestTarget(this.#objects, request, context))
     const target = this.#attempts.order(found, request)
     request.target = target
@@ -357,10 +359,13 @@ export class Engine {
     const answer = await stopwatch.wait('request', pipeline.onAdmit(context, target))
     if (answer) return this.#answer(request, context, answer)
 
+    if (target.fallbacks) request.asked = { context: own, body }
     const head = await this.#attempts.answer(request, context, target)
     if (context.route.object?.of?.ends) await this.#objects.answered(context, head.status)
     if (head.status === 101) return this.#sessions.run(request, context, head)
-    const pump = await stopwatch.wait('answer', this.#responses.open(request, context, request.target, head))
+    // A fallback may have got the request in another API format.
+    const last = request.context ?? context
+    const pump = await stopwatch.wait('answer', this.#responses.open(request, last, request.target, head))
     pump.start()
     stopwatch.stop('answer')
     const pumped = await pump.done
@@ -398,6 +403,8 @@ export class Engine {
     discardRest(req, clock)
     return { kind: 'answered', status: answer.status, reach: 'untouched' }
   }
+
+  readonly #formatOf: FormatOf = (name, head) => this.#parts.dialect(name, head)
 
   readonly #onSettleFault = (fault: HookFault, { id }: RequestContext): void =>
     this.#parts.log.error({ request: id, stack: fault.stack }, fault.message)

@@ -37,7 +37,7 @@ export function toLogRow(
     keyId: caller?.key.id ?? null,
     user: caller?.key.user ?? null,
     group: caller?.group.name ?? null,
-    model: target?.model.name ?? null,
+    model: (target?.requested ?? target?.model)?.name ?? null,
     ...(target?.alias !== undefined && { alias: target.alias }),
     operation: context.route.operation,
     status: outcome.status ?? null,
@@ -54,10 +54,15 @@ export function toLogRow(
     marks: request.marks,
     errorValues: clipValues(failure?.values ?? blocked ?? {}),
     upstreamSaid: request.errorSnippet?.words ?? null,
-    attempts: request.attempts && request.attempts.length > 1 ? request.attempts.slice(0, attemptsMax) : null,
+    attempts: toldAttempts(request.attempts),
     ...(context.notes.cache && { cache: context.notes.cache.result, saved: context.notes.cache.saved ?? null }),
     ...(attribution && attribution.ids !== '' && { attribution: attribution.ids }),
   }
+}
+
+/** Requests to upstreams: of several, or by a fallback of the model. */
+function toldAttempts(all: readonly AttemptRecord[] = []): readonly AttemptRecord[] | null {
+  return all.length > 1 || all[0]?.model !== undefined ? all.slice(0, attemptsMax) : null
 }
 
 /** The names as a row stores them: clients choose them, and may send megabytes of them. */

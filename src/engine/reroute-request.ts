@@ -1,7 +1,9 @@
-import { aliasesOf, readField, type Route } from '../domain/index.ts'
+import { aliasesOf, type Body, type Model, readField, type Route } from '../domain/index.ts'
 import type { ApiFormat, Head, RequestContext } from '../plugin-api/index.ts'
-import type { ActiveRequest } from './active-request.ts'
+import type { ActiveRequest, Running } from './active-request.ts'
 import { scanObject } from './fields.ts'
+
+export type FormatOf = (name: string, head: Head) => ApiFormat | undefined
 
 /**
  * The context that the request continues with: its own, or that of the operation into which a plugin turns it. Everything
@@ -9,37 +11,50 @@ import { scanObject } from './fields.ts'
  * its errors, limits and heartbeats.
  * @throws Failure those of the plugin
  */
-export function rerouteRequest(
-  request: ActiveRequest,
-  context: RequestContext,
-  formatOf: (name: string, head: Head) => ApiFormat | undefined,
-): RequestContext {
+export function rerouteRequest(request: ActiveRequest, context: RequestContext, formatOf: FormatOf): RequestContext {
   const { running, body, socket } = request
   const { pipeline, plan } = running
-  const { route, head, params } = context
-  if (!pipeline.reroutes || socket || !body || route.object?.of) return context
-  const name = params['model'] ?? readField(body, 'model')
+  if (!pipeline.reroutes || socket || !body || context.route.object?.of) return context
+  const name = context.params['model'] ?? readField(body, 'model')
   if (typeof name !== 'string') return context
   const model = plan.models.get(aliasesOf(context)?.get(name) ?? name)
-  if (!model?.enabled || !model.accepts) return context
-  const stream = route.stream === 'field' ? undefined : route.stream === 'always'
-  const rerouted = pipeline.onRoute(context, {
-    operation: route.operation,
-    model,
-    body,
-    stream,
-    parseObject: scanObject,
-  })
+  const rerouted = model?.enabled && rerouteTo(running, model, { context, body, name }, formatOf)
   if (!rerouted) return context
+  request.body = rerouted.body
+  request.context = rerouted.context
+  return rerouted.context
+}
+
+type Asked = {
+  readonly context: RequestContext
+  readonly body: Body
+  /** The name by which the answer calls the model. */
+  readonly name: string
+}
+
+/** A client's request as a plugin turns it into one for a model; undefined if none does. @throws Failure */
+export function rerouteTo(
+  { pipeline, plan }: Running,
+  model: Model,
+  { context, body, name }: Asked,
+  formatOf: FormatOf,
+): { readonly context: RequestContext; readonly body: Body } | undefined {
+  if (!model.accepts) return undefined
+  const { route, head } = context
+  const { operation } = route
+  const stream = route.stream === 'field' ? undefined : route.stream === 'always'
+  const rerouted = pipeline.onRoute(context, { operation, model, body, stream, parseObject: scanObject })
+  if (!rerouted) return undefined
   const next = routeFor(plan.routes, rerouted.operation, rerouted.stream)
   const dialect = next && formatOf(next.dialect, head)
   // Without a route for it the model's own check names what it supports.
-  if (!next || !dialect) return context
+  if (!next || !dialect) return undefined
   const own = { ...head, query: rerouted.query }
-  request.body = rerouted.body
   const client = { route, dialect: context.dialect, head, body }
-  request.context = { ...context, route: next, dialect, head: own, params: { model: name }, client }
-  return request.context
+  return {
+    context: { ...context, route: next, dialect, head: own, params: { model: name }, client },
+    body: rerouted.body,
+  }
 }
 
 /** The route of an operation whose requests are streams, or are not, as wanted. */

@@ -66,11 +66,16 @@ export class Retries {
     this.#notBefore.set(upstream, untilTick)
   }
 
+  /** Whether the policy names a failure. */
+  names(cause: RetryCause | undefined): boolean {
+    return cause !== undefined && this.#policy.on.has(cause)
+  }
+
   /** Whether a request is sent again after this outcome: to the next upstream at once, to the same ones after a wait. */
   allows(failed: FailedAttempt, order: readonly Candidate[], { nowTick, isWanted, unit }: Around): boolean {
     const { cause, saleClass, isLast } = failed
-    const { on, attempts, backoffMs, waitMaxMs } = this.#policy
-    if (cause === undefined || !on.has(cause) || failed.isSpent || !isWanted) return false
+    const { attempts, backoffMs, waitMaxMs } = this.#policy
+    if (!this.names(cause) || failed.isSpent || !isWanted) return false
     if (this.#sent >= attempts || nowTick >= this.endsAt) return false
     if (saleClass === 'final' || (saleClass === 'unknown' && !this.#mayRepeat(failed))) return false
     if (!isLast) return true

@@ -5,6 +5,8 @@ import { applyForward, findTarget } from '../engine/target.ts'
 import {
   type Body,
   type CachePolicy,
+  type ExplainedFallback,
+  Failure,
   type Family,
   type ImaginedRequest,
   type Imagined,
@@ -54,6 +56,7 @@ export function explainRequest(plan: CompiledConfig, request: ImaginedRequest): 
   const dropped = quotes.flatMap(quote => quote.dropped ?? [])
   const expected = quotes.findLast(quote => quote.expected)?.expected
   const price = quotes.find(quote => quote.price)?.price
+  const fallbacks = explainFallbacks(plan, model, request)
   return {
     model: model.name,
     alias: model.name === request.model ? null : request.model,
@@ -70,9 +73,27 @@ export function explainRequest(plan: CompiledConfig, request: ImaginedRequest): 
     quote: price ? writePrice(price, plan.currency) : null,
     retry: route && target ? explainRetry(route, target) : null,
     cache: route ? explainCache(route, quotes.find(({ kept }) => kept)?.kept, price?.expected ?? null) : null,
+    ...(fallbacks.length > 0 && { fallbacks }),
     warnings: quotes.flatMap(quote => quote.warnings ?? []),
     mismatch: quotes.find(quote => quote.mismatch)?.mismatch ?? null,
   }
+}
+
+function explainFallbacks(
+  plan: CompiledConfig,
+  { fallbacks = [] }: Model,
+  request: ImaginedRequest,
+): readonly ExplainedFallback[] {
+  return [...new Set(fallbacks.flatMap(({ fallback }) => fallback?.name ?? []))].map(name => {
+    try {
+      const explained = explainRequest(plan, { ...request, model: name, aliases: undefined })
+      const { model, upstream, operation, dropped, sent, quote } = explained
+      return { model, upstream, operation, dropped, sent, at_most: quote?.at_most ?? null }
+    } catch (error) {
+      if (error instanceof Failure) return { model: name, refused: error.message }
+      throw error
+    }
+  })
 }
 
 /** The name of the model that the request means. */

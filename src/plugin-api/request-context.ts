@@ -97,6 +97,10 @@ export type Target = {
   readonly aliases?: ReadonlyMap<string, string>
   /** Further models that its body names, which may answer it, or run on the way; absent where it names none, nor itself, again. */
   readonly further?: readonly FurtherModel[]
+  /** Models that may answer if no upstream of `model` does, each charged at its own prices; absent for none. */
+  readonly fallbacks?: readonly Model[]
+  /** The model that the client requested, where `model` is a fallback of it; absent for itself. */
+  readonly requested?: Model
   /** Models that its body names at places which its family says nothing of; absent where there are none. */
   readonly alsoNamed?: readonly DeclaredModel[]
   /** What the caller sent, reduced by `onBody`. */

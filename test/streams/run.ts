@@ -3,6 +3,9 @@ import { httpFiles, runOnStreams } from './run-files.ts'
 // `npm run test:streams [-- FILE …]`: every test over HTTP once more, with bodies that come through streams. The suite
 // itself has them handed over by the parser, and runs a few of its files this way too.
 
+// Streams of vendors are cut at every byte.
+process.env['EVERY_CUT'] = '1'
+
 const named = process.argv.slice(2)
 const waiting = [...(named.length > 0 ? named : await httpFiles())]
 const failed: string[] = []

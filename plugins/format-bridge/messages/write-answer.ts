@@ -14,7 +14,8 @@ import {
   type WriteFacts,
 } from '../neutral/index.ts'
 
-export function writeAnswer({ parts, stop, usage }: Answer, { id, model, inputEstimate }: WriteFacts): JsonObject {
+export function writeAnswer({ parts, stop, usage }: Answer, facts: WriteFacts): JsonObject {
+  const { id, model } = facts
   return {
     id: `msg_${id}`,
     type: 'message',
@@ -23,7 +24,7 @@ export function writeAnswer({ parts, stop, usage }: Answer, { id, model, inputEs
     content: parts.flatMap(writePart),
     stop_reason: writeStop(stop),
     stop_sequence: stop.sequence ?? null,
-    usage: writeUsage(usage ?? { input: inputEstimate, output: 0 }),
+    usage: writeUsage(usage ?? { input: facts.inputEstimate, output: 0 }),
   }
 }
 

@@ -8,6 +8,16 @@ export function packSeal({ issuer, value }: Seal): string {
   return Buffer.from(`${mark}${issuer}.${value}`).toString('base64')
 }
 
+/** What every packed seal begins with: the last character depends on what follows. */
+export const packedBegin = Buffer.from(mark)
+  .toString('base64')
+  .slice(0, Math.floor((mark.length * 8) / 6))
+
+/** Whether a member of a request is a seal that the gateway packed. */
+export function isPacked(member: unknown): boolean {
+  return typeof member === 'string' && member.startsWith(packedBegin)
+}
+
 /** The seal that a client returns. One that the gateway did not pack belongs to `issuer`. */
 export function unpackSeal(text: string, issuer: string): Seal {
   const packed = Buffer.from(text, 'base64').toString()

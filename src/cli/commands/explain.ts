@@ -188,6 +188,13 @@ function describeRetry({ on, attempts, if_sold }: NonNullable<RequestExplanation
   return `retry      after ${on.join(', ')}${unless}; at most ${attempts} requests`
 }
 
+function describeFallback(one: NonNullable<RequestExplanation['fallbacks']>[number]): string {
+  if ('refused' in one) return `fallback   ${one.model} does not get it: ${one.refused}`
+  const lost = one.dropped.length > 0 ? `; dropped: ${one.dropped.join(' ')}` : ''
+  const cost = one.at_most === null ? 'free' : `at most ${one.at_most}`
+  return `fallback   ${one.model} at ${one.upstream} as ${one.operation}, ${cost}${lost}`
+}
+
 function describeCache({
   for_ms,
   per,
@@ -234,6 +241,7 @@ function describe(found: RequestExplanation): string {
   ]
   if (found.cache) lines.push(describeCache(found.cache))
   if (found.retry) lines.push(describeRetry(found.retry))
+  lines.push(...(found.fallbacks ?? []).map(describeFallback))
   const { quote } = found
   if (quote) {
     const source =

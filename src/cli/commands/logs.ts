@@ -265,8 +265,9 @@ function formatDetails(record: LogRecord): string {
 /** Its requests to upstreams, of more than one. */
 function formatAttempts({ attempts }: LogRecord): readonly string[] {
   const all = attempts ?? []
-  return all.map(({ upstream, key, answer, ms }, i) => {
-    const by = key === null ? upstream : `${upstream} with key ${key}`
+  return all.map(({ upstream, key, model, answer, ms }, i) => {
+    const at = model === undefined ? upstream : `${model} at ${upstream}`
+    const by = key === null ? at : `${at} with key ${key}`
     return `${i === 0 ? 'attempts ' : '         '}  ${by}: ${answer} after ${ms} ms`
   })
 }

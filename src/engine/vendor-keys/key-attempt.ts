@@ -43,8 +43,8 @@ export type Asked = {
   readonly keyUser: KeyUser
   /** Absent if it uses none. */
   readonly tokens: TokenUse | undefined
-  /** No key is left to use. */
-  readonly isLast: boolean
+  /** Whether another upstream is left; known when it matters. */
+  readonly turn: { readonly isLast: boolean }
   /** What the requests of its conversation have in common: they use one key, while it may be used. */
   readonly affinity: string | undefined
   /** The only key that knows the stored objects of the request. */
@@ -172,7 +172,7 @@ export class KeyAttempt {
    */
   #chooseShut(shut: readonly VendorKey[]): VendorKey | undefined {
     const { states, budgets } = this.#keys
-    const isNeeded = this.#asked.isLast && !this.#hasAskedOpen
+    const isNeeded = !this.#hasAskedOpen && this.#asked.turn.isLast
     const isTried = (key: VendorKey): boolean =>
       states.isUnproved(key, this.#asked.keyUser) || (isNeeded && states.isResort(key))
     const key = shut.find(one => budgets.hasRoom(one) && isTried(one))
@@ -192,7 +192,7 @@ export class KeyAttempt {
         ? states.tries(key)
         : admission.kind === 'shut' && states.isUnproved(key, this.#asked.keyUser)
     const isBarred = admission.kind === 'shut' && admission.reason === 'operator'
-    const isAsked = admission.kind === 'open' || this.#isTrial || (this.#asked.isLast && !isBarred)
+    const isAsked = admission.kind === 'open' || this.#isTrial || (!isBarred && this.#asked.turn.isLast)
     if (!isAsked) return undefined
     this.key = key
     return key.upstream

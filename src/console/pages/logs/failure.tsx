@@ -10,8 +10,8 @@ export function Attempts({ of: { attempts } }: { readonly of: LogRecord }) {
     <section class="section" aria-label={t('attempts')}>
       <h3>{t('attempts')}</h3>
       <Facts
-        of={attempts.map(({ upstream, key, answer, ms }, i) => {
-          const by = key === null ? upstream : `${upstream} / ${key}`
+        of={attempts.map(({ upstream, key, model, answer, ms }, i) => {
+          const by = [model, upstream, key].filter(Boolean).join(' / ')
           return [`${i + 1}. ${by}`, <code>{t('attempts.answer', { answer, ms })}</code>] as const
         })}
       />
