@@ -533,6 +533,9 @@ trap(32, 'usage that the client has not requested is not written, and stands nex
 trap(33, 'message_start has an estimate of the input', t => {
   const [start] = translateStream('chat', [chunk({ role: 'assistant', content: 'Hi' })], 'messages').records
   t.match(start, { type: 'message_start', message: { usage: { input_tokens: 9, output_tokens: 0 } } })
+  const counted = candidate([{ text: 'Hi' }], {}, { usageMetadata: { promptTokenCount: 30 } })
+  const [early] = translateStream('generate', [counted], 'messages').records
+  t.match(early, { type: 'message_start', message: { usage: { input_tokens: 30 } } }, 'generate reports it in time')
 })
 
 trap(34, 'cached tokens count once, read and written', t => {
