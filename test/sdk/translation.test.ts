@@ -1,78 +1,11 @@
-import type { ServerResponse } from 'node:http'
 import Anthropic from '@anthropic-ai/sdk'
 import { type GenerateContentResponse, GoogleGenAI, type Part } from '@google/genai'
 import OpenAI from 'openai'
 import t from 'tap'
-import { adapterOf } from '../../plugins/format-bridge/formats.ts'
-import { type Adapter, type Answer, eventsOf, type WriteFacts } from '../../plugins/format-bridge/neutral/index.ts'
-import { type Edits, start } from '../harness/start.ts'
-import type { Received } from '../harness/upstream.ts'
-
-/** Each model's upstream has one format, and it accepts the three others. */
-const models: { readonly [format: string]: string } = {
-  chat: 'sim-chat',
-  responses: 'sim-responses',
-  messages: 'sim-messages',
-  generate: 'sim-generative',
-}
-const formats = Object.keys(models)
-const others = (format: string): string => formats.filter(one => one !== format).join(', ')
-const edits: Edits = [
-  [
-    '\n  chat:\n',
-    '\n  only-responses:\n    streams: [responses]\n    forward: { responses: { all: true } }\n    token-usage: { unpriced: refuse }\n  chat:\n',
-  ],
-  // The model of chat completions has no responses here.
-  ['streams: [chat, completions, responses, responses.get]', 'streams: [chat, completions]'],
-  [
-    'completions: { all: true }, responses: { all: true }, responses.get: { all: true }, ',
-    'completions: { all: true }, responses.get: { all: true }, ',
-  ],
-  [
-    '  sim-chat: { family: chat,',
-    `  sim-responses: { family: only-responses, upstream: text, accepts: [${others('responses')}], prices: { input: "1.00", cached_input: "0.10", output: "2.00" } }\n  sim-chat: { family: chat, accepts: [${others('chat')}],`,
-  ],
-  ['sim-messages: { family: messages,', `sim-messages: { family: messages, accepts: [${others('messages')}],`],
-  ['sim-generative: { family: generative,', `sim-generative: { family: generative, accepts: [${others('generate')}],`],
-]
-
-const usage = { input: 30, output: 12, cacheRead: 10 }
-const call: Answer = {
-  parts: [
-    { kind: 'text', text: '{"warm":false}' },
-    { kind: 'call', id: 'call_1', name: 'look', arguments: '{"city":"Paris"}' },
-    { kind: 'call', id: 'call_2', name: 'look', arguments: '{"city":"Rome"}' },
-  ],
-  stop: { why: 'calls' },
-  usage,
-}
-const final: Answer = { parts: [{ kind: 'text', text: '{"warm":true}' }], stop: { why: 'end' }, usage }
-
-const facts: WriteFacts = {
-  id: 'up1',
-  created: 1,
-  model: 'vendor-model',
-  request: { turns: [], tools: [], sampling: {}, stream: true, streamUsage: true, losses: [] },
-  inputEstimate: 1,
-  form: 'events',
-}
-
-/** An upstream of a format: it calls tools first, and answers once it has their results. */
-function vendor(adapter: Adapter) {
-  return (res: ServerResponse, received: Received) => {
-    const isStream = received.url.includes('streamGenerate') || received.json()['stream'] === true
-    const hasResults = /"(?:tool|tool_result|function_call_output|functionResponse)"/.test(received.body.toString())
-    const answer = hasResults ? final : call
-    res.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
-    if (!isStream) {
-      res.end(JSON.stringify(adapter.writeAnswer(answer, facts)))
-      return
-    }
-    const writer = adapter.createStreamWriter(facts)
-    for (const event of eventsOf(answer)) res.write(writer.write(event))
-    res.end()
-  }
-}
+import { start } from '../harness/start.ts'
+import { translatedEdits, translatedModels } from '../harness/translated-models.ts'
+import { type Format, formats } from '../harness/translating.ts'
+import { answerAsVendor } from '../harness/vendor-answers.ts'
 
 type Loop = {
   readonly calls: readonly string[]
@@ -98,7 +31,7 @@ const shape = {
 const question = 'Is it warm there?'
 
 /** One tool loop with an image and structured output, by the official SDK of a format. */
-const clients: { readonly [format: string]: (ask: Ask) => Promise<Loop> } = {
+const clients: { readonly [format in Format]: (ask: Ask) => Promise<Loop> } = {
   async chat({ url, key, model, stream }) {
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 })
     const messages: OpenAI.ChatCompletionMessageParam[] = [
@@ -246,22 +179,16 @@ const clients: { readonly [format: string]: (ask: Ask) => Promise<Loop> } = {
 t.test(
   'the official SDKs complete a tool loop in every direction, streamed and whole, and the bill is exact',
   async t => {
-    const started = await start(t, { upstreams: ['text'], edit: edits })
+    const started = await start(t, { upstreams: ['text'], edit: translatedEdits })
     const upstream = started.upstreams['text']
+    upstream?.answer(answerAsVendor)
     let loops = 0
     for (const to of formats) {
-      const adapter = adapterOf(to) as Adapter
-      upstream?.answer(vendor(adapter))
       for (const from of formats.filter(one => one !== to)) {
         for (const stream of [false, true]) {
           const name = `${from} → ${to}, ${stream ? 'streamed' : 'whole'}`
-          const model = models[to] as string
-          const loop = await (clients[from] as (ask: Ask) => Promise<Loop>)({
-            url: started.url,
-            key: started.key,
-            model,
-            stream,
-          }).catch((error: unknown) => error)
+          const ask: Ask = { url: started.url, key: started.key, model: translatedModels[to], stream }
+          const loop = await clients[from](ask).catch((error: unknown) => error)
           t.match(
             loop,
             {
@@ -281,11 +208,10 @@ t.test(
     }
     const charges = await started.charges(100)
     t.equal(charges.length, loops * 2)
-    for (const charge of charges)
-      t.same(
-        charge.lines.map(({ tier, quantity }) => `${tier}=${quantity}`),
-        ['input=20', 'cached_input=10', 'output=12'],
-        charge.id,
-      )
+    for (const { id, lines } of charges) {
+      const of = (tier: string): number => lines.find(line => line.tier === tier)?.quantity ?? 0
+      const counted = [of('input'), of('cached_input'), of('output') + of('reasoning')]
+      t.same(counted, [20, 10, 12], id)
+    }
   },
 )

@@ -3,7 +3,6 @@ import {
   compact,
   type Conversation,
   effortOf,
-  emptySchema,
   fitsStrict,
   type Feature,
   type JsonObject,
@@ -14,6 +13,7 @@ import {
   type Part,
   type Tool,
   type ToolChoice,
+  toToolSchema,
   type Turn,
   type UpstreamFacts,
   type WrittenRequest,
@@ -127,7 +127,7 @@ function allowedTools({ tools, toolChoice }: Conversation): readonly Tool[] {
 }
 
 function writeTool({ name, description, schema, strict }: Tool, losses: Loss[]): JsonObject {
-  const parameters = schema ?? emptySchema
+  const parameters = toToolSchema(schema)
   const isStrict = strict && fitsStrict(parameters)
   if (strict && !isStrict) losses.push({ feature: 'strict' })
   return { type: 'function', function: compact({ name, description, parameters, strict: isStrict || undefined }) }

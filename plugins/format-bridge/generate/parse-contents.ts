@@ -40,15 +40,40 @@ type CallIds = {
 
 export function parseContents(contents: readonly Json[], place: Place): readonly Turn[] {
   const ids: CallIds = { open: new Map(), count: 0 }
-  return contents.map((value, i) => {
+  const turns = contents.map((value, i): Turn => {
     const content = camelCased(typeof value === 'string' ? { parts: [{ text: value }] } : value)
     const role = asText(content['role']) ?? 'user'
     const field = `contents[${i}]`
     if (!['user', 'model', 'function', 'tool'].includes(role)) throw new RequestFault(`${field}.role`, 'user or model')
     if (!Array.isArray(content['parts'])) throw new RequestFault(`${field}.parts`, 'a list')
     const parts = asList(content['parts']).flatMap((part, j) => parsePart(part, `${field}.parts[${j}]`, place, ids))
-    return { role: role === 'model' ? 'assistant' : 'user', parts }
+    return { role: role === 'model' ? 'assistant' : 'user', parts: role === 'model' ? joinPieces(parts) : parts }
   })
+  return joinAnswers(turns)
+}
+
+/** SDKs keep each record of a stream as a content of its own: together they are one answer. */
+function joinAnswers(turns: readonly Turn[]): readonly Turn[] {
+  const joined: Turn[] = []
+  for (const turn of turns) {
+    const last = joined.at(-1)
+    if (turn.role === 'assistant' && last?.role === 'assistant')
+      joined[joined.length - 1] = { ...last, parts: joinPieces([...last.parts, ...turn.parts]) }
+    else joined.push(turn)
+  }
+  return joined
+}
+
+/** Pieces of one text or one thought: the signature comes with the last of them, or after it without a text. */
+function joinPieces(parts: readonly Part[]): readonly Part[] {
+  const joined: Part[] = []
+  for (const part of parts) {
+    const last = joined.at(-1)
+    const isPiece = (part.kind === 'text' || part.kind === 'thought') && last?.kind === part.kind && !last.seal
+    if (isPiece) joined[joined.length - 1] = { ...last, text: last.text + part.text, ...optional('seal', part.seal) }
+    else joined.push(part)
+  }
+  return joined
 }
 
 function parsePart(value: Json, field: string, { issuer, losses }: Place, ids: CallIds): readonly Part[] {

@@ -35,7 +35,9 @@ export class GenerateStreamParser implements StreamParser {
     const record = asObject(parseJson(data))
     if (!record) return this.#fail({ status: 502, message: 'a record of it is not JSON' })
     if (asObject(record['error'])) return this.#fail(parseProblem(502, record))
-    const events: AnswerEvent[] = this.#start(record)
+    const usage = parseUsage(record['usageMetadata'])
+    // Every record has it: before `start`, clients whose formats begin with the input's tokens get the vendor's count.
+    const events: AnswerEvent[] = [...(usage ? [{ kind: 'usage', usage } as const] : []), ...this.#start(record)]
     const candidate = asObject(asList(record['candidates'])[0])
     for (const part of asList(valueAt(candidate?.['content'], 'parts'))) {
       const parts = parsePart(part, `${this.#facts.id}_${this.#kinds.length}`, this.#facts)
@@ -47,8 +49,6 @@ export class GenerateStreamParser implements StreamParser {
     const tokens = parseLogprobs(candidate?.['logprobsResult'])
     if (tokens.length > 0 && this.#open?.kind === 'text') events.push({ kind: 'logprobs', at: this.#open.at, tokens })
     this.#reason ??= candidate?.['finishReason'] ?? valueAt(record, 'promptFeedback', 'blockReason')
-    const usage = parseUsage(record['usageMetadata'])
-    if (usage) events.push({ kind: 'usage', usage })
     return events
   }
 
@@ -68,7 +68,7 @@ export class GenerateStreamParser implements StreamParser {
     }
   }
 
-  #start(record: JsonObject): AnswerEvent[] {
+  #start(record: JsonObject): readonly AnswerEvent[] {
     if (this.#hasStarted) return []
     this.#hasStarted = true
     const id = asText(record['responseId'])

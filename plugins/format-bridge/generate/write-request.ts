@@ -18,6 +18,7 @@ import {
   type ResultPart,
   type Tool,
   type ToolChoice,
+  toToolSchema,
   type Turn,
   type UpstreamFacts,
   type WrittenRequest,
@@ -47,7 +48,7 @@ export function writeRequest(conversation: Conversation, to: UpstreamFacts): Wri
   const body = compact({
     systemInstruction: system.length > 0 ? { parts: system.flatMap(turn => writeParts(turn.parts, place)) } : undefined,
     contents: turns.map(turn => writeTurn(turn, place)).filter(content => content.parts.length > 0),
-    tools: tools.length > 0 ? [{ functionDeclarations: tools.map(tool => writeTool(tool, place)) }] : undefined,
+    tools: tools.length > 0 ? [{ functionDeclarations: tools.map(writeTool) }] : undefined,
     toolConfig: tools.length > 0 && toolChoice ? { functionCallingConfig: writeChoice(toolChoice) } : undefined,
     generationConfig: writeSettings(conversation, place),
     serviceTier: serviceTier === undefined || serviceTier === 'auto' ? undefined : serviceTier,
@@ -67,10 +68,8 @@ function allowedTools({ tools, toolChoice }: Conversation): readonly Tool[] {
     : tools
 }
 
-function writeTool({ name, description, schema }: Tool, { losses }: Place): JsonObject {
-  if (schema && asObject(schema)?.['type'] !== 'object' && !schema['properties'])
-    losses.push({ feature: 'tool_schema', field: `tool ${name}` })
-  return compact({ name, description, parametersJsonSchema: schema })
+function writeTool({ name, description, schema }: Tool): JsonObject {
+  return compact({ name, description, parametersJsonSchema: schema && toToolSchema(schema) })
 }
 
 function writeChoice(choice: ToolChoice): JsonObject {

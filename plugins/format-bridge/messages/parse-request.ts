@@ -46,7 +46,7 @@ export function parseRequest({ body, stream, issuer }: NativeRequest): Conversat
   const losses: Loss[] = []
   const messages = body['messages']
   if (!Array.isArray(messages)) throw new RequestFault('messages', 'a list')
-  const system = parseBlocks(body['system'], { field: 'system', issuer, losses })
+  const system = parseBlocks(withoutNonce(body['system'], losses), { field: 'system', issuer, losses })
   const turns = asList(messages).map((message, i) => parseMessage(message, `messages[${i}]`, issuer, losses))
   const stop = asList(body['stop_sequences']).filter(one => typeof one === 'string')
   return {
@@ -68,6 +68,16 @@ export function parseRequest({ body, stream, issuer }: NativeRequest): Conversat
     streamUsage: true,
     losses: [...losses, ...lossesOf(body)],
   }
+}
+
+/** One client's figures for this format's vendor: they differ in each request, so no prefix would be the same for a cache. */
+const nonce = 'x-anthropic-billing-header:'
+
+function withoutNonce(system: Json | undefined, losses: Loss[]): Json | undefined {
+  const [first, ...rest] = asList(system)
+  if (!asText(valueAt(first, 'text'))?.startsWith(nonce)) return system
+  losses.push({ feature: 'metadata', field: 'system[0]' })
+  return rest
 }
 
 function lossesOf(body: JsonObject): readonly Loss[] {

@@ -45,15 +45,3 @@ function toSchema(value: Json): Json {
 function mapValues(schemas: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(schemas).map(([name, value]) => [name, toSchema(value)]))
 }
-
-/** A tool's schema: its root is an object without a union. */
-export function toToolSchema(schema: JsonObject): JsonObject {
-  const isObject = schema['type'] === 'object' && ['anyOf', 'oneOf', 'allOf'].every(name => schema[name] === undefined)
-  if (isObject) return schema
-  const alternatives = [...asList(schema['anyOf']), ...asList(schema['oneOf']), ...asList(schema['allOf'])].map(
-    asObject,
-  )
-  const { anyOf: _a, oneOf: _o, allOf: _l, ...rest } = schema
-  const properties = Object.assign({}, ...alternatives.map(one => one?.['properties']), rest['properties'])
-  return { ...rest, type: 'object', properties }
-}

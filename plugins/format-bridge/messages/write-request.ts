@@ -3,7 +3,6 @@ import {
   asObject,
   compact,
   type Conversation,
-  emptySchema,
   fitsStrict,
   type Feature,
   type JsonObject,
@@ -12,10 +11,11 @@ import {
   type OutputShape,
   type ServiceTier,
   type Tool,
+  toToolSchema,
   type UpstreamFacts,
   type WrittenRequest,
 } from '../neutral/index.ts'
-import { toOutputSchema, toToolSchema } from './schema.ts'
+import { toOutputSchema } from './schema.ts'
 import { limitCacheHints, writeCache } from './write-cache.ts'
 import { writeThinking } from './write-thinking.ts'
 import { writeBlocks, writeTurns } from './write-turns.ts'
@@ -61,7 +61,7 @@ export function writeRequest(conversation: Conversation, to: UpstreamFacts): Wri
 }
 
 function writeTool({ name, description, schema, strict, cache }: Tool, losses: Loss[]): JsonObject {
-  const own = toToolSchema(schema ?? emptySchema)
+  const own = toToolSchema(schema)
   const isStrict = strict && fitsStrict(own)
   if (strict && !isStrict) losses.push({ feature: 'strict' })
   return compact({ name, description, input_schema: own, strict: isStrict || undefined, ...writeCache(cache) })

@@ -66,7 +66,8 @@ export class MessagesStreamWriter implements StreamWriter {
 
   #start(): string {
     const { id, model, inputEstimate } = this.#facts
-    const usage = writeUsage({ input: inputEstimate, output: 0 })
+    // Some clients add the output of the last event to this one's.
+    const usage = writeUsage({ ...(this.#usage ?? { input: inputEstimate }), output: 0 })
     const own = { type: 'message', role: 'assistant', content: [], stop_reason: null, stop_sequence: null }
     return record('message_start', { message: { id: `msg_${id}`, model, ...own, usage } })
   }

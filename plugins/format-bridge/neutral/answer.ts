@@ -55,7 +55,7 @@ export type PartHead =
  * parts may be open at a time (parallel calls of chat completions): `createSequencer` puts them one after another for
  * formats that need that. The order of a whole stream:
  *
- *     start, (usage | open | text | seal | citations | logprobs | close)*, finish, usage?, end
+ *     usage?, start, (usage | open | text | seal | citations | logprobs | close)*, finish, usage?, end
  *
  * `usage` may come more than once; each replaces the one before, member by member. `end` comes once, when the upstream's
  * terminal record has arrived. `error` comes instead of `end` and is the last event; nothing follows either.

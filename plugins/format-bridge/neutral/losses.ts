@@ -14,7 +14,6 @@ export const losses = {
   hosted_tool: 'refuse',
   output_schema: 'refuse',
   json_output: 'refuse',
-  tool_schema: 'refuse',
   tool_choice: 'refuse',
   logprobs: 'refuse',
   prefill: 'refuse',

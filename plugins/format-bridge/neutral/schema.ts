@@ -1,5 +1,5 @@
 import type { JsonObject } from './conversation.ts'
-import { asList, asObject } from './read.ts'
+import { asList, asObject, asText } from './read.ts'
 
 /** Keywords that the strict schemas of chat completions and responses refuse. */
 const notStrict: readonly string[] = [
@@ -34,6 +34,23 @@ export function fitsStrict(schema: JsonObject): boolean {
     const own = asObject(one)
     return own === undefined || fitsStrict(own)
   })
+}
+
+const unions: readonly string[] = ['anyOf', 'oneOf', 'allOf']
+
+/**
+ * A tool's schema: its root is an object without a union, because vendors refuse any other. The alternatives' properties
+ * become its own, and the description says which belong together.
+ */
+export function toToolSchema(schema: JsonObject = emptySchema): JsonObject {
+  const found = unions.filter(name => schema[name] !== undefined)
+  if (schema['type'] === 'object' && found.length === 0) return schema
+  const alternatives = found.flatMap(name => asList(schema[name])).map(asObject)
+  const properties = Object.assign({}, ...alternatives.map(one => one?.['properties']), schema['properties'])
+  const rest = Object.fromEntries(Object.entries(schema).filter(([name]) => !found.includes(name)))
+  const said = found.map(name => `${name}: ${JSON.stringify(schema[name])}`)
+  const description = [asText(schema['description']), ...said].filter(Boolean).join('\n\n')
+  return { ...rest, type: 'object', properties, ...(description !== '' && { description }) }
 }
 
 /** A schema of a tool without arguments. */

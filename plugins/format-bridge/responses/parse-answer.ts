@@ -34,7 +34,7 @@ export function parseAnswer(body: Json, facts: ParseFacts): Answer {
 }
 
 /** Items of the vendor's own tools are left out: requests with such tools are refused. */
-function parseItem(item: Json, { issuer, id }: ParseFacts): readonly Part[] {
+export function parseItem(item: Json, { issuer, id }: ParseFacts): readonly Part[] {
   const own = asObject(item) ?? {}
   switch (own['type']) {
     case 'message':

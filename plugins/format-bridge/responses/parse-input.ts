@@ -21,27 +21,32 @@ import { joinedName } from './namespaces.ts'
 
 type Place = { readonly issuer: string; readonly losses: Loss[] }
 
-/** Items of one speaker, one after another, are one turn: a message, its reasoning and its calls. */
+type Step = { readonly turn: Turn; readonly results: Part[] }
+
+/**
+ * Items of one speaker, one after another, are one turn: a message, its reasoning and its calls. Results are in the turn
+ * after that of their calls, wherever the client has them: the other formats refuse any other place.
+ */
 export function parseInput(input: Json | undefined, place: Place): readonly Turn[] {
   if (typeof input === 'string') return [{ role: 'user', parts: [{ kind: 'text', text: input }] }]
   if (!Array.isArray(input)) throw new RequestFault('input', 'a text or a list')
-  const turns: Turn[] = []
+  const steps: Step[] = []
+  const callers = new Map<string, Step>()
   for (const [i, item] of asList(input).entries()) {
     const turn = parseItem(item, `input[${i}]`, place)
-    const last = turns.at(-1)
-    if (!turn || turn.parts.length === 0) continue
-    if (last && joins(last, turn)) turns[turns.length - 1] = { ...last, parts: [...last.parts, ...turn.parts] }
-    else turns.push(turn)
+    const [part] = turn?.parts ?? []
+    if (!turn || !part) continue
+    const last = steps.at(-1)
+    const caller = part.kind === 'result' ? callers.get(part.id) : undefined
+    if (caller) caller.results.push(part)
+    else if (turn.role === 'assistant' && last?.turn.role === 'assistant' && last.results.length === 0)
+      steps[steps.length - 1] = { ...last, turn: { ...last.turn, parts: [...last.turn.parts, ...turn.parts] } }
+    else steps.push({ turn, results: [] })
+    const step = steps.at(-1)
+    if (part.kind === 'call' && step) callers.set(part.id, step)
   }
-  return turns
+  return steps.flatMap(({ turn, results }) => (results.length > 0 ? [turn, { role: 'user', parts: results }] : [turn]))
 }
-
-function joins(last: Turn, turn: Turn): boolean {
-  if (turn.role === 'assistant') return last.role === 'assistant'
-  return turn.role === 'user' && last.role === 'user' && isResult(turn) && isResult(last)
-}
-
-const isResult = ({ parts }: Turn): boolean => parts[0]?.kind === 'result'
 
 function parseItem(value: Json, field: string, place: Place): Turn | undefined {
   const item = asObject(value)

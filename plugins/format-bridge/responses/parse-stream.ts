@@ -1,6 +1,7 @@
 import {
   type AnswerEvent,
   AnswerFault,
+  asList,
   asNumber,
   asObject,
   asText,
@@ -16,7 +17,16 @@ import {
   type StreamRecord,
 } from '../neutral/index.ts'
 import { parseLogprobs } from '../openai/logprobs.ts'
-import { parseCall, parseCitation, parseImage, parseProblem, parseStop, parseUsage, thoughtOf } from './parse-answer.ts'
+import {
+  parseCall,
+  parseCitation,
+  parseImage,
+  parseItem,
+  parseProblem,
+  parseStop,
+  parseUsage,
+  thoughtOf,
+} from './parse-answer.ts'
 
 type OpenPart = { readonly at: number; hasText: boolean }
 
@@ -81,6 +91,11 @@ export class ResponsesStreamParser implements StreamParser {
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
         this.#append(own, 'call', asText(record['delta']) ?? '', events)
+        return
+      case 'response.function_call_arguments.done':
+      case 'response.custom_tool_call_input.done':
+        if (!this.#open.get(own)?.hasText)
+          this.#append(own, 'call', asText(record['arguments']) ?? asText(record['input']) ?? '', events)
         return
       case 'response.output_item.done':
         this.#closeItem(own, item, events)
@@ -166,6 +181,9 @@ export class ResponsesStreamParser implements StreamParser {
   #finish(response: JsonObject): readonly AnswerEvent[] {
     const events: AnswerEvent[] = []
     for (const key of this.#open.keys()) this.#close(key, events)
+    // Some upstreams send nothing before their last event.
+    const late = this.#kinds.length > 0 ? [] : asList(response['output']).flatMap(item => parseItem(item, this.#facts))
+    for (const part of late) events.push(...eventsOfPart(part, this.#kinds.push({ kind: part.kind }) - 1))
     try {
       const stop = parseStop(response, this.#kinds)
       const usage = parseUsage(response['usage'])

@@ -6,7 +6,6 @@ import {
   type Conversation,
   dataUrl,
   effortOf,
-  emptySchema,
   fitsStrict,
   type Feature,
   type JsonObject,
@@ -20,6 +19,7 @@ import {
   type ResultPart,
   type Tool,
   type ToolChoice,
+  toToolSchema,
   type Turn,
   type UpstreamFacts,
   type WrittenRequest,
@@ -79,7 +79,7 @@ export function writeTool({ name, description, schema, strict, freeform }: Tool,
     const own = asObject(freeform.grammar?.['grammar'])
     return compact({ type: 'custom', name, description, format: own ? { type: 'grammar', ...own } : { type: 'text' } })
   }
-  const parameters = schema ?? emptySchema
+  const parameters = toToolSchema(schema)
   const isStrict = strict && fitsStrict(parameters)
   if (strict && !isStrict) losses.push({ feature: 'strict' })
   // Always written: strict is the default here, and makes optional arguments required.

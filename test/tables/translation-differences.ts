@@ -1,0 +1,44 @@
+export type Explanation = { readonly favour: 'ours' | 'neither'; readonly why: string }
+
+/** By the direction and the part of a difference. None was in favour of LiteLLM when they were last judged (1.110.2). */
+const judged: readonly (readonly [where: string, path: string, Explanation['favour'], why: string])[] = [
+  ['chat → generate request', 'reasoning.show', 'neither', 'it requests thoughts, which chat has no field to request'],
+  ['chat → generate request', 'additionalProperties', 'ours', 'it writes the older dialect, and drops the keyword'],
+  ['chat → generate request', 'parts[].parts[].text', 'ours', "the vendor's name for a result is `output`"],
+  ['chat → generate request', 'seal.value', 'neither', 'the documented placeholder, as text or in base64'],
+  [
+    'chat → messages request',
+    'reasoning.',
+    'ours',
+    'the vendor refuses thinking with a forced tool, over the limit, or after calls without thoughts',
+  ],
+  [
+    'chat → messages request',
+    'sampling.',
+    'ours',
+    'the vendor refuses both values together, and either one while the model thinks',
+  ],
+  ['chat → messages request', 'toolChoice.kind only LiteLLM', 'neither', '`auto` is the default'],
+  ['chat → responses request', 'wantsSeal', 'ours', 'without the encrypted reasoning a tool loop thinks anew'],
+  [
+    'chat → responses request',
+    'strict',
+    'ours',
+    'without `strict: false` the format makes optional arguments required',
+  ],
+  ['chat → responses request', '.user', 'ours', 'the format has a field for it'],
+  ['messages → chat', 'usage.reasoning', 'ours', 'the format has a field for it'],
+  ['messages → chat request', 'output.name', 'neither', 'any name will do'],
+  ['messages → chat request', 'parallelCalls', 'ours', 'the model would make several calls'],
+  ['messages → chat request', 'reasoning.effort', 'neither', 'its module for such servers drops it'],
+  ['messages → chat request', 'arguments', 'neither', 'the same JSON with other spaces'],
+  ['messages → chat request', '.user', 'neither', 'its module for such servers drops it'],
+  ['responses → chat request', 'reasoning.effort', 'neither', 'its module for such servers drops it'],
+  ['responses → chat request', 'detail', 'neither', '`auto` is the default'],
+]
+
+/** Why a kind of difference is there; undefined for one that nobody has judged. */
+export function explain(key: string): Explanation | undefined {
+  const found = judged.find(([where, path]) => key.startsWith(where) && key.includes(path))
+  return found && { favour: found[2], why: found[3] }
+}
