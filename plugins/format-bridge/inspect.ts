@@ -17,10 +17,14 @@ export function inspect(facet: BridgeFacet, family: Family, models: readonly Mod
       remedy: `write one of ${formatNames.join(', ')} that forward names`,
       path: ['upstream_format'],
     })
-  for (const model of models) {
+  const told = new Set<string>()
+  for (const model of models)
     for (const [i, operation] of [...(model.accepts ?? [])].entries())
-      problems.push(...inspectFormat({ model, operation, path: ['accepts', i], upstream, facet }))
-  }
+      for (const one of inspectFormat({ model, operation, path: ['accepts', i], upstream, facet })) {
+        // All models of the family have the same losses: once is enough.
+        if (one.severity !== 'note' || !told.has(one.message)) problems.push(one)
+        told.add(one.message)
+      }
   return problems
 }
 

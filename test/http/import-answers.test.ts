@@ -2,11 +2,12 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import t from 'tap'
 import { parse } from 'yaml'
-import { importConfig, type Model } from '../../src/index.ts'
+import { importConfig } from '../../src/index.ts'
 import { makeFolder } from '../harness/folder.ts'
+import { ask, keysOf, messages, movedTo, requestsOf, vendorAt } from '../harness/import-vendor.ts'
 import { tablePath } from '../harness/import-shapes.ts'
 import { start } from '../harness/start.ts'
-import { type Reaction, startUpstream } from '../harness/upstream.ts'
+import { startUpstream } from '../harness/upstream.ts'
 
 // Configurations of the kind that teams have are imported, and each model is asked as its clients ask it. Every vendor is one
 // server here, which has the vendor's host as the first part of the path, and answers at the vendor's own paths alone.
@@ -18,10 +19,11 @@ const places: readonly RegExp[] = [
   /^\/api\.openai\.com\/v1\/(?:chat\/completions|embeddings|audio\/speech|audio\/transcriptions|moderations)$/,
   /^\/api\.anthropic\.com\/v1\/messages$/,
   /^\/generativelanguage\.googleapis\.com\/(?:v1|v1beta)\/models\/gemini-2\.5-(?:pro|flash):generateContent$/,
-  /^\/generativelanguage\.googleapis\.com\/v1beta\/openai\/chat\/completions$/,
+  /^\/generativelanguage\.googleapis\.com\/v1beta\/openai\/(?:chat\/completions|embeddings)$/,
   /^\/(?:us-central1-|us-east5-|europe-west4-)?aiplatform\.googleapis\.com\/v1\/projects\/acme-\w+\/locations\/[\w-]+\/(?:publishers\/google\/models\/[\w.-]+:generateContent|publishers\/anthropic\/models\/[\w.@-]+:rawPredict|endpoints\/openapi\/chat\/completions)$/,
   /^\/bedrock-runtime\.(?:us-west-2|us-east-1|eu-central-1)\.amazonaws\.com\/(?:anthropic\/v1\/messages|openai\/v1\/chat\/completions)$/,
   /^\/acme-(?:east|west)\.openai\.azure\.com\/openai\/v1\/chat\/completions$/,
+  /^\/vllm-base-is-not-set\.invalid\/v1\/chat\/completions$/,
   /^\/acme\.services\.ai\.azure\.com\/(?:openai\/v1\/chat\/completions|anthropic\/v1\/messages)$/,
   /^\/api\.groq\.com\/openai\/v1\/(?:chat\/completions|audio\/transcriptions)$/,
   /^\/api\.(?:deepseek\.com|mistral\.ai|x\.ai)\/v1\/(?:chat\/completions|embeddings)$/,
@@ -29,80 +31,6 @@ const places: readonly RegExp[] = [
   /^\/api\.cohere\.com\/v[12]\/rerank$/,
   /^\/(?:ollama:11434|vllm:8000|192\.168\.1\.20:1234|tei\.internal:8080|llm\.example\.com)\/v1\/(?:chat\/completions|embeddings)$/,
 ]
-
-const tokens = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
-const answers: readonly (readonly [end: RegExp, answer: object])[] = [
-  [/\/token$/, { access_token: 'a-token', expires_in: 3600, token_type: 'Bearer' }],
-  [
-    /chat\/completions$/,
-    {
-      id: 'c',
-      object: 'chat.completion',
-      choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
-      usage: tokens,
-    },
-  ],
-  [
-    /messages$|rawPredict$/,
-    {
-      id: 'm',
-      type: 'message',
-      role: 'assistant',
-      content: [{ type: 'text', text: 'Hi' }],
-      stop_reason: 'end_turn',
-      usage: { input_tokens: 3, output_tokens: 2 },
-    },
-  ],
-  [
-    /generateContent$/,
-    {
-      candidates: [{ content: { role: 'model', parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }],
-      usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
-    },
-  ],
-  [
-    /embeddings$/,
-    {
-      object: 'list',
-      data: [{ object: 'embedding', index: 0, embedding: [0] }],
-      usage: { prompt_tokens: 3, total_tokens: 3 },
-    },
-  ],
-  [/transcriptions$/, { text: 'Hi', duration: 2 }],
-  [/moderations$/, { id: 'mod', results: [{ flagged: false }] }],
-  [/rerank$/, { results: [{ index: 0, relevance_score: 1 }], meta: { billed_units: { search_units: 1 } } }],
-]
-
-const vendor: Reaction = (res, { url }) => {
-  const path = decodeURIComponent(url.replace(/\?.*$/, ''))
-  const [, answer] = answers.find(([end]) => end.test(path)) ?? []
-  const isKnown = path.endsWith('/token') || places.some(place => place.test(path))
-  const found = isKnown ? answer : undefined
-  res.writeHead(isKnown ? 200 : 404, {
-    'content-type': path.endsWith('/audio/speech') ? 'audio/mpeg' : 'application/json',
-  })
-  res.end(JSON.stringify(found ?? { error: { message: `there is nothing at ${path}` } }))
-}
-
-const messages = [{ role: 'user', content: 'Hello' }]
-
-/** The request of a client of each family. */
-function requestOf({ name, family }: Model): readonly [path: string, body: object | FormData] {
-  if (family.name.startsWith('messages')) return ['/v1/messages', { model: name, max_tokens: 9, messages }]
-  if (family.name === 'generative')
-    return [`/v1beta/models/${name}:generateContent`, { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }]
-  if (family.name === 'embedding') return ['/v1/embeddings', { model: name, input: 'Hello' }]
-  if (family.name === 'speech') return ['/v1/audio/speech', { model: name, input: 'Hello' }]
-  if (family.name === 'rerank') return ['/v1/rerank', { model: name, query: 'a', documents: ['b'] }]
-  if (family.name === 'moderation') return ['/v1/moderations', { model: name, input: 'Hello' }]
-  if (family.name === 'transcription') {
-    const form = new FormData()
-    form.set('model', name)
-    form.set('file', new Blob(['RIFF']), 'a.wav')
-    return ['/v1/audio/transcriptions', form]
-  }
-  return ['/v1/chat/completions', { model: name, messages }]
-}
 
 /** Names of a file's lines that a price is known for: by other means than the importer's. */
 async function pricedNames(file: URL): Promise<ReadonlySet<string>> {
@@ -125,7 +53,7 @@ async function pricedNames(file: URL): Promise<ReadonlySet<string>> {
 
 t.test('of a dozen configurations nine in ten of the priced names answer the clients of their API format', async t => {
   const place = await makeFolder(t)
-  const fake = await startUpstream(vendor)
+  const fake = await startUpstream(vendorAt(path => places.some(place => place.test(path))))
   t.teardown(() => fake.close())
   const account = place.path('account.json')
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -146,29 +74,18 @@ t.test('of a dozen configurations nine in ten of the priced names answer the cli
       localFree: true,
     })
     if (!imported.ok) throw new Error(JSON.stringify(imported.findings))
-    const text = imported.text
-      .replaceAll(/url: "https?:\/\/([^/"\s,}]+)/g, `url: "${fake.url}/$1`)
-      .replaceAll('${file:account.json}', `\${file:${account}}`)
-      .replace('  default: {}', '  default: { rpm: 6000 }')
-    const variables = [...text.matchAll(/\$\{([A-Z_0-9]+)/g)].map(([, one = '']) => one)
-    const keys = variables.filter(one => !one.startsWith('TOLLGATE_')).map(one => [one, `key-of-${one}`])
-    const { gateway, url, key, plan } = await start(t, { yaml: text, upstreams: [], env: Object.fromEntries(keys) })
-    const working = new Set<string>()
-    for (const model of plan.models.values()) {
-      const [path, body] = requestOf(model)
-      const isForm = body instanceof FormData
-      const response = await fetch(url + path, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, ...(!isForm && { 'content-type': 'application/json' }) },
-        body: isForm ? body : JSON.stringify(body),
-      })
-      const said = await response.text()
-      t.equal(response.status, 200, `${name}: ${model.name}: ${said}`)
-      if (response.status === 200) working.add(model.name)
+    const text = movedTo(fake.url, imported.text).replaceAll('${file:account.json}', `\${file:${account}}`)
+    const { gateway, url, key, plan } = await start(t, { yaml: text, upstreams: [], env: keysOf(text) })
+    const broken = new Set<string>()
+    const asked = [...plan.models.values()].flatMap(model => requestsOf(model).map(one => [model, one] as const))
+    for (const [model, one] of asked) {
+      const response = await ask(url, key, one)
+      t.equal(response.status, 200, `${name}: ${model.name} at ${one[0]}: ${await response.text()}`)
+      if (response.status !== 200) broken.add(model.name)
     }
     const priced = await pricedNames(new URL(name, folder))
     wanted += priced.size
-    const silent = [...priced].filter(one => !working.has(one))
+    const silent = [...priced].filter(one => broken.has(one) || !plan.models.has(one))
     answered += priced.size - silent.length
     missing.push(...silent.map(one => `${name}: ${one}`))
     await gateway.close()
@@ -179,7 +96,10 @@ t.test('of a dozen configurations nine in ten of the priced names answer the cli
   const claude = fake.received.find(one => one.url.endsWith(':rawPredict'))
   t.match(claude?.headers, { authorization: 'Bearer a-token' })
   t.same(claude?.json(), { max_tokens: 9, messages, anthropic_version: 'vertex-2023-10-16' })
-  const bedrock = fake.received.filter(one => one.url.includes('bedrock-runtime'))
+  // Clients of the model's own format: the first of the two that ask each Claude.
+  const bedrock = fake.received.filter(
+    ({ url, body }) => url.includes('bedrock-runtime') && !/"max_tokens":8192/.test(String(body)),
+  )
   t.match(
     bedrock.map(one => one.headers.authorization),
     [

@@ -162,7 +162,7 @@ t.test('unsupported settings are reported, in the file too; a model without a pr
     )}general_settings: { master_key: sk-1234 }\nlitellm_settings: { drop_params: true }\n`,
   )
   t.same([...plan.models.keys()], ['one'])
-  t.match(text, '  # unpriced: { family: chat, upstream: openai, send_as: o1 }')
+  t.match(text, '  # unpriced: { family: chat, upstream: openai, send_as: o1, accepts: [messages] }')
   for (const told of [
     'bedrock',
     'all/*: it is a pattern, and its names have no price',

@@ -112,6 +112,27 @@ const cases: readonly Case[] = [
   {
     of: 'groups',
     name: 'partner',
+    typed: { 'budget.resets_on': '15', 'budget.soft': 'true' },
+    changes: [
+      ['groups.partner.budget.resets_on', 15],
+      ['groups.partner.budget.soft', true],
+    ],
+    becomes: ['budget', { amount: '100', per: 'month', resets_on: 15, soft: true }],
+  },
+  {
+    of: 'groups',
+    name: 'default',
+    typed: { 'user_budget.amount': '5', 'user_budget.per': 'week', 'user_budget.resets_on': 'sunday' },
+    changes: [
+      ['groups.default.user_budget.amount', '5'],
+      ['groups.default.user_budget.per', 'week'],
+      ['groups.default.user_budget.resets_on', 'sunday'],
+    ],
+    becomes: ['user_budget', { amount: '5', per: 'week', resets_on: 'sunday' }],
+  },
+  {
+    of: 'groups',
+    name: 'partner',
     typed: { 'budget.amount': '', 'limits_in_all.rpm': '', multiplier: '0.8' },
     changes: [['groups.partner.multiplier', '0.8'], ['groups.partner.limits_in_all'], ['groups.partner.budget']],
     becomes: ['budget', undefined],
@@ -167,7 +188,7 @@ t.test('an empty field changes nothing, and an invalid number is reported at its
     const own = (field: string) => fields.find(one => one.name === field)?.text ?? ''
     t.same(readChanges(entry, fields, own), [], name)
     for (const { name: field, kind } of fields) {
-      if (kind === 'text' || kind === 'choice') continue
+      if (kind === 'text' || kind === 'choice' || kind === 'day') continue
       const wrong = (one: string) => (one === field ? 'much' : own(one))
       let told: unknown
       try {

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { stringify } from 'yaml'
 import { importConfig, loadConfig } from '../../src/index.ts'
+import { dearest } from '../../src/tools/import/dearest.ts'
+import type { Cost } from '../../src/tools/import/write-config.ts'
 import { runCommand } from '../harness/commands.ts'
 import { importShapes, marks, migrationPage, tablePath, writeShapes } from '../harness/import-shapes.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -166,6 +168,138 @@ t.test('your own server is free only if you say so', async t => {
   t.notOk((await translate(one(far), { localFree: true })).plan.models.has('m'))
 })
 
+t.test('servers that operators run themselves are their own at an address in a variable, too', async t => {
+  const base = { api_base: 'os.environ/BASE', max_tokens: 1 }
+  for (const prefix of ['ollama', 'ollama_chat', 'hosted_vllm', 'vllm', 'lm_studio'])
+    t.match(
+      (await translate(one({ model: `${prefix}/qwen`, ...base }), { localFree: true })).plan.models.get('m'),
+      { free: true },
+      prefix,
+    )
+  t.notOk((await translate(one({ model: 'openai/qwen', ...base }), { localFree: true })).plan.models.has('m'))
+})
+
+t.test('a mode is known by the words that files have for it', async t => {
+  const family = async (model: string, mode: string) =>
+    (await translate(one({ model }, { model_info: { mode } }))).plan.models.get('m')?.family.name
+  t.equal(await family('openai/tts-1', 'tts'), 'speech')
+  t.equal(await family('openai/text-embedding-3-large', 'embeddings'), 'embedding')
+  t.equal(await family('openai/whisper-1', 'stt'), 'transcription')
+})
+
+t.test('a name between the vendor and the model is not part of the row of a table', async t => {
+  const { plan } = await translate(one({ model: 'azure/responses/gpt-4o', api_base: 'os.environ/BASE' }))
+  t.equal(plan.models.get('m')?.prices.get('input')?.micros, 2_500_000)
+  t.equal(plan.models.get('m')?.upstreams[0]?.sendAs, 'gpt-4o')
+})
+
+t.test('a model without a vendor is one of Vertex if it has a project', async t => {
+  const file = one({ model: 'gemini-2.5-flash', vertex_project: 'acme', vertex_location: 'europe-west4' })
+  await writeFile(join(folder, 'bare.yaml'), stringify(file))
+  const imported = await importConfig(join(folder, 'bare.yaml'), 'litellm', { prices: tablePath })
+  const { text } = imported.ok ? imported : { text: '' }
+  t.match(text, 'https://europe-west4-aiplatform.googleapis.com')
+  t.match(text, '/v1/projects/acme/locations/europe-west4/publishers/google/models/{model}:generateContent')
+})
+
+t.test('models accept the format that all clients have had, and their own', async t => {
+  const { plan, text } = await translate({
+    model_list: ['anthropic/claude-sonnet-4-5', 'gemini/gemini-2.5-flash', 'openai/gpt-4o', 'openai/tts-1'].map(
+      model => ({ model_name: model, litellm_params: { model } }),
+    ),
+  })
+  const accepts = [...plan.models.values()].map(({ name, accepts }) => [name, [...(accepts ?? [])].join(' ')])
+  t.same(accepts, [
+    ['anthropic/claude-sonnet-4-5', 'chat responses'],
+    ['gemini/gemini-2.5-flash', 'chat responses messages'],
+    ['openai/gpt-4o', 'messages'],
+    ['openai/tts-1', ''],
+  ])
+  for (const path of ['POST /v1/chat/completions', 'POST /v1/responses', 'POST /v1/messages,'] as const)
+    t.equal(text.split(path).length, 2, `${path} is a route once`)
+  const notes = (await translate(one({ model: 'openai/tts-1' }))).text
+  t.notMatch(notes, 'format-bridge', 'nothing translates where nothing talks')
+})
+
+t.test('Google is called in the format of the other vendors of a name, and of models that fall back to it', async t => {
+  const line = (name: string, model: string) => ({
+    model_name: name,
+    litellm_params: { model, api_key: 'os.environ/K' },
+  })
+  const { plan, text, losses } = await translate({
+    model_list: [
+      line('pool', 'gemini/gemini-2.5-flash'),
+      line('pool', 'openai/gpt-4o'),
+      line('gem', 'gemini/gemini-2.5-pro'),
+      line('gpt', 'openai/gpt-4o-mini'),
+    ],
+    litellm_settings: { fallbacks: [{ gpt: ['gem'] }], prometheus_initialize_budget_metrics: true },
+  })
+  t.same(losses, [])
+  t.equal(plan.models.get('pool')?.family.name, 'chat')
+  t.equal(plan.models.get('gem')?.family.name, 'generative')
+  t.same(
+    plan.models.get('gpt')?.upstreams.map(one => [one.priority, one.sendAs, new URL(one.upstream.url).pathname]),
+    [
+      [1, 'gpt-4o-mini', '/'],
+      [2, 'gemini-2.5-pro', '/v1beta/openai'],
+    ],
+  )
+  t.match(text, 'url: "https://generativelanguage.googleapis.com/v1beta/openai"')
+})
+
+t.test('embeddings of Google are those of all clients', async t => {
+  const { plan, text } = await translate(
+    one({ model: 'gemini/embed', input_cost_per_token: 1e-7 }, { model_info: { mode: 'embedding' } }),
+  )
+  t.equal(plan.models.get('m')?.family.name, 'embedding')
+  t.match(text, 'calls: { embeddings: /embeddings }')
+})
+
+t.test('the dearest of several prices is never below one of them', async t => {
+  const priced = (prices: Record<string, string>, more: object = {}): Cost => ({
+    kind: 'prices',
+    prices: new Map(Object.entries(prices)),
+    ...more,
+  })
+  const flat = priced({ input: '2.00', output: '8.00' })
+  const tiered = priced(
+    { input: '1.25', cached_input: '0.30', output: '10.00' },
+    {
+      overrides: [
+        { if: { service_tier: 'flex' }, prices: { input: '0.60', output: '5.00' } },
+        { if: { input_above: 200_000 }, prices: { input: '2.50', cached_input: '0.60', output: '15.00' } },
+      ],
+      times: [
+        { if: { region: 'eu' }, by: '1.1' },
+        { if: { service_tier: 'batch' }, by: '0.5' },
+      ],
+    },
+  )
+  const cost = dearest([flat, tiered])
+  t.same(cost.kind === 'prices' && Object.fromEntries(cost.prices), {
+    input: '2.00',
+    cached_input: '2.00',
+    output: '10.00',
+  })
+  t.match(cost, {
+    overrides: [{ if: { input_above: 200_000 }, prices: { input: '2.50', output: '15.00' } }],
+    times: [{ if: { region: 'eu' }, by: '1.1' }],
+  })
+  const more = priced(
+    { input: '1.00', output: '2.00' },
+    { overrides: [{ if: { input_above: 128_000 }, prices: { input: '9.00' } }] },
+  )
+  t.match(dearest([tiered, more]), {
+    overrides: [
+      { if: { input_above: 200_000 }, prices: { input: '9.00', output: '15.00' } },
+      { if: { input_above: 128_000 }, prices: { input: '9.00', output: '15.00' } },
+    ],
+  })
+  t.equal(dearest([tiered, tiered]), tiered, 'the same price keeps its discounts')
+  t.same(dearest([{ kind: 'free' }, flat]), flat)
+})
+
 t.test('a pattern becomes the models that the table has, each with its price', async t => {
   const file = { model_list: [{ model_name: 'm/*', litellm_params: { model: 'mistral/*' } }] }
   const { plan } = await translate(file)
@@ -176,7 +310,7 @@ t.test('a pattern becomes the models that the table has, each with its price', a
   const without = await translate(file, { prices: undefined })
   t.equal(without.plan.models.size, 0)
   t.match(without.text, '# m/* is off: it is a pattern, and its names have no price')
-  t.match(without.text, '# "m/*": { family: chat, upstream: mistral, send_as: "*" }')
+  t.match(without.text, '# "m/*": { family: chat, upstream: mistral, send_as: "*", accepts: [messages] }')
   const own = { model_name: 'gpt-4o', litellm_params: { model: 'azure/ours', api_base: 'https://a.example' } }
   const facts = { model_info: { base_model: 'azure/gpt-4o' } }
   const all = await translate({
@@ -625,9 +759,9 @@ t.test('what is left out is a comment with its reason, next to the models', asyn
   t.match(lines, [
     /^ {2}# together-ai: /,
     /^ {2}# unpriced is off: it has no input_cost_per_token/,
-    '  # unpriced: { family: chat, upstream: openai, send_as: of-tomorrow }',
+    '  # unpriced: { family: chat, upstream: openai, send_as: of-tomorrow, accepts: [messages] }',
     '  # * is off: the table has no model that matches together_ai/*',
-    '  # "*": { family: chat, upstream: together-ai }',
+    '  # "*": { family: chat, upstream: together-ai, accepts: [messages] }',
     "  # far, far too are left out: 'watsonx' is not an upstream with an address and a key",
   ])
   t.same(models, { all: 5, active: 1 }, 'names are counted, not lines')

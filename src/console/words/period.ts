@@ -41,6 +41,7 @@ function dayText(day: string | number): string {
 }
 
 const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
+const daysOfMonth = Array.from({ length: 28 }, (_, i) => i + 1)
 const periods = ['total', 'day', 'week', 'month', '7d', '30d', '90d'] as const
 
 /** Choices of a field for a period; one that is not common is there if the field has it. */
@@ -52,8 +53,13 @@ export function periodChoices(now: string | null | undefined): readonly (readonl
 /** Choices of the day on which a week or a month begins; other periods have no such day. */
 export function dayChoices(per: string): readonly (readonly [value: string, text: string])[] {
   if (per !== 'week' && per !== 'month') return []
-  const days = per === 'week' ? weekdays : Array.from({ length: 28 }, (_, i) => i + 1)
+  const days = per === 'week' ? weekdays : daysOfMonth
   return days.map(day => [dayShown(day), dayText(day)] as const)
+}
+
+/** Choices of the day where the period is chosen at the same time: the values are those of the file. */
+export function allDayChoices(): readonly (readonly [value: string, text: string])[] {
+  return [...weekdays, ...daysOfMonth].map(day => [String(day), dayText(day)] as const)
 }
 
 /** The value of a field with these choices. */

@@ -1,7 +1,16 @@
 import type { Style } from './styles.ts'
 
 /** A family that imported models are put in, and the routes that lead to it, as YAML. */
-export type FamilyText = { readonly family: string; readonly routes: readonly string[] }
+export type FamilyText = {
+  readonly family: string
+  readonly routes: readonly string[]
+  /** Families whose formats its models accept too, as the other gateways translate them. */
+  readonly accepts?: readonly { readonly format: string; readonly from: string }[]
+}
+
+const chatFormat = { format: 'chat', from: 'chat' }
+const responsesFormat = { format: 'responses', from: 'chat' }
+const messagesFormat = { format: 'messages', from: 'messages' }
 
 const post = (paths: string, rest: string): string => `{ match: POST ${paths}, ${rest} }`
 
@@ -28,7 +37,9 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
     forward: { chat: { all: true }, responses: { all: true, except: [background] } }
     ${vendorTools.chat}
     ${agentHeaders.chat}
-    token-usage: { unpriced: refuse }`,
+    token-usage: { unpriced: refuse }
+    format-bridge: {}`,
+    accepts: [messagesFormat],
     routes: [
       post('/v1/chat/completions', 'operation: chat, dialect: openai'),
       post('/v1/responses', 'operation: responses, dialect: openai'),
@@ -39,7 +50,9 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
     forward: { messages: { all: true }, messages.count: { all: true } }
     ${vendorTools.messages}
     ${agentHeaders.messages}
-    token-usage: { unpriced: refuse, free_operations: [messages.count] }`,
+    token-usage: { unpriced: refuse, free_operations: [messages.count] }
+    format-bridge: { reasoning: budget }`,
+    accepts: [chatFormat, responsesFormat],
     routes: [
       post('/v1/messages', 'operation: messages, dialect: anthropic'),
       post('/v1/messages/count_tokens', 'operation: messages.count, dialect: anthropic'),
@@ -52,7 +65,9 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
     defaults: { anthropic_version: vertex-2023-10-16 }
     ${vendorTools.messages}
     ${agentHeaders.messages}
-    token-usage: { unpriced: refuse, free_operations: [messages.count] }`,
+    token-usage: { unpriced: refuse, free_operations: [messages.count] }
+    format-bridge: { reasoning: budget }`,
+    accepts: [chatFormat, responsesFormat],
     routes: [
       post('/v1/messages', 'operation: messages, dialect: anthropic'),
       post('/v1/messages/count_tokens', 'operation: messages.count, dialect: anthropic'),
@@ -63,7 +78,9 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
     forward: { generate: { all: true }, generate.count: { all: true }, generate.embed: { all: true } }
     ${vendorTools.generative}
     ${agentHeaders.generative}
-    token-usage: { unpriced: refuse, free_operations: [generate.count] }`,
+    token-usage: { unpriced: refuse, free_operations: [generate.count] }
+    format-bridge: { reasoning: budget }`,
+    accepts: [chatFormat, responsesFormat, messagesFormat],
     routes: [
       `{ match: ["POST /v1beta/models/{model}:generateContent", "/models/{model}:generateContent"], operation: generate, dialect: google, stream: never }`,
       `{ match: ["POST /v1beta/models/{model}:streamGenerateContent", "/models/{model}:streamGenerateContent"], operation: generate, dialect: google, stream: always }`,
@@ -138,11 +155,9 @@ export function familyOf(mode: string, style: Style): string | undefined {
   return family === 'rerank' ? undefined : family
 }
 
-/** What callers of a family have to know that used one API format for everything before. */
-export function styleNote(family: string): string | undefined {
-  if (family.startsWith('messages')) return 'clients call it at /v1/messages; bodies are not translated'
-  if (family === 'generative') return 'clients call it at /v1beta/models/…; bodies are not translated'
-  return undefined
+/** Families whose API formats the models of a family accept, its own included. */
+export function formatsOf(family: string): readonly string[] {
+  return [family, ...(familyTexts[family]?.accepts ?? []).map(({ from }) => from)]
 }
 
 /** The paths by operation of an upstream whose address ends with its own form of `/v1`; undefined for other families. */

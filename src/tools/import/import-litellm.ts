@@ -1,6 +1,7 @@
 import type { Adoption } from '../../domain/index.ts'
 import { systemClock } from '../../util/index.ts'
 import { fieldsOf, listOf } from './fields.ts'
+import { dearest } from './dearest.ts'
 import { readLitellmPeople } from './litellm-book/read-people.ts'
 import { type Deployment, type LeftOut, type LitellmOptions, readLine } from './litellm-deployments.ts'
 import { writeDefaults } from './litellm-defaults.ts'
@@ -12,7 +13,6 @@ import { Tracked } from './tracked.ts'
 import { UpstreamBook } from './upstream-book.ts'
 import {
   attemptsFor,
-  dearest,
   type DraftModel,
   type DraftRoute,
   isActive,
@@ -90,7 +90,16 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
   for (const { name, target, why, isOfPattern } of left)
     if (!isOfPattern) note(`${name}: ${why}; the deployment ${target} is left out`)
   const aliased = addAliases(models, router, note)
-  const asked = addFallbacks(aliased, [router, settings], { note, lose })
+  const chats = Map.groupBy(
+    ways.filter(one => one.chat),
+    one => one.name,
+  )
+  const chatRoutes = (name: string): readonly DraftRoute[] =>
+    routesOf(
+      (chats.get(name) ?? []).flatMap(one => one.chat?.way ?? []),
+      upstreams,
+    )
+  const asked = addFallbacks({ models: aliased, chatRoutes }, [router, settings], { note, lose })
   const all = [...asked.values()]
   const active = new Set(all.filter(isActive).map(model => model.name))
   const used = new Set(all.filter(isActive).flatMap(model => model.routes.map(route => route.upstream)))
@@ -178,7 +187,8 @@ function addCredential(entry: Tracked, file: Tracked): void {
 function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, { note, lose }: Telling) {
   const models = new Map<string, DraftModel>()
   const off = new Map<Deployment, string>()
-  for (const [name, all] of Map.groupBy(deployments, one => one.name)) {
+  for (const [name, given] of Map.groupBy(deployments, one => one.name)) {
+    const all = alikeOf(given)
     const [first] = all as [Deployment]
     const family = (all.find(one => one.cost.kind !== 'unknown') ?? first).family
     const kin = all.filter(one => one.family === family)
@@ -230,6 +240,12 @@ function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, { n
   return { models, off }
 }
 
+/** Deployments of one name have one format: chat, where others have no other and their vendor serves it as well. */
+function alikeOf(all: readonly Deployment[]): readonly Deployment[] {
+  if (!all.some(one => one.family === 'chat')) return all
+  return all.map(one => (one.chat ? { ...one, ...one.chat, family: 'chat' } : one))
+}
+
 /** How often a request is sent again, in all. */
 function retriesOf(section: Tracked): number | undefined {
   return section.takeAs('num_retries', value => {
@@ -266,9 +282,15 @@ function addAliases(
   return all
 }
 
+/** What fallbacks are found in: the models, and the routes of one in the format of chat that has another by itself. */
+type Replacing = {
+  readonly models: ReadonlyMap<string, DraftModel>
+  readonly chatRoutes: (name: string) => readonly DraftRoute[]
+}
+
 /** Fallbacks of a model become its further upstreams. */
 function addFallbacks(
-  models: ReadonlyMap<string, DraftModel>,
+  { models, chatRoutes }: Replacing,
   sections: readonly Tracked[],
   telling: Telling,
 ): Map<string, DraftModel> {
@@ -278,30 +300,32 @@ function addFallbacks(
       for (const one of listOf(section.takeAs(kind, value => (Array.isArray(value) ? value : undefined))))
         for (const [name, others] of Object.entries(fieldsOf(one)))
           for (const other of Array.isArray(others) ? others : [others])
-            addFallback(asked, { name, other, models, when }, telling)
+            addFallback(asked, { name, other, models, chatRoutes, when }, telling)
   for (const section of sections)
     for (const other of listOf(
       section.takeAs('default_fallbacks', value => (Array.isArray(value) ? value : undefined)),
     ))
       for (const name of models.keys())
         if (name !== other && models.get(name)?.family === models.get(String(other))?.family)
-          addFallback(asked, { name, other, models, when: undefined }, telling)
+          addFallback(asked, { name, other, models, chatRoutes, when: undefined }, telling)
   return asked
 }
 
 function addFallback(
   asked: Map<string, DraftModel>,
-  given: {
+  given: Replacing & {
     readonly name: string
     readonly other: unknown
-    readonly models: ReadonlyMap<string, DraftModel>
     readonly when: string | undefined
   },
   { note, lose }: Telling,
 ): void {
   const { name, other, models, when } = given
-  const [model, next] = [asked.get(name), typeof other === 'string' ? models.get(other) : undefined]
+  const [model, found] = [asked.get(name), typeof other === 'string' ? models.get(other) : undefined]
   if (!model) return lose(`${name}: its fallback ${textOf(other)} is not translated: the model does not exist`)
+  const isOther = model.family === 'chat' && found?.family === 'generative'
+  const routesThere = isOther ? given.chatRoutes(found.name) : []
+  const next = routesThere.length > 0 && found ? { ...found, family: 'chat', routes: routesThere } : found
   const why =
     !next || next.family !== model.family
       ? `its family is not ${model.family}`
@@ -362,7 +386,8 @@ const remedy: { readonly [key: string]: string } = {
 }
 
 /** Settings that refuse, limit or replace: without them a gateway does what the other one did not. */
-const guards = /(?:^|[._])guardrails?(?:$|[._[])|(?:^|\.)(?:\w{1,64}_)?fallbacks(?:$|[.[])|budget(?!_rescheduler)/
+const guards =
+  /(?:^|[._])guardrails?(?:$|[._[])|(?:^|\.)(?:\w{1,64}_)?fallbacks(?:$|[.[])|budget(?!_rescheduler|_metrics)/
 
 /** Callbacks that are guards and not logs. */
 const guardCallback =
@@ -380,12 +405,20 @@ function tellLeft(file: Tracked, list: readonly Tracked[]): readonly { text: str
   for (const entry of list) entry.told()
   // Of a section that was not read each setting is reported by itself.
   for (const key of file.keys()) if (key !== 'model_list' && Object.keys(file.peek(key)).length > 0) file.in(key)
-  const told = [...ofModels].map(([key, names]) => ({ text: `${[...names].join(', ')}: ${key}`, path: key }))
+  const told = [...ofModels].map(([key, names]) => ({ text: `${fewOf([...names])}: ${key}`, path: key }))
   return [...told, ...file.left().map(path => ({ text: path, path }))].map(({ text, path }) => {
     const own = remedy[/(\w{1,64})(?:\[\d{1,6}\])?$/.exec(text)?.[1] ?? '']
     const isLoss = guards.test(path) || (path.endsWith('callbacks') && guardCallback.test(textOf(valueAt(file, path))))
     return { text: own === undefined ? `not translated: ${text}` : `not translated: ${text}: ${own}`, isLoss }
   })
+}
+
+const mostNames = 4
+
+/** Long files have settings that all of their models have. */
+function fewOf(names: readonly string[]): string {
+  if (names.length <= mostNames) return names.join(', ')
+  return `${names.slice(0, mostNames - 1).join(', ')} and ${names.length - mostNames + 1} more`
 }
 
 /** The value of a setting in a section, without using it. */

@@ -142,7 +142,7 @@ function vertex(rest: string, params: Tracked, around: CloudAround): FoundCloud 
 }
 
 /** Whose rows tables have the models of that cloud in, by their kinds. */
-const rowProviders = [
+export const rowProviders: readonly string[] = [
   'vertex_ai',
   'vertex_ai-language-models',
   'vertex_ai-anthropic_models',

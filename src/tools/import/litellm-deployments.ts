@@ -1,7 +1,7 @@
 import { starsIn, type TableRow } from '../../domain/index.ts'
-import { familyOf, knownModes, styleNote } from './families.ts'
+import { familyOf, knownModes } from './families.ts'
 import type { Fields } from './fields.ts'
-import { type Cloud, cloudOf } from './litellm-clouds.ts'
+import { type Cloud, cloudOf, rowProviders } from './litellm-clouds.ts'
 import { type DraftDefaults, readDefaults } from './litellm-defaults.ts'
 import { findPlace, type PlaceDefaults } from './litellm-places.ts'
 import { readSaid } from './litellm-said.ts'
@@ -39,6 +39,8 @@ export type Deployment = {
   readonly family: string
   readonly cost: Cost
   readonly way: Way
+  /** The same model in the format of most others, for names that have both and for fallbacks; absent where its vendor has none. */
+  readonly chat?: { readonly way: Way; readonly defaults: DraftDefaults } | undefined
   readonly rpm: number | undefined
   readonly ends: string | undefined
   readonly defaults: DraftDefaults
@@ -69,6 +71,16 @@ export type Around = {
 const ownFormats: { readonly [prefix: string]: string } = {
   elevenlabs:
     'elevenlabs has an API format of its own (the voice in the path, `text` instead of `input`), and bodies of speech are not translated',
+}
+
+/** What files call a mode that LiteLLM has another word for. It takes any: only its own health checks read it. */
+const otherModes: { readonly [mode: string]: string | undefined } = {
+  embeddings: 'embedding',
+  image: 'image_generation',
+  speech: 'audio_speech',
+  stt: 'audio_transcription',
+  transcription: 'audio_transcription',
+  tts: 'audio_speech',
 }
 
 /** What models are for that a pattern has, where it does not say. */
@@ -138,7 +150,7 @@ type Named = {
 }
 
 function readOne(entry: Tracked, line: number, named: Named, around: Around): Deployment | LeftOut {
-  const { name, prefix, rest, vendor, cloud } = named
+  const { name, prefix, rest, vendor: given, cloud } = named
   const { options, note } = around
   const [params, facts] = [entry.in('litellm_params'), entry.in('model_info')]
   const target = `${prefix}/${rest}`
@@ -154,6 +166,8 @@ function readOne(entry: Tracked, line: number, named: Named, around: Around): De
         ? 'its mode is unknown: set model_info.mode, a table with --prices, or --mode'
         : `${options.prices?.name ?? 'the table'}: ${unpriced}`,
     )
+  const common = cloud ? undefined : commonAt(given, params)
+  const vendor = (mode === 'embedding' ? common : undefined) ?? given
   const usual = familyOf(mode, vendor.style)
   if (usual === undefined) return out(`mode ${mode} is not supported in the API format of ${prefix}`)
   const family = cloud?.family ?? usual
@@ -163,29 +177,41 @@ function readOne(entry: Tracked, line: number, named: Named, around: Around): De
   const cost = costFor(entry, { family, isLocal, isNamedFree: isNamedFree(named), row, unpriced }, around)
   if (params.takeAs('tpm', value => value) !== undefined)
     note(`${name}: tpm of a deployment is not translated; set token limits by group and key`)
-  const style = styleNote(family)
-  if (cost.kind !== 'unknown' && style !== undefined) note(`${name}: ${style}`)
   const rpm = params.takeAs('rpm', wholeFrom)
+  const way = {
+    place: found.place,
+    reference: found.reference,
+    base: prefix.replaceAll('_', '-'),
+    sendAs: cloud?.sendAs ?? ownName(prefix, rest),
+    weight: params.takeAs('weight', weightFrom)?.text,
+    priority: params.takeAs('order', wholeFrom) ?? 1,
+    rpm,
+  }
+  const chat =
+    family === 'generative' && common
+      ? findPlace({ prefix, vendor: common, family: 'chat', params }, around)
+      : undefined
   return {
     line,
     name,
     target,
     family,
     cost,
-    way: {
-      place: found.place,
-      reference: found.reference,
-      base: prefix.replaceAll('_', '-'),
-      sendAs: cloud?.sendAs ?? rest.replace(seriesOf[prefix] ?? /^$/, ''),
-      weight: params.takeAs('weight', weightFrom)?.text,
-      priority: params.takeAs('order', wholeFrom) ?? 1,
-      rpm,
-    },
+    way,
+    ...(chat &&
+      'place' in chat && { chat: { way: { ...way, place: chat.place }, defaults: readDefaults(params, 'chat') } }),
     rpm,
     ends: row?.ends,
     defaults: readDefaults(params, family),
     fallbacks: params.takeAs('fallbacks', value => (Array.isArray(value) ? value : undefined)) ?? [],
   }
+}
+
+/** Google serves the format of most clients too, at another path of its own address. */
+function commonAt(vendor: Vendor, params: Tracked): Vendor | undefined {
+  const isAtHome = !params.has('api_base') && !params.has('base_url')
+  if (vendor.style !== 'google' || vendor.url === undefined || !isAtHome) return undefined
+  return { ...vendor, style: 'openai', url: `${vendor.url}/v1beta/openai`, isBare: true }
 }
 
 /** What LiteLLM has between a maker and a model to choose its own translation. */
@@ -194,13 +220,19 @@ const seriesOf: { readonly [prefix: string]: RegExp } = {
   openai: /^(?:responses|chat\/completions)\//,
 }
 
+/** The vendor's own name of a model. */
+function ownName(prefix: string, rest: string): string {
+  return rest.replace(seriesOf[prefix] ?? /^$/, '')
+}
+
 function vendorOf(target: string, params: Tracked, around: Around) {
   const { options } = around
   const at = target.indexOf('/')
   const own = params.takeText('custom_llm_provider')
   // Of a name alone the table knows the maker; LiteLLM has it built in.
   const maker = at === -1 ? options.prices?.rows.get(target)?.provider : undefined
-  const known = maker !== undefined && Object.hasOwn(vendors, maker) ? maker : 'openai'
+  const isVertex = at === -1 && (params.has('vertex_project') || (maker !== undefined && rowProviders.includes(maker)))
+  const known = isVertex ? 'vertex_ai' : maker !== undefined && Object.hasOwn(vendors, maker) ? maker : 'openai'
   const prefix = own ?? (at === -1 ? known : target.slice(0, at))
   const isPrefixed = at !== -1 && (own === undefined || target.slice(0, at) === own)
   const rest = isPrefixed ? target.slice(at + 1) : target
@@ -262,13 +294,19 @@ function findRow(
   // A server that is called by its address may be a vendor's own.
   const maker = isOwn || !isServer ? prefix : host === undefined ? undefined : makerAt(host)
   const providers = cloud?.providers ?? [maker]
+  const own = ownName(prefix, rest)
   const names =
-    cloud?.rows ?? (isOwn || isServer ? (maker === undefined ? [] : [`${maker}/${rest}`, rest]) : [`${prefix}/${rest}`])
+    cloud?.rows ??
+    (isOwn || isServer
+      ? maker === undefined
+        ? []
+        : [`${maker}/${rest}`, `${maker}/${own}`, own]
+      : [`${prefix}/${rest}`])
   let why: string | undefined
   for (const name of [...bases, ...names]) {
     const row = name === undefined ? undefined : prices.rows.get(name)
     // A name alone may be another vendor's model; the file's own `base_model` decides.
-    if (row && (bases.includes(name) || (!cloud && name !== rest) || providers.some(one => one === row.provider)))
+    if (row && (bases.includes(name) || (!cloud && name !== own) || providers.some(one => one === row.provider)))
       return { row, why }
     why ??= name === undefined ? undefined : prices.left.get(name)
   }
@@ -288,7 +326,7 @@ function modeOf(
 ): string | undefined {
   const [params, facts] = [entry.in('litellm_params'), entry.in('model_info')]
   const said = facts.takeText('mode') ?? params.takeText('mode')
-  if (said !== undefined) return said
+  if (said !== undefined) return otherModes[said] ?? said
   if (row?.mode !== undefined) return row.mode
   const talks = ofTalk.some(key => params.has(key)) || ofTalkFacts.some(key => facts.has(key))
   return talks ? 'chat' : (vendor.only ?? mode)

@@ -103,8 +103,9 @@ function placeAt(said: Said, vendor: Vendor, note: (text: string) => void): Addr
     const version = vendor.style === 'google' ? 'v1beta' : 'v1'
     note(`/${version}/… is appended to ${name}: set it without /${version} at the end`)
     const unset = `https://${name.toLowerCase().replaceAll('_', '-')}-is-not-set.invalid`
+    const url = JSON.stringify(`\${${name}:-${unset}}${path}`)
     // A cloud's customers all have addresses of their own.
-    return { url: JSON.stringify(`\${${name}:-${unset}}${path}`), isBare: false, isLocal: false, isOwn: path !== '' }
+    return { url, isBare: false, isLocal: vendor.isLocal === true, isOwn: path !== '' }
   }
   if (said.kind !== 'literal') return undefined
   const whole = withoutDeployment(said.text.trim(), vendor).replace(/(?<!\/)\/+$/, '')

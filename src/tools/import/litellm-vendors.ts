@@ -13,7 +13,7 @@ export type Vendor = {
   readonly isBare?: true
   /** It serves nothing else. */
   readonly only?: string
-  /** It runs on a machine of one's own. */
+  /** Operators run it on machines of their own, unless its address says otherwise. */
   readonly isLocal?: true
 }
 
@@ -39,10 +39,10 @@ export const vendors: { readonly [prefix: string]: Vendor } = {
   fireworks_ai: { url: 'https://api.fireworks.ai/inference', style: 'openai', key: 'FIREWORKS_AI_API_KEY' },
   gemini: { url: 'https://generativelanguage.googleapis.com', style: 'google', key: 'GEMINI_API_KEY' },
   groq: { url: 'https://api.groq.com/openai', style: 'openai', key: 'GROQ_API_KEY' },
-  hosted_vllm: { style: 'openai' },
+  hosted_vllm: { style: 'openai', isLocal: true },
   litellm_proxy: { style: 'openai' },
   llamafile: { url: 'http://127.0.0.1:8080', style: 'openai', isLocal: true },
-  lm_studio: { style: 'openai' },
+  lm_studio: { style: 'openai', isLocal: true },
   mistral: { url: 'https://api.mistral.ai', style: 'openai', key: 'MISTRAL_API_KEY' },
   moonshot: { url: 'https://api.moonshot.ai', style: 'openai', key: 'MOONSHOT_API_KEY', only: 'chat' },
   nvidia_nim: { url: 'https://integrate.api.nvidia.com', style: 'openai', key: 'NVIDIA_NIM_API_KEY' },
@@ -60,6 +60,6 @@ export const vendors: { readonly [prefix: string]: Vendor } = {
   },
   sambanova: { url: 'https://api.sambanova.ai', style: 'openai', key: 'SAMBANOVA_API_KEY' },
   together_ai: { url: 'https://api.together.xyz', style: 'openai', key: 'TOGETHERAI_API_KEY' },
-  vllm: { style: 'openai' },
+  vllm: { style: 'openai', isLocal: true },
   xai: { url: 'https://api.x.ai', style: 'openai', key: 'XAI_API_KEY' },
 }

@@ -1,6 +1,6 @@
 import type { TableRow } from '../../domain/index.ts'
 import { type DraftDefaults, writeDefaults } from './litellm-defaults.ts'
-import { familyTexts } from './families.ts'
+import { familyTexts, formatsOf } from './families.ts'
 import type { UpstreamBook } from './upstream-book.ts'
 import { conditionKeys, writePrices } from './write-prices.ts'
 import { isName, writeComment, writeForeign, writeMap, writeScalar } from './yaml-words.ts'
@@ -65,6 +65,8 @@ export function attemptsFor(models: readonly DraftModel[], retries: number | und
 /** A `gateway.yaml` of a draft. */
 export function writeConfig({ origin, notes, groups, upstreams, models, left: leftOut, attempts }: Draft): string {
   const families = Object.entries(familyTexts).filter(([name]) => models.some(model => model.family === name))
+  const called = new Set(families.flatMap(([name]) => formatsOf(name)))
+  const routes = Object.entries(familyTexts).flatMap(([name, text]) => (called.has(name) ? text.routes : []))
   const active = models.filter(isActive)
   const used = new Set(active.flatMap(model => model.routes.map(route => route.upstream)))
   const places = upstreams.lines(name => used.has(name))
@@ -99,7 +101,7 @@ export function writeConfig({ origin, notes, groups, upstreams, models, left: le
     ),
     '',
     'routes:',
-    ...new Set(families.flatMap(([, { routes }]) => routes.map(route => `  - ${route}`))),
+    ...new Set(routes.map(route => `  - ${route}`)),
     '  - { match: GET /v1/models, operation: models.list, dialect: by-caller, serve: models }',
     '  - { match: "GET /v1/models/{id}", operation: models.get, dialect: by-caller, serve: model }',
     '  - { match: "GET /v1/charges/{id}", operation: charges.get, dialect: openai, serve: charge }',
@@ -139,6 +141,7 @@ function writeModel(model: DraftModel): readonly string[] {
     ['upstreams', single || routes.length === 0 ? undefined : `[${several.join(', ')}]`],
     ['prices', cost.kind === 'prices' ? writePrices(cost.prices) : undefined],
     ...(cost.kind === 'prices' ? conditionKeys(cost) : []),
+    ['accepts', acceptsOf(model)],
     ['price', cost.kind === 'free' ? 'free' : undefined],
     ['limits', rpm === undefined ? undefined : writeMap([['rpm', String(rpm)]])],
     ['defaults', defaults && writeDefaults(defaults)],
@@ -147,6 +150,13 @@ function writeModel(model: DraftModel): readonly string[] {
   if (isActive(model)) return [`  ${writeScalar(name)}: ${fields}`]
   const why = cost.kind === 'unknown' ? cost.why : 'it has no upstream'
   return [`  # ${writeComment(`${name} is off: ${why}`)}`, `  # ${writeScalar(name)}: ${fields}`]
+}
+
+/** Further formats of clients. A model that only embeds has no price of output, and nothing to translate. */
+function acceptsOf({ family, cost }: DraftModel): string | undefined {
+  const formats = familyTexts[family]?.accepts?.map(({ format }) => format)
+  const isTalk = cost.kind !== 'prices' || cost.prices.has('output')
+  return formats && isTalk ? `[${formats.join(', ')}]` : undefined
 }
 
 /** What has no line of its own, by reason. */
@@ -162,28 +172,6 @@ function writeLeft(left: Draft['left']): readonly string[] {
 export function writeCost(cost: Cost): string {
   if (cost.kind !== 'prices') return cost.kind
   return [writePrices(cost.prices), ...conditionKeys(cost).map(([, written]) => written)].join(' ')
-}
-
-/** The price that covers several costs: the dearest of each label; one that costs something is never free by another. */
-export function dearest(costs: readonly Cost[]): Cost {
-  const priced = costs.filter(cost => cost.kind === 'prices')
-  if (priced.length === 0) return costs.find(cost => cost.kind === 'free') ?? (costs[0] as Cost)
-  const conditional = priced.some(cost => cost.overrides ?? cost.times)
-  if (conditional && new Set(priced.map(writeCost)).size > 1)
-    return {
-      kind: 'unknown',
-      why: 'its deployments have different prices with conditions, so the most expensive is unknown',
-    }
-  if (conditional) return priced[0] as Cost
-  const labels = new Set(priced.flatMap(({ prices }) => [...prices.keys()]))
-  // Of a label that one of them lacks, what it is charged as there counts: input for what came from a cache.
-  const all = [...labels].map(label => {
-    const found = priced.flatMap(
-      ({ prices }) => prices.get(label) ?? (label === 'cached_input' ? (prices.get('input') ?? []) : []),
-    )
-    return [label, found.toSorted((a, b) => Number(b) - Number(a))[0] as string] as const
-  })
-  return { kind: 'prices', prices: new Map(all) }
 }
 
 /** Why a name cannot be a model's; undefined when it can. */

@@ -1,6 +1,6 @@
 import type { Adoption } from '../../../domain/index.ts'
 import { formatMoney } from '../../../util/index.ts'
-import { bareCalls, styleNote } from '../families.ts'
+import { bareCalls } from '../families.ts'
 import type { Imported, Off } from '../import-litellm.ts'
 import { isLocalHost } from '../litellm-places.ts'
 import type { PriceTable } from '../price-table.ts'
@@ -185,8 +185,6 @@ function draftModel(
     note(`${name}: it has no ratio of its own; its prices come from ${source}`)
   if (unmapped.length > 0)
     note(`${name}: not charged, because there is no equivalent price here: ${unmapped.join(', ')}`)
-  const style = styleNote(family)
-  if (style !== undefined && cost.kind !== 'unknown') note(`${name}: ${style}`)
   const on = used.filter(isOn)
   if (on.length === 0) note(`${name}: all of its channels are disabled, so its line is commented out`)
   around.led.set(

@@ -83,7 +83,7 @@ export function EntryForm({
 
 function OneField({ of: { name, label, kind, text, hint, options = [] } }: { readonly of: EntryField }) {
   const shared = { name, label, value: text, ...(hint !== undefined && { hint }) }
-  if (kind === 'choice') {
+  if (kind === 'choice' || kind === 'day') {
     // The file's current value is always valid.
     const known = options.some(([value]) => value === text) ? options : [...options, [text, text] as const]
     return <SelectField {...shared} options={known} />

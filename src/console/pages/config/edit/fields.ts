@@ -1,6 +1,6 @@
 import type { Editable } from '../../../api/shapes.ts'
 import { t, tName, type Word } from '../../../words/index.ts'
-import { periodChoices } from '../../../words/period.ts'
+import { allDayChoices, periodChoices } from '../../../words/period.ts'
 import { type Path, pathText, type Staged, type Value, valueAt, valueText } from './changes.ts'
 
 export type Entry = Editable['models'][number]
@@ -12,7 +12,8 @@ export type EntryField = {
   readonly name: string
   readonly path: Path
   readonly label: string
-  readonly kind: 'text' | 'decimal' | 'whole' | 'number' | 'choice'
+  /** `day`: a choice whose whole numbers are numbers in the file. */
+  readonly kind: 'text' | 'decimal' | 'whole' | 'number' | 'choice' | 'day'
   /** Empty for nothing. */
   readonly text: string
   readonly hint?: string
@@ -125,6 +126,14 @@ function groupFields(entry: Entry, currency: string, make: Make): readonly Field
       make([member, 'amount'], `${t('edit.amount')} (${currency})`, 'decimal'),
       make([member, 'per'], t('tokens.period'), 'choice', {
         options: [['', t('edit.unsaid')], ...periodChoices(asText(valueAt(entry.whole as Value, [member, 'per'])))],
+      }),
+      make([member, 'resets_on'], t('tokens.resets'), 'day', { options: [['', t('edit.unsaid')], ...allDayChoices()] }),
+      make([member, 'soft'], t('tokens.when_spent'), 'choice', {
+        options: [
+          ['', t('edit.unsaid')],
+          ['false', t('tokens.when_spent.refuse')],
+          ['true', t('budgets.soft')],
+        ],
       }),
     ],
   })

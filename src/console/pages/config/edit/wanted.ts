@@ -85,5 +85,6 @@ function readValue({ name, kind }: EntryField, text: string): Value {
     if (!isNumber) throw new FieldError(name, t(kind === 'whole' ? 'edit.wrong.whole' : 'edit.wrong.decimal'))
     return Number(text)
   }
+  if (kind === 'day' && /^\d{1,2}$/.test(text)) return Number(text)
   return kind === 'choice' && (text === 'true' || text === 'false') ? text === 'true' : text
 }

@@ -1,0 +1,122 @@
+import type { Model } from '../../src/index.ts'
+import type { Reaction } from './upstream.ts'
+
+// Vendors of imported configurations: one server, which has the vendor's host as the first part of the path.
+
+const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const tokens = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
+const answers: readonly (readonly [end: RegExp, answer: object])[] = [
+  [/\/token$/, { access_token: 'a-token', expires_in: 3600, token_type: 'Bearer' }],
+  [
+    /chat\/completions$/,
+    {
+      id: 'c',
+      object: 'chat.completion',
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+      usage: tokens,
+    },
+  ],
+  [
+    /messages$|rawPredict$/,
+    {
+      id: 'm',
+      type: 'message',
+      role: 'assistant',
+      content: [{ type: 'text', text: 'Hi' }],
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 3, output_tokens: 2 },
+    },
+  ],
+  [
+    /generateContent$/,
+    {
+      candidates: [{ content: { role: 'model', parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }],
+      usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
+    },
+  ],
+  [
+    /embeddings$/,
+    {
+      object: 'list',
+      data: [{ object: 'embedding', index: 0, embedding: [0] }],
+      usage: { prompt_tokens: 3, total_tokens: 3 },
+    },
+  ],
+  [/images\/generations$/, { created: 1, data: [{ b64_json: picture }] }],
+  [/transcriptions$/, { text: 'Hi', duration: 2 }],
+  [/moderations$/, { id: 'mod', results: [{ flagged: false }] }],
+  [/rerank$/, { results: [{ index: 0, relevance_score: 1 }], meta: { billed_units: { search_units: 1 } } }],
+]
+
+/** Answers in the format that a path has, where `isPlace` knows the path, with the host before it; 404 elsewhere. */
+export const vendorAt =
+  (isPlace: (path: string) => boolean): Reaction =>
+  (res, { url }) => {
+    const path = decodeURIComponent(url.replace(/\?.*$/, ''))
+    const [, answer] = answers.find(([end]) => end.test(path)) ?? []
+    const isKnown = path.endsWith('/token') || isPlace(path)
+    const found = isKnown ? answer : undefined
+    res.writeHead(isKnown ? 200 : 404, {
+      'content-type': path.endsWith('/audio/speech') ? 'audio/mpeg' : 'application/json',
+    })
+    res.end(JSON.stringify(found ?? { error: { message: `there is nothing at ${path}` } }))
+  }
+
+/** The configuration with every vendor at one server, also those whose address is a variable. */
+export function movedTo(url: string, text: string): string {
+  return text
+    .replaceAll(/url: "https?:\/\/([^/"\s,}]+)/g, `url: "${url}/$1`)
+    .replaceAll(/url: "\$\{\w+:-https:\/\/([^/"}]+)\}/g, `url: "${url}/$1`)
+    .replace(
+      /^ {2}default: \{(.*)\}$/m,
+      (_, own: string) => `  default: { ${[own.trim(), 'rpm: 6000'].filter(one => one !== '').join(', ')} }`,
+    )
+}
+
+/** What the configuration reads from its environment: a key for each name. */
+export function keysOf(text: string): Record<string, string> {
+  const variables = [...text.matchAll(/\$\{([A-Z_0-9]+)/g)].map(([, one = '']) => one)
+  return Object.fromEntries(variables.filter(one => !one.startsWith('TOLLGATE_')).map(one => [one, `key-of-${one}`]))
+}
+
+type Asked = readonly [path: string, body: object | FormData]
+
+/** A request of a client of the model's own format, and one of the format that all clients of the other gateway have. */
+export function requestsOf(model: Model): readonly Asked[] {
+  const isTalk = model.accepts?.has('chat') === true
+  return [requestOf(model), ...(isTalk ? [['/v1/chat/completions', { model: model.name, messages }] as const] : [])]
+}
+
+/** Sends it with a key of the gateway. */
+export function ask(url: string, key: string, [path, body]: Asked): Promise<Response> {
+  const isForm = body instanceof FormData
+  return fetch(url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, ...(!isForm && { 'content-type': 'application/json' }) },
+    body: isForm ? body : JSON.stringify(body),
+  })
+}
+
+export const messages = [{ role: 'user', content: 'Hello' }]
+
+/** The request of a client of each family. */
+function requestOf({ name, family }: Model): Asked {
+  if (family.name.startsWith('messages')) return ['/v1/messages', { model: name, max_tokens: 9, messages }]
+  if (family.name === 'generative')
+    return [
+      `/v1beta/models/${encodeURIComponent(name)}:generateContent`,
+      { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
+    ]
+  if (family.name === 'embedding') return ['/v1/embeddings', { model: name, input: 'Hello' }]
+  if (family.name === 'speech') return ['/v1/audio/speech', { model: name, input: 'Hello' }]
+  if (family.name === 'image') return ['/v1/images/generations', { model: name, prompt: 'Hello' }]
+  if (family.name === 'rerank') return ['/v1/rerank', { model: name, query: 'a', documents: ['b'] }]
+  if (family.name === 'moderation') return ['/v1/moderations', { model: name, input: 'Hello' }]
+  if (family.name === 'transcription') {
+    const form = new FormData()
+    form.set('model', name)
+    form.set('file', new Blob(['RIFF']), 'a.wav')
+    return ['/v1/audio/transcriptions', form]
+  }
+  return ['/v1/chat/completions', { model: name, messages }]
+}

@@ -1,0 +1,65 @@
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import t from 'tap'
+import type { Json } from '../../src/plugin-api/index.ts'
+import { answerOf } from '../../plugins/format-bridge/neutral/index.ts'
+import { adapter, type Format, formats, readRecords, translateAnswer, translateStream } from '../harness/translating.ts'
+import { vendorAnswers } from '../harness/vendor-answers.ts'
+
+/** Calls of a format without ids get them by their place, which counts other parts in a stream. */
+function withAnyId(value: unknown): object {
+  return JSON.parse(JSON.stringify(value).replaceAll(/call_x1_\d/g, 'call_x1')) as object
+}
+
+type Members = { readonly [name: string]: Json }
+
+/** The final object that the official SDK makes of a stream, and the members of it that the format's answers have. */
+const accumulators: { readonly [format in Exclude<Format, 'generate'>]: (text: string) => Promise<unknown> } = {
+  chat: text => openai(text).chat.completions.stream({ model: 'm', messages: [] }).finalChatCompletion(),
+  responses: text => openai(text).responses.stream({ model: 'm', input: 'x' }).finalResponse(),
+  messages: text =>
+    new Anthropic({ apiKey: 'k', fetch: answering(text) }).messages
+      .stream({ model: 'm', max_tokens: 9, messages: [] })
+      .finalMessage(),
+}
+
+function openai(text: string): OpenAI {
+  return new OpenAI({ apiKey: 'k', fetch: answering(text) })
+}
+
+function answering(text: string): typeof fetch {
+  return () => Promise.resolve(new Response(text, { headers: { 'content-type': 'text/event-stream' } }))
+}
+
+for (const up of formats)
+  t.test(`a stream of ${up} is its whole answer, for every client and its SDK`, async t => {
+    for (const step of ['calls', 'final'] as const) {
+      const { whole, records } = vendorAnswers[up][step] as unknown as { whole: Members; records: readonly Members[] }
+      const ended = [...records, ...(up === 'chat' ? ['[DONE]'] : [])]
+      const { id: _, ...streamed } = answerOf(readRecords(up, ended))
+      const own = adapter(up).parseAnswer(whole, { issuer: 'up', id: 'x1' })
+      const plain = (parts: readonly object[]) => parts.map(part => ({ ...part, seal: undefined }))
+      t.same(withAnyId(plain(streamed.parts)), withAnyId(plain(own.parts)), `${step}: parts`)
+      t.same([streamed.stop, streamed.usage], [own.stop, own.usage], step)
+      for (const down of formats.filter(one => one !== up && one !== 'generate')) {
+        const { text, problem } = translateStream(up, ended, down)
+        t.equal(problem, undefined, `${step} to ${down}`)
+        const final = await accumulators[down as Exclude<Format, 'generate'>](text)
+        const expected = translateAnswer(up, whole, down)
+        t.match(withAnyId(final), withAnyId(comparable(down, expected)), `${step} to ${down}`)
+      }
+    }
+  })
+
+/** What a whole answer says, without the members that streams have in another form. */
+function comparable(format: Format, body: Members): Members {
+  if (format === 'chat') {
+    const [choice] = body['choices'] as readonly Members[]
+    return {
+      choices: [{ message: choice?.['message'] ?? {}, finish_reason: choice?.['finish_reason'] ?? '' }],
+      usage: body['usage'] ?? {},
+    }
+  }
+  const names = format === 'messages' ? ['content', 'stop_reason', 'usage'] : ['status', 'output', 'usage']
+  return Object.fromEntries(names.map(name => [name, body[name] ?? null]))
+}
