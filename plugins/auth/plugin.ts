@@ -16,6 +16,7 @@ import {
   networkOf,
   readClientSecret,
   readSecret,
+  type RerouteAsk,
   serves,
   type Target,
 } from '../../src/plugin-api/index.ts'
@@ -185,12 +186,7 @@ export const auth = definePlugin({
         return readSecret(text) === undefined ? judgeForeign(context, text) : judge(context, text)
       },
       // Before a translation refuses fields of the request: without access they are of no use.
-      ...(configuredModels(host.plan).some(model => model.accepts) && {
-        onRoute(context, { model }) {
-          check(context.slots.need(callerSlot), model.name, 'model')
-          return undefined
-        },
-      }),
+      ...(configuredModels(host.plan).some(model => model.accepts) && { onRoute: checkAccess }),
       onTarget(context, target) {
         checkModels(context.slots.need(callerSlot), target)
       },
@@ -198,3 +194,8 @@ export const auth = definePlugin({
     }
   },
 })
+
+/** @throws Failure if the key has no access to the model */
+function checkAccess(context: RequestContext, { model }: RerouteAsk): undefined {
+  check(context.slots.need(callerSlot), model.name, 'model')
+}

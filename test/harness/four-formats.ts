@@ -69,5 +69,5 @@ export function vendorAnswer(
     .split('\n\n')
     .filter(one => one !== '')
     .map(one => `${one}\n\n`)
-  return { records, whole: adapter.writeAnswer(answer, facts) as object }
+  return { records, whole: adapter.writeAnswer(answer, facts) }
 }
