@@ -151,9 +151,9 @@ t.test('a fallback of another API format answers and is charged at its own price
   bells.answerOnce(cut)
   for (const count of [2, 1]) {
     const answer = await post(paths.messages, { model: 'bell', ...ask })
-    t.equal(textOf('messages', false, await answer.text()), 'drums')
+    t.equal(textOf('messages', false, await answer.text()), 'drums', `${count} attempts`)
     t.equal((await logs(1))[0]?.attempts?.length, count, 'a fallback is named even if nothing else was called')
-    t.equal(await costOf(charges), costs.drums)
+    t.equal(await costOf(charges), costs.drums, `${count} attempts`)
   }
   t.same((await gateway.storage.books.verify()).problems, [])
 })

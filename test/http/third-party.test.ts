@@ -20,7 +20,7 @@ const env = {
 
 /** The shipped configuration with a plugin as its pipeline's third step, and a section in the first family. */
 const guarded = (step: string, section: string): Edits => [
-  ['ratelimit, multipart-rewrite', `ratelimit, multipart-rewrite, { "${step}": { mode: refuse } }`],
+  ['format-bridge, multipart-rewrite', `format-bridge, multipart-rewrite, { "${step}": { mode: refuse } }`],
   ['\n  alpha-image:\n', `\n  alpha-image:\n    prompt-guard: ${section}\n`],
 ]
 const words = '{ words: [Dragon] }'

@@ -140,7 +140,13 @@ export const sabotages: readonly Sabotage[] = [
     name: 'asked-again-in-doubt',
     oracle: 'phantom',
     says: 'trying another upstream although the first may have begun',
-    edits: [['src/engine/attempts.ts', ": isUntouched && !isLast ? 'next_upstream'", ": !isLast ? 'next_upstream'"]],
+    edits: [
+      [
+        'src/engine/attempts.ts',
+        ": isUntouched && !request.isLast ? 'next_upstream'",
+        ": !request.isLast ? 'next_upstream'",
+      ],
+    ],
   },
   {
     name: 'images-asked-again',
@@ -459,8 +465,12 @@ export const sabotages: readonly Sabotage[] = [
     says: 'no second upstream is ever asked',
     mark: 'another upstream answered',
     edits: [
-      ['src/engine/attempts.ts', 'if (isLast || request.isSpent || !isRetryableStatus(status) || !isUnsold) {', '{'],
-      ['src/engine/attempts.ts', ": isUntouched && !isLast ? 'next_upstream' : 'take'", ": 'take'"],
+      [
+        'src/engine/attempts.ts',
+        'if (!isRetryableStatus(status) || !isUnsold || request.isSpent || request.isLast) {',
+        '{',
+      ],
+      ['src/engine/attempts.ts', ": isUntouched && !request.isLast ? 'next_upstream' : 'take'", ": 'take'"],
     ],
   },
   {

@@ -183,8 +183,9 @@ trap(11, 'parallel calls of generate have ids and indices of their own', t => {
     t.same(
       calls.map(one => one['index']),
       [0, 1, 2],
+      `${records.length} records`,
     )
-    t.equal(new Set(calls.map(one => one['id'])).size, 3)
+    t.equal(new Set(calls.map(one => one['id'])).size, 3, `${records.length} records`)
   }
 })
 
@@ -244,9 +245,9 @@ for (const [number, title] of [
     const tool = { type: 'function', function: { name: 'look', parameters: dialects } }
     const format = { type: 'json_schema', json_schema: { name: 'a', schema: dialects } }
     const { body, refused } = translateRequest('chat', chatOf({ tools: [tool], response_format: format }), 'generate')
-    t.same(body['tools'], [{ functionDeclarations: [{ name: 'look', parametersJsonSchema: dialects }] }])
-    t.match(body['generationConfig'], { responseJsonSchema: dialects, responseSchema: undefined })
-    t.same(refused, [])
+    t.same(body['tools'], [{ functionDeclarations: [{ name: 'look', parametersJsonSchema: dialects }] }], title)
+    t.match(body['generationConfig'], { responseJsonSchema: dialects, responseSchema: undefined }, title)
+    t.same(refused, [], title)
   })
 
 trap(17, "the root of a tool's schema is an object without a union, for every upstream", t => {
@@ -310,7 +311,7 @@ trap(20, 'ids of calls that messages refuses are replaced, and different ones st
   const [, calls, answers] = body['messages'] as { content: Members[] }[]
   const sent = calls?.content.map(one => one['id'] as string) ?? []
   t.equal(new Set(sent).size, ids.length)
-  for (const id of sent) t.match(id, /^[A-Za-z0-9_-]+$/)
+  for (const id of sent) t.match(id, /^[A-Za-z0-9_-]+$/, id)
   t.same(
     answers?.content.map(one => one['tool_use_id']),
     sent,
@@ -369,7 +370,7 @@ trap(24, 'a call without arguments has {}, and one that comes whole has its own'
   ]
   for (const input of [{}, { city: 'Paris' }]) {
     const { records } = translateStream('messages', start(input), 'chat')
-    t.equal(argumentsOf(records), json(input))
+    t.equal(argumentsOf(records), json(input), json(input))
   }
   const bare = [
     chunk({ tool_calls: [{ index: 0, ...chatCall('a', 'look', '') }] }),

@@ -218,6 +218,8 @@ t.test('[10] names of a recipe that the file has already stay unchanged, and are
     'families.fal-flux',
     'models.fal-ai/nano-banana-2',
     'models.fal-ai/flux/dev',
+    'pipeline answer-cache',
+    'pipeline format-bridge',
     'pipeline translate',
     'routes of image.generate',
     'routes of image.edit',
