@@ -114,7 +114,14 @@ async function startPostgresOn(port: number, settings: readonly string[]): Promi
       const pid = server?.pid
       if (pid === undefined) return
       const sessions = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
-      for (const one of [pid, ...sessions]) process.kill(Number(one), signal)
+      process.kill(pid, signal)
+      for (const one of sessions)
+        try {
+          process.kill(Number(one), signal)
+        } catch (error) {
+          // A worker of the server may have ended since it was listed.
+          if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+        }
     },
     async close() {
       process.off('exit', end)
