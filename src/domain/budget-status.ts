@@ -1,3 +1,4 @@
+import type { Awaitable } from '../util/awaitable.ts'
 import { type WindowPeriod, windowsAmong } from './budget-period.ts'
 import { budgetUsed, renewalAt } from './budget.ts'
 import {
@@ -23,9 +24,7 @@ type Books = {
 }
 
 /** The state of every budget, groups first; accounts without one are left out. */
-export function budgetStatuses(
-  from: Books & { readonly users: readonly User[]; readonly keys: readonly Key[] },
-): readonly BudgetStatus[] {
+export function budgetStatuses(from: Books & People): readonly BudgetStatus[] {
   const { plan, users, keys } = from
   const stand = standFrom(from)
   return [
@@ -42,19 +41,53 @@ export function budgetStatuses(
 }
 
 /** End users of a list: those that have the least left of their budgets. */
-export const endUsersShown = 100
+const endUsersShown = 100
+
+type People = { readonly users: readonly User[]; readonly keys: readonly Key[] }
+
+/** Reads the sums of accounts, with the windows that budgets have. */
+type SumsReader = {
+  levels(of: undefined, periods: ReturnType<typeof windowsIn>): Awaitable<readonly LevelSums[]>
+  endUsers(periods: ReturnType<typeof windowsIn>): Awaitable<readonly NamedSums[]>
+}
+
+/** The states of budgets as lists show them. */
+export type BudgetList = {
+  /** Of groups, users, balances and keys; empty if one end user is wanted. */
+  readonly above: readonly BudgetStatus[]
+  /** Of the end users with the least left, at most 100. */
+  readonly shown: readonly BudgetStatus[]
+  /** How many end users have a budget and have spent or held anything. */
+  readonly endUsers: number
+}
+
+/** Reads the states of all budgets. `owner`: end users of this user alone; `called`: the end users of this name alone. */
+export async function listBudgetStatuses(
+  reader: SumsReader,
+  from: Omit<Books, 'sums'> & People & { readonly owner?: string | undefined; readonly called?: string | undefined },
+): Promise<BudgetList> {
+  const { plan, users, owner, called } = from
+  const windows = windowsIn(plan, users)
+  const [sums, ofEndUsers] = await Promise.all([
+    called === undefined ? reader.levels(undefined, windows) : undefined,
+    boundsEndUsers(plan) ? reader.endUsers(windows) : [],
+  ])
+  const endUsers = endUserStatuses({ ...from, sums: ofEndUsers }).filter(
+    ({ user }) => owner === undefined || user === owner,
+  )
+  return {
+    above: sums ? budgetStatuses({ ...from, sums }) : [],
+    shown: endUsers.slice(0, endUsersShown),
+    endUsers: endUsers.length,
+  }
+}
 
 /**
  * The states of the budgets of end users who have spent or held anything, the least left first. One whose user has keys
  * in several groups counts once, by the group that leaves the least. `called`: of this one alone.
  */
-export function endUserStatuses(
-  from: Omit<Books, 'sums'> & {
-    readonly sums: readonly NamedSums[]
-    readonly users: readonly User[]
-    readonly keys: readonly Key[]
-    readonly called?: string | undefined
-  },
+function endUserStatuses(
+  from: Omit<Books, 'sums'> & People & { readonly sums: readonly NamedSums[]; readonly called?: string | undefined },
 ): readonly BudgetStatus[] {
   const { plan, users, keys, sums, called } = from
   const stand = standFrom(from)
@@ -79,7 +112,7 @@ export function endUserStatuses(
 }
 
 /** Whether any group has a budget for end users. */
-export function boundsEndUsers({ groups }: Pick<Books['plan'], 'groups'>): boolean {
+function boundsEndUsers({ groups }: Pick<Books['plan'], 'groups'>): boolean {
   return groups.values().some(({ endUserBudget, endUserBudgets }) => (endUserBudget ?? endUserBudgets) !== undefined)
 }
 

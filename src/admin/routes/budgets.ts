@@ -6,10 +6,7 @@ import {
   quarterMs,
   spellOf,
   budgetStatuses,
-  boundsEndUsers,
-  endUsersShown,
-  endUserStatuses,
-  windowsIn,
+  listBudgetStatuses,
 } from '../../domain/index.ts'
 import { formatMoney, parseMoney } from '../../util/index.ts'
 import { balanceAnswer, budgetsAnswer, topUpAnswer } from '../answers.ts'
@@ -39,26 +36,15 @@ async function readBudgets(parts: Ask['parts'], owner: string | undefined, calle
     storage.users.list(),
     storage.keys.list(owner === undefined ? {} : { user: owner }),
   ])
-  const windows = windowsIn(plan, users)
-  const books = { plan, users, keys, now: clock.now() }
-  const [sums, ofEndUsers] = await Promise.all([
-    storage.books.levels(undefined, windows),
-    boundsEndUsers(plan) ? storage.books.endUsers(windows) : [],
-  ])
-  const endUsers = endUserStatuses({ ...books, sums: ofEndUsers, called }).filter(
-    ({ user }) => owner === undefined || user === owner,
-  )
-  const found = { endUsers: endUsers.length }
-  const shown = endUsers.slice(0, endUsersShown)
-  if (called !== undefined) return { ...found, budgets: shown }
-  const all = budgetStatuses({ ...books, sums })
-  if (owner === undefined) return { ...found, budgets: [...all, ...shown] }
+  const list = await listBudgetStatuses(storage.books, { plan, users, keys, now: clock.now(), owner, called })
+  const { above, shown, endUsers } = list
+  if (owner === undefined) return { endUsers, budgets: [...above, ...shown] }
   const groups = new Set([
     ...users.flatMap(({ name, group }) => (name === owner ? [group] : [])),
     ...keys.flatMap(({ status, group, userGroup }) => (status === 'revoked' ? [] : [group ?? userGroup])),
   ])
-  const theirs = all.filter(({ level, name, user }) => (level === 'group' ? groups.has(name) : user === owner))
-  return { ...found, budgets: [...theirs, ...shown] }
+  const theirs = above.filter(({ level, name, user }) => (level === 'group' ? groups.has(name) : user === owner))
+  return { endUsers, budgets: [...theirs, ...shown] }
 }
 
 export const budgetRoutes = [

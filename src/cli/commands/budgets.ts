@@ -1,13 +1,10 @@
 import {
-  boundsEndUsers,
   budgetView,
   type BudgetStatus,
   budgetStatuses,
-  endUsersShown,
-  endUserStatuses,
   formatMoney,
+  listBudgetStatuses,
   parseMoney,
-  windowsIn,
 } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { formatPeriod } from '../key-settings.ts'
@@ -20,19 +17,12 @@ type Options = { readonly config: string; readonly format: string }
 export async function listBudgets(options: Options & { readonly endUser?: string }): Promise<void> {
   await withStorage(options.config, async (storage, plan) => {
     const [users, keys] = await Promise.all([storage.users.list(), storage.keys.list()])
-    const windows = windowsIn(plan, users)
     const { endUser: called } = options
-    const books = { plan, users, keys, now: Date.now() }
-    const ofEndUsers = boundsEndUsers(plan) ? await storage.books.endUsers(windows) : []
-    const endUsers = endUserStatuses({ ...books, sums: ofEndUsers, called })
-    const shown = endUsers.slice(0, endUsersShown)
-    const above =
-      called === undefined ? budgetStatuses({ ...books, sums: await storage.books.levels(undefined, windows) }) : []
+    const list = await listBudgetStatuses(storage.books, { plan, users, keys, now: Date.now(), called })
+    const { above, shown, endUsers } = list
     const all = [...above, ...shown]
-    if (shown.length < endUsers.length)
-      say(
-        `Of ${endUsers.length} end users with a budget, the ${shown.length} with the least left; --end-user NAME shows one.`,
-      )
+    if (shown.length < endUsers)
+      say(`Of ${endUsers} end users with a budget, the ${shown.length} with the least left; --end-user NAME shows one.`)
     if (called !== undefined && all.length === 0)
       say(`The end user '${called}' has no budget, or has spent nothing of it yet.`)
     else if (all.length === 0) say('There are no budgets: spending of keys, users and groups is not limited.')
