@@ -2,6 +2,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import { png } from './pictures.ts'
+import { smallConfig } from './small-config.ts'
 import { type Started, start, type StartOptions } from './start.ts'
 import type { Reaction, Upstream } from './upstream.ts'
 
@@ -16,14 +17,7 @@ upstreams:
   keyed: { url: "\${FIRST_URL}", cooldown: { failures: 10000 }, credential: { header: authorization, value: "Bearer \${FIRST_API_KEY}" } }
   pool: { url: "\${FIRST_URL}", cooldown: { failures: 10000 }, credential: { header: authorization, value: "Bearer {key}" }, keys: { a: { value: vendor-a }, b: { value: vendor-b } } }
 `
-const rest = `
-version: 1
-currency: USD
-server: { listen: "\${TOLLGATE_LISTEN}", ops: "\${TOLLGATE_OPS}", drain_wait: 0s }
-storage: "\${TOLLGATE_STORAGE}"
-counters: "memory:"
-groups: { default: { rpm: 6000 } }
-pipeline: [auth, ratelimit, multipart-rewrite, size-normalize, image-tier-billing, token-usage, translate]
+const rest = `${smallConfig()}pipeline: [auth, ratelimit, multipart-rewrite, size-normalize, image-tier-billing, token-usage, translate]
 families:
   chat:
     streams: [chat]

@@ -1,23 +1,14 @@
 import type { Test } from 'tap'
-import { adapterOf } from '../../plugins/format-bridge/formats.ts'
-import { type Adapter, type Answer, eventsOf, type WriteFacts } from '../../plugins/format-bridge/neutral/index.ts'
+import { type Answer, eventsOf, type WriteFacts } from '../../plugins/format-bridge/neutral/index.ts'
+import { smallConfig } from './small-config.ts'
 import { type Edits, type Started, start } from './start.ts'
-
-export const formats = ['chat', 'responses', 'messages', 'generate'] as const
-export type Format = (typeof formats)[number]
+import { adapter, type Format, formats } from './translating.ts'
 
 const model = (format: Format): string =>
   `  up-${format}: { family: ${format}, upstream: up, accepts: [${formats.filter(one => one !== format).join(', ')}], prices: { input: "1", cached_input: "0.1", output: "2" } }`
 
 /** One upstream, whose models each have one API format and accept the three others: `up-chat`, `up-messages` … */
-const yaml = `
-version: 1
-currency: USD
-server: { listen: "\${TOLLGATE_LISTEN}", ops: "\${TOLLGATE_OPS}", drain_wait: 0s }
-storage: "\${TOLLGATE_STORAGE}"
-counters: "memory:"
-groups: { default: { rpm: 60000 } }
-pipeline: [auth, ratelimit, format-bridge, token-usage]
+const yaml = `${smallConfig({ rpm: 60000 })}pipeline: [auth, ratelimit, format-bridge, token-usage]
 upstreams:
   up: { url: "\${UP_URL}", cooldown: { failures: 100000 } }
 families:
@@ -60,8 +51,8 @@ export function vendorAnswer(
   format: Format,
   answer: Answer,
 ): { readonly records: readonly string[]; readonly whole: object } {
-  const adapter = adapterOf(format) as Adapter
-  const writer = adapter.createStreamWriter(facts)
+  const own = adapter(format)
+  const writer = own.createStreamWriter(facts)
   const text = eventsOf(answer)
     .map(event => writer.write(event))
     .join('')
@@ -69,5 +60,5 @@ export function vendorAnswer(
     .split('\n\n')
     .filter(one => one !== '')
     .map(one => `${one}\n\n`)
-  return { records, whole: adapter.writeAnswer(answer, facts) }
+  return { records, whole: own.writeAnswer(answer, facts) }
 }

@@ -3,18 +3,12 @@ import t, { type Test } from 'tap'
 import { explainRequest } from '../../src/gateway/explain.ts'
 import type { Json } from '../../src/domain/index.ts'
 import { caseName } from '../harness/case-name.ts'
+import { smallConfig } from '../harness/small-config.ts'
 import { type Edits, type Started, start } from '../harness/start.ts'
 import type { Reaction, Upstream } from '../harness/upstream.ts'
 
 /** Two vendors, each with an API format of its own and two keys; the models of each fall back to those of the other. */
-const yaml = `
-version: 1
-currency: USD
-server: { listen: "\${TOLLGATE_LISTEN}", ops: "\${TOLLGATE_OPS}", drain_wait: 0s }
-storage: "\${TOLLGATE_STORAGE}"
-counters: "memory:"
-groups: { default: { rpm: 6000 } }
-pipeline: [auth, ratelimit, format-bridge, token-usage]
+const yaml = `${smallConfig()}pipeline: [auth, ratelimit, format-bridge, token-usage]
 upstreams:
   bells: { url: "\${BELLS_URL}", cooldown: { failures: 10000 }, credential: { header: x-api-key, value: "{key}" }, keys: { a: { value: bell-a }, b: { value: bell-b } } }
   drums: { url: "\${DRUMS_URL}", cooldown: { failures: 10000 }, credential: { header: authorization, value: "Bearer {key}" }, keys: { c: { value: drum-c } } }

@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import type { Answer } from '../../plugins/format-bridge/neutral/index.ts'
 import { caseName } from '../harness/case-name.ts'
-import { askOf, type Format, formats, startFour, vendorAnswer } from '../harness/four-formats.ts'
+import { askOf, startFour, vendorAnswer } from '../harness/four-formats.ts'
+import { type Format, formats } from '../harness/translating.ts'
 
 /** `npm run test:streams` cuts at every byte; the suite at some of each stream, and at all around its last event. */
 const isLong = process.env['EVERY_CUT'] !== undefined
