@@ -367,6 +367,11 @@ export const statementAnswer = object({
   until: { ...moment, description: 'The end of the month, which is not part of it.' },
   issued: moment,
   organization: { ...textOrNull, description: 'Of the setting `organization`.' },
+  end_user: {
+    ...textOrNull,
+    description: 'The end user whose charges alone are in the totals and accounts; null for all.',
+  },
+  tag: { ...textOrNull, description: 'The tag whose charges alone are in the totals and accounts; null for all.' },
   reconciled: { ...truth, description: 'Whether the charges come to what the entries of the ledger do.' },
   totals: {
     ...listOf(
