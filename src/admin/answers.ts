@@ -295,6 +295,11 @@ const costSum = {
       'How many of the tier or unit; null for images, and where costs are neither split by nor narrowed to one.',
   },
   tokens: { ...whole, description: 'Input and output tokens of all kinds.' },
+  saved: {
+    ...text,
+    description:
+      'What hits of the answer cache have not cost: the first cost of each response, less the price of the hit.',
+  },
 } as const
 const costs = listOf(
   object({
