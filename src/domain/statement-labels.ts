@@ -2,6 +2,7 @@ import { csvLine } from '../util/csv.ts'
 import { formatMoney } from '../util/units.ts'
 import type { CostQuestion, CostRow, Costs } from './costs.ts'
 import type { LabelKind } from './labels.ts'
+import type { StatementLabels } from './statement.ts'
 import { moneyCell } from './statement-balance.ts'
 
 /** The charges of a month, split by end users or tags. A refund counts in the month of its charge, as in Costs. */
@@ -65,6 +66,15 @@ export function splitTable(month: string, { by, rows }: StatementSplit): readonl
     ...[amount, refunded, amount - refunded].map(moneyCell),
   ])
   return [headings, ...lines].map(csvLine)
+}
+
+/** Which charges a statement has, if it does not have all of its accounts: a sentence or none. */
+export function labelNote({ endUser, tag }: StatementLabels): readonly string[] {
+  const names = [
+    ...(endUser === undefined ? [] : [`of end user ${endUser}`]),
+    ...(tag === undefined ? [] : [`with tag ${tag}`]),
+  ]
+  return names.length === 0 ? [] : [`Only charges ${names.join(' and ')}`]
 }
 
 /** What the rows of a split add up to. */

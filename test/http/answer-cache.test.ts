@@ -72,7 +72,8 @@ function withKey({ url }: Started, key: string) {
 }
 
 t.test('an equal request gets the kept answer, for nothing, and everything shows it', async t => {
-  const { says, asked, charges, logs, opsUrl, gateway } = await startCached(t, '{ for: 1h }')
+  const started = await startCached(t, '{ for: 1h }')
+  const { says, asked, charges, logs, opsUrl, gateway } = started
   const first = await says(ask('a boat'))
   t.match(first, { status: 200, cache: 'miss', age: null })
   const again = await says({ messages: [{ content: 'a boat', role: 'user' }], model: 'sim-chat' })
@@ -85,6 +86,11 @@ t.test('an equal request gets the kept answer, for nothing, and everything shows
   const [ofHit, ofMiss] = await logs()
   t.match(ofHit, { cache: 'hit', saved: '0.002', upstream: null, usage: { input_tokens: null } })
   t.match(ofMiss, { cache: 'miss', saved: null, upstream: 'text' })
+  const costs = await (await enterAsAdmin(started)).get('/api/costs?by=tier')
+  t.match(costs.body, {
+    totals: [{ saved: '0.002' }],
+    rows: [{}, {}, { what: 'cached_response', amount: '0.00', saved: '0.002' }],
+  })
   const figures = await (await fetch(`${opsUrl}/metrics`)).text()
   t.match(figures, /tollgate_answer_cache_total\{model="sim-chat",result="hit"\} 1/)
   t.match(figures, /tollgate_answer_cache_saved_micros_total\{model="sim-chat"\} 2000/)

@@ -30,8 +30,10 @@ export function Statements() {
   const month = /^\d{4}-(0[1-9]|1[0-2])$/.test(query['month'] ?? '')
     ? (query['month'] as string)
     : monthOf(dateIn(zone, new Date()), -1).slice(0, 7)
-  const asked = { month, zone, user: query['user'], group: query['group'] }
-  const by = query['by'] === 'end_user' || query['by'] === 'tag' ? query['by'] : undefined
+  const labels = { end_user: query['end_user'], tag: query['tag'] }
+  const isNarrowed = labels.end_user !== undefined || labels.tag !== undefined
+  const asked = { month, zone, user: query['user'], group: query['group'], ...labels }
+  const by = !isNarrowed && (query['by'] === 'end_user' || query['by'] === 'tag') ? query['by'] : undefined
   const load = useLoad<Statement>(`/statements${queryText({ ...asked, by })}`)
   return (
     <Page
@@ -81,10 +83,20 @@ export function Statements() {
             />
           </>
         )}
-        <LabelChoice by={by} onPick={value => set({ by: value === '' ? null : value })} />
+        <FilterLine
+          label={t('costs.end_user')}
+          value={labels.end_user ?? ''}
+          onPick={value => set({ end_user: value === '' ? null : value })}
+        />
+        <FilterLine
+          label={t('costs.tag')}
+          value={labels.tag ?? ''}
+          onPick={value => set({ tag: value === '' ? null : value })}
+        />
+        {!isNarrowed && <LabelChoice by={by} onPick={value => set({ by: value === '' ? null : value })} />}
       </search>
       <Loaded of={load} shape="rows">
-        {({ accounts, reconciled, balances, currency, totals, issued, organization, by: kind, labels }) => (
+        {({ accounts, reconciled, balances, currency, totals, issued, organization, by: kind, labels: split }) => (
           <div class="stack">
             <header class="statement-head">
               {organization !== null && <p class="theirs organization">{organization}</p>}
@@ -98,11 +110,23 @@ export function Statements() {
                 </span>
                 <Status name={reconciled ? 'reconciled' : 'differs'} tone={reconciled ? 'good' : 'bad'} />
               </p>
+              {isNarrowed && (
+                <p>
+                  <span class="theirs">{Object.values(labels).filter(Boolean).join(' · ')}</span>{' '}
+                  <span class="quiet">{t('statements.narrowed')}</span>
+                </p>
+              )}
             </header>
             {totals.map(total => (
               <Total key={total.currency} of={total} href={costsHref(asked)} />
             ))}
-            {labels.length > 0 && <Labels of={labels} kind={kind === 'tag' ? 'tag' : 'end_user'} />}
+            {split.length > 0 && (
+              <Labels
+                of={split}
+                kind={kind === 'tag' ? 'tag' : 'end_user'}
+                hrefOf={label => path + setQuery(query, { by: null, [kind === 'tag' ? 'tag' : 'end_user']: label })}
+              />
+            )}
             {accounts.length === 0 && balances.length === 0 ? (
               <Empty title={t('statements.none')} />
             ) : (
@@ -127,17 +151,20 @@ type Asked = {
   readonly zone: string
   readonly user: string | undefined
   readonly group: string | undefined
+  readonly end_user: string | undefined
+  readonly tag: string | undefined
 }
 type TotalRow = Statement['totals'][number]
 
-/** The page of costs for the same days and filters. */
-function costsHref({ month, zone, user, group }: Asked): string {
+/** The page of costs for the same days and filters. None for both labels, which costs are not kept by together. */
+function costsHref({ month, ...filters }: Asked): string | undefined {
+  if (filters.end_user !== undefined && filters.tag !== undefined) return undefined
   const from = `${month}-01`
-  return `/console${queryText({ from, to: addDays(monthOf(from, 1), -1), zone, user, group })}`
+  return `/console${queryText({ from, to: addDays(monthOf(from, 1), -1), ...filters })}`
 }
 
 /** All accounts of a currency, and the way from there to the sum in Costs. */
-function Total({ of, href }: { readonly of: TotalRow; readonly href: string }) {
+function Total({ of, href }: { readonly of: TotalRow; readonly href: string | undefined }) {
   const { currency, accounts, charges, refunds } = of
   const sums = [
     [t('statements.opening'), of.opening],
@@ -151,7 +178,10 @@ function Total({ of, href }: { readonly of: TotalRow; readonly href: string }) {
         {t('statements.total')} <span class="quiet">{t('statements.accounts', { count: count(accounts) })}</span>
       </h2>
       <Sums of={sums} currency={currency} />
-      <Reconciliation of={of} name={<a href={href}>{t('statements.costs')}</a>} />
+      <Reconciliation
+        of={of}
+        name={href === undefined ? t('statements.costs') : <a href={href}>{t('statements.costs')}</a>}
+      />
     </section>
   )
 }
