@@ -70,7 +70,7 @@ function columns() {
         model.free ? (
           t('free')
         ) : (
-          <ul class="bare">
+          <ul class="bare prices">
             {model.prices.map(({ unit, price, currency, per }) => (
               <li key={unit}>
                 {tName('unit', unit)} <Money exact amount={price} currency={currency} per={per} />

@@ -176,7 +176,11 @@ function People({
             { head: t('users.login'), cell: user => t(user.has_password ? 'users.has_password' : 'users.no_password') },
             {
               head: t('keys'),
-              cell: user => <a href={`/console/tokens?user=${encodeURIComponent(user.name)}`}>{t('users.tokens')}</a>,
+              cell: user => (
+                <a class="whole" href={`/console/tokens?user=${encodeURIComponent(user.name)}`}>
+                  {t('users.tokens')}
+                </a>
+              ),
             },
             {
               head: t('tokens.spent'),
