@@ -41,7 +41,7 @@ export type Missed = {
   answer: CollectAnswer | undefined
 }
 
-/** A request that got a kept answer, and is charged when it has ended. */
+/** A request that got a cached answer, and is charged when it has ended. */
 export type Hit = { readonly facts: Parameters<Stores['ledger']['post']>[0]; readonly price: Micros }
 
 /** What a charge of a request has come to; `isOpen` if it is not settled. */
@@ -65,7 +65,7 @@ export class AnswerCache {
     this.#parts = parts
   }
 
-  /** A kept answer that is young enough. */
+  /** A cached answer that is young enough. */
   async find(key: RequestKey, { forMs }: CachePolicy, ageMaxMs: number): Promise<KeptAnswer | undefined> {
     const { clock, kept, purges } = this.#parts
     await purges.ready

@@ -71,7 +71,7 @@ function withKey({ url }: Started, key: string) {
   }
 }
 
-t.test('an equal request gets the kept answer, for nothing, and everything shows it', async t => {
+t.test('an equal request gets the cached answer, for nothing, and everything shows it', async t => {
   const started = await startCached(t, '{ for: 1h }')
   const { says, asked, charges, logs, opsUrl, gateway } = started
   const first = await says(ask('a boat'))
@@ -373,7 +373,7 @@ t.test('images are kept only if the model says so, and charged as the setting sa
   }
 })
 
-t.test('people can stop the use of kept answers: of a model, of a key, or of all', async t => {
+t.test('people can stop the use of cached answers: of a model, of a key, or of all', async t => {
   const { says, gateway, keyId } = await startCached(t, '{ for: 1h }')
   const { answers } = gateway.storage
   await says(ask('a boat'))
@@ -398,7 +398,7 @@ t.test('people can stop the use of kept answers: of a model, of a key, or of all
   t.match(entry, { action: 'answer_cache.purge', actor: 'root', reason: 'it was wrong' })
 })
 
-t.test('the command line and the admin API stop the use of kept answers', async t => {
+t.test('the command line and the admin API stop the use of cached answers', async t => {
   const started = await startCached(t, '{ for: 1h }')
   const { says, gateway, folder, keyId } = started
   const admin = await enterAsAdmin(started)
@@ -415,7 +415,7 @@ t.test('the command line and the admin API stop the use of kept answers', async 
   await says(ask('a boat'))
   t.equal((await says(ask('a boat'))).cache, 'hit')
   const ran = await runCli({ folder }, 'cache', 'purge', '--model', 'sim-chat', '--reason', 'by command')
-  t.match(ran, { code: 0, stderr: /Kept responses of 'sim-chat' are not used any more/ })
+  t.match(ran, { code: 0, stderr: /Cached responses of 'sim-chat' are not used any more/ })
   await untilMissed('by command')
   const answer = await admin.post('/api/cache/purge', { key: keyId, reason: 'by API' })
   t.ok(answer.status < 300, caseName({ status: answer.status, body: answer.body }))
@@ -497,7 +497,7 @@ t.test(
   },
 )
 
-t.test('a translated request neither gets a kept answer nor leaves one', async t => {
+t.test('a translated request neither gets a cached answer nor leaves one', async t => {
   const translated: Edits = [...cached('{ for: 1h, per: key }, accepts: [messages]')]
   const { says, post, asked } = await startCached(t, '', { edit: translated })
   const question = { role: 'user', content: 'a question' }
@@ -511,7 +511,7 @@ t.test('a translated request neither gets a kept answer nor leaves one', async t
   t.equal((await says(ask('a question'))).cache, 'hit')
 })
 
-t.test('explain says how long responses are kept, and what a hit costs', async t => {
+t.test('explain says how long responses are cached, and what a hit costs', async t => {
   const settings = '{ for: 90m, per: user, hit_price: { each: "0.001", times: "0.1" } }'
   const { gateway, folder } = await startCached(t, settings)
   const asked = { model: 'sim-chat', size: undefined, quality: undefined, n: undefined }
@@ -529,6 +529,6 @@ t.test('explain says how long responses are kept, and what a hit costs', async t
   const { stdout } = await runCli({ folder, yaml }, 'explain', 'chat', '--model', 'sim-chat')
   t.match(
     stdout,
-    /^cache {6}responses are kept for 90m per user; a hit costs 0\.001 \+ 0\.10 × the price of the response \(cli\.yaml:\d+\)$/m,
+    /^cache {6}responses are cached for 90m per user; a hit costs 0\.001 \+ 0\.10 × the price of the response \(cli\.yaml:\d+\)$/m,
   )
 })

@@ -4,6 +4,7 @@ import { useMay } from '../api/session.ts'
 import type { Statement } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
+import { ChoiceFilter, FilterBar, PickFilter } from '../kit/filter-bar.tsx'
 import { FilterLine } from '../kit/filter-line.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { Loaded } from '../kit/loaded.tsx'
@@ -17,7 +18,7 @@ import { setQuery, useQuery } from '../query.ts'
 import { t, tName } from '../words/index.ts'
 import { dateText } from '../words/moment.ts'
 import { addDays, dateIn, monthOf, viewerZone } from '../zone.ts'
-import { LabelChoice, Labels } from './statements/labels.tsx'
+import { Labels } from './statements/labels.tsx'
 import { negative, Reconciliation, Sums } from './statements/reconciliation.tsx'
 
 type Account = Statement['accounts'][number]
@@ -62,13 +63,36 @@ export function Statements() {
         </>
       }
     >
-      <search class="filters">
-        <FilterLine
-          label={t('statements.month')}
-          type="month"
-          value={month}
-          onPick={value => set({ month: value === '' ? null : value })}
+      <FilterBar>
+        <div class="dates">
+          <FilterLine
+            label={t('statements.month')}
+            type="month"
+            value={month}
+            onPick={value => set({ month: value })}
+          />
+        </div>
+        {readsAll &&
+          (['user', 'group'] as const).map(of => (
+            <PickFilter
+              key={of}
+              of={of}
+              label={t(of)}
+              value={query[of]}
+              isFree
+              onPick={value => set({ [of]: value })}
+            />
+          ))}
+        <ChoiceFilter
+          label={t('costs.by')}
+          value={by}
+          of={[
+            ['end_user', t('costs.end_user')],
+            ['tag', t('costs.tag')],
+          ]}
+          onPick={value => set({ by: value })}
         />
+<<<<<<< HEAD
         {readsAll && (
           <>
             <FilterLine
@@ -95,6 +119,9 @@ export function Statements() {
         />
         {!isNarrowed && <LabelChoice by={by} onPick={value => set({ by: value === '' ? null : value })} />}
       </search>
+=======
+      </FilterBar>
+>>>>>>> console
       <Loaded of={load} shape="rows">
         {({ accounts, reconciled, balances, currency, totals, issued, organization, by: kind, labels: split }) => (
           <div class="stack">
