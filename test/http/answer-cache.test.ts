@@ -236,11 +236,14 @@ t.test('only whole answers of success are kept', async t => {
 
 t.test('answers are kept for as long as the setting says, by the clock', async t => {
   const time = new HandTime()
-  const { says } = await startCached(t, '{ for: 60s }', { clock: { now: time.now, tick: time.tick } })
+  const { says, logs } = await startCached(t, '{ for: 60s }', { clock: { now: time.now, tick: time.tick } })
   await says(ask('a boat'))
+  // A write that is under way when the clock jumps looks like a storage that hangs.
+  await logs()
   time.ms = 59_999
   t.match(await says(ask('a boat')), { cache: 'hit', age: '59' })
   t.equal((await says(ask('a boat'), { 'cache-control': 'max-age=30' })).cache, 'miss', 'younger ones alone are wanted')
+  await logs()
   time.ms = 59_999 + 60_000
   t.equal((await says(ask('a boat'))).cache, 'miss')
 })
