@@ -4,7 +4,7 @@ import { useMay } from '../api/session.ts'
 import type { Statement } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
-import { ChoiceFilter, FilterBar, PickFilter } from '../kit/filter-bar.tsx'
+import { ChoiceFilter, FilterBar, PickFilter, TextFilter } from '../kit/filter-bar.tsx'
 import { FilterLine } from '../kit/filter-line.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { Loaded } from '../kit/loaded.tsx'
@@ -83,45 +83,21 @@ export function Statements() {
               onPick={value => set({ [of]: value })}
             />
           ))}
-        <ChoiceFilter
-          label={t('costs.by')}
-          value={by}
-          of={[
-            ['end_user', t('costs.end_user')],
-            ['tag', t('costs.tag')],
-          ]}
-          onPick={value => set({ by: value })}
-        />
-<<<<<<< HEAD
-        {readsAll && (
-          <>
-            <FilterLine
-              label={t('user')}
-              value={query['user'] ?? ''}
-              onPick={value => set({ user: value === '' ? null : value })}
-            />
-            <FilterLine
-              label={t('group')}
-              value={query['group'] ?? ''}
-              onPick={value => set({ group: value === '' ? null : value })}
-            />
-          </>
+        {(['end_user', 'tag'] as const).map(of => (
+          <TextFilter key={of} label={t(`costs.${of}`)} value={labels[of]} onPick={value => set({ [of]: value })} />
+        ))}
+        {!isNarrowed && (
+          <ChoiceFilter
+            label={t('costs.by')}
+            value={by}
+            of={[
+              ['end_user', t('costs.end_user')],
+              ['tag', t('costs.tag')],
+            ]}
+            onPick={value => set({ by: value })}
+          />
         )}
-        <FilterLine
-          label={t('costs.end_user')}
-          value={labels.end_user ?? ''}
-          onPick={value => set({ end_user: value === '' ? null : value })}
-        />
-        <FilterLine
-          label={t('costs.tag')}
-          value={labels.tag ?? ''}
-          onPick={value => set({ tag: value === '' ? null : value })}
-        />
-        {!isNarrowed && <LabelChoice by={by} onPick={value => set({ by: value === '' ? null : value })} />}
-      </search>
-=======
       </FilterBar>
->>>>>>> console
       <Loaded of={load} shape="rows">
         {({ accounts, reconciled, balances, currency, totals, issued, organization, by: kind, labels: split }) => (
           <div class="stack">
