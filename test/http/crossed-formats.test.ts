@@ -264,3 +264,67 @@ t.test('responses on a WebSocket are translated, and the connection keeps the co
   talk.socket.close()
   await talk.closed
 })
+
+t.test('counts of tokens and lists of models answer in each accepted format, and call no upstream', async t => {
+  const started = await open(t, [
+    [
+      '  - { match: POST /v1/responses, operation: responses, dialect: openai }',
+      `  - { match: POST /v1/responses, operation: responses, dialect: openai }
+  - { match: POST /v1/responses/input_tokens, operation: responses.tokens, dialect: openai }
+  - { match: POST /v1/messages/count_tokens, operation: messages.count, dialect: anthropic }
+  - { match: "POST /v1beta/models/{model}:countTokens", operation: generate.count, dialect: google }
+  - { match: GET /v1/models, operation: models.list, dialect: by-caller, serve: models }
+  - { match: GET /v1beta/models, operation: models.list, dialect: by-caller, serve: models }`,
+    ],
+  ])
+  const counts = {
+    responses: ['/v1/responses/input_tokens', 'input_tokens'],
+    messages: ['/v1/messages/count_tokens', 'input_tokens'],
+    generate: ['countTokens', 'totalTokens'],
+  } as const
+  for (const client of ['responses', 'messages', 'generate'] as const)
+    for (const upstream of formats.filter(one => one !== client)) {
+      const name = caseName({ client, upstream })
+      const [own, member] = counts[client]
+      const [, body] = askOf(client, `up-${upstream}`, false, 'How many tokens has this?')
+      const path = client === 'generate' ? `/v1beta/models/up-${upstream}:${own}` : own
+      const got = await started.post(path, { ...body, max_tokens: undefined, store: undefined, stream: undefined })
+      const counted = (await got.json()) as { [member: string]: number }
+      t.equal(got.status, 200, `${name}: ${JSON.stringify(counted)}`)
+      t.ok((counted[member] ?? 0) > 5 && (counted[member] ?? 0) < 30, `${name}: ${counted[member]}`)
+      t.equal(got.headers.get('x-tollgate-estimate'), member, name)
+    }
+  t.equal(started.upstream.received.length, 0)
+  t.equal((await started.charges()).length, 0)
+
+  const list = async (path: string, headers: Record<string, string>) => (await started.get(path, headers)).json()
+  const names = formats.map(format => `up-${format}`)
+  t.match(await list('/v1/models', {}), { object: 'list', data: names.map(id => ({ id, object: 'model' })) })
+  t.match(await list('/v1/models', { 'anthropic-version': '2023-06-01' }), {
+    data: names.map(id => ({ id, type: 'model' })),
+    has_more: false,
+  })
+  t.match(await list('/v1beta/models', { 'x-goog-api-key': started.key }), {
+    models: names.map(name => ({ name: `models/${name}`, supportedGenerationMethods: ['generateContent'] })),
+  })
+})
+
+t.test('marks of the gateway for the cache of a vendor need a price', async t => {
+  const auto: Edits = [
+    [
+      'messages: { all: true } }, token-usage: { unpriced: parent }, format-bridge: {} }',
+      'messages: { all: true } }, token-usage: { unpriced: parent }, format-bridge: { prompt_cache: auto } }',
+    ],
+  ]
+  const warned = ({ warnings = [] }: Started['plan']) => warnings.filter(text => text.includes('cache_write'))
+  t.same(warned((await startFour(t)).plan), [])
+  const started = await startFour(t, auto)
+  t.match(warned(started.plan), [/'up-messages' gets prompts with cache marks, but has no price for cache_write/])
+  await started.reload([
+    [
+      'up-messages: { family: messages, upstream: up, accepts: [chat, responses, generate], prices: {',
+      'up-messages: { family: messages, upstream: up, accepts: [chat, responses, generate], prices: { cache_write: "1.25",',
+    ],
+  ])
+  t.same(warned(started.gateway.plan), [])
+})
