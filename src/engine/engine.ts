@@ -272,6 +272,8 @@ export class Engine {
     const setup = request.socket && (await this.#sessions.readSetup(request, own))
     const body = await stopwatch.wait('request', pipeline.onBody(own, setup ?? incoming.body))
     request.body = body
+    const kept = own.route.object?.of && (await stopwatch.wait('request', pipeline.onObject(own)))
+    if (kept) return this.#answer(request, own, kept)
     const context = rerouteRequest(request, own, this.#formatOf)
     const found = await stopwatch.wait('request', findRequestTarget(this.#objects, request, context))
     const target = this.#attempts.order(found, request)
