@@ -500,61 +500,65 @@ t.test(
   },
 )
 
-t.test('a translated request has cached answers of its own: as its client gets them, with what was dropped', async t => {
-  const accepting = '{ for: 1h, per: key, ignore: [seed, metadata] }, accepts: [messages, responses, generate]'
-  const { says, post, asked, upstreams, settled, charges } = await startCached(t, '', {
-    // Its family has no responses of its own here.
-    edit: [
-      ...cached(accepting),
-      ['streams: [chat, completions, responses, responses.get]', 'streams: [chat, completions]'],
-      ['responses: { all: true }, responses.get: { all: true }, ', ''],
-    ],
-  })
-  upstreams['text']?.answer((res, received) => {
-    const content = `answer ${asked()}`
-    if (received.json()['stream'] !== true)
-      return void res
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify({ id: 'c', choices: [{ message: { content }, finish_reason: 'stop' }], usage }))
-    res.writeHead(200, { 'content-type': 'text/event-stream' }).end(events(asked() ?? 0))
-  })
-  const get = async (path: string, body: object) => {
-    const answer = await post(path, { model: 'sim-chat', ...body })
-    const text = await answer.text()
-    await settled()
-    const header = (name: string) => answer.headers.get(`x-tollgate-${name}`)
-    return { cache: header('cache'), dropped: header('dropped'), text }
-  }
-  const messages = [{ role: 'user', content: 'a question' }]
-  const contents = [{ role: 'user', parts: [{ text: 'a question' }] }]
-  const cases: readonly (readonly [string, object, string | null])[] = [
-    ['/v1/messages', { max_tokens: 9, messages }, null],
-    ['/v1/messages', { max_tokens: 9, messages, top_k: 3 }, 'top_k'],
-    ['/v1/messages', { max_tokens: 9, messages, stream: true }, null],
-    ['/v1/responses', { input: 'a question', store: false }, null],
-    ['/v1/responses', { input: 'a question', store: false, prompt_cache_key: 'k' }, 'prompt_cache_key'],
-    ['/v1beta/models/sim-chat:generateContent', { contents }, null],
-    ['/v1beta/models/sim-chat:streamGenerateContent?alt=sse', { contents }, null],
-    ['/v1beta/models/sim-chat:streamGenerateContent', { contents }, null],
-  ]
-  t.equal((await says(ask('a question'))).cache, 'miss')
-  for (const [path, body, dropped] of cases) {
-    const name = `${path} ${dropped}`
-    const sent = asked() ?? 0
-    const first = await get(path, body)
-    t.match(first, { cache: 'miss', dropped }, `${name}: ${first.text}`)
-    t.same(await get(path, body), { ...first, cache: 'hit' }, name)
-    t.equal(asked(), sent + 1, name)
-  }
-  t.equal((await says(ask('a question'))).cache, 'hit')
-  const items = (await charges()).flatMap(({ lines }) => lines.map(({ tier }) => tier))
-  t.equal(items.filter(tier => tier === 'cached_response').length, cases.length + 1)
-  // The field has another name in the format of the upstream: the client's own counts.
-  const named = { max_tokens: 9, messages, metadata: { user_id: 'ada' } }
-  t.equal((await get('/v1/messages', named)).cache, 'hit', 'ignored')
-  const stored = await get('/v1/responses', { input: 'a question' })
-  t.equal(stored.cache, 'bypass', 'the client did not say that nothing is stored')
-})
+t.test(
+  'a translated request has cached answers of its own: as its client gets them, with what was dropped',
+  async t => {
+    const accepting = '{ for: 1h, per: key, ignore: [seed, metadata] }, accepts: [messages, responses, generate]'
+    const { says, post, asked, upstreams, settled, charges } = await startCached(t, '', {
+      // Its family has no responses of its own here.
+      edit: [
+        ...cached(accepting),
+        ['streams: [chat, completions, responses, responses.get]', 'streams: [chat, completions]'],
+        ['responses: { all: true }, responses.get: { all: true }, ', ''],
+      ],
+    })
+    upstreams['text']?.answer((res, received) => {
+      const content = `answer ${asked()}`
+      if (received.json()['stream'] !== true) {
+        const choices = [{ message: { content }, finish_reason: 'stop' }]
+        res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: 'c', choices, usage }))
+        return
+      }
+      res.writeHead(200, { 'content-type': 'text/event-stream' }).end(events(asked() ?? 0))
+    })
+    const get = async (path: string, body: object) => {
+      const answer = await post(path, { model: 'sim-chat', ...body })
+      const text = await answer.text()
+      await settled()
+      const header = (name: string) => answer.headers.get(`x-tollgate-${name}`)
+      return { cache: header('cache'), dropped: header('dropped'), text }
+    }
+    const messages = [{ role: 'user', content: 'a question' }]
+    const contents = [{ role: 'user', parts: [{ text: 'a question' }] }]
+    const cases: readonly (readonly [string, object, string | null])[] = [
+      ['/v1/messages', { max_tokens: 9, messages }, null],
+      ['/v1/messages', { max_tokens: 9, messages, top_k: 3 }, 'top_k'],
+      ['/v1/messages', { max_tokens: 9, messages, stream: true }, null],
+      ['/v1/responses', { input: 'a question', store: false }, null],
+      ['/v1/responses', { input: 'a question', store: false, prompt_cache_key: 'k' }, 'prompt_cache_key'],
+      ['/v1beta/models/sim-chat:generateContent', { contents }, null],
+      ['/v1beta/models/sim-chat:streamGenerateContent?alt=sse', { contents }, null],
+      ['/v1beta/models/sim-chat:streamGenerateContent', { contents }, null],
+    ]
+    t.equal((await says(ask('a question'))).cache, 'miss')
+    for (const [path, body, dropped] of cases) {
+      const name = `${path} ${dropped}`
+      const sent = asked() ?? 0
+      const first = await get(path, body)
+      t.match(first, { cache: 'miss', dropped }, `${name}: ${first.text}`)
+      t.same(await get(path, body), { ...first, cache: 'hit' }, name)
+      t.equal(asked(), sent + 1, name)
+    }
+    t.equal((await says(ask('a question'))).cache, 'hit')
+    const items = (await charges()).flatMap(({ lines }) => lines.map(({ tier }) => tier))
+    t.equal(items.filter(tier => tier === 'cached_response').length, cases.length + 1)
+    // The field has another name in the format of the upstream: the client's own counts.
+    const named = { max_tokens: 9, messages, metadata: { user_id: 'ada' } }
+    t.equal((await get('/v1/messages', named)).cache, 'hit', 'ignored')
+    const stored = await get('/v1/responses', { input: 'a question' })
+    t.equal(stored.cache, 'bypass', 'the client did not say that nothing is stored')
+  },
+)
 
 t.test('explain says how long responses are cached, and what a hit costs', async t => {
   const settings = '{ for: 90m, per: user, hit_price: { each: "0.001", times: "0.1" } }'

@@ -76,7 +76,7 @@ t.test('the end user that a client names in its own field is in the log, and in 
   for (const { client, upstream } of directions) {
     const name = caseName({ client, upstream })
     const own = client === 'generate' ? { 'x-user': 'ada' } : {}
-    const got = await says(client, upstream, users[client], own as Record<string, string>)
+    const got = await says(client, upstream, users[client], own)
     t.equal(got.status, 200, `${name}: ${got.text}`)
     t.match(await logs(1), [{ end_user: 'ada' }], name)
     if (client === upstream) continue
@@ -118,7 +118,7 @@ t.test("a vendor's 401 on a translated request suspends the key, and the next on
       const got = await says(client, upstream)
       t.match([got.status, got.text], [200, /1111-2222/], `${name} ${i}`)
     }
-    t.equal(used.filter(key => key.endsWith('one')).length, 1, `${name}: ${used}`)
+    t.equal(used.filter(key => key.endsWith('one')).length, 1, `${name}: ${used.join(' ')}`)
     t.equal((await charges()).length, 6, name)
     up.answer((res: ServerResponse) => {
       res.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify(refusals[upstream]))

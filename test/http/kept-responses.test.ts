@@ -89,7 +89,7 @@ t.test('a conversation continues by the id of a response, on every upstream, str
       const places = ['What is the weather?', first.output_text, 'rain', second.output_text, 'And now?'].map(part =>
         sent.indexOf(part),
       )
-      t.ok(!places.includes(-1), `${name}: ${places} in ${sent}`)
+      t.ok(!places.includes(-1), `${name}: ${places.join(' ')} in ${sent}`)
       t.same(
         places,
         [...places].sort((a, b) => a - b),

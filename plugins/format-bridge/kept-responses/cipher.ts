@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
+import type { Host } from '../../../src/plugin-api/index.ts'
 
 const algorithm = 'aes-256-gcm'
 const purpose = 'tollgate kept responses'
@@ -9,16 +10,18 @@ const mark = 'v1.'
 /** Encrypts texts that are kept. A text belongs to its place and can be read at no other. */
 export class TextCipher {
   readonly #keys: readonly Uint8Array[]
+  readonly #random: Host['random']
 
   /** @param secrets of the operator; the first one encrypts, all of them decrypt */
-  constructor(secrets: readonly string[]) {
+  constructor(secrets: readonly string[], random: Host['random']) {
+    this.#random = random
     this.#keys = secrets.map(secret => new Uint8Array(hkdfSync('sha256', secret, '', purpose, keyBytes)))
   }
 
   encrypt(text: string, place: string): string {
     const [key] = this.#keys
     if (!key) throw new Error('a cipher without a key')
-    const iv = randomBytes(ivBytes)
+    const iv = this.#random.bytes(ivBytes)
     const cipher = createCipheriv(algorithm, key, iv).setAAD(Buffer.from(place))
     const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
     return mark + Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64')

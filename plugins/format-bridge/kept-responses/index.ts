@@ -27,7 +27,7 @@ export const stateSlot = defineSlot<AskedState>('format-bridge.state')
 
 export function createKeeper({ responses }: BridgeOptions, host: Host): ResponseKeeper | undefined {
   if (!responses) return undefined
-  const cipher = new TextCipher([responses.secret, ...responses.old_secrets])
+  const cipher = new TextCipher([responses.secret, ...responses.old_secrets], host.random)
   return new ResponseKeeper(host, cipher, parseDuration(responses.keep) as number)
 }
 

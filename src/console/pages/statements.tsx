@@ -1,11 +1,8 @@
 import { queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
-import { useMay } from '../api/session.ts'
 import type { Statement } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
-import { ChoiceFilter, FilterBar, PickFilter, TextFilter } from '../kit/filter-bar.tsx'
-import { FilterLine } from '../kit/filter-line.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { moneyColumn } from '../kit/money.tsx'
@@ -18,6 +15,7 @@ import { setQuery, useQuery } from '../query.ts'
 import { t, tName } from '../words/index.ts'
 import { dateText } from '../words/moment.ts'
 import { addDays, dateIn, monthOf, viewerZone } from '../zone.ts'
+import { StatementFilters } from './statements/filters.tsx'
 import { Labels } from './statements/labels.tsx'
 import { negative, Reconciliation, Sums } from './statements/reconciliation.tsx'
 
@@ -26,7 +24,6 @@ type Account = Statement['accounts'][number]
 /** A month by user and group, compared with the ledger: to print, or to download as a table. */
 export function Statements() {
   const { query, path, set } = useQuery()
-  const readsAll = useMay('readers')
   const zone = viewerZone()
   const month = /^\d{4}-(0[1-9]|1[0-2])$/.test(query['month'] ?? '')
     ? (query['month'] as string)
@@ -63,41 +60,7 @@ export function Statements() {
         </>
       }
     >
-      <FilterBar>
-        <div class="dates">
-          <FilterLine
-            label={t('statements.month')}
-            type="month"
-            value={month}
-            onPick={value => set({ month: value })}
-          />
-        </div>
-        {readsAll &&
-          (['user', 'group'] as const).map(of => (
-            <PickFilter
-              key={of}
-              of={of}
-              label={t(of)}
-              value={query[of]}
-              isFree
-              onPick={value => set({ [of]: value })}
-            />
-          ))}
-        {(['end_user', 'tag'] as const).map(of => (
-          <TextFilter key={of} label={t(`costs.${of}`)} value={labels[of]} onPick={value => set({ [of]: value })} />
-        ))}
-        {!isNarrowed && (
-          <ChoiceFilter
-            label={t('costs.by')}
-            value={by}
-            of={[
-              ['end_user', t('costs.end_user')],
-              ['tag', t('costs.tag')],
-            ]}
-            onPick={value => set({ by: value })}
-          />
-        )}
-      </FilterBar>
+      <StatementFilters month={month} query={query} by={by} isNarrowed={isNarrowed} onPick={set} />
       <Loaded of={load} shape="rows">
         {({ accounts, reconciled, balances, currency, totals, issued, organization, by: kind, labels: split }) => (
           <div class="stack">
