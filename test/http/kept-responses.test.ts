@@ -156,8 +156,9 @@ t.test('responses outlast a restart and a change of the secret, and are unreadab
   t.equal((await client.responses.create(further)).previous_response_id, id)
   const other = `another-${secret}`
   await again.reload([[`secret: ${secret}`, `secret: ${other}`]])
-  for (const call of [() => client.responses.create(further), () => client.responses.retrieve(id)])
-    t.match(await refusalOf(call()), { status: 500, code: 'kept_response_unreadable' })
+  const calls = { create: () => client.responses.create(further), retrieve: () => client.responses.retrieve(id) }
+  for (const [name, call] of Object.entries(calls))
+    t.match(await refusalOf(call()), { status: 500, code: 'kept_response_unreadable' }, name)
   await again.reload([[`secret: ${other}`, `secret: ${other}, old_secrets: [${secret}]`]])
   const newer = await client.responses.create(further)
   t.equal(newer.previous_response_id, id)

@@ -110,7 +110,7 @@ t.test('an unsupported price is reported, and never makes a model free', async t
   t.equal(plan.models.get('d')?.prices.get('each')?.micros, 40_000)
 })
 
-t.test('fallbacks of the same family become further upstreams', async t => {
+t.test('fallbacks become fallbacks of the model, at their own prices, in any format', async t => {
   const { plan, notes } = await translate(
     `${models(
       `{ model_name: a, litellm_params: { model: openai/a, ${priced} } }`,
@@ -119,14 +119,20 @@ t.test('fallbacks of the same family become further upstreams', async t => {
     )}router_settings: { fallbacks: [{ a: [b, c] }] }\n`,
   )
   t.same(
-    plan.models.get('a')?.upstreams.map(({ upstream, priority, sendAs }) => [upstream.name, priority, sendAs]),
+    plan.models.get('a')?.upstreams.map(({ upstream }) => upstream.name),
+    ['openai'],
+  )
+  t.same(
+    plan.models.get('a')?.fallbacks?.map(({ upstream, sendAs }) => [upstream.name, sendAs]),
     [
-      ['openai', 1, 'a'],
-      ['openrouter', 2, 'vendor/b'],
+      ['openrouter', 'vendor/b'],
+      ['anthropic', 'c'],
     ],
   )
-  t.ok(notes.some(note => note.includes('responses of its fallback b are charged as a')))
-  t.ok(notes.some(note => note.includes('the fallback c is not translated')))
+  t.notOk(
+    notes.some(note => note.includes('fallback')),
+    notes.join('\n'),
+  )
 })
 
 t.test('a secret in the file is not copied, and two secrets are two variables', async t => {
