@@ -11,10 +11,10 @@ import {
 } from '../../src/plugin-api/index.ts'
 import type { KeptAnswer } from './kept-answer.ts'
 
-/** What a charge for a kept answer is called, and what its item is for. */
+/** What a charge for a cached answer is called, and what its item is for. */
 export const hitRule = 'cached_response'
 
-/** The rule of a charge for a kept answer. */
+/** The rule of a charge for a cached answer. */
 export type HitRule = ChargeRule & {
   readonly kind: typeof hitRule
   /** What the answer has cost when it was requested from the upstream. */
@@ -47,7 +47,7 @@ export function record({ rule, lines }: Charge): Account {
     text: lines.length === 0 ? '-' : '缓存命中 1',
     count: null,
     rule: {
-      text: `a kept response, made by ${of} for ${formatMoney(full)}`,
+      text: `a cached response, made by ${of} for ${formatMoney(full)}`,
       rows: [{ tier: hitRule, long_edge_max: null, price, per: 1, at }],
       multiplier: 'group multiplier not applied again: the price of the response contains it',
     },
@@ -56,12 +56,12 @@ export function record({ rule, lines }: Charge): Account {
 }
 
 function whyPrice({ full, each, timesMicros }: Pick<HitRule, 'full' | 'each' | 'timesMicros'>, price: string): string {
-  if (each === 0 && timesMicros === 0) return '1 kept response, free'
+  if (each === 0 && timesMicros === 0) return '1 cached response, free'
   const parts = [
     ...(each > 0 ? [formatMoney(each)] : []),
     ...(timesMicros > 0 ? [`${formatMoney(full)} × ${formatMoney(timesMicros)}`] : []),
   ]
-  return `1 kept response: ${parts.join(' + ')} = ${price}`
+  return `1 cached response: ${parts.join(' + ')} = ${price}`
 }
 
 export function replay({ rule, lines }: Charge): readonly Replayed[] {

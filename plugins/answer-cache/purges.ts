@@ -3,7 +3,7 @@ import type { KeptAnswer } from './kept-answer.ts'
 
 const everyMs = 1_000
 
-/** Which kept answers are not used any more, as people have said in any gateway or on the command line. */
+/** Which cached answers are not used any more, as people have said in any gateway or on the command line. */
 export class Purges {
   readonly #host: Pick<Host, 'clock' | 'log' | 'stores'>
   readonly #pending: Pending

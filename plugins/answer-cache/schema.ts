@@ -8,19 +8,19 @@ export const optionsSchema = {
       type: 'string',
       format: 'bytes',
       default: '64MiB',
-      description: 'Memory for kept responses, in each process. The least recently used ones are dropped.',
+      description: 'Memory for cached responses, in each process. The least recently used ones are dropped.',
     },
     response_max: {
       type: 'string',
       format: 'bytes',
       default: '1MiB',
-      description: 'Longer responses are not kept.',
+      description: 'Longer responses are not cached.',
     },
     request_max: {
       type: 'string',
       format: 'bytes',
       default: '1MiB',
-      description: 'Longer requests are neither looked up nor kept.',
+      description: 'Longer requests are neither looked up nor cached.',
     },
   },
 } as const satisfies Schema

@@ -430,12 +430,12 @@ function addSessions(program: Command): void {
     .action(async (id, options) => (await import('./commands/sessions.ts')).endSession(id, options))
 }
 
-/** Kept answers. */
+/** Cached answers. */
 function addCache(program: Command): void {
-  const cache = program.command('cache').description('kept responses of the answer cache')
+  const cache = program.command('cache').description('cached responses of the answer cache')
   cache
     .command('purge')
-    .description('stop using kept responses, in all gateways on the storage; without options, all of them')
+    .description('stop using cached responses, in all gateways on the storage; without options, all of them')
     .option('--model <name>', 'only responses of this model')
     .option('--key <id>', 'only responses to requests of this key')
     .option('--reason <text>', 'reason, recorded in the audit log')

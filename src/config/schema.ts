@@ -1176,7 +1176,7 @@ const cache = {
   description:
     'Keeps responses for equal requests, by the plugin answer-cache. Absent: every request is sent to an upstream.',
   properties: {
-    for: { type: 'string', format: 'duration', description: 'How long a response is kept: 1h.' },
+    for: { type: 'string', format: 'duration', description: 'How long a response is cached: 1h.' },
     per: {
       type: 'string',
       enum: cacheScopes,
@@ -1203,7 +1203,7 @@ const cache = {
     hit_price: {
       type: 'object',
       additionalProperties: false,
-      description: 'What a kept response costs: the sum of both. Absent: nothing.',
+      description: 'What a cached response costs: the sum of both. Absent: nothing.',
       properties: {
         each: { type: 'string', format: 'money', default: '0', description: 'For each hit: "0.001".' },
         times: {

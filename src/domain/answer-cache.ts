@@ -26,10 +26,10 @@ export type CachePolicy = {
 export const cacheResults = ['hit', 'miss', 'bypass'] as const
 export type CacheResult = (typeof cacheResults)[number]
 
-/** Whose kept answers are meant; what is absent is not restricted. */
+/** Whose cached answers are meant; what is absent is not restricted. */
 export type PurgeScope = { readonly model?: string; readonly keyId?: string }
 
-/** Kept answers of requests that began up to `at` are not used any more. An empty text is all. */
+/** Cached answers of requests that began up to `at` are not used any more. An empty text is all. */
 export type AnswerPurge = { readonly model: string; readonly keyId: string; readonly at: number }
 
 export type PurgeStore = {

@@ -2,8 +2,10 @@ import { csvLine } from '../util/csv.ts'
 import { formatMoney } from '../util/units.ts'
 import type { CostQuestion, CostRow, Costs } from './costs.ts'
 import type { LabelKind } from './labels.ts'
-import type { StatementLabels } from './statement.ts'
 import { moneyCell } from './statement-balance.ts'
+
+/** What narrows a statement: an end user and a tag, by name. */
+export type StatementLabels = { readonly endUser?: string | undefined; readonly tag?: string | undefined }
 
 /** The charges of a month, split by end users or tags. A refund counts in the month of its charge, as in Costs. */
 export type StatementSplit = {

@@ -4,7 +4,8 @@ import type { StatementBalance } from './statement-balance.ts'
 import { costsOfMonth, totalsOfAccounts } from './statement-total.ts'
 import type { StatementAccount } from './statement-account.ts'
 import { labelNote, showSplit, splitNote, type StatementSplit } from './statement-labels.ts'
-import type { StatementLabels, StatementMonth } from './statement.ts'
+import type { StatementMonth } from './statement.ts'
+import type { StatementLabels } from './statement-labels.ts'
 
 /** Any text as text of a page. */
 function escapeHtml(text: string): string {

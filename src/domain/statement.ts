@@ -1,7 +1,7 @@
 import { csvLine } from '../util/csv.ts'
 import { balanceDifferences, moneyCell, showStatementBalance, type StatementBalance } from './statement-balance.ts'
 import type { StatementAccount } from './statement-account.ts'
-import { showSplit, type StatementSplit } from './statement-labels.ts'
+import { showSplit, type StatementLabels, type StatementSplit } from './statement-labels.ts'
 import { costsOfMonth, showStatementTotal, type StatementTotal, totalsOfAccounts } from './statement-total.ts'
 import { formatMoney, type Micros } from '../util/units.ts'
 import { dayIn, formatIn, momentIn } from '../util/zoned-time.ts'
@@ -27,7 +27,6 @@ export type Statement = {
 
 /** What a statement is of: charges between two moments, optionally only those of an end user and with a tag, by name. */
 export type StatementQuestion = StatementLabels & { readonly from: number; readonly until: number }
-export type StatementLabels = { readonly endUser?: string | undefined; readonly tag?: string | undefined }
 
 /** Whether only some charges of each account are in the statement. */
 export function isOfLabel({ endUser, tag }: StatementLabels): boolean {

@@ -116,7 +116,7 @@ export type Stores = {
   readonly jobs: JobStore
   readonly objects: ObjectStore
   readonly labels: LabelStore
-  /** Which kept answers are not used any more. */
+  /** Which cached answers are not used any more. */
   readonly answers: PurgeStore
 }
 

@@ -35,7 +35,7 @@ export type Notes = {
   unrecognised?: { readonly shape: string; readonly isEmpty?: boolean }
   /** The guard and the rule that blocked the answer. What was used is charged. */
   blocked?: { readonly guard: string; readonly rule: string }
-  /** What was done with kept answers; absent for models without a cache. `saved`: what the hit has not cost, in micro-units. */
+  /** What was done with cached answers; absent for models without a cache. `saved`: what the hit has not cost, in micro-units. */
   cache?: { readonly result: CacheResult; readonly saved?: Micros }
   /** What limits said of the request, by their names. */
   limits?: readonly LimitDecision[]

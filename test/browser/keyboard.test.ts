@@ -139,6 +139,7 @@ t.test('what is typed into a picker stays when the names arrive', { skip: browse
     await route.continue()
   })
   await page.goto(`${browsing.url}/console/sessions?key=${id}`)
+  await page.getByRole('button', { name: /^API key/ }).click()
   const field = page.getByRole('combobox', { name: 'API key' })
   await field.fill('another')
   const answered = page.waitForResponse(/\/api\/keys\?limit=50/)

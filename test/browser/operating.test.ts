@@ -201,9 +201,20 @@ t.test('lists stored objects by kind and ends one with a reason, in both languag
     [
       'en',
       'light',
-      { kind: 'Kind', table: 'Stored objects', end: 'End', confirm: 'End stored object', ended: 'Ended' },
+      {
+        kind: 'Kind',
+        response: 'Response',
+        table: 'Stored objects',
+        end: 'End',
+        confirm: 'End stored object',
+        ended: 'Ended',
+      },
     ],
-    ['zh', 'dark', { kind: '类型', table: '存储对象', end: '结束', confirm: '结束存储对象', ended: '已结束' }],
+    [
+      'zh',
+      'dark',
+      { kind: '类型', response: '响应', table: '存储对象', end: '结束', confirm: '结束存储对象', ended: '已结束' },
+    ],
   ] as const
   for (const [language, theme, words] of cases) {
     const made = await openai.responses.create({ model: 'sim-chat', input: 'hi' })
@@ -211,7 +222,8 @@ t.test('lists stored objects by kind and ends one with a reason, in both languag
     await page.goto(`${url}/console/sessions?tab=objects`)
     const table = page.getByRole('table', { name: words.table })
     await table.getByText('conv_').waitFor()
-    await page.getByLabel(words.kind).selectOption('response')
+    await page.getByRole('button', { name: words.kind, exact: true }).click()
+    await page.getByRole('button', { name: words.response, exact: true }).click()
     await table.getByText('conv_').waitFor({ state: 'detached' })
     t.strictSame(await lookAt(page), [], `${language}: the list`)
     t.equal(await sideways(page), undefined, `${language}: the list`)

@@ -72,7 +72,7 @@ async function signIn(webkit: WebKit, url: string): Promise<void> {
 
 async function signOut(webkit: WebKit, url: string): Promise<void> {
   await wear(webkit, url, looks[0])
-  await webkit.click('#side p.inline .button')
+  await webkit.click('#side .who > .button')
   await webkit.until(`document.querySelector('[name=password]')`)
 }
 

@@ -14,7 +14,7 @@ import { decidesOn } from '../../src/console/pages/logs/decides.ts'
 import { placeOf } from '../../src/console/pages/audit/place-of.ts'
 import { isNone, valueText } from '../../src/console/pages/audit/value-text.ts'
 import { findPlace, forgetPlaces, keepPlace } from '../../src/console/pages/playground/places.ts'
-import { comparisonOf } from '../../src/console/pages/costs/compare.ts'
+import { comparisonOf, partnerOf } from '../../src/console/pages/costs/compare.ts'
 import { type Part, sheetsOf } from '../../src/console/pages/costs/sheets.ts'
 import { statementMonthOf } from '../../src/console/pages/costs/statement-month.ts'
 import { unitCostOf } from '../../src/console/pages/costs/unit-cost.ts'
@@ -383,6 +383,8 @@ t.test('two parts are compared by the average cost of what both have', async t =
   t.match(found, { unit: 'image', more: '0.36', less: '0.04', tenths: 90, dear: { what: 'b' }, cheap: { what: 'a' } })
   t.match(comparisonOf(dear, cheap), { tenths: 90, dear: { what: 'b' } }, 'in any order')
   const text = part('c', 3_000_000n, 0, 2_000_000)
+  t.equal(partnerOf(cheap, [text, dear, cheap]), dear, 'one alone is compared with another of the same unit')
+  t.equal(partnerOf(text, [dear, cheap, text]), undefined, 'or with none')
   t.match(comparisonOf(text, part('d', 1_000_000n, 0, 2_000_000)), {
     unit: 'tokens',
     more: '1.50',

@@ -2,14 +2,14 @@ import { defineRoute } from '../api.ts'
 import { reason, rowId } from '../schemas.ts'
 import { sessionUserOf } from '../session-user.ts'
 
-/** Kept answers (`docs/answer-cache.md`). */
+/** Cached answers (`docs/answer-cache.md`). */
 export const answerCacheRoutes = [
   defineRoute({
     method: 'POST',
     url: '/api/cache/purge',
     access: 'admin',
     summary:
-      'Stop using kept responses: of a model, of a key, or all. Every gateway on the storage does so within a second.',
+      'Stop using cached responses: of a model, of a key, or all. Every gateway on the storage does so within a second.',
     body: {
       type: 'object',
       additionalProperties: false,

@@ -8,7 +8,7 @@ type Options = {
   readonly reason?: string
 }
 
-/** Stops the use of kept responses: every gateway on the storage does so within a second. */
+/** Stops the use of cached responses: every gateway on the storage does so within a second. */
 export async function purgeCache({ config, model, key: keyId, reason }: Options): Promise<void> {
   await withStorage(config, async storage => {
     const scope = { ...(model !== undefined && { model }), ...(keyId !== undefined && { keyId }) }
@@ -17,6 +17,6 @@ export async function purgeCache({ config, model, key: keyId, reason }: Options)
       ...(model === undefined ? [] : [`of '${model}'`]),
       ...(keyId === undefined ? [] : [`of key '${keyId}'`]),
     ]
-    say(`Kept responses ${which.join(' ') || 'of all models'} are not used any more.`)
+    say(`Cached responses ${which.join(' ') || 'of all models'} are not used any more.`)
   })
 }

@@ -211,7 +211,7 @@ function describeCache({
   const sum = expected === null || Number(times) === 0 ? '' : ` = ${expected} expected`
   const price = prices.length === 0 ? 'a hit is free' : `a hit costs ${prices.join(' + ')}${sum}`
   const who = keys === 'all' ? '' : ', for keys that opted in'
-  return `cache      responses are kept for ${describeMs(for_ms)} per ${per}${who}; ${price} (${price_at})`
+  return `cache      responses are cached for ${describeMs(for_ms)} per ${per}${who}; ${price} (${price_at})`
 }
 
 /** In the largest unit that divides it: `90m`, `7d`. */

@@ -5,9 +5,13 @@ export function Time({ at, seconds = false }: { readonly at: string | null; read
   if (at === null) return <>–</>
   const moment = new Date(at)
   if (Number.isNaN(moment.getTime())) return <>{at}</>
+  const text = momentText(moment, seconds)
+  const end = text.lastIndexOf(' ')
+  // In a narrow column the time is below the date, which stays whole.
   return (
     <time dateTime={moment.toISOString()} title={moment.toISOString().replace('T', ' ').replace('Z', ' UTC')}>
-      {momentText(moment, seconds)}
+      <span class="whole">{text.slice(0, end)}</span>
+      {text.slice(end)}
     </time>
   )
 }

@@ -13,7 +13,7 @@ import { count } from '../numbers.ts'
 import { useQuery } from '../query.ts'
 import { t, tName } from '../words/index.ts'
 import { addDays, isDate } from '../zone.ts'
-import { FilterLine } from '../kit/filter-line.tsx'
+import { AuditFilters } from './audit/audit-filters.tsx'
 import { placeOf } from './audit/place-of.ts'
 import { RefusedSignIns } from './audit/refused-sign-ins.tsx'
 import { isNone, valueText } from './audit/value-text.ts'
@@ -21,7 +21,6 @@ import { isNone, valueText } from './audit/value-text.ts'
 const pageRows = 50
 const actionsMost = 6
 const filters = ['actor', 'action', 'subject'] as const
-const times = ['since', 'until'] as const
 
 /** Who changed what, and why. */
 export function Audit() {
@@ -34,25 +33,7 @@ export function Audit() {
   const operates = useMay('operators')
   return (
     <Page title={t('nav.audit')} hasList>
-      <search class="filters">
-        {filters.map(name => (
-          <FilterLine
-            key={name}
-            label={t(`audit.${name}`)}
-            value={query[name] ?? ''}
-            onPick={value => set({ [name]: value })}
-          />
-        ))}
-        {times.map(name => (
-          <FilterLine
-            key={name}
-            label={t(`audit.${name}`)}
-            type="date"
-            value={query[name] ?? ''}
-            onPick={value => set({ [name]: value })}
-          />
-        ))}
-      </search>
+      <AuditFilters query={query} set={set} />
       {totals.value && totals.value.rows > 0 && (
         <Totals
           of={[
@@ -96,11 +77,7 @@ function columns() {
 }
 
 /** When a day begins in the reader's zone, or one some days later, as a parameter. */
-function momentAs(
-  name: (typeof times)[number],
-  day: string | undefined,
-  later = 0,
-): { readonly [name: string]: string } {
+function momentAs(name: 'since' | 'until', day: string | undefined, later = 0): { readonly [name: string]: string } {
   const moment = new Date(`${isDate(day) ? addDays(day, later) : ''}T00:00`)
   return Number.isNaN(moment.getTime()) ? {} : { [name]: moment.toISOString() }
 }

@@ -133,6 +133,7 @@ function columns({
     },
     {
       head: t('budgets.period'),
+      wide: true,
       cell: ({ soft, ...of }) => periodText(of) + (soft ? ` · ${t('budgets.soft')}` : ''),
     },
     {
@@ -155,7 +156,10 @@ function columns({
         </div>
       ),
     },
-    moneyColumn<Row>({ head: t('tokens.held'), rows: budgets as readonly Row[], amount: ({ held }) => held }),
+    // Between requests nothing is held: then the other columns have its room.
+    ...(budgets.some(({ held }) => microsOf(held) > 0n)
+      ? [moneyColumn<Row>({ head: t('tokens.held'), rows: budgets as readonly Row[], amount: ({ held }) => held })]
+      : []),
     moneyColumn<Row>({ head: t('budgets.left'), rows: budgets as readonly Row[], amount: ({ left }) => left }),
     {
       head: t('budgets.forecast'),
@@ -191,23 +195,14 @@ function columns({
     {
       head: t('system.key.actions'),
       sparse: true,
-      cell: one => <Change of={one} mayEdit={mayEdit(one)} onEdit={() => onEdit(one)} />,
+      // Budgets of end users are set for all of a group.
+      cell: one => mayEdit(one) && one.level !== 'end_user' && <Change of={one} onEdit={() => onEdit(one)} />,
     },
   ]
 }
 
 /** Where a budget is changed: here, or for a group in the configuration. */
-function Change({
-  of,
-  mayEdit,
-  onEdit,
-}: {
-  readonly of: Budget
-  readonly mayEdit: boolean
-  readonly onEdit: () => void
-}) {
-  // Budgets of end users are set for all of a group.
-  if (!mayEdit || of.level === 'end_user') return null
+function Change({ of, onEdit }: { readonly of: Budget; readonly onEdit: () => void }) {
   const label = `${t('edit')}${t('colon')}${of.called ?? of.name}`
   if (of.level === 'group')
     return (

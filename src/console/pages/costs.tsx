@@ -1,10 +1,10 @@
 import { useEffect } from 'preact/hooks'
+import type { CostSplit } from '../../domain/costs.ts'
 import { useLoad } from '../api/load.ts'
 import { useMay, useSession } from '../api/session.ts'
 import type { Avoidable, CostsAnswer, Overview } from '../api/shapes.ts'
-import { Choices } from '../kit/choices.tsx'
 import { Empty } from '../kit/empty.tsx'
-import { FilterLine } from '../kit/filter-line.tsx'
+import { FilterBar, PickFilter, TextFilter } from '../kit/filter-bar.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Page } from '../kit/page.tsx'
@@ -17,11 +17,12 @@ import { FirstRequest } from './costs/first-request.tsx'
 import { readAsked } from './costs/asked.ts'
 import { foldSessions } from './costs/fold-sessions.ts'
 import { namesOf, partName } from './costs/parts.ts'
-import { presets, spanOf } from './costs/range.ts'
+import { spanOf } from './costs/range.ts'
+import { RangeFilter } from './costs/range-filter.tsx'
 import { Requests } from './costs/requests.tsx'
 import { CostSheet } from './costs/sheet.tsx'
 import { sheetsOf } from './costs/sheets.ts'
-import { hasLabel, hasSeveral, partsFor, type Where } from './costs/where.ts'
+import { hasLabel, hasSeveral, noParts, partsFor, type Where } from './costs/where.ts'
 
 /** What was spent, on what, and why: every figure links to its parts. */
 export function Costs() {
@@ -31,7 +32,6 @@ export function Costs() {
   const zone = zoneOf(query['zone'])
   const asked = readAsked(query, zone, readsAll)
   const { range, where, by } = asked
-  const { from, to } = range
   const load = useLoad<CostsAnswer>(`/costs${asked.costs}`)
   const avoidable = useLoad<Avoidable>(`/costs/avoidable${asked.avoidable}`)
   // Only if nothing was spent does it matter whether a request was ever made.
@@ -67,31 +67,14 @@ export function Costs() {
       }
     >
       <div class="stack tight">
-        <div class="inline">
-          <Choices
-            label={t('costs.range')}
-            of={presets.map(one => [one, t(`costs.${one}`)] as const)}
-            chosen={range.preset}
-            hrefOf={value => hrefOf({ range: value === '30d' ? null : value, from: null, to: null })}
-          />
-          <div class="dates">
-            <FilterLine
-              label={t('costs.from')}
-              type="date"
-              value={from}
-              onPick={value => value !== '' && set({ range: null, from: value, to: value > to ? value : to })}
-            />
-            <FilterLine
-              label={t('costs.to')}
-              type="date"
-              value={to}
-              onPick={value => value !== '' && set({ range: null, from: value < from ? value : from, to: value })}
-            />
-          </div>
+        <FilterBar onClear={Object.keys(where).length > 0 && (() => set(noParts))}>
+          <RangeFilter range={range} usual="30d" set={set} hrefOf={hrefOf} />
+          <PartFilters where={where} readsAll={readsAll} names={load.value?.names ?? {}} set={set} />
+        </FilterBar>
+        <div class="line-of">
+          <p class="quiet">{t('costs.zone', { zone })}</p>
+          <Views owner={user.name} at="/console" query={{ ...spanOf(query), ...where }} />
         </div>
-        <p class="quiet">{t('costs.zone', { zone })}</p>
-        <Narrowed where={where} names={load.value?.names ?? {}} hrefOf={hrefOf} />
-        <Views owner={user.name} at="/console" query={{ ...spanOf(query), ...where }} />
       </div>
       <Loaded of={isWhole ? load : { ...load, value: undefined }} shape="costs">
         {told => {
@@ -124,34 +107,43 @@ export function Costs() {
   )
 }
 
-/** The filters of costs, each with a button to remove it. */
-function Narrowed({
+/** Parts that are chosen by name, and are there before they are used. */
+const picked = ['user', 'model', 'key', 'group'] as const
+
+/** The filters of costs; a change of one shows its costs by the first part that is not filtered. */
+function PartFilters({
   where,
+  readsAll,
   names,
-  hrefOf,
+  set,
 }: {
   readonly where: Where
+  readonly readsAll: boolean
   readonly names: { readonly [id: string]: string }
-  readonly hrefOf: (change: { readonly [name: string]: null }) => string
+  readonly set: (change: { readonly [name: string]: string | null }) => void
 }) {
-  const used = partsFor(true).flatMap(part => (where[part] === undefined ? [] : [[part, where[part]] as const]))
-  if (used.length === 0) return null
+  const of = (part: CostSplit) => {
+    const value = where[part]
+    return {
+      label: partName(part),
+      value,
+      text: value && namesOf(part, value, names),
+      onPick: (wanted: string) => set({ [part]: wanted, by: null, pick: null }),
+    }
+  }
+  const parts = partsFor(readsAll)
   return (
-    <ul class="narrowed" aria-label={t('costs.narrowed')}>
-      {used.map(([part, what]) => (
-        <li key={part}>
-          <span>
-            <span class="quiet">{partName(part)}</span> <span class="theirs">{namesOf(part, what, names)}</span>
-          </span>
-          <a
-            href={hrefOf({ [part]: null, by: null })}
-            aria-label={t('costs.widen', { part: partName(part) })}
-            title={t('costs.widen', { part: partName(part) })}
-          >
-            <Icon name="close" />
-          </a>
-        </li>
-      ))}
-    </ul>
+    <>
+      {picked
+        .filter(part => parts.includes(part))
+        .map(part => (
+          <PickFilter key={part} of={part} isFree={part !== 'key'} {...of(part)} />
+        ))}
+      {parts
+        .filter(part => where[part] !== undefined && !picked.some(one => one === part))
+        .map(part => (
+          <TextFilter key={part} {...of(part)} />
+        ))}
+    </>
   )
 }

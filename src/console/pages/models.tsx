@@ -1,6 +1,7 @@
 import { useLoad } from '../api/load.ts'
 import type { Model, ModelList } from '../api/shapes.ts'
 import { Empty } from '../kit/empty.tsx'
+import { FilterBar, FindFilter } from '../kit/filter-bar.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Money } from '../kit/money.tsx'
 import { Notes } from '../kit/notes.tsx'
@@ -21,14 +22,9 @@ export function Models() {
   const find = (query['find'] ?? '').toLowerCase()
   return (
     <Page title={t('nav.models')} actions={<a href="/pricing">{t('nav.pricing')}</a>}>
-      <input
-        type="search"
-        class="find"
-        aria-label={t('models.find')}
-        placeholder={t('models.find')}
-        value={query['find'] ?? ''}
-        onInput={event => set({ find: event.currentTarget.value })}
-      />
+      <FilterBar>
+        <FindFilter label={t('models.find')} value={query['find']} isLive onPick={find => set({ find })} />
+      </FilterBar>
       <Loaded of={load} shape="rows">
         {({ models }) => {
           const rows = models.filter(({ name, family }) => `${name} ${family}`.toLowerCase().includes(find))
@@ -74,7 +70,7 @@ function columns() {
         model.free ? (
           t('free')
         ) : (
-          <ul class="bare">
+          <ul class="bare prices">
             {model.prices.map(({ unit, price, currency, per }) => (
               <li key={unit}>
                 {tName('unit', unit)} <Money exact amount={price} currency={currency} per={per} />

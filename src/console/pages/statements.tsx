@@ -1,10 +1,8 @@
 import { queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
-import { useMay } from '../api/session.ts'
 import type { Statement } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
-import { FilterLine } from '../kit/filter-line.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { moneyColumn } from '../kit/money.tsx'
@@ -17,7 +15,8 @@ import { setQuery, useQuery } from '../query.ts'
 import { t, tName } from '../words/index.ts'
 import { dateText } from '../words/moment.ts'
 import { addDays, dateIn, monthOf, viewerZone } from '../zone.ts'
-import { LabelChoice, Labels } from './statements/labels.tsx'
+import { StatementFilters } from './statements/filters.tsx'
+import { Labels } from './statements/labels.tsx'
 import { negative, Reconciliation, Sums } from './statements/reconciliation.tsx'
 
 type Account = Statement['accounts'][number]
@@ -25,7 +24,6 @@ type Account = Statement['accounts'][number]
 /** A month by user and group, compared with the ledger: to print, or to download as a table. */
 export function Statements() {
   const { query, path, set } = useQuery()
-  const readsAll = useMay('readers')
   const zone = viewerZone()
   const month = /^\d{4}-(0[1-9]|1[0-2])$/.test(query['month'] ?? '')
     ? (query['month'] as string)
@@ -62,39 +60,7 @@ export function Statements() {
         </>
       }
     >
-      <search class="filters">
-        <FilterLine
-          label={t('statements.month')}
-          type="month"
-          value={month}
-          onPick={value => set({ month: value === '' ? null : value })}
-        />
-        {readsAll && (
-          <>
-            <FilterLine
-              label={t('user')}
-              value={query['user'] ?? ''}
-              onPick={value => set({ user: value === '' ? null : value })}
-            />
-            <FilterLine
-              label={t('group')}
-              value={query['group'] ?? ''}
-              onPick={value => set({ group: value === '' ? null : value })}
-            />
-          </>
-        )}
-        <FilterLine
-          label={t('costs.end_user')}
-          value={labels.end_user ?? ''}
-          onPick={value => set({ end_user: value === '' ? null : value })}
-        />
-        <FilterLine
-          label={t('costs.tag')}
-          value={labels.tag ?? ''}
-          onPick={value => set({ tag: value === '' ? null : value })}
-        />
-        {!isNarrowed && <LabelChoice by={by} onPick={value => set({ by: value === '' ? null : value })} />}
-      </search>
+      <StatementFilters month={month} query={query} by={by} isNarrowed={isNarrowed} onPick={set} />
       <Loaded of={load} shape="rows">
         {({ accounts, reconciled, balances, currency, totals, issued, organization, by: kind, labels: split }) => (
           <div class="stack">

@@ -5,14 +5,12 @@ import { useMay } from '../api/session.ts'
 import type { Key, KeyList, KeyTotals } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
-import { FilterLine } from '../kit/filter-line.tsx'
-import { Labelled } from '../kit/labelled.tsx'
+import { FilterBar, FindFilter, PickFilter } from '../kit/filter-bar.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Meter } from '../kit/meter.tsx'
 import { Money, moneyColumn } from '../kit/money.tsx'
 import { Page } from '../kit/page.tsx'
 import { Pager } from '../kit/pager.tsx'
-import { Picker } from '../kit/picker.tsx'
 import { Status } from '../kit/status.tsx'
 import { type Column, Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
@@ -59,11 +57,6 @@ export function Tokens() {
         )
       }
     >
-      {readsAll && query['user'] && (
-        <p>
-          {t('tokens.of', { user: query['user'] })} <a href="/console/tokens">{t('tokens.all')}</a>
-        </p>
-      )}
       {totals.value && totals.value.keys > 0 && (
         <Totals
           of={[
@@ -120,14 +113,10 @@ function Find({
 }) {
   const { user, find } = query
   return (
-    <search class="chips" aria-label={t('filter')}>
-      <FilterLine label={t('tokens.name')} value={find ?? ''} onPick={value => set({ find: value || null })} />
-      {readsAll && (
-        <Labelled label={t('user')}>
-          {id => <Picker id={id} of="user" value={user ?? ''} onPick={value => set({ user: value || null })} />}
-        </Labelled>
-      )}
-    </search>
+    <FilterBar>
+      <FindFilter label={t('tokens.find')} value={find} onPick={value => set({ find: value })} />
+      {readsAll && <PickFilter of="user" label={t('user')} value={user} onPick={value => set({ user: value })} />}
+    </FilterBar>
   )
 }
 

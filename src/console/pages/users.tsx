@@ -5,6 +5,7 @@ import { sessionState, useMay, useSession } from '../api/session.ts'
 import type { BudgetList, Group, GroupList, User, UserList } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
+import { FilterBar, FindFilter } from '../kit/filter-bar.tsx'
 import { Form, SelectField, TextField } from '../kit/form.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Page } from '../kit/page.tsx'
@@ -146,14 +147,9 @@ function People({
   return (
     <div class="stack tight">
       <UserTotals of={rows} />
-      <input
-        type="search"
-        class="find"
-        aria-label={t('users.find')}
-        placeholder={t('users.find')}
-        value={query['find'] ?? ''}
-        onInput={event => set({ find: event.currentTarget.value })}
-      />
+      <FilterBar>
+        <FindFilter label={t('users.find')} value={query['find']} isLive onPick={find => set({ find })} />
+      </FilterBar>
       <div class="sheet">
         <Table
           label={t('users')}
@@ -180,7 +176,11 @@ function People({
             { head: t('users.login'), cell: user => t(user.has_password ? 'users.has_password' : 'users.no_password') },
             {
               head: t('keys'),
-              cell: user => <a href={`/console/tokens?user=${encodeURIComponent(user.name)}`}>{t('users.tokens')}</a>,
+              cell: user => (
+                <a class="whole" href={`/console/tokens?user=${encodeURIComponent(user.name)}`}>
+                  {t('users.tokens')}
+                </a>
+              ),
             },
             {
               head: t('tokens.spent'),

@@ -43,6 +43,13 @@ export function tName(prefix: string, name: string): string {
   return Object.hasOwn(words.value, word) ? tell(word) : name
 }
 
+/** The names that have a word with a prefix, such as all actions. */
+export function wordsOf(prefix: string): readonly string[] {
+  return Object.keys(words.value).flatMap(word =>
+    word.startsWith(`${prefix}.`) ? [word.slice(prefix.length + 1)] : [],
+  )
+}
+
 /**
  * A text by an unchecked name; without one the name itself. `{count:row|rows}` in it is the first if the value is 1,
  * and else the second.

@@ -38,10 +38,10 @@ function tUse({ rows }: BillingRecord['rule'], { tier, source, quantity, why }: 
   return t(source === 'default' ? 'why.use.estimated' : 'why.use', values) + inherited + factors
 }
 
-/** A kept response: what it cost, and how the price is made up. */
+/** A cached response: what it cost, and how the price is made up. */
 function tKept(why: string): string {
-  if (why === '1 kept response, free') return t('why.kept.free')
-  const sum = /^1 kept response: (.*)$/.exec(why)?.[1]
+  if (why === '1 cached response, free') return t('why.kept.free')
+  const sum = /^1 cached response: (.*)$/.exec(why)?.[1]
   return sum === undefined ? why : t('why.kept', { sum })
 }
 
@@ -51,9 +51,9 @@ function rowOf(rows: BillingRecord['rule']['rows'], unit: string): BillingRecord
   return own ?? (parent === undefined ? undefined : rowOf(rows, parent))
 }
 
-/** The rule of a kept response: which request made it, and what that has cost. */
+/** The rule of a cached response: which request made it, and what that has cost. */
 export function tKeptRule(text: string): string {
-  const [, request, amount] = /^a kept response, made by (\S+) for (\S+)$/.exec(text) ?? []
+  const [, request, amount] = /^a cached response, made by (\S+) for (\S+)$/.exec(text) ?? []
   return request === undefined || amount === undefined ? text : t('bill.kept', { request, amount })
 }
 

@@ -48,7 +48,7 @@ export const keyMembers = {
   ips: textsOrNull('ips'),
   /** What its requests are for; null for none. */
   tags: textsOrNull('tags'),
-  /** Whether it uses kept answers: `on`, `off`, or null for what the model says. */
+  /** Whether it uses cached answers: `on`, `off`, or null for what the model says. */
   cache: textOrNull('cache'),
   /** Its own, tighter limits. */
   limits: json('limits', limitsSchema, (limits: Limits) => showLimits(limits)),

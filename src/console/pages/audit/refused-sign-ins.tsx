@@ -2,7 +2,7 @@ import { queryText } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import type { RefusedSignInList } from '../../api/shapes.ts'
 import { Empty } from '../../kit/empty.tsx'
-import { FilterLine } from '../../kit/filter-line.tsx'
+import { FilterBar, PickFilter, TextFilter } from '../../kit/filter-bar.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Table } from '../../kit/table.tsx'
 import { Time } from '../../kit/time.tsx'
@@ -24,10 +24,10 @@ export function RefusedSignIns({ since, until }: { readonly since?: string; read
     <section class="section">
       <h2>{t('refused')}</h2>
       <p class="quiet">{t('refused.text')}</p>
-      <search class="filters">
-        <FilterLine label={t('refused.name')} value={name ?? ''} onPick={value => set({ name: value })} />
-        <FilterLine label={t('refused.remote')} value={remote ?? ''} onPick={value => set({ remote: value })} />
-      </search>
+      <FilterBar>
+        <PickFilter of="user" label={t('refused.name')} value={name} isFree onPick={value => set({ name: value })} />
+        <TextFilter label={t('refused.remote')} value={remote} onPick={value => set({ remote: value })} />
+      </FilterBar>
       <Loaded of={load}>
         {({ rows, times, count: all }) =>
           rows.length === 0 ? (

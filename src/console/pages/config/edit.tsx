@@ -4,6 +4,7 @@ import { useSession } from '../../api/session.ts'
 import type { Editable, Written } from '../../api/shapes.ts'
 import { Button } from '../../kit/button.tsx'
 import { Facts } from '../../kit/facts.tsx'
+import { FilterBar, FindFilter } from '../../kit/filter-bar.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Status } from '../../kit/status.tsx'
 import { Table } from '../../kit/table.tsx'
@@ -170,14 +171,9 @@ function Entries({
     <section class="section">
       <h2>{t(isModels ? 'nav.models' : 'groups')}</h2>
       {isModels && of.length > 10 && (
-        <input
-          type="search"
-          class="find"
-          aria-label={t('models.find')}
-          placeholder={t('models.find')}
-          value={query['find'] ?? ''}
-          onInput={event => set({ find: event.currentTarget.value })}
-        />
+        <FilterBar>
+          <FindFilter label={t('models.find')} value={query['find']} isLive onPick={find => set({ find })} />
+        </FilterBar>
       )}
       <div class="sheet">
         <Table

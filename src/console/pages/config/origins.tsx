@@ -1,4 +1,5 @@
 import type { Configuration } from '../../api/shapes.ts'
+import { FilterBar, FindFilter } from '../../kit/filter-bar.tsx'
 import { Table } from '../../kit/table.tsx'
 import { useQuery } from '../../query.ts'
 import { t, tName } from '../../words/index.ts'
@@ -14,14 +15,9 @@ export function Origins({ of, main }: { readonly of: Configuration['origins']; r
   const rows = found.slice(0, shownOrigins)
   return (
     <div class="stack">
-      <input
-        type="search"
-        class="find"
-        aria-label={t('config.find')}
-        placeholder={t('config.find')}
-        value={query['find'] ?? ''}
-        onInput={event => set({ find: event.currentTarget.value })}
-      />
+      <FilterBar>
+        <FindFilter label={t('config.find')} value={query['find']} isLive onPick={find => set({ find })} />
+      </FilterBar>
       <div class="sheet">
         <Table
           label={t('config.origins')}

@@ -1,8 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError, call } from '../../api/call.ts'
 import type { CostUnder } from '../../api/shapes.ts'
-import { Choices } from '../../kit/choices.tsx'
-import { FilterLine } from '../../kit/filter-line.tsx'
+import { FilterBar } from '../../kit/filter-bar.tsx'
 import { Money, moneyColumn } from '../../kit/money.tsx'
 import { Problem } from '../../kit/problem.tsx'
 import { Table } from '../../kit/table.tsx'
@@ -12,7 +11,8 @@ import { shownAmount } from '../../shown-money.ts'
 import { setQuery, useQuery } from '../../query.ts'
 import { t, tName } from '../../words/index.ts'
 import { addDays, dateIn, viewerZone } from '../../zone.ts'
-import { presets, readRange } from '../costs/range.ts'
+import { readRange } from '../costs/range.ts'
+import { RangeFilter } from '../costs/range-filter.tsx'
 import type { Edit } from './edit/changes.ts'
 import { Findings } from './findings.tsx'
 
@@ -46,28 +46,14 @@ export function WhatIf({ of: terms }: { readonly of: Terms }) {
   return (
     <section class="section" aria-label={t('whatif')}>
       <h2>{t('whatif')}</h2>
-      <div class="inline">
-        <Choices
-          label={t('costs.range')}
-          of={presets.map(one => [one, t(`costs.${one}`)] as const)}
-          chosen={preset}
-          hrefOf={range => path + setQuery(query, { range: range === 'last' ? null : range, from: null, to: null })}
+      <FilterBar>
+        <RangeFilter
+          range={{ preset, from, to }}
+          usual="last"
+          set={set}
+          hrefOf={change => path + setQuery(query, change)}
         />
-        <div class="dates">
-          <FilterLine
-            label={t('costs.from')}
-            type="date"
-            value={from}
-            onPick={day => day !== '' && set({ range: null, from: day, to: day > to ? day : to })}
-          />
-          <FilterLine
-            label={t('costs.to')}
-            type="date"
-            value={to}
-            onPick={day => day !== '' && set({ range: null, from: day < from ? day : from, to: day })}
-          />
-        </div>
-      </div>
+      </FilterBar>
       <p class="quiet">{t('costs.zone', { zone })}</p>
       <p class="quiet">{t('whatif.how')}</p>
       {error && <Problem error={error} onRetry={() => setTurn(turn + 1)} />}

@@ -13,6 +13,13 @@ export type Comparison = {
   readonly tenths: number | undefined
 }
 
+/** What one part alone is compared with: the first other one with a price of the same unit, which is the most expensive. */
+export function partnerOf(of: Part, parts: readonly Part[]): Part | undefined {
+  const units = unitCostsOf(of)
+  const own = unitsOfCosts.find(one => units[one] !== undefined)
+  return parts.find(one => one !== of && one.what !== null && comparisonOf(of, one)?.unit === own)
+}
+
 /** Two parts by the average cost of the first unit that both have; undefined if they have none in common. */
 export function comparisonOf(a: Part, b: Part): Comparison | undefined {
   const [ofA, ofB] = [unitCostsOf(a), unitCostsOf(b)]

@@ -2,18 +2,20 @@ import type { CostSplit } from '../../../domain/costs.ts'
 import { count } from '../../numbers.ts'
 import { shownAmount } from '../../shown-money.ts'
 import { t } from '../../words/index.ts'
-import { type Comparison, comparisonOf } from './compare.ts'
+import { type Comparison, comparisonOf, partnerOf } from './compare.ts'
 import type { Part } from './sheets.ts'
 
-/** Rows that were picked, by name: two are compared, and any number are a filter. */
+/** Rows that were picked, by name: one is compared with the most expensive other one, two with each other, and any number are a filter. */
 export function Picked({
   parts,
+  all,
   by,
   currency,
   nameOf,
   hrefOf,
 }: {
   readonly parts: readonly Part[]
+  readonly all: readonly Part[]
   readonly by: CostSplit
   readonly currency: string
   readonly nameOf: (what: string) => string
@@ -22,7 +24,8 @@ export function Picked({
   const names = parts.flatMap(({ what }) => (what === null ? [] : [what]))
   const [a, b] = parts
   if (!a) return null
-  const compared = b && parts.length === 2 ? comparisonOf(a, b) : undefined
+  const other = b ?? partnerOf(a, all)
+  const compared = other && parts.length <= 2 ? comparisonOf(a, other) : undefined
   // Labels and texts with a comma are filters one at a time.
   const isFilter = names.length === 1 || (by !== 'end_user' && by !== 'tag' && names.every(name => !name.includes(',')))
   return (

@@ -103,6 +103,7 @@ export function CostSheet(given: Given) {
       </div>
       <Picked
         parts={sheet.parts.filter(({ what }) => what !== null && picked.includes(what))}
+        all={sheet.parts}
         by={by}
         currency={currency}
         nameOf={what => nameOf(by, what, answer.names) || t('costs.nameless')}

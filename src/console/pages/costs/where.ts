@@ -41,6 +41,11 @@ export function readWhere(query: { readonly [name: string]: string | undefined }
   return Object.fromEntries(inOrder.flatMap(part => (query[part] ? [[part, query[part]]] : [])))
 }
 
+/** A change that removes all filters. */
+export const noParts: { readonly [name: string]: null } = Object.fromEntries(
+  [...inOrder, 'by', 'pick'].map(part => [part, null]),
+)
+
 /** The split in the address; else the first without a filter. */
 export function readBy(wanted: string | undefined, where: Where, readsAll: boolean): CostSplit {
   const known = partsFor(readsAll, where)

@@ -1,14 +1,12 @@
 import { useId } from 'preact/hooks'
 import { logResults } from '../../../domain/log-result.ts'
 import { useModels } from '../../api/models.ts'
-import { type Pickable, useKeyPicks, useModelPicks, useUserPicks } from '../../api/pickers.ts'
-import { Button } from '../../kit/button.tsx'
-import { Chip, ChipChoices } from '../../kit/chip.tsx'
+import { useKeyPicks, useModelPicks, useUserPicks } from '../../api/pickers.ts'
+import { Chip } from '../../kit/chip.tsx'
 import { Choices } from '../../kit/choices.tsx'
 import { Combobox, type Option } from '../../kit/combobox.tsx'
+import { ChoiceFilter, FilterBar, PickFilter, SearchFilter, TextFilter } from '../../kit/filter-bar.tsx'
 import { FilterChoice, FilterLine } from '../../kit/filter-line.tsx'
-import { Labelled } from '../../kit/labelled.tsx'
-import { Picker } from '../../kit/picker.tsx'
 import { setQuery } from '../../query.ts'
 import { t, tName } from '../../words/index.ts'
 import { momentText } from '../../words/moment.ts'
@@ -43,32 +41,14 @@ export function LogFilters(props: LogFiltersProps) {
   const { query, set, readsAll, keyNames } = props
   const more = filterNames.filter(name => !usual.has(name) && query[name])
   const isUsed = query['range'] !== undefined || filterNames.some(name => query[name])
-  const change = (name: FilterName, close?: () => void) => (value: string) => {
-    close?.()
-    set({ [name]: value === '' ? null : value })
-  }
-  const clear = (name: FilterName) => ({ ...(query[name] && { onClear: () => set({ [name]: null }) }) })
-  const pick = (of: Pickable & FilterName, text: string, shown = query[of]) => (
-    <Chip label={text} {...(shown !== undefined && { value: shown })} {...clear(of)}>
-      {close => (
-        <Labelled label={text}>
-          {id => (
-            <Picker
-              id={id}
-              of={of}
-              value={query[of] ?? ''}
-              {...(shown !== undefined && { valueText: shown })}
-              isFree={of !== 'key'}
-              onPick={change(of, close)}
-            />
-          )}
-        </Labelled>
-      )}
-    </Chip>
-  )
-  const { result, status, key } = query
+  const of = (name: FilterName, label: string) => ({
+    label,
+    value: query[name],
+    onPick: (value: string) => set({ [name]: value === '' ? null : value }),
+  })
+  const { key } = query
   return (
-    <search class="chips" aria-label={t('filter')}>
+    <FilterBar onClear={isUsed && (() => set(noFilters))}>
       <Find {...props} />
       <Choices
         label={t('costs.range')}
@@ -80,38 +60,21 @@ export function LogFilters(props: LogFiltersProps) {
         }}
       />
       <Span query={query} set={set} />
-      <Chip label={t('result')} {...(result !== undefined && { value: tName('result', result) })} {...clear('result')}>
-        {close => (
-          <ChipChoices
-            label={t('result')}
-            of={['unsuccessful', ...logResults].map(one => [one, tName('result', one)] as const)}
-            chosen={result}
-            onPick={change('result', close)}
-          />
-        )}
-      </Chip>
-      <Chip label={t('status')} {...(status !== undefined && { value: status })} {...clear('status')}>
-        {close => (
-          <Labelled label={t('filter.status')}>
-            {id => (
-              <Combobox
-                id={id}
-                value={status ?? ''}
-                options={statuses.map(one => ({ value: one, text: one }))}
-                isFree
-                onPick={change('status', close)}
-              />
-            )}
-          </Labelled>
-        )}
-      </Chip>
-      {pick('model', t('model'))}
-      {readsAll && pick('user', t('user'))}
-      {pick('key', t('token'), key === undefined ? undefined : (keyNames[key] ?? key))}
+      <ChoiceFilter
+        {...of('result', t('result'))}
+        of={['unsuccessful', ...logResults].map(one => [one, tName('result', one)] as const)}
+      />
+      <SearchFilter
+        {...of('status', t('status'))}
+        hint={t('filter.status')}
+        options={statuses.map(one => ({ value: one, text: one }))}
+        isFree
+      />
+      <PickFilter of="model" {...of('model', t('model'))} isFree />
+      {readsAll && <PickFilter of="user" {...of('user', t('user'))} isFree />}
+      <PickFilter of="key" {...of('key', t('token'))} text={key && (keyNames[key] ?? key)} />
       {more.map(name => (
-        <Chip key={name} label={labelOf(name)} value={valueOf(name, query[name] ?? '')} {...clear(name)}>
-          {close => <Field of={name} query={query} onPick={change(name, close)} />}
-        </Chip>
+        <MoreFilter key={name} {...of(name, labelOf(name))} of={name} />
       ))}
       <Chip label={t('filter.more')}>
         {() => (
@@ -119,17 +82,12 @@ export function LogFilters(props: LogFiltersProps) {
             {filterNames
               .filter(name => !usual.has(name) && (name !== 'outcome' || query[name]))
               .map(name => (
-                <Field key={name} of={name} query={query} onPick={change(name)} />
+                <Field key={name} {...of(name, labelOf(name))} of={name} />
               ))}
           </div>
         )}
       </Chip>
-      {isUsed && (
-        <Button kind="quiet" onClick={() => set(noFilters)}>
-          {t('filter.clear')}
-        </Button>
-      )}
-    </search>
+    </FilterBar>
   )
 }
 
@@ -197,28 +155,25 @@ function Find({ set, readsAll }: LogFiltersProps) {
   )
 }
 
-/** The field of a filter that is not usual. */
-function Field({
-  of: name,
-  query,
-  onPick,
-}: {
+type FieldProps = {
   readonly of: FilterName
-  readonly query: Query
+  readonly label: string
+  readonly value: string | undefined
   readonly onPick: (value: string) => void
-}) {
-  const models = useModels()
-  const values = valuesOf(name, models)
-  const value = query[name] ?? ''
-  if (values === undefined) return <FilterLine label={labelOf(name)} value={value} onPick={onPick} />
-  return (
-    <FilterChoice
-      label={labelOf(name)}
-      value={value}
-      values={values.map(one => [one, valueOf(name, one)] as const)}
-      onPick={onPick}
-    />
-  )
+}
+
+/** The chip of a filter that is not usual, once it is used. */
+function MoreFilter({ of: name, ...props }: FieldProps) {
+  const values = valuesOf(name, useModels())
+  if (values === undefined) return <TextFilter {...props} text={valueOf(name, props.value ?? '')} />
+  return <ChoiceFilter {...props} of={values.map(one => [one, valueOf(name, one)] as const)} />
+}
+
+/** The field of a filter that is not usual. */
+function Field({ of: name, value = '', ...props }: FieldProps) {
+  const values = valuesOf(name, useModels())
+  if (values === undefined) return <FilterLine {...props} value={value} />
+  return <FilterChoice {...props} value={value} values={values.map(one => [one, valueOf(name, one)] as const)} />
 }
 
 /** The values of a filter; undefined if it takes any text. */

@@ -36,7 +36,7 @@ export function LogTotals({
         [t('requests'), count(requests)],
         ...(errors > 0 ? [[t('errors'), <FailedLink count={errors} query={query} />] as const] : []),
         [t('costs.charges'), count(charges)],
-        ...(images > 0 ? [[t('label.count'), count(images)] as const] : []),
+        ...(images > 0 ? [[t('costs.images'), count(images)] as const] : []),
         ...sums.map(({ currency, net }) => [t('costs.spent'), <Money amount={net} currency={currency} />] as const),
         ...sums
           .filter(({ refunded }) => Number(refunded) > 0)

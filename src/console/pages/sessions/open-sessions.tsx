@@ -6,10 +6,9 @@ import type { LiveSession, LiveSessionList } from '../../api/shapes.ts'
 import { Button } from '../../kit/button.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Empty } from '../../kit/empty.tsx'
+import { FilterBar, KeyFilter } from '../../kit/filter-bar.tsx'
 import { Form, TextField } from '../../kit/form.tsx'
-import { Labelled } from '../../kit/labelled.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
-import { Picker } from '../../kit/picker.tsx'
 import { Stale } from '../../kit/stale.tsx'
 import { Status } from '../../kit/status.tsx'
 import { Table } from '../../kit/table.tsx'
@@ -30,11 +29,9 @@ export function OpenSessions() {
   return (
     <div class="stack">
       <p class="quiet">{t('sessions.text')}</p>
-      <search class="filters">
-        <Labelled label={t('token')}>
-          {id => <Picker id={id} of="key" value={query['key'] ?? ''} onPick={picked => set({ key: picked })} />}
-        </Labelled>
-      </search>
+      <FilterBar>
+        <KeyFilter value={query['key']} onPick={key => set({ key })} />
+      </FilterBar>
       <Stale of={load} />
       <Loaded of={load} shape="rows">
         {({ sessions }) =>

@@ -7,13 +7,11 @@ import type { EndedObject, StoredObject, StoredObjectList } from '../../api/shap
 import { Button } from '../../kit/button.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Empty } from '../../kit/empty.tsx'
-import { FilterChoice } from '../../kit/filter-line.tsx'
+import { ChoiceFilter, FilterBar, KeyFilter } from '../../kit/filter-bar.tsx'
 import { Form, TextField } from '../../kit/form.tsx'
-import { Labelled } from '../../kit/labelled.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Pager } from '../../kit/pager.tsx'
 import { Status } from '../../kit/status.tsx'
-import { Picker } from '../../kit/picker.tsx'
 import { Table } from '../../kit/table.tsx'
 import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
@@ -32,17 +30,15 @@ export function StoredObjects() {
   return (
     <div class="stack">
       <p class="quiet">{t('objects.text')}</p>
-      <search class="filters">
-        <Labelled label={t('token')}>
-          {id => <Picker id={id} of="key" value={key ?? ''} onPick={picked => set({ key: picked })} />}
-        </Labelled>
-        <FilterChoice
+      <FilterBar>
+        <KeyFilter value={key} onPick={key => set({ key })} />
+        <ChoiceFilter
           label={t('objects.kind')}
-          value={kind ?? ''}
-          values={storedKinds.map(kind => [kind, t(`object_kind.${kind}`)] as const)}
+          value={kind}
+          of={storedKinds.map(kind => [kind, t(`object_kind.${kind}`)] as const)}
           onPick={kind => set({ kind })}
         />
-      </search>
+      </FilterBar>
       <Loaded of={load} shape="rows">
         {({ objects, next }) =>
           objects.length === 0 ? (

@@ -1,5 +1,4 @@
 import type { Statement } from '../../api/shapes.ts'
-import { FilterChoice } from '../../kit/filter-line.tsx'
 import { moneyColumn } from '../../kit/money.tsx'
 import { Table } from '../../kit/table.tsx'
 import { count } from '../../numbers.ts'
@@ -53,26 +52,4 @@ export function Labels({
       </section>
     )
   })
-}
-
-/** Whether the month is split, and by what. */
-export function LabelChoice({
-  by,
-  onPick,
-}: {
-  readonly by: 'end_user' | 'tag' | undefined
-  readonly onPick: (value: string) => void
-}) {
-  return (
-    <FilterChoice
-      label={t('costs.by')}
-      value={by ?? ''}
-      values={[
-        ['end_user', t('costs.end_user')],
-        ['tag', t('costs.tag')],
-      ]}
-      none={t('statements.unsplit')}
-      onPick={onPick}
-    />
-  )
 }

@@ -45,7 +45,7 @@ export function PeriodFields({
           value={String(soft)}
           options={[
             ['false', t('tokens.when_spent.refuse')],
-            ['true', t('budgets.soft')],
+            ['true', t('tokens.when_spent.alert')],
           ]}
         />
       )}

@@ -130,9 +130,9 @@ function groupFields(entry: Entry, currency: string, make: Make): readonly Field
       make([member, 'resets_on'], t('tokens.resets'), 'day', { options: [['', t('edit.unsaid')], ...allDayChoices()] }),
       make([member, 'soft'], t('tokens.when_spent'), 'choice', {
         options: [
-          ['', t('edit.unsaid')],
+          ['', `${t('edit.unsaid')}${t('colon')}${t('tokens.when_spent.refuse')}`],
           ['false', t('tokens.when_spent.refuse')],
-          ['true', t('budgets.soft')],
+          ['true', t('tokens.when_spent.alert')],
         ],
       }),
     ],

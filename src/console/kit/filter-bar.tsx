@@ -1,0 +1,196 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { useLoad } from '../api/load.ts'
+import type { Pickable } from '../api/pickers.ts'
+import type { Key } from '../api/shapes.ts'
+import { t } from '../words/index.ts'
+import { Button } from './button.tsx'
+import { Chip, ChipChoices } from './chip.tsx'
+import { Combobox, type Option } from './combobox.tsx'
+import { FilterLine } from './filter-line.tsx'
+import { Labelled } from './labelled.tsx'
+import { Picker } from './picker.tsx'
+
+/** The filters of a page in one line. `onClear`: removes all filters, if one is used. */
+export function FilterBar({
+  children,
+  onClear,
+}: {
+  readonly children?: ComponentChildren
+  readonly onClear?: (() => void) | false | undefined
+}) {
+  return (
+    <search class="chips" aria-label={t('filter')}>
+      {children}
+      {onClear && (
+        <Button kind="quiet" onClick={onClear}>
+          {t('filter.clear')}
+        </Button>
+      )}
+    </search>
+  )
+}
+
+type FilterProps = {
+  readonly label: string
+  readonly value: string | undefined
+  /** An empty text removes the filter. */
+  readonly onPick: (value: string) => void
+}
+
+/** A chip with one field; a choice closes it. `text`: the value as people read it. */
+function FieldChip({
+  label,
+  value,
+  text = value,
+  onPick,
+  children,
+}: FilterProps & {
+  readonly text?: string | undefined
+  readonly children: (pick: (value: string) => void) => ComponentChildren
+}) {
+  const pickAnd = (close: () => void) => (picked: string) => {
+    close()
+    onPick(picked)
+  }
+  return (
+    <Chip label={label} {...(value && { value: text, onClear: () => onPick('') })}>
+      {close => children(pickAnd(close))}
+    </Chip>
+  )
+}
+
+/** A model, user, key or group, by a part of its name. `isFree`: a name that the list lacks is a value too. */
+export function PickFilter({
+  of,
+  text,
+  isFree = false,
+  ...props
+}: FilterProps & { readonly of: Pickable; readonly text?: string | undefined; readonly isFree?: boolean }) {
+  const { label, value = '' } = props
+  return (
+    <FieldChip {...props} text={text}>
+      {pick => (
+        <Labelled label={label}>
+          {id => (
+            <Picker
+              id={id}
+              of={of}
+              value={value}
+              {...(text !== undefined && { valueText: text })}
+              isFree={isFree}
+              onPick={pick}
+            />
+          )}
+        </Labelled>
+      )}
+    </FieldChip>
+  )
+}
+
+/** A key, with its name once that is known. */
+export function KeyFilter({ value, onPick }: Omit<FilterProps, 'label'>) {
+  const { value: key } = useLoad<Key>(value ? `/keys/${encodeURIComponent(value)}` : null)
+  return <PickFilter of="key" label={t('token')} value={value} text={key?.name ?? value} onPick={onPick} />
+}
+
+/** One of many values, which a text narrows. `hint`: the field's own label, if the filter's is too short. */
+export function SearchFilter({
+  options,
+  hint,
+  isFree = false,
+  onSearch,
+  ...props
+}: FilterProps & {
+  readonly options: readonly Option[]
+  readonly hint?: string
+  readonly isFree?: boolean
+  /** Each text that is typed: for options that the gateway searches. */
+  readonly onSearch?: (text: string) => void
+}) {
+  const { label, value = '' } = props
+  const text = options.find(one => one.value === value)?.text ?? value
+  return (
+    <FieldChip {...props} text={text}>
+      {pick => (
+        <Labelled label={hint ?? label}>
+          {id => (
+            <Combobox
+              id={id}
+              value={value}
+              valueText={text}
+              options={options}
+              isFree={isFree}
+              onPick={pick}
+              {...(onSearch && { onSearch })}
+            />
+          )}
+        </Labelled>
+      )}
+    </FieldChip>
+  )
+}
+
+/** One of a few values. */
+export function ChoiceFilter({
+  of,
+  ...props
+}: FilterProps & { readonly of: readonly (readonly [value: string, text: string])[] }) {
+  const { label, value } = props
+  return (
+    <FieldChip {...props} text={of.find(([one]) => one === value)?.[1] ?? value}>
+      {pick => <ChipChoices label={label} of={of} chosen={value} onPick={pick} />}
+    </FieldChip>
+  )
+}
+
+/** Any text. `text`: the value as people read it. */
+export function TextFilter({ text, ...props }: FilterProps & { readonly text?: string | undefined }) {
+  const { label, value = '' } = props
+  return (
+    <FieldChip {...props} text={text}>
+      {pick => <FilterLine label={label} value={value} onPick={pick} />}
+    </FieldChip>
+  )
+}
+
+/** The first and the last day, both included. */
+export function DaysFilter({
+  from,
+  to,
+  onFrom,
+  onTo,
+}: {
+  readonly from: string
+  readonly to: string
+  readonly onFrom: (day: string) => void
+  readonly onTo: (day: string) => void
+}) {
+  return (
+    <div class="dates">
+      <FilterLine label={t('costs.from')} type="date" value={from} onPick={onFrom} />
+      <FilterLine label={t('costs.to')} type="date" value={to} onPick={onTo} />
+    </div>
+  )
+}
+
+/** A search in a list. `isLive`: at each letter, for lists that are here as a whole. */
+export function FindFilter({ label, value, isLive = false, onPick }: FilterProps & { readonly isLive?: boolean }) {
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (input.current) input.current.value = value ?? ''
+  }, [value])
+  const read = (event: { readonly currentTarget: HTMLInputElement }) => onPick(event.currentTarget.value)
+  return (
+    <div class="find">
+      <input
+        ref={input}
+        type="search"
+        autocomplete="off"
+        aria-label={label}
+        placeholder={label}
+        {...(isLive ? { onInput: read } : { onChange: read })}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,47 @@
+import { useKeyPicks, useUserPicks } from '../../api/pickers.ts'
+import { DaysFilter, FilterBar, PickFilter, SearchFilter } from '../../kit/filter-bar.tsx'
+import { t, tName, wordsOf } from '../../words/index.ts'
+
+const names = ['actor', 'action', 'subject', 'since', 'until'] as const
+
+/** Who changed what, and when. Any name can be typed: of a user or key that is gone, or of a program. */
+export function AuditFilters({
+  query,
+  set,
+}: {
+  readonly query: { readonly [name: string]: string | undefined }
+  readonly set: (change: { readonly [name: string]: string | null }) => void
+}) {
+  const { actor, action, subject, since = '', until = '' } = query
+  const users = useUserPicks()
+  const keys = useKeyPicks()
+  const pick = (name: (typeof names)[number]) => (value: string) => set({ [name]: value })
+  return (
+    <FilterBar
+      onClear={
+        names.some(name => query[name]) && (() => set(Object.fromEntries(names.map(name => [name, null] as const))))
+      }
+    >
+      <DaysFilter from={since} to={until} onFrom={pick('since')} onTo={pick('until')} />
+      <PickFilter of="user" label={t('audit.actor')} value={actor} isFree onPick={pick('actor')} />
+      <SearchFilter
+        label={t('audit.action')}
+        value={action}
+        options={wordsOf('action').map(value => ({ value, text: tName('action', value) }))}
+        isFree
+        onPick={pick('action')}
+      />
+      <SearchFilter
+        label={t('audit.subject')}
+        value={subject}
+        options={[
+          ...users.map(one => ({ ...one, note: t('user') })),
+          ...keys.options.map(one => ({ ...one, note: t('token') })),
+        ]}
+        isFree
+        onSearch={keys.search}
+        onPick={pick('subject')}
+      />
+    </FilterBar>
+  )
+}
