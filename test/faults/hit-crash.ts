@@ -1,0 +1,206 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createKey } from '../../src/index.ts'
+import type { Charge } from '../../src/domain/index.ts'
+import { askOnce } from '../harness/ask.ts'
+import { type ChildGateway, prepareSite, type Site } from '../harness/child.ts'
+import { openDatabase } from '../harness/database.ts'
+import { newSeed, seeded } from '../harness/seed.ts'
+import { type Life, newLife, whileLoaded } from './load.ts'
+
+/** What a run of kills came to. */
+export type HitCrashSummary = {
+  readonly violations: readonly string[]
+  readonly seed: number
+  readonly kills: number
+  /** Hits that clients got whole, and charges of hits. */
+  readonly delivered: number
+  readonly charged: number
+  /** Hits that were got whole and are not charged, and charges of hits that nobody got whole. */
+  readonly lost: number
+  readonly unconfirmed: number
+}
+
+/** One request: how its client got it, and when it was sent and came whole, by `performance.now()`. */
+type Asked = {
+  readonly key: string
+  readonly life: Life
+  readonly sentAt: number
+  id: string
+  isHit: boolean
+  wholeAt: number | undefined
+}
+
+const model = 'sim-chat'
+/** Micro-units of a hit. */
+const price = 100
+const prompts = 8
+const usage = { prompt_tokens: 1_000, completion_tokens: 1_000 }
+
+/** An upstream with one answer, which costs something. */
+async function openVendor(): Promise<{ url: string; close(): Promise<void> }> {
+  const server = createServer((req, res) => {
+    req.resume().on('end', () => {
+      const choices = [{ index: 0, message: { role: 'assistant', content: 'a boat' }, finish_reason: 'stop' }]
+      res.writeHead(200, { 'content-type': 'application/json' })
+      res.end(JSON.stringify({ id: 'a', object: 'chat.completion', choices, usage }))
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () => new Promise(resolve => server.close(() => resolve()).closeAllConnections()),
+  }
+}
+
+/**
+ * Kills a gateway while it answers from its cache for a price, again and again, and compares the hits that clients got
+ * with those that are charged. One key has a budget, so that its hits are held; hits of the other are charged many at once.
+ */
+export async function runHitCrashes(options: {
+  readonly kills: number
+  readonly seed: number
+  readonly clients?: number
+}): Promise<HitCrashSummary> {
+  const { seed, clients = 16 } = options
+  const random = seeded(seed)
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-hits-'))
+  const vendor = await openVendor()
+  const all: Asked[] = []
+  const violations: string[] = []
+  let child: ChildGateway | undefined
+  try {
+    const site = await prepareSite(folder, {
+      upstreams: { text: vendor.url },
+      edit: [
+        { 'groups/default': { rpm: 100000000 } },
+        [`\n  ${model}: {`, `\n  ${model}: { cache: { for: 1h, hit_price: { each: "0.0001" } },`],
+      ],
+    })
+    const keys = [site.key, await boundedKey(site)]
+    const load = async (life: Life): Promise<void> => {
+      const work = async (): Promise<void> => {
+        while (life.killedAt === undefined) await ask(life, keys[Math.floor(random() * keys.length)] as string)
+      }
+      await Promise.all(Array.from({ length: clients }, work))
+    }
+    const ask = async (life: Life, key: string): Promise<void> => {
+      const asked: Asked = { key, life, sentAt: performance.now(), id: '', isHit: false, wholeAt: undefined }
+      all.push(asked)
+      const content = `a boat ${Math.floor(random() * prompts)}`
+      const body = { model, messages: [{ role: 'user', content }] }
+      const { status, whole, id, headers, text } = await askOnce(life.url, body, { key, path: '/v1/chat/completions' })
+      asked.id = id
+      asked.isHit = headers['x-tollgate-cache'] === 'hit'
+      if (whole && status === 200) {
+        asked.wholeAt = performance.now()
+        if (asked.isHit) life.wholeAt = asked.wholeAt
+      } else if (status !== undefined && status !== 200) violations.push(`${id}: ${status} ${text}`)
+      else if (life.killedAt === undefined) violations.push(`${id} was cut although nobody was killed`)
+    }
+    for (let kill = 0; kill <= options.kills; kill++) {
+      child = site.start()
+      const life = newLife(kill, await child.ready)
+      const over = load(life)
+      await whileLoaded({ over }, () => life.wholeAt > 0)
+      await sleep(50 + random() * 300)
+      life.killedAt = performance.now()
+      // The last one ends by itself: nothing of it may be missing.
+      await (kill === options.kills ? over.then(() => child?.stop()) : child.kill())
+      await over
+    }
+    child = undefined
+    const { charges, problems } = await readCharges(site)
+    const found = compare({ all, charges, last: options.kills, slack: 2 * clients })
+    return { ...found, violations: [...violations, ...problems, ...found.violations], seed, kills: options.kills }
+  } finally {
+    await child?.kill()
+    await vendor.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function boundedKey({ database }: Site): Promise<string> {
+  const storage = await openDatabase({ url: `sqlite:${database}`, role: 'tool' })
+  const { secret } = await createKey(storage, { name: 'bounded', user: 'local', budget: 1_000_000_000_000 })
+  await storage.close()
+  return secret
+}
+
+/** All charges of hits, and what is wrong with the books. */
+async function readCharges({
+  database,
+}: Site): Promise<{ readonly charges: readonly Charge[]; readonly problems: readonly string[] }> {
+  const storage = await openDatabase({ url: `sqlite:${database}`, role: 'tool' })
+  const problems = [...(await storage.books.verify()).problems]
+  for (const { state, count, hold } of await storage.books.open())
+    if (state === 'reserved' || hold > 0) problems.push(`${count} charges are still ${state}, and hold ${hold}`)
+  const charges: Charge[] = []
+  for (let after: string | null = null; ; ) {
+    const some = await storage.books.all(after, 1_000)
+    charges.push(...some)
+    const last = some.at(-1)
+    if (!last) break
+    after = last.id
+  }
+  await storage.close()
+  return { charges: charges.filter(({ rule }) => rule.kind === 'cached_response'), problems }
+}
+
+/** `last`: the life that was not killed. `slack`: how many charges of a key may overtake another one's. */
+function compare({
+  all,
+  charges,
+  last,
+  slack,
+}: {
+  readonly all: readonly Asked[]
+  readonly charges: readonly Charge[]
+  readonly last: number
+  readonly slack: number
+}) {
+  const violations: string[] = []
+  const settled = new Set<string>()
+  for (const { id, state, amount, lines } of charges) {
+    if (state === 'settled') settled.add(id)
+    if (state === 'settled' && (amount !== price || lines.length !== 1)) violations.push(`${id} costs ${amount}`)
+    if (state !== 'settled' && amount !== 0) violations.push(`${id} is ${state} and costs ${amount}`)
+  }
+  const hits = all.filter(one => one.isHit && one.wholeAt !== undefined)
+  const lost = hits.filter(({ id }) => !settled.has(id))
+  for (const one of lost) {
+    const { id, key, life, wholeAt = 0 } = one
+    if (life.number === last) violations.push(`${id} was a hit that ended before its gateway, and is not charged`)
+    // Charges are written in order: those that a crash loses are the last ones.
+    const later = hits.filter(
+      other => other.life === life && other.key === key && other.sentAt > wholeAt && settled.has(other.id),
+    )
+    if (later.length > slack) violations.push(`${id} is not charged, and ${later.length} later hits are`)
+  }
+  const got = new Set(hits.map(({ id }) => id))
+  const unconfirmed = [...settled].filter(id => !got.has(id))
+  const cut = all.filter(({ wholeAt }) => wholeAt === undefined)
+  if (unconfirmed.length > cut.length) violations.push(`${unconfirmed.length} hits are charged that nobody asked for`)
+  return {
+    violations,
+    delivered: hits.length,
+    charged: settled.size,
+    lost: lost.length,
+    unconfirmed: unconfirmed.length,
+  }
+}
+
+if (import.meta.main) {
+  process.once('SIGINT', () => process.exit(1)).once('SIGTERM', () => process.exit(1))
+  const summary = await runHitCrashes({
+    kills: Number(process.env['KILLS'] ?? 100),
+    seed: Number(process.env['SEED'] ?? newSeed()),
+  })
+  process.stdout.write(`${JSON.stringify(summary, null, 2)}\n`)
+  if (summary.violations.length > 0) process.exitCode = 1
+}
