@@ -1,7 +1,7 @@
 import t from 'tap'
 import { answerOf, type JsonObject, unpackSeal } from '../../plugins/format-bridge/neutral/index.ts'
 import { caseName } from '../harness/case-name.ts'
-import { adapter, type Format, formats, readRecords, recordsOf, upstreamFacts } from '../harness/translating.ts'
+import { adapter, type Format, formats, readRecords, recordsOf, translateRequest, upstreamFacts } from '../harness/translating.ts'
 import { vendorAnswers, vendorStream } from '../harness/vendor-answers.ts'
 
 const schema = {
@@ -149,3 +149,15 @@ for (const format of formats)
       t.same(comparable(answerOf(written)), comparable(answerOf(events)), caseName({ format, step, form: 'stream' }))
     })
   }
+
+t.test('a request that wants the state of thoughts included makes no model think', t => {
+  const body: JsonObject = { model: 'm', input: 'hi', include: ['reasoning.encrypted_content'], store: false }
+  for (const reasoning of ['budget', 'adaptive', 'effort', 'none'] as const) {
+    const sent = translateRequest('responses', body, 'messages', { facts: { reasoning } })
+    t.same([sent.body['thinking'], sent.dropped], [undefined, []], caseName({ reasoning }))
+    const asked = { ...body, reasoning: { effort: 'low' } }
+    const thinks = translateRequest('responses', asked, 'messages', { facts: { reasoning } }).body['thinking']
+    t.equal(thinks !== undefined, reasoning === 'budget' || reasoning === 'adaptive', caseName({ reasoning }))
+  }
+  t.end()
+})
