@@ -1,7 +1,15 @@
 import t from 'tap'
 import { answerOf, type JsonObject, unpackSeal } from '../../plugins/format-bridge/neutral/index.ts'
 import { caseName } from '../harness/case-name.ts'
-import { adapter, type Format, formats, readRecords, recordsOf, translateRequest, upstreamFacts } from '../harness/translating.ts'
+import {
+  adapter,
+  type Format,
+  formats,
+  readRecords,
+  recordsOf,
+  translateRequest,
+  upstreamFacts,
+} from '../harness/translating.ts'
 import { vendorAnswers, vendorStream } from '../harness/vendor-answers.ts'
 
 const schema = {
