@@ -22,7 +22,8 @@ export function writeThinking(
   losses: Loss[],
 ): Thinking {
   const { reasoning } = conversation
-  if (!reasoning) return {}
+  // To include the state of thoughts, if there are any, makes no model think.
+  if (!reasoning || Object.keys(reasoning).every(name => name === 'wantsSeal')) return {}
   const effort = effortOf(reasoning)
   if (effort === 'none')
     return to.reasoning === 'none' || to.reasoning === 'effort' ? {} : { thinking: { type: 'disabled' } }
