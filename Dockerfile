@@ -13,6 +13,7 @@ RUN npm run -s build && npm prune --omit=dev --ignore-scripts
 FROM node:${NODE}-bookworm-slim
 ENV NODE_ENV=production \
     NODE_OPTIONS="--disable-proto=delete --max-old-space-size=512" \
+    MALLOC_ARENA_MAX=2 \
     TOLLGATE_LISTEN=0.0.0.0:8080 \
     TOLLGATE_OPS=0.0.0.0:9464 \
     TOLLGATE_STORAGE=sqlite:/data/tollgate.db

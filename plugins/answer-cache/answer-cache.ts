@@ -29,7 +29,8 @@ import type { Purges } from './purges.ts'
 import type { RequestKey } from './request-key.ts'
 
 const unavailableMs = 5_000
-const resultHeader = 'x-tollgate-cache'
+const ownPrefix = 'x-tollgate-'
+const resultHeader = `${ownPrefix}cache`
 /** Keeps proxies between us and the client from buffering or changing events. */
 const unbuffered = { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }
 
@@ -93,10 +94,10 @@ export class AnswerCache {
     if (hit && price > 0) await this.#reserve(context, hit)
     if (hit) context.notes.charge = true
     reportResult(context, 'hit', Math.max(0, (answer.amount ?? 0) - price))
-    const { contentType, body, keptAt } = answer
+    const { contentType, headers = {}, body, keptAt } = answer
     const age = String(Math.max(0, Math.floor((this.#parts.clock.now() - keptAt) / 1000)))
     const more = contentType.startsWith('text/event-stream') ? unbuffered : {}
-    return { answer: { status: 200, headers: { 'content-type': contentType, age, ...more }, body }, hit }
+    return { answer: { status: 200, headers: { ...headers, 'content-type': contentType, age, ...more }, body }, hit }
   }
 
   /** @throws Failure insufficient_quota, storage_unavailable */
@@ -153,13 +154,12 @@ export class AnswerCache {
     const ids = [context.id, useChargeId(context.id)]
     const charges = ids.flatMap(id => costs.get(id) ?? [])
     for (const id of ids) costs.delete(id)
-    // A fallback of another API format has answered: the key is of a request that was not translated.
-    if (context.client) return
     if (!answer || !body || charges.some(({ isOpen }) => isOpen) || !wasServed(context, outcome)) return
-    if (!isWhole(body, answer.reply, context.dialect)) return
+    if (!isWhole(body, answer.reply, (context.client ?? context).dialect)) return
     const amounts = charges.flatMap(({ amount }) => amount ?? [])
     const entry: KeptAnswer = {
       contentType: answer.reply.headers['content-type'] ?? 'application/json',
+      headers: ownHeaders(answer.reply),
       body,
       askedAt: context.startedAt,
       keptAt: clock.now(),
@@ -175,6 +175,11 @@ export class AnswerCache {
 export function reportResult(context: RequestContext, result: CacheResult, saved?: Micros): void {
   context.answerHeaders[resultHeader] = result
   context.notes.cache = { result, ...(saved !== undefined && { saved }) }
+}
+
+/** What plugins say of the answer itself, such as the fields that were dropped. */
+function ownHeaders({ headers }: Reply): Reply['headers'] {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith(ownPrefix)))
 }
 
 /** The client got all of an answer of success, which nothing has cut, blocked or doubted. */

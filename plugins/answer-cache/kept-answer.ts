@@ -4,6 +4,8 @@ import { parseJsonIfValid } from '../../src/wire/index.ts'
 /** An answer that is kept, and what is known of the request that made it. */
 export type KeptAnswer = {
   readonly contentType: string
+  /** The gateway's own headers of it. */
+  readonly headers?: { readonly [name: string]: string }
   readonly body: Buffer
   /** When the request that made it began, and when it was kept: milliseconds since the epoch. */
   readonly askedAt: number

@@ -1,4 +1,5 @@
 import {
+  type Body,
   type CachePolicy,
   type Json,
   readField,
@@ -18,34 +19,36 @@ const stateFields = [
 ]
 
 /**
- * Whether an equal request may get the answer of this one: it is in the upstream's API format, makes text (or images, if the model
- * says so), leaves nothing at the upstream and refers to nothing there, and no tool of the upstream runs for it.
+ * Whether an equal request may get the answer of this one: it makes text (or images, if the model says so), leaves nothing stored
+ * and refers to nothing that is, and no tool of the upstream runs for it. All of this is true of the client's own request too, if
+ * the upstream gets it translated.
  */
 export function mayKeep(context: RequestContext, target: Target, policy: CachePolicy): boolean {
   const { client, head, part, route, slots } = context
-  // It would be kept in the upstream's format, and equal requests come in others.
-  if (client) return false
   const { body, further, alsoNamed } = target
   if (part || head.method !== 'POST' || slots.get(storedObjectSlot) || further?.length || alsoNamed?.length)
     return false
   if (body.kind === 'json' && body.json.declared.objects.length > 0) return false
   const isImage = route.traits?.images !== undefined || target.chargesItems
   // The plugin that charges images answers a repeated key itself.
-  if (isImage) return policy.images && head.headers['idempotency-key'] === undefined && !usesState(target, route)
-  if (!route.repeatable || body.kind !== 'json' || usesState(target, route)) return false
+  if (isImage)
+    return !client && policy.images && head.headers['idempotency-key'] === undefined && !usesState(body, route)
+  return isRepeatable(body, route) && (!client || isRepeatable(client.body, client.route))
+}
+
+function isRepeatable(body: Body, route: RequestContext['route']): boolean {
+  if (!route.repeatable || body.kind !== 'json' || usesState(body, route)) return false
   if (body.json.declared.tools.length > 0) return false
-  return !route.repeatable.unless.some(path => isSet(valueAt(target, path)))
+  return !route.repeatable.unless.some(path => isSet(valueAt(body, path)))
 }
 
-function usesState(target: Target, { object }: RequestContext['route']): boolean {
+function usesState(body: Body, { object }: RequestContext['route']): boolean {
   const { creates } = object ?? {}
-  const isStored = creates?.unlessFalse !== undefined && readField(target.body, creates.unlessFalse) !== false
-  return (
-    isStored || isSet(readField(target.body, 'store')) || stateFields.some(name => isSet(readField(target.body, name)))
-  )
+  const isStored = creates?.unlessFalse !== undefined && readField(body, creates.unlessFalse) !== false
+  return isStored || isSet(readField(body, 'store')) || stateFields.some(name => isSet(readField(body, name)))
 }
 
-function valueAt({ body }: Target, path: string): Json | undefined {
+function valueAt(body: Body, path: string): Json | undefined {
   const [field = '', ...rest] = path.split('.')
   return rest.reduce<Json | undefined>(memberOf, readField(body, field))
 }

@@ -22,18 +22,19 @@ type Request = { readonly context: RequestContext; readonly target: Target; read
 
 /**
  * The key of everything that decides the answer: who shares it, the configuration of the model, method, path, query, headers
- * that are forwarded, and the fields in canonical form.
+ * that are forwarded, and the fields in canonical form. All are those of the client, because the answer is kept as the client
+ * gets it: what a translation drops or repeats differs by the format of the client.
  */
 export async function requestKey({ context, target, policy }: Request): Promise<RequestKey> {
-  const { body } = target
+  const { body, dialect, head } = context.client ?? { ...context, body: target.body }
   const digests = await digestFields(body)
   const common = [
     scopeOf(context, policy),
     configDigest(context.plan, target.model),
-    context.dialect.name,
-    context.head.method,
-    context.head.path,
-    context.head.query,
+    dialect.name,
+    head.method,
+    head.path,
+    head.query,
     headersOf(context, target),
   ]
   const isIgnored = (name: string): boolean => policy.ignore.has(name)

@@ -6,10 +6,11 @@ import {
   readField,
   type RerouteAsk,
   type Rerouted,
+  withField,
 } from '../../src/plugin-api/index.ts'
 import { withCacheMarks } from './cache-marks.ts'
 import { fail } from './errors.ts'
-import { clientFormat, upstreamFormat } from './formats.ts'
+import { clientFormat, isTranslated, upstreamFormat } from './formats.ts'
 import { withoutFreeform } from './freeform.ts'
 import {
   type Adapter,
@@ -44,22 +45,24 @@ export type Bridge = {
 
 export const bridgeSlot = defineSlot<Bridge>('format-bridge')
 
-/** The request in the upstream's format; undefined if the model takes it as it is. @throws Failure */
+/**
+ * The request in the upstream's format; undefined if the model takes it as it is.
+ * @param keepsState the gateway keeps what the client wants to be stored @throws Failure
+ */
 export function translateRequest(
   ask: RerouteAsk,
   facet: BridgeFacet,
+  keepsState = false,
 ): { readonly rerouted: Rerouted; readonly bridge: Bridge } | undefined {
   const { operation, model, body } = ask
-  const { forward } = model.family
-  if (forward.size === 0 || forward.has(operation) || body.kind !== 'json') return undefined
   const format = clientFormat(operation)
-  const client = format?.adapter
-  if (!client || !model.accepts?.has(client.operation)) return undefined
+  if (!format || body.kind !== 'json' || !isTranslated(model, operation)) return undefined
+  const client = format.adapter
   const upstream = upstreamFormat(model, facet.upstream_format)
   if (!upstream) return undefined
   const issuer = issuerOf(model)
   const isStream = format.counts === undefined && (ask.stream ?? wantsStream(body))
-  const conversation = parse(client, body, isStream)
+  const conversation = parse(client, keepsState ? withField(body, 'store', undefined) : body, isStream)
   const plain = upstream.carries.has('grammar') ? conversation : withoutFreeform(conversation)
   const { conversation: safe, names } = withSafeNames(plain)
   const isMarked = facet.prompt_cache === 'auto' && upstream.writesCacheMarks === true && format.counts === undefined
@@ -86,8 +89,9 @@ function wantsStream(body: Body): boolean {
   throw fail('untranslatable_request', { field: 'stream', expected: 'a boolean' }, { param: 'stream' })
 }
 
-function parse(client: Adapter, body: Extract<Body, { kind: 'json' }>, stream: boolean): Conversation {
-  const value: JsonObject | undefined = asObject(parseJson(body.json.bytes.toString()))
+function parse(client: Adapter, body: Body, stream: boolean): Conversation {
+  const value: JsonObject | undefined =
+    body.kind === 'json' ? asObject(parseJson(body.json.bytes.toString())) : undefined
   try {
     return client.parseRequest({ body: value ?? {}, stream, issuer: 'client' })
   } catch (error) {

@@ -15,6 +15,43 @@ export const errors = {
     text: "The field '{field}' is not valid: expected {expected}.",
     retry: false,
   },
+  kept_response_unknown: {
+    status: 404,
+    type: 'invalid_request_error',
+    text: "The response '{id}' does not exist for this key, or has expired. Send the whole conversation as input.",
+    retry: false,
+  },
+  kept_response_whole: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: "The response '{id}' has ended, and its events are not kept. Get it without `stream`.",
+    retry: false,
+  },
+  kept_conversation_too_long: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: 'The conversation before this request has more than {responses} responses or {bytes} bytes. Send a summary of it as input.',
+    retry: false,
+  },
+  kept_response_unreadable: {
+    status: 500,
+    type: 'server_error',
+    text: "The response '{id}' is stored, but the gateway cannot decrypt it. Send the whole conversation as input.",
+    retry: false,
+    operator: 'The secret of format-bridge for responses has changed: add the former one to `old_secrets`.',
+  },
+  kept_responses_unavailable: {
+    status: 503,
+    type: 'server_error',
+    text: 'The storage of responses is not available. The request was not sent. Try again shortly.',
+  },
+  kept_response_lost: {
+    status: 503,
+    type: 'server_error',
+    text: 'The response could not be stored, so it was not delivered. Send `store: false` if it need not be.',
+    retry: false,
+    operator: 'Writing to the storage failed: see the error in the log. What was used is charged.',
+  },
   upstream_answer_untranslatable: {
     status: 502,
     type: 'server_error',

@@ -28,6 +28,13 @@ export function clientFormat(operation: string): { readonly adapter: Adapter; re
   return adapter && { adapter, ...(count && { counts: count.member }) }
 }
 
+/** Whether requests of an operation reach the model translated. */
+export function isTranslated({ family: { forward }, accepts }: Model, operation: string): boolean {
+  if (forward.size === 0 || forward.has(operation)) return false
+  const format = clientFormat(operation)
+  return format !== undefined && accepts?.has(format.adapter.operation) === true
+}
+
 /** The format in which the upstream of a model is called: the first that its family forwards, or `wanted`. */
 export function upstreamFormat({ family }: Pick<Model, 'family'>, wanted: string | undefined): Adapter | undefined {
   const own = adapters.filter(({ operation }) => family.forward.has(operation))

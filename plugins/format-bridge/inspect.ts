@@ -1,6 +1,6 @@
 import type { Diagnostic, Family, Model } from '../../src/plugin-api/index.ts'
 import { wordOf } from './bridge.ts'
-import { adapterOf, formatNames, upstreamFormat } from './formats.ts'
+import { adapterOf, formatNames, isTranslated, upstreamFormat } from './formats.ts'
 import { type Adapter, type Feature, losses } from './neutral/index.ts'
 import type { BridgeFacet } from './schema.ts'
 
@@ -18,14 +18,33 @@ export function inspect(facet: BridgeFacet, family: Family, models: readonly Mod
       path: ['upstream_format'],
     })
   const told = new Set<string>()
-  for (const model of models)
+  for (const model of models) {
+    problems.push(...unpricedMarks(model, facet, upstream))
     for (const [i, operation] of [...(model.accepts ?? [])].entries())
       for (const one of inspectFormat({ model, operation, path: ['accepts', i], upstream, facet })) {
         // All models of the family have the same losses: once is enough.
         if (one.severity !== 'note' || !told.has(one.message)) problems.push(one)
         told.add(one.message)
       }
+  }
   return problems
+}
+
+/** Marks of the gateway make vendors write to their cache, at a price of its own. */
+function unpricedMarks(model: Model, facet: BridgeFacet, upstream: Adapter | undefined): readonly Diagnostic[] {
+  const isMarked = facet.prompt_cache === 'auto' && upstream?.writesCacheMarks === true
+  const isUsed = [...(model.accepts ?? [])].some(operation => isTranslated(model, operation))
+  if (!isMarked || !isUsed || model.free || model.prices.has('cache_write')) return []
+  return [
+    {
+      severity: 'warning',
+      code: 'cache_write_unpriced',
+      message: `'${model.name}' gets prompts with cache marks, but has no price for cache_write`,
+      remedy: 'add prices for cache_write and cached_input, or leave out prompt_cache',
+      model: model.name,
+      path: ['prices'],
+    },
+  ]
 }
 
 type Accepted = {

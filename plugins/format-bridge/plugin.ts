@@ -14,7 +14,15 @@ import { type Bridge, bridgeSlot, translateRequest } from './bridge.ts'
 import { estimateInput } from './estimate.ts'
 import { inspect } from './inspect.ts'
 import { withOwnThoughts } from './own-thoughts.ts'
-import { facetSchema } from './schema.ts'
+import {
+  answerKept,
+  createKeeper,
+  KeepStage,
+  type ResponseKeeper,
+  stateSlot,
+  withConversation,
+} from './kept-responses/index.ts'
+import { facetSchema, optionsSchema } from './schema.ts'
 
 /** Of answers that are translated as a whole, all requests together. */
 const heldBytesMax = 512 * 1024 * 1024
@@ -31,6 +39,7 @@ const headerCharsMax = 1_000
  */
 export const formatBridge = definePlugin({
   name: 'format-bridge',
+  options: optionsSchema,
   facet: facetSchema,
   needs: [callerSlot],
   gives: [bridgeSlot],
@@ -39,12 +48,17 @@ export const formatBridge = definePlugin({
 
   reroute: (ask, facet) => translateRequest(ask, facet)?.rerouted,
 
-  create(_options, host) {
+  create(options, host) {
     if (!configuredModels(host.plan).some(model => model.accepts)) return {}
     const budget = host.keep('held', () => new ByteBudget(heldBytesMax))
+    const keeper = createKeeper(options, host)
     return {
+      ...(keeper && {
+        onBody: (context, body) => withConversation(context, body, host.plan, keeper),
+        onObject: context => answerKept(context, keeper),
+      }),
       onRoute(context, ask, facet) {
-        const translated = translateRequest(ask, facet)
+        const translated = translateRequest(ask, facet, context.slots.get(stateSlot) !== undefined)
         if (!translated) return undefined
         context.slots.put(bridgeSlot, translated.bridge)
         return translated.rerouted
@@ -71,7 +85,7 @@ export const formatBridge = definePlugin({
         const { dropped } = bridge
         const named =
           dropped.length > 0 ? { ...reply, headers: { ...reply.headers, [droppedHeader]: headerOf(dropped) } } : reply
-        return translateReply(named, turningOf(context, bridge, host, held))
+        return withKept(translateReply(named, turningOf(context, bridge, host, held)), context, keeper)
       },
       onSettle(context) {
         context.slots.get(heldSlot)?.take()
@@ -79,6 +93,18 @@ export const formatBridge = definePlugin({
     }
   },
 })
+
+/** A response that the client wants to be stored is, before its last byte. */
+function withKept(reply: Reply, context: RequestContext, keeper: ResponseKeeper | undefined): Reply {
+  const state = context.slots.get(stateSlot)
+  if (!keeper || !state?.isStored || reply.status >= 400) return reply
+  const { id: requestId, payer, params } = context
+  const { before, input } = state
+  const maker = { payer, requestId, model: params['model'] ?? '' }
+  const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true
+  const stage = new KeepStage(isStream, (id, response) => keeper.keep(maker, id, { before, input, response }))
+  return { ...reply, stages: [...reply.stages, stage] }
+}
 
 /** A fallback may get a request as it is after another model got it translated. */
 function bridgeOf({ client, slots }: RequestContext): Bridge | undefined {
@@ -97,6 +123,7 @@ function countAnswer({ conversation }: Bridge, member: string): Answer {
 function turningOf(context: RequestContext, bridge: Bridge, { clock }: Host, held: HeldAnswer): Turning {
   const { client = context, id, notes } = context
   const own = id.replaceAll(/[^A-Za-z0-9_]/g, '')
+  const state = context.slots.get(stateSlot)
   const isList = client.dialect.streamForm?.(client.head) === 'list'
   return {
     bridge,
@@ -106,6 +133,7 @@ function turningOf(context: RequestContext, bridge: Bridge, { clock }: Host, hel
       created: Math.floor(clock.now() / 1000),
       model: context.params['model'] ?? '',
       request: bridge.conversation,
+      ...(state && { state }),
       // It reads all of the request, and few answers need it.
       get inputEstimate() {
         return estimateInput(bridge.conversation)

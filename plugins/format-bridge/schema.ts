@@ -1,6 +1,43 @@
-import type { Admits } from '../../src/plugin-api/index.ts'
+import type { Admits, Schema } from '../../src/plugin-api/index.ts'
 
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
+
+const secret = { type: 'string', minLength: 32 } as const
+
+export const optionsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    responses: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['secret'],
+      description:
+        'Keeps responses (`store`, `previous_response_id`) of models that are translated from the responses format, encrypted in the storage. Absent: such requests are refused.',
+      properties: {
+        secret: {
+          ...secret,
+          description: 'Encrypts the content, at least 32 characters, as in "${TOLLGATE_RESPONSES_SECRET}". A secret.',
+        },
+        old_secrets: {
+          type: 'array',
+          maxItems: 10,
+          items: { ...secret, description: 'A former secret.' },
+          default: [],
+          description: 'Former secrets, by which earlier responses are still read.',
+        },
+        keep: {
+          type: 'string',
+          format: 'duration',
+          default: '30d',
+          description: 'How long a response is kept. Its content is then deleted.',
+        },
+      },
+    },
+  },
+} as const satisfies Schema
+
+export type BridgeOptions = Admits<typeof optionsSchema>
 
 export const facetSchema = {
   type: 'object',

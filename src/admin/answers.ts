@@ -295,6 +295,11 @@ const costSum = {
       'How many of the tier or unit; null for images, and where costs are neither split by nor narrowed to one.',
   },
   tokens: { ...whole, description: 'Input and output tokens of all kinds.' },
+  saved: {
+    ...text,
+    description:
+      'What hits of the answer cache have not cost: the first cost of each response, less the price of the hit.',
+  },
 } as const
 const costs = listOf(
   object({
@@ -367,6 +372,11 @@ export const statementAnswer = object({
   until: { ...moment, description: 'The end of the month, which is not part of it.' },
   issued: moment,
   organization: { ...textOrNull, description: 'Of the setting `organization`.' },
+  end_user: {
+    ...textOrNull,
+    description: 'The end user whose charges alone are in the totals and accounts; null for all.',
+  },
+  tag: { ...textOrNull, description: 'The tag whose charges alone are in the totals and accounts; null for all.' },
   reconciled: { ...truth, description: 'Whether the charges come to what the entries of the ledger do.' },
   totals: {
     ...listOf(

@@ -3,7 +3,7 @@ import type { CostQuestion, CostRow, Costs } from '../domain/index.ts'
 type Where = CostQuestion['where']
 type Ask = (question: CostQuestion) => Promise<Costs>
 
-const counts = ['charges', 'images', 'amount', 'refunded', 'quantity', 'tokens'] as const
+const counts = ['charges', 'images', 'amount', 'refunded', 'quantity', 'tokens', 'saved'] as const
 
 /**
  * Costs of several filters together, none of which has a charge's item in common with another: models a and b, for

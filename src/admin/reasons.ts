@@ -66,6 +66,7 @@ export const reasons = {
   range_month: 'A range has at most {days} days where bars are of one month.',
   range_backward: '`from` must not be after `to`.',
   labels_together: 'Costs are not kept by `end_user` and `tag` together: leave one out.',
+  statement_labels: 'A statement of an end user or a tag has no split (`by`) and no balances (`of`): leave one out.',
   zone: '`zone` must be a time zone such as Europe/Berlin.',
   day: '`{field}` must be a day such as 2026-11-21.',
   month: '{month} is no month.',

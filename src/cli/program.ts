@@ -888,6 +888,8 @@ function addRunningCommands(program: Command): void {
     .hook('preAction', needs('month'))
     .option('--user <name>', 'only this user')
     .option('--group <name>', 'only this group')
+    .option('--end-user <name>', 'only charges of this end user')
+    .option('--tag <name>', 'only charges with this tag')
     .addOption(new Option('--by <label>', 'split the month by label too').choices(['end_user', 'tag']))
     .option('--balances', 'only prepaid balances: opening, paid in, charged, refunded, closing', false)
     .addOption(zoneOption('time zone of the month', 'UTC'))

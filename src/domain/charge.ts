@@ -106,6 +106,11 @@ export type ChargeRule = {
   readonly [fact: string]: unknown
 }
 
+/** What a charge has saved: `full` of its rule is what the same response would have cost; absent for most charges. */
+export function savedBy({ full }: Readonly<Record<string, unknown>>, amount: Micros): Micros {
+  return typeof full === 'number' ? Math.max(0, full - amount) : 0
+}
+
 /** The price of one unit. */
 export type UnitRow = {
   /** A name of `src/domain/usage.ts`. */

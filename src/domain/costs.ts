@@ -43,6 +43,8 @@ export type CostRow = {
   readonly quantity: number
   /** Input and output tokens of all kinds. */
   readonly tokens: number
+  /** What hits of the answer cache would have cost more at an upstream. A refund does not change it. */
+  readonly saved: Micros
 }
 
 /** A question about no label. */

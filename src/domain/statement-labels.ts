@@ -4,6 +4,9 @@ import type { CostQuestion, CostRow, Costs } from './costs.ts'
 import type { LabelKind } from './labels.ts'
 import { moneyCell } from './statement-balance.ts'
 
+/** What narrows a statement: an end user and a tag, by name. */
+export type StatementLabels = { readonly endUser?: string | undefined; readonly tag?: string | undefined }
+
 /** The charges of a month, split by end users or tags. A refund counts in the month of its charge, as in Costs. */
 export type StatementSplit = {
   readonly by: LabelKind
@@ -65,6 +68,15 @@ export function splitTable(month: string, { by, rows }: StatementSplit): readonl
     ...[amount, refunded, amount - refunded].map(moneyCell),
   ])
   return [headings, ...lines].map(csvLine)
+}
+
+/** Which charges a statement has, if it does not have all of its accounts: a sentence or none. */
+export function labelNote({ endUser, tag }: StatementLabels): readonly string[] {
+  const names = [
+    ...(endUser === undefined ? [] : [`of end user ${endUser}`]),
+    ...(tag === undefined ? [] : [`with tag ${tag}`]),
+  ]
+  return names.length === 0 ? [] : [`Only charges ${names.join(' and ')}`]
 }
 
 /** What the rows of a split add up to. */

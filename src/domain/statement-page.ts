@@ -3,8 +3,9 @@ import { formatIn } from '../util/zoned-time.ts'
 import type { StatementBalance } from './statement-balance.ts'
 import { costsOfMonth, totalsOfAccounts } from './statement-total.ts'
 import type { StatementAccount } from './statement-account.ts'
-import { showSplit, splitNote, type StatementSplit } from './statement-labels.ts'
+import { labelNote, showSplit, splitNote, type StatementSplit } from './statement-labels.ts'
 import type { StatementMonth } from './statement.ts'
+import type { StatementLabels } from './statement-labels.ts'
 
 /** Any text as text of a page. */
 function escapeHtml(text: string): string {
@@ -28,6 +29,7 @@ export function statementPage(
     readonly balances: readonly StatementBalance[]
     readonly organization: string | undefined
     readonly split: StatementSplit | undefined
+    readonly labels: StatementLabels
     readonly now: number
   },
 ): string {
@@ -82,7 +84,9 @@ export function statementPage(
 <title>Statement ${escapeHtml(month)}</title><style>${style}</style></head><body>
 <h1>Statement ${escapeHtml(month)}</h1>
 ${more.organization === undefined ? '' : `<p>${escapeHtml(more.organization)}</p>\n`}<p>${formatIn(zone, from)} until ${formatIn(zone, until)} (${escapeHtml(zone)}), issued ${formatIn(zone, more.now)}</p>
-<p>${escapeHtml(told)}</p>
+${labelNote(more.labels)
+  .map(note => `<p>${escapeHtml(note)}</p>\n`)
+  .join('')}<p>${escapeHtml(told)}</p>
 ${totals.join('\n')}
 ${sections.join('\n')}${more.split ? splitSection(more.split) : ''}${balanceSection()}
 </body></html>

@@ -1,7 +1,7 @@
 import { csvLine } from '../util/csv.ts'
 import { balanceDifferences, moneyCell, showStatementBalance, type StatementBalance } from './statement-balance.ts'
 import type { StatementAccount } from './statement-account.ts'
-import { showSplit, type StatementSplit } from './statement-labels.ts'
+import { showSplit, type StatementLabels, type StatementSplit } from './statement-labels.ts'
 import { costsOfMonth, showStatementTotal, type StatementTotal, totalsOfAccounts } from './statement-total.ts'
 import { formatMoney, type Micros } from '../util/units.ts'
 import { dayIn, formatIn, momentIn } from '../util/zoned-time.ts'
@@ -16,12 +16,21 @@ export type StatementTotals = {
 
 /** What was booked between two moments, by who pays. */
 export type Statement = {
+  /** Of the charges with the labels of the question. */
   readonly accounts: readonly StatementAccount[]
-  /** By charges and their lines, and by the entries of the ledger: two ways to one sum. */
+  /** Of all charges, by them and their lines, and by the entries of the ledger: two ways to one sum. */
   readonly counted: StatementTotals
   readonly booked: StatementTotals
   /** Of everybody for whom something was ever paid in, by name. */
   readonly balances: readonly StatementBalance[]
+}
+
+/** What a statement is of: charges between two moments, optionally only those of an end user and with a tag, by name. */
+export type StatementQuestion = StatementLabels & { readonly from: number; readonly until: number }
+
+/** Whether only some charges of each account are in the statement. */
+export function isOfLabel({ endUser, tag }: StatementLabels): boolean {
+  return endUser !== undefined || tag !== undefined
 }
 
 /** A month as a clock of a zone has it. */
@@ -82,6 +91,7 @@ export function showStatement(
     currency,
     organization,
     split,
+    labels: { endUser, tag },
     now,
   }: {
     readonly accounts: readonly StatementAccount[]
@@ -89,6 +99,7 @@ export function showStatement(
     readonly currency: string
     readonly organization: string | undefined
     readonly split: StatementSplit | undefined
+    readonly labels: StatementLabels
     readonly now: number
   },
 ) {
@@ -99,6 +110,8 @@ export function showStatement(
     until: new Date(until).toISOString(),
     issued: new Date(now).toISOString(),
     organization: organization ?? null,
+    end_user: endUser ?? null,
+    tag: tag ?? null,
     reconciled: differencesOf(found).length === 0,
     totals: totalsOfAccounts(accounts).map(showStatementTotal),
     accounts: accounts.map(showAccount),

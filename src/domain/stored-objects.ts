@@ -14,6 +14,7 @@ export type StoredObject = {
   readonly kind: ObjectKind
   /** Key that made the object; no other key can use it. Rotation keeps the key's id. */
   readonly keyId: string
+  /** Empty for an object that the gateway itself keeps. */
   readonly upstream: string
   /** Name of the vendor key that made the object; null for an upstream with a single key. */
   readonly vendorKey: string | null
@@ -23,7 +24,10 @@ export type StoredObject = {
   /** Request that made the object; its charge has the same id. */
   readonly requestId: string
   readonly bytes: number
-  /** The upstream's JSON of the object, for lists. Null for kinds without a list. */
+  /**
+   * The upstream's JSON of the object, for lists; of an object that the gateway keeps, its content, encrypted. Null for other
+   * kinds, and for objects that have ended.
+   */
   readonly shown: string | null
   readonly createdAt: number
   /** When the upstream deletes the object; null if unknown. */
@@ -31,6 +35,9 @@ export type StoredObject = {
   /** When it was deleted or ended through the gateway. */
   readonly deletedAt: number | null
 }
+
+/** The upstream of objects that no upstream has. */
+export const keptHere = ''
 
 export type ObjectPage = {
   readonly keyId: string
@@ -64,6 +71,7 @@ export type ObjectStore = {
   page(page: ObjectPage): Awaitable<readonly StoredObject[]>
   /** Number of a key's objects and their bytes, without responses and items. */
   sizeOf(keyId: string): Awaitable<{ readonly count: number; readonly bytes: number }>
+  /** Without `shown`, which may be long. */
   list(filter: ObjectFilter): Awaitable<readonly StoredObject[]>
 }
 

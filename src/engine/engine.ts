@@ -1,43 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type {
-  Answer,
-  Body,
-  Counters,
-  Failure,
-  Job,
-  JobStore,
-  KeyStatus,
-  KeyTrial,
-  LogRow,
-  ObjectStore,
-  OpenSession,
-  StoredAnswer,
-  Upstream,
-  VendorKey,
-} from '../domain/index.ts'
-import {
-  type ApiFormat,
-  type Head,
-  type Log,
-  type Outcome,
-  type Reach,
-  type RequestContext,
-  type SignerHost,
-  tokenUseSlot,
-} from '../plugin-api/index.ts'
-import { type Awaitable, type Clock, type Connect, type Ids, IntrusiveSet, type Random } from '../util/index.ts'
+import type { Answer, Body, Failure, Job, KeyTrial, StoredAnswer, Upstream, VendorKey } from '../domain/index.ts'
+import { type Outcome, type Reach, type RequestContext, type SignerHost, tokenUseSlot } from '../plugin-api/index.ts'
+import { type Awaitable, IntrusiveSet } from '../util/index.ts'
 import { ByteBudget, ByteClaim } from '../wire/index.ts'
 import { ActiveRequest, type Running, type Shared } from './active-request.ts'
 import { Attempts } from './attempts.ts'
 import { beginRequest } from './begin-request.ts'
-import { type BodyPace, type BodyPatience, bodyPace, noRoom, paidBytes, readBody } from './body-reader.ts'
+import { type BodyPatience, bodyPace, noRoom, paidBytes, readBody } from './body-reader.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { Deadlines } from './deadlines.ts'
 import { discardRest } from './discard-rest.ts'
 import { findRequestTarget } from './find-request-target.ts'
+import type { EngineParts } from './engine-parts.ts'
 import { fail } from './errors.ts'
-import { EventLoopWatch, type LongTurn, Stopwatch } from './event-loop-watch.ts'
+import { EventLoopWatch, Stopwatch } from './event-loop-watch.ts'
 import { JobResumer } from './job-resumer.ts'
 import { toLogRow } from './log-row.ts'
 import { ResponseOpener } from './open-response.ts'
@@ -47,10 +24,9 @@ import { type FormatOf, rerouteRequest } from './reroute-request.ts'
 import { errorAnswer, idHeaders, ownHeaders, sendAnswer } from './respond.ts'
 import { type PumpResult, writeIdleMs } from './response-pump.ts'
 import { RunningConfigs } from './running-configs.ts'
-import { RequestSender, type SenderParts } from './send-request.ts'
+import { RequestSender } from './send-request.ts'
 import { noObjects, ObjectRecords } from './stored-objects/object-records.ts'
-import type { CreateLinkSecret } from './stored-objects/upload-link.ts'
-import { type ProxyOf, type SignerOf, Transport } from './transport.ts'
+import { Transport } from './transport.ts'
 import type { PoolStatus } from './upstream/index.ts'
 import type { CallerSocket } from './sessions/caller-socket.ts'
 import { openingUrl, readOpening } from './sessions/handshake.ts'
@@ -60,59 +36,6 @@ import { VendorKeys } from './vendor-keys/vendor-keys.ts'
 
 /** Longer answers of the gateway count as bodies held in memory. */
 const smallAnswerBytes = 65_536
-
-/** A route that the gateway answers by itself. */
-export type LocalAnswer = (context: RequestContext, body: Body) => Answer | Promise<Answer>
-
-export type EngineParts = {
-  /** The API format of a route, by the route's name for it; for `by-caller` the client's. */
-  dialect(name: string, head: Head): ApiFormat | undefined
-  /** The API format of errors raised before a route is known. */
-  guessDialect(path: string, headers: IncomingMessage['headers']): ApiFormat
-  readonly local: ReadonlyMap<string, LocalAnswer>
-  /** Turns an upstream's configured url into one that can be dialled. */
-  resolveUrl(url: string): string
-  /** A request has arrived. */
-  began(): void
-  /** An upstream's head arrived (status), or never did (null), after so many milliseconds. */
-  upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
-  /** A request is sent again after a failure of this upstream. */
-  retried(upstream: string, cause: string): void
-  /** A request blocked the event loop for too long. */
-  turnWasLong?(turn: LongTurn): void
-  readonly trace?: SenderParts['trace'] | undefined
-  /** The proxy of an upstream; undefined for none. */
-  readonly proxyOf?: ProxyOf
-  /** A request without a route has ended: why it was refused, or undefined if a preflight was answered. */
-  unrouted?(failure: Failure | undefined, req: IncomingMessage): void
-  /** Invalid data arrived instead of a request. */
-  unread?(failure: Failure): void
-  /** Receives the log row of every request with a route, once. */
-  record(row: LogRow, context: RequestContext): void
-  readonly clock: Clock
-  readonly random: Random
-  readonly ids: Ids
-  /** Opens connections to upstreams; the engine's own by default. */
-  readonly connect?: Connect | undefined
-  /** Request signers of upstreams. */
-  readonly signerOf?: SignerOf
-  readonly log: Log
-  /** Records of stored objects; without it nothing is recorded, and no request may name an object. */
-  readonly objects?: ObjectStore
-  /** Creates the secrets of links to uploads. */
-  readonly createLinkSecret?: CreateLinkSecret
-  /** Jobs that poll stored objects. */
-  readonly openJobs?: Pick<JobStore, 'find'>
-  /** Counts the limits of upstream keys; absent if they are not counted. */
-  readonly counters?: Pick<Counters, 'take' | 'settle'>
-  /** Called for each upstream key whose state has changed. */
-  readonly keyChanged?: (status: KeyStatus, before: KeyStatus | undefined) => void
-  /** A WebSocket session has opened. */
-  sessionOpened?(session: OpenSession): void
-  sessionClosed?(id: string): void
-  /** How slow clients may be; tests shorten it. */
-  readonly callers?: { readonly bodyPace?: BodyPace; readonly writeIdleMs?: number }
-}
 
 /** Carries requests from clients to upstreams and answers back. Only plugins interpret them. */
 export class Engine {
@@ -349,6 +272,8 @@ export class Engine {
     const setup = request.socket && (await this.#sessions.readSetup(request, own))
     const body = await stopwatch.wait('request', pipeline.onBody(own, setup ?? incoming.body))
     request.body = body
+    const kept = own.route.object?.of && (await stopwatch.wait('request', pipeline.onObject(own)))
+    if (kept) return this.#answer(request, own, kept)
     const context = rerouteRequest(request, own, this.#formatOf)
     const found = await stopwatch.wait('request', findRequestTarget(this.#objects, request, context))
     const target = this.#attempts.order(found, request)

@@ -1,5 +1,6 @@
 export { DirectRequest } from './direct-request.ts'
-export { Engine, type EngineParts, type LocalAnswer } from './engine.ts'
+export { Engine } from './engine.ts'
+export type { EngineParts, LocalAnswer } from './engine-parts.ts'
 export { Pipeline, type Step } from './pipeline.ts'
 export type { Running } from './active-request.ts'
 export { Router } from './router.ts'

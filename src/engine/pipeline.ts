@@ -120,6 +120,7 @@ export class Pipeline {
   readonly #steps: readonly Step[]
   readonly #onRequest: HookRun<undefined>
   readonly #onBody: HookRun<Body>
+  readonly #onObject: HookRun<Answer | undefined>
   readonly #families = new WeakMap<Target['family'], FamilyHooks>()
   readonly #onSettle: readonly Step[]
   readonly #onCharge: readonly Step[]
@@ -130,6 +131,7 @@ export class Pipeline {
     this.#steps = steps
     this.#onRequest = new HookRun('onRequest', all, bindRequest)
     this.#onBody = new HookRun('onBody', all, bindBody)
+    this.#onObject = new HookRun('onObject', all, bindObject)
     this.#onSettle = inSettlingOrder(steps.filter(({ hooks }) => hooks.onSettle !== undefined))
     this.#onCharge = steps.filter(({ hooks }) => hooks.onCharge !== undefined)
     this.#reroutes = steps.some(({ hooks }) => hooks.onRoute !== undefined)
@@ -147,6 +149,11 @@ export class Pipeline {
 
   onBody(context: RequestContext, body: Body): Awaitable<Body> {
     return this.#onBody.run(context, body, undefined)
+  }
+
+  /** The first answer of a plugin that keeps the object of the path. */
+  onObject(context: RequestContext): Awaitable<Answer | undefined> {
+    return this.#onObject.run(context, undefined, undefined)
   }
 
   /** Whether a plugin may turn requests into others. */
@@ -246,6 +253,10 @@ function bindRequest({ step: { hooks } }: Bound): Call<undefined> {
 
 function bindBody({ step: { hooks } }: Bound): Call<Body> {
   return (context, body) => hooks.onBody?.(context, body) ?? body
+}
+
+function bindObject({ step: { hooks } }: Bound): Call<Answer | undefined> {
+  return (context, answer) => answer ?? hooks.onObject?.(context)
 }
 
 function bindTarget({ step: { hooks }, facet }: Bound): Call<undefined> {

@@ -1,5 +1,14 @@
 import { findDialect } from '../api-formats/index.ts'
-import type { Call, CompiledConfig, Model, Route, StoredObject, Upstream, VendorDeletion } from '../domain/index.ts'
+import {
+  type Call,
+  type CompiledConfig,
+  keptHere,
+  type Model,
+  type Route,
+  type StoredObject,
+  type Upstream,
+  type VendorDeletion,
+} from '../domain/index.ts'
 import { fixedHeaders } from '../engine/headers.ts'
 import { fillPath } from '../engine/outbound.ts'
 import { Transport } from '../engine/transport.ts'
@@ -14,6 +23,8 @@ const gone: ReadonlySet<number> = new Set([404, 410])
 
 /** Deletes an object at the upstream and vendor key that made it; no gateway has to run. Never rejects. */
 export async function deleteAtVendor(plan: CompiledConfig, object: StoredObject): Promise<VendorDeletion> {
+  // Its content has ended with its record.
+  if (object.upstream === keptHere) return { kind: 'deleted' }
   const upstream = upstreamOf(plan, object)
   const found = upstream && requestOf(plan, object, upstream)
   if (!found) return { kind: 'impossible' }

@@ -1,4 +1,4 @@
-import type { LocalAnswer } from '../engine/engine.ts'
+import type { LocalAnswer } from '../engine/engine-parts.ts'
 import { fail } from './errors.ts'
 import {
   type Answer,

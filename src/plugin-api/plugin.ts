@@ -27,6 +27,11 @@ export type Hooks<Facet = unknown> = {
   /** Reads or reduces the body. */
   onBody?(context: RequestContext, body: Body): Awaitable<Body>
   /**
+   * The path names a stored object. Returns the answer if the plugin keeps the object itself; otherwise the request goes to the
+   * upstream that has it.
+   */
+  onObject?(context: RequestContext): Awaitable<Answer | undefined>
+  /**
    * Body and model are known, and no upstream. Returns a request of another operation that the gateway continues with; its
    * answer has to be turned back in `onReply`. The first plugin that returns one wins. `context.client` has the client's
    * route and API format from then on. Never waits.
@@ -65,6 +70,7 @@ export type Hooks<Facet = unknown> = {
 export const hookNames = [
   'onRequest',
   'onBody',
+  'onObject',
   'onRoute',
   'onTarget',
   'onAdmit',

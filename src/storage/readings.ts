@@ -28,6 +28,7 @@ import type {
   RatedImages,
   Refund,
   Statement,
+  StatementQuestion,
   Summary,
   ToldEvent,
   TopUp,
@@ -120,7 +121,7 @@ export type Readings = {
   }
   corrections: { given: { readonly at: number; readonly zone: string }; gives: Corrections }
   anchor: { given: { readonly at: number }; gives: Anchor }
-  statement: { given: { readonly from: number; readonly until: number }; gives: Statement }
+  statement: { given: StatementQuestion; gives: Statement }
   refunds: { given: { readonly id: string }; gives: readonly Refund[] }
   open: { given: null; gives: readonly OpenCharges[] }
   sums: {
@@ -188,7 +189,7 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     audit: given => snapshot(audit(given)),
     corrections: given => snapshot(findCorrections(given)),
     anchor: ({ at }) => snapshot(readAnchor(at)),
-    statement: span => snapshot(sumStatement(span)),
+    statement: question => snapshot(sumStatement(question)),
     refunds: ({ id }) => snapshot(findRefundsOf(id)),
     open: () => run(sumOpen()),
     sums: given => run(readSums(given)),

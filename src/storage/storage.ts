@@ -158,7 +158,7 @@ export function createStorage(parts: StorageParts): Storage {
         reader.ask('sums', { at: clock.now(), zone: parts.zone, of: of ?? null, windows: windowsAmong(periods) }),
       endUsers: (periods = []) =>
         reader.ask('endUserSums', { at: clock.now(), zone: parts.zone, windows: windowsAmong(periods) }),
-      statement: ({ from, until }) => reader.ask('statement', { from, until }),
+      statement: ({ from, until, endUser, tag }) => reader.ask('statement', { from, until, endUser, tag }),
       open: () => reader.ask('open', null),
       refundsOf: id => reader.ask('refunds', { id }),
       resolve: (id, how, by, reason, amount = 0) =>

@@ -8,6 +8,9 @@ const keptMs = 30 * 86_400_000
 const together = 1_000
 /** Neither deleted nor expired. */
 const isThere = 'deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?)'
+/** All columns, without what may be long. */
+const listed = `key_id, kind, id, upstream, vendor_key, model, parent, request_id, bytes, NULL AS shown, created_at, expires_at,
+  deleted_at`
 /** Objects that count toward a key's limits. */
 const isCounted = `kind NOT IN ('response', 'item', 'upload', 'session handle')`
 
@@ -142,7 +145,7 @@ export function* listObjects({ id, keyId, kind, before, limit }: ObjectFilter): 
   ]
   const given = terms.filter(([, value]) => value !== undefined)
   const rows = yield ask(
-    `SELECT * FROM stored_object WHERE kind <> 'item' ${given.map(([term]) => `AND ${term}`).join(' ')}
+    `SELECT ${listed} FROM stored_object WHERE kind <> 'item' ${given.map(([term]) => `AND ${term}`).join(' ')}
      ORDER BY created_at DESC, id DESC, key_id DESC, kind DESC LIMIT ?`,
     ...given.flatMap(([, ...values]) => values.filter(value => value !== undefined)),
     limit,
@@ -150,8 +153,14 @@ export function* listObjects({ id, keyId, kind, before, limit }: ObjectFilter): 
   return rows.map(toObject)
 }
 
-/** Deletes old rows of expired and deleted objects in small batches. */
+/** Deletes the content of expired objects, and old rows of expired and deleted ones, in small batches. */
 export function* sweepObjects(at: number): QueryProgram<void> {
+  yield ask(
+    `UPDATE stored_object SET shown = NULL WHERE (key_id, kind, id) IN
+       (SELECT key_id, kind, id FROM stored_object WHERE expires_at IS NOT NULL AND expires_at <= ? AND shown IS NOT NULL
+        LIMIT ${together})`,
+    at,
+  )
   for (const column of ['expires_at', 'deleted_at'])
     yield ask(
       `DELETE FROM stored_object WHERE (key_id, kind, id) IN

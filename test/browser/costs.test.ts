@@ -272,6 +272,64 @@ t.test('a bar links to its days, and a user sees nothing of others', { skip }, a
   t.strictSame(faults, [], caseName({ url }))
 })
 
+t.test('costs by end user and tag, what the answer cache saved, and the statement of one', { skip }, async t => {
+  const edit: Edits = [
+    [
+      'pipeline: [auth, ratelimit,',
+      'pipeline: [auth, { attribution: { end_user: [body:user], tags: [header:x-tags] } }, ratelimit,',
+    ],
+    ['\n  sim-chat: {', '\n  sim-chat: { cache: { for: 1h },'],
+  ]
+  const browsing = await browse(t, { edit })
+  const { url, faults, gateway, post, settled } = browsing
+  const admin = await enterAsAdmin(browsing)
+  const ask = async (user: string, tags: string, content: string): Promise<void> => {
+    const body = { model: 'sim-chat', user, messages: [{ role: 'user', content }] }
+    await (await post('/v1/chat/completions', body, { 'x-tags': tags })).arrayBuffer()
+    await settled()
+  }
+  await ask('gil', 'web', 'a boat')
+  await ask('gil', 'web', 'a boat')
+  await ask('hana', 'web,beta', 'a longer question about a boat')
+  await gateway.storage.flush()
+  type Row = { readonly what: string; readonly net: string; readonly saved: string }
+  const rowsOf = async (by: string) => ((await admin.get(`/api/costs?by=${by}`)).body as { rows: readonly Row[] }).rows
+  const page = await browsing.newPage()
+  await logIn(page, url)
+  const figure = page.locator('.figure', { hasText: 'Saved by the response cache' })
+  await figure.waitFor()
+  const saved = (await rowsOf('end_user')).find(({ what }) => what === 'gil')?.saved
+  t.ok(Number(saved) > 0, 'the second request of gil was a hit')
+  t.match(await figure.textContent(), `${saved}`)
+  for (const [by, name, names] of [
+    ['end_user', 'End user', ['gil', 'hana']],
+    ['tag', 'Tag', ['web', 'beta']],
+  ] as const) {
+    await page.getByRole('link', { name, exact: true }).click()
+    for (const one of names) await page.getByRole('rowheader').getByRole('link', { name: one, exact: true }).waitFor()
+    t.same(new Set((await rowsOf(by)).map(({ what }) => what)), new Set(names), caseName({ by }))
+  }
+  await page.getByRole('rowheader').getByRole('link', { name: 'beta', exact: true }).click()
+  await page.locator('.narrowed', { hasText: 'beta' }).waitFor()
+  await figure.waitFor({ state: 'detached' })
+  t.match(page.url(), /tag=beta/, 'hana, who has the tag, saved nothing')
+
+  const month = new Date().toISOString().slice(0, 7)
+  await page.goto(`${url}/console/statements?month=${month}&by=end_user`)
+  await page.getByRole('rowheader').getByRole('link', { name: 'gil', exact: true }).click()
+  await page.getByText('Only charges of the chosen end user or tag').waitFor()
+  const { totals } = (await admin.get(`/api/statements?month=${month}&end_user=gil`)).body as {
+    totals: readonly { readonly charges: number; readonly costs: string }[]
+  }
+  t.equal(totals[0]?.charges, 2)
+  const sum = page.getByRole('region', { name: 'Total USD' }).locator('.sums dd').last()
+  t.match(await sum.textContent(), `${totals[0]?.costs}`)
+  await page.getByRole('link', { name: 'Costs of this month' }).click()
+  await page.locator('.narrowed', { hasText: 'gil' }).waitFor()
+  t.match(await page.locator('.figure.first .money').textContent(), `${totals[0]?.costs}`, 'the same in Costs')
+  t.same(faults, [])
+})
+
 t.test('budgets show which are nearly spent, and a statement prints without the frame', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, admin, faults } = browsing

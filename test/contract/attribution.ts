@@ -126,6 +126,7 @@ function count(sold: readonly Sold[], { since, until: end, bars, by, where }: Co
           refunded: 0,
           quantity: 0,
           tokens: 0,
+          saved: 0,
         }
         const row = rows.get(name) ?? blank
         rows.set(name, row)

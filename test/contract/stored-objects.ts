@@ -82,6 +82,37 @@ export async function storedObjectsContract(t: Test, make: Harness): Promise<voi
     t.same(await objects.find(one, [{ kind: 'response', id: 'late' }]), [])
   })
 
+  await t.test('the content of an expired object is deleted before its record is, and no list has it', async t => {
+    const chores: (() => void)[] = []
+    const still = clockAt(now)
+    const every = (_ms: number, run: () => void) => {
+      chores.push(run)
+      return { cancel: () => undefined }
+    }
+    const { storage } = await openHarness(t, make, { ...still, every })
+    const { id: key } = await storage.keys.create(newKey({}))
+    const kept = { upstream: '', shown: 'content' }
+    await storage.objects.put([
+      objectOf(key, 'soon', { ...kept, expiresAt: now + day }),
+      objectOf(key, 'late', { ...kept, expiresAt: now + 3 * day }),
+    ])
+    still.set(now + day)
+    for (const run of chores) run()
+    await storage.flush()
+    still.set(now)
+    const shown = async (id: string) => (await storage.objects.find(key, [{ kind: 'response', id }]))[0]?.shown
+    t.equal(await shown('soon'), null)
+    t.equal(await shown('late'), 'content')
+    const listed = await storage.objects.list({ limit: 9 })
+    t.same(
+      listed.map(one => [one.id, one.shown]),
+      [
+        ['soon', null],
+        ['late', null],
+      ],
+    )
+  })
+
   await t.test('lists go in pages, in either order, and count what clients made by name', async t => {
     const { objects, one, two } = await start(t)
     const files = Array.from({ length: 5 }, (_, i) =>

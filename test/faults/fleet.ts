@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,16 +23,6 @@ export type FleetFigures = Sums & {
 }
 
 type Slot = { readonly child: ChildGateway; readonly life: Promise<Life> }
-
-/** Code of the gateways, compiled once for all fleets of this process: most of a start is compiling. */
-let compiled: Promise<string> | undefined
-
-function compile(): Promise<string> {
-  if (compiled) return compiled
-  compiled = mkdtemp(join(tmpdir(), 'tollgate-compiled-'))
-  void compiled.then(folder => process.once('exit', () => rmSync(folder, { recursive: true, force: true })))
-  return compiled
-}
 
 /** Three gateways on one PostgreSQL under load, each a process of its own, and the record of what callers had of them. */
 export type Fleet = {
@@ -75,7 +64,6 @@ export async function openFleet(
   const site = await prepareSite(folder, {
     upstreams: { alpha: studio.url, beta: studio.url },
     storage,
-    compiled: await compile(),
     edit: [{ 'groups/default': {} }, [', limits: { rpm: 300 } }', ' }']],
   })
   const look: Look = async sql => {

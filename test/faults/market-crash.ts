@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -81,9 +80,8 @@ export async function crashMarket(t: Pick<Test, 'teardown'>, options: MarketOpti
   t.teardown(() => vendor.close())
   const { storage, look } = await openDatabase(t, folder, options)
   const counters = await openCounters(t, options.counters)
-  const compiled = await compile()
   const ofKey = requests / (kills + 1) / 37
-  const market = await openMarket({ folder, compiled, url: vendor.url, storage, counters, ofKey, random })
+  const market = await openMarket({ folder, url: vendor.url, storage, counters, ofKey, random })
   t.teardown(() => market.close())
 
   const gateways = options.database === 'postgres' ? 3 : 1
@@ -217,16 +215,6 @@ async function openCounters(t: Pick<Test, 'teardown'>, counted: Counted): Promis
   if (counted === 'redis') return (await startRedis(t)).url
   const { nodes } = await startRedisCluster(t)
   return `${nodes[0]?.url}?cluster=spread`
-}
-
-let compiled: Promise<string> | undefined
-
-/** Most of a start is compiling. */
-function compile(): Promise<string> {
-  if (compiled) return compiled
-  compiled = mkdtemp(join(tmpdir(), 'tollgate-compiled-'))
-  void compiled.then(folder => process.once('exit', () => rmSync(folder, { recursive: true, force: true })))
-  return compiled
 }
 
 /** Lets the leases of processes that are gone run out now. */

@@ -99,7 +99,6 @@ export type Market = {
 
 export async function openMarket(options: {
   readonly folder: string
-  readonly compiled: string
   readonly url: string
   readonly storage: string
   readonly counters: string
@@ -107,7 +106,7 @@ export async function openMarket(options: {
   readonly ofKey: number
   readonly random: () => number
 }): Promise<Market & { close(): Promise<void> }> {
-  const { folder, compiled, url, counters, ofKey, random } = options
+  const { folder, url, counters, ofKey, random } = options
   const zone = chooseZone(random)
   const groups = startGroups(ofKey)
   const upstreams = { alpha: url, beta: url, text: url, maker: url }
@@ -120,7 +119,6 @@ export async function openMarket(options: {
     upstreams,
     edit: editsOf(groups, zone),
     storage: options.storage,
-    compiled,
     env,
     isApart: true,
   })

@@ -20,8 +20,6 @@ const marks = ['1254x1254', '1672x941']
 
 // Each test is a process or two that mostly start.
 t.jobs = 4
-const compiled = await mkdtemp(join(tmpdir(), 'tollgate-compiled-'))
-t.teardown(() => rm(compiled, { recursive: true, force: true }))
 
 type Kept = {
   readonly site: Site
@@ -58,7 +56,6 @@ async function openSite(t: Test, point?: Point): Promise<Kept> {
   const named = `"${plugin}": { point: ${point} }`
   const site = await prepareSite(folder, {
     upstreams,
-    compiled,
     ...(point && { edit: [['[auth, ratelimit,', `[auth, { ${named} }, ratelimit,`]] }),
   })
   return {

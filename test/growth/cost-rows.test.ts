@@ -63,6 +63,7 @@ function* fill(chargesADay: number, keys: number): QueryProgram<void> {
         refunded: 0,
         quantity: n,
         tokens: n,
+        saved: 0,
       })
       if (n % 2) sums.addImage(place, kind, 1)
     }

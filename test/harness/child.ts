@@ -51,7 +51,6 @@ export async function prepareSite(
   options: {
     readonly upstreams: { readonly [name: string]: string }
     readonly edit?: Edits
-    readonly compiled?: string
     /** The storage's address; a file in the folder when absent. */
     readonly storage?: string
     readonly env?: NodeJS.ProcessEnv
@@ -74,7 +73,7 @@ export async function prepareSite(
     TOLLGATE_LISTEN: '127.0.0.1:0',
     TOLLGATE_OPS: '127.0.0.1:0',
     TOLLGATE_STORAGE: url,
-    NODE_COMPILE_CACHE: options.compiled ?? compiledOf(folder),
+    NODE_COMPILE_CACHE: compiledOf(folder),
     ...options.env,
   }
   for (const [name, url] of Object.entries(options.upstreams)) env[`${name.toUpperCase()}_URL`] = url

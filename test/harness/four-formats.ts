@@ -8,7 +8,7 @@ const model = (format: Format): string =>
   `  up-${format}: { family: ${format}, upstream: up, accepts: [${formats.filter(one => one !== format).join(', ')}], prices: { input: "1", cached_input: "0.1", output: "2" } }`
 
 /** One upstream, whose models each have one API format and accept the three others: `up-chat`, `up-messages` … */
-const yaml = `${smallConfig({ rpm: 60000 })}pipeline: [auth, ratelimit, format-bridge, token-usage]
+export const fourYaml = `${smallConfig({ rpm: 60000 })}pipeline: [auth, ratelimit, format-bridge, token-usage]
 upstreams:
   up: { url: "\${UP_URL}", cooldown: { failures: 100000 } }
 families:
@@ -24,7 +24,7 @@ routes:
 `
 
 export function startFour(t: Pick<Test, 'teardown'>, edit: Edits = []): Promise<Started> {
-  return start(t, { yaml, edit, upstreams: ['up'] })
+  return start(t, { yaml: fourYaml, edit, upstreams: ['up'] })
 }
 
 /** The path and body of a short request of a client. */

@@ -12,6 +12,8 @@ export type Made = {
   readonly model: string
   readonly upstream: string
   readonly currency: string
+  readonly tag: string | null
+  readonly endUser: string | null
   readonly lines: readonly ChargeItem[]
   /** 0 for what was not settled. */
   readonly amount: number
@@ -47,7 +49,12 @@ export async function makeBooks(
     const id = firstIdAt('req_', clock.now()) + String(i).padStart(10, '0')
     const group = dice(2) ? 'default' : 'partner'
     const label = { kind: 'tag', name: pick(['web', 'batch']), keyId: key.id, most: 9, mostPerKey: 9 } as const
-    const attribution = dice(3) ? {} : { attribution: await storage.labels.idOf(label) }
+    const of = { ...label, kind: 'end_user', name: pick(['gil', 'hana']) } as const
+    const labels = [...(dice(3) ? [] : [label]), ...(dice(2) ? [] : [of])]
+    const ids: string[] = []
+    for (const one of labels) ids.push(await storage.labels.idOf(one))
+    const attribution = ids.length === 0 ? {} : { attribution: ids.join(' ') }
+    const nameOf = (kind: string) => labels.find(one => one.kind === kind)?.name ?? null
     const own = facts(key, {
       ...attribution,
       id,
@@ -88,6 +95,8 @@ export async function makeBooks(
       model: own.model,
       upstream: own.upstream,
       currency: own.currency,
+      tag: nameOf('tag'),
+      endUser: nameOf('end_user'),
     }
     if (isText) storage.ledger.post(own, lines, 'confirmed')
     else {

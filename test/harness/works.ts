@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
 import { type ChildGateway, prepareSite, type Site } from './child.ts'
 import { picture } from './pictures.ts'
 import { startRedis } from './redis.ts'
@@ -35,12 +35,8 @@ export type Works = {
   readonly upstream: Upstream
 }
 
-/** Compiled code is shared by the processes of one test file: most of a start is compiling. */
-let compiled: Promise<string> | undefined
-
 /** Serves with so many processes, counting in a Redis of its own, on a folder of its own. */
 export async function startWorks(t: Test, workers: number, edit: Edits = []): Promise<Works> {
-  compiled ??= makeFolder('compiled')
   const folder = await makeFolder('workers')
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const upstream = await startUpstream({ created: 1, data: [picture(1024, 1024)] })
@@ -55,7 +51,6 @@ export async function startWorks(t: Test, workers: number, edit: Edits = []): Pr
       [/default: \{ rpm: 60, tpm: (\d+), concurrency: \d+ \}/, 'default: { rpm: 100000, tpm: $1 }'],
       ...edit,
     ],
-    compiled: await compiled,
     env: { TOLLGATE_COUNTERS: redis.url },
   })
   const gateway = site.start()
@@ -70,10 +65,6 @@ export async function startWorks(t: Test, workers: number, edit: Edits = []): Pr
 function makeFolder(name: string): Promise<string> {
   return mkdtemp(join(tmpdir(), `tollgate-${name}-`))
 }
-
-t.teardown(async () => {
-  if (compiled) await rm(await compiled, { recursive: true, force: true })
-})
 
 /** The ids of the processes that a gateway has started; none once it is gone. */
 export async function workersOf({ pid }: ChildGateway): Promise<readonly number[]> {

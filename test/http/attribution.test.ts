@@ -93,6 +93,12 @@ t.test('requests are attributed by body, header and key, and costs, log and expo
     /^\uFEFF?month,tag,[^]*,web,USD,2,/,
   )
   t.equal((await admin.get('/api/statements?by=model')).status, 400)
+  const ofAda = (await admin.get(`/api/statements?month=${month}&end_user=ada&tag=web`)).body
+  t.match(ofAda, { end_user: 'ada', tag: 'web', totals: [{ charges: 1 }], labels: [] })
+  t.match(await admin.get(`/api/statements?month=${month}&end_user=ada&of=balances&format=csv`), {
+    status: 400,
+    body: { error: { message: /has no split \(`by`\) and no balances/ } },
+  })
   const logs = (await admin.get('/api/logs?end_user=ada')).body as { records: { end_user: string }[] }
   t.equal(logs.records.length, 2)
   t.match((await admin.get('/api/logs/export?tag=team:blue')).text, /ada.*team:blue web/s)

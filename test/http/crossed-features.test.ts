@@ -109,7 +109,7 @@ t.test('with a cache of responses and limits, in the place that the documentatio
   upstreams['text']?.answer(completion('hi'))
   const body = { ...ask, model: 'sim-chat' }
   const count = async () => (await says('/v1/messages/count_tokens', body)).status
-  t.equal((await says('/v1/messages', body)).headers.get('x-tollgate-cache'), 'bypass')
+  t.equal((await says('/v1/messages', body)).headers.get('x-tollgate-cache'), 'miss')
   t.same([await count(), await count(), await count()], [200, 200, 429], 'a count is a request')
 })
 

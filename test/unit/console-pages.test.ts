@@ -315,6 +315,7 @@ t.test('costs by key combine the playground sessions', async t => {
     net,
     quantity: 5,
     tokens: 7,
+    saved: '0.25',
   })
   const answer = {
     zone: 'UTC',
@@ -344,7 +345,9 @@ t.test('costs by key combine the playground sessions', async t => {
       [null, '1.00', 0, 1],
     ],
   )
-  t.strictSame(folded.before.rows, [{ ...row(sessionKeys, '5.00'), charges: 2, images: 4, quantity: 10, tokens: 14 }])
+  t.strictSame(folded.before.rows, [
+    { ...row(sessionKeys, '5.00'), charges: 2, images: 4, quantity: 10, tokens: 14, saved: '0.50' },
+  ])
   t.equal(folded.names[sessionKeys], 'Playground')
   t.strictSame(foldSessions({ ...answer, sessions: [] }, '').rows, answer.rows, 'nothing is folded where nobody played')
 })
@@ -452,6 +455,7 @@ t.test('the rows of costs add up to their sum, also for the days before', t => {
     net,
     quantity: null,
     tokens: 0,
+    saved: '0.00',
   })
   const [sheet] = sheetsOf({
     zone: 'UTC',

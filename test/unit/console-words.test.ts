@@ -144,7 +144,10 @@ t.test("use and the reason for a charge's end are shown in Chinese", async t => 
   const hit = (why: string) => tWhy({ size: null, rule: kept }, { ...told, tier: kept.kind, quantity: 1, why })
   t.equal(hit('1 cached response, free'), '1 个缓存响应，免费')
   t.equal(hit('1 cached response: 0.01 + 0.40 × 0.10 = 0.05'), '1 个缓存响应：0.01 + 0.40 × 0.10 = 0.05')
-  t.equal(tKeptRule('a cached response, made by req_1 for 0.000007'), '缓存响应，来自请求 req_1，当时的费用为 0.000007。')
+  t.equal(
+    tKeptRule('a cached response, made by req_1 for 0.000007'),
+    '缓存响应，来自请求 req_1，当时的费用为 0.000007。',
+  )
   t.equal(periodText({ per: 'month', resets_on: 15 }), '每月，从 15 日起')
   t.equal(periodText({ per: 'week', resets_on: 'friday' }), '每周，从周五起')
   t.equal(tReason('answer_unrecognised: data.0.b64'), '响应的格式未知：data.0.b64')

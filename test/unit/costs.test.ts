@@ -24,6 +24,7 @@ import { readCosts } from '../../src/storage/costs/read.ts'
 import { costs } from '../../src/storage/migrations/0014-costs.ts'
 import { costSpans } from '../../src/storage/migrations/0020-cost-spans.ts'
 import { costCounts } from '../../src/storage/migrations/0026-cost-counts.ts'
+import { cacheSavings } from '../../src/storage/migrations/0038-cache-savings.ts'
 import { costKeys } from '../../src/storage/migrations/0025-cost-keys.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { createPool, Session } from '../../src/storage/postgres/connect.ts'
@@ -55,6 +56,8 @@ type Sold = {
   readonly parts: { readonly [P in Exclude<CostPart, 'tier'>]: string }
   readonly currency: string
   readonly lines: readonly ChargeItem[]
+  /** By a hit of the answer cache. */
+  readonly saved: number
   isRefunded: boolean
 }
 
@@ -85,7 +88,7 @@ async function sell(
     const at = clock.now()
     const key = keys[draw(keys.length)] as Key
     const id = firstIdAt('req_', at) + String(seed * 1_000_000 + i).padStart(10, '0')
-    const own = facts(key, {
+    const plain = facts(key, {
       id,
       user: key.user,
       group: key.user === 'ada' ? 'partner' : 'default',
@@ -94,7 +97,7 @@ async function sell(
       upstream: draw(3) ? 'alpha' : 'beta',
       currency: draw(9) ? 'USD' : 'EUR',
     })
-    const { user, group, model, operation, upstream, currency } = own
+    const { user, group, model, operation, upstream, currency } = plain
     const parts = { user, group, key: key.id, model, operation, upstream }
     const isImages = draw(3) === 0
     const lines: ChargeItem[] = []
@@ -113,12 +116,24 @@ async function sell(
           }),
         )
     }
-    const one = { at, parts, currency, lines, isRefunded: false }
+    // Some are hits of the answer cache, of which the response cost more once, or less than its price now.
+    const isHit = !isImages && draw(4) === 0
+    if (isHit) lines.splice(0, lines.length, { ...(lines[0] as ChargeItem), tier: 'cached_response', quantity: 1 })
+    const amount = lines.reduce((sum, { price }) => sum + price, 0)
+    const full = isHit ? draw(2 * amount + 1) : undefined
+    const saved = full === undefined ? 0 : Math.max(0, full - amount)
+    const own = full === undefined ? plain : { ...plain, rule: { kind: 'cached_response', warnings: [], full } }
+    const one = { at, parts, currency, lines, saved, isRefunded: false }
     if (isImages) {
       const isVoid = draw(12) === 0
       selling.push(sellImages(storage, clock, own, isVoid ? null : one))
       if (selling.length === atOnce) await Promise.all(selling.splice(0))
       if (isVoid) continue
+    } else if (isHit && draw(2)) {
+      // Of a key with a budget: its charge is a row of its own.
+      await storage.ledger.hold({ facts: own, hold: 400_000, idempotency: null })
+      for (const each of lines) await storage.ledger.line(id, each)
+      await storage.ledger.settle({ id, delivery: 'confirmed', reason: null })
     } else storage.ledger.post(own, lines, 'confirmed')
     sold.push(one)
     if (draw(25) === 0) refundable.push([id, one])
@@ -191,7 +206,7 @@ function count(sold: readonly Sold[], question: PlainQuestion): readonly CostRow
   >()
   for (const [place, one] of sold.entries()) {
     if (one.at < since || one.at >= until) continue
-    for (const { tier, price, quantity } of one.lines) {
+    for (const [i, { tier, price, quantity }] of one.lines.entries()) {
       const parts = { ...one.parts, tier }
       if (costParts.some(part => where[part] !== undefined && where[part] !== parts[part])) continue
       const bar = barOf(bars, one.at)
@@ -208,6 +223,7 @@ function count(sold: readonly Sold[], question: PlainQuestion): readonly CostRow
         refunded: 0,
         quantity: 0,
         tokens: 0,
+        saved: 0,
       }
       const { row, seen } = rows.get(name) ?? { row: blank, seen: new Set<string>() }
       rows.set(name, { row, seen })
@@ -219,7 +235,8 @@ function count(sold: readonly Sold[], question: PlainQuestion): readonly CostRow
       row.amount += price
       row.refunded += one.isRefunded ? price : 0
       row.quantity += quantity ?? 0
-      row.tokens += tier === 'web_search' ? 0 : (quantity ?? 0)
+      row.tokens += ['web_search', 'cached_response'].includes(tier) ? 0 : (quantity ?? 0)
+      row.saved += i === 0 ? one.saved : 0
     }
   }
   return [...rows.values()].map(({ row }) => row).sort(bySum)
@@ -397,7 +414,8 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
   const damages = [
     'UPDATE cost_part_sum SET amount = amount + 1 WHERE what = (SELECT max(what) FROM cost_part_sum)',
     'DELETE FROM cost_place_sum WHERE span = (SELECT max(span) FROM cost_place_sum)',
-    `INSERT INTO cost_part_sum VALUES ('model', 8, 'another', 'USD', 1, 1, 0, 5, 0, 0, 0)`,
+    `INSERT INTO cost_part_sum VALUES ('model', 8, 'another', 'USD', 1, 1, 0, 5, 0, 0, 0, 0)`,
+    `UPDATE cost_part_sum SET saved = saved + 1 WHERE part = 'tier' AND what = 'cached_response'`,
     'UPDATE cost_image_sum SET images = images + 1',
     'UPDATE cost_key_sum SET amount = amount + 1 WHERE key_id = (SELECT max(key_id) FROM cost_key_sum)',
   ]
@@ -458,52 +476,60 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
   t.same((await storage.journal.costs(everything)).rows, ask(everything).rows, 'as the storage answers')
 })
 
-t.test('a gateway sums again what an earlier version summed without quantities', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-costs-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const path = join(folder, 'tollgate.db')
-  const clock = quietClock()
-  const storage = await openDatabase({ url: `sqlite:${path}`, clock })
-  const { sold } = await sell(storage, clock, 60, 7)
-  const connection = new Connection(path)
-  while (connection.transact(() => connection.run(rollUpCosts())) > 0);
-  connection.close()
-  await storage.close()
-  const old = join(folder, 'old.db')
-  copyAsOf(migrations.indexOf(costCounts), path, old)
+const lacking = [
+  { version: costCounts, counts: { tokens: 0, quantity: 0 } },
+  { version: cacheSavings, counts: { saved: 0 } },
+]
+for (const { version, counts } of lacking)
+  t.test(
+    `a gateway sums again what an earlier version summed without ${Object.keys(counts).join(' and ')}`,
+    async t => {
+      const folder = mkdtempSync(join(tmpdir(), 'tollgate-costs-'))
+      t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+      const path = join(folder, 'tollgate.db')
+      const clock = quietClock()
+      const storage = await openDatabase({ url: `sqlite:${path}`, clock })
+      const { sold } = await sell(storage, clock, 60, 7)
+      const connection = new Connection(path)
+      while (connection.transact(() => connection.run(rollUpCosts())) > 0);
+      connection.close()
+      await storage.close()
+      const old = join(folder, 'old.db')
+      copyAsOf(migrations.indexOf(version), path, old)
 
-  const chores: (() => void)[] = []
-  const paced = {
-    ...clock,
-    every(_ms: number, chore: () => void) {
-      chores.push(chore)
-      return { cancel() {} }
+      const chores: (() => void)[] = []
+      const paced = {
+        ...clock,
+        every(_ms: number, chore: () => void) {
+          chores.push(chore)
+          return { cancel() {} }
+        },
+      }
+      const migrated = await openDatabase({ url: `sqlite:${old}`, clock: paced })
+      t.teardown(() => migrated.close())
+      const asked = fc.sample(questions, { numRuns: 40, seed: 3 })
+      const everything = {
+        since: 0,
+        until: Math.ceil((until + dayMs) / quarterMs) * quarterMs,
+        bars: [0],
+        by: null,
+        where: {},
+      }
+      const [before] = (await migrated.journal.costs(everything)).rows
+      t.match(before, counts, 'the sums of before lack them')
+      t.ok((before?.amount ?? 0) > 0)
+      t.same((await migrated.books.verify()).sums, [], 'and are not called wrong for it')
+      for (const chore of chores) chore()
+      for (const look = new Connection(old); ; await setTimeout(5)) {
+        const [row] = look.all({ sql: `SELECT value FROM meta WHERE name = 'cost_rebuild'`, params: [] })
+        if (row?.['value'] !== 0) continue
+        look.close()
+        break
+      }
+      await compare(t, sold, asked, question => migrated.journal.costs(question), 'made anew by the gateway')
+      t.same((await migrated.books.verify()).sums, [], 'and every sum is right')
     },
-  }
-  const migrated = await openDatabase({ url: `sqlite:${old}`, clock: paced })
-  t.teardown(() => migrated.close())
-  const asked = fc.sample(questions, { numRuns: 40, seed: 3 })
-  const everything = {
-    since: 0,
-    until: Math.ceil((until + dayMs) / quarterMs) * quarterMs,
-    bars: [0],
-    by: null,
-    where: {},
-  }
-  const [before] = (await migrated.journal.costs(everything)).rows
-  t.match(before, { tokens: 0, quantity: 0 }, 'the sums of before have no quantities')
-  t.ok((before?.amount ?? 0) > 0)
-  t.same((await migrated.books.verify()).sums, [], 'and are not called wrong for it')
-  for (const chore of chores) chore()
-  for (const look = new Connection(old); ; await setTimeout(5)) {
-    const [row] = look.all({ sql: `SELECT value FROM meta WHERE name = 'cost_rebuild'`, params: [] })
-    if (row?.['value'] !== 0) continue
-    look.close()
-    break
-  }
-  await compare(t, sold, asked, question => migrated.journal.costs(question), 'made anew by the gateway')
-  t.same((await migrated.books.verify()).sums, [], 'and every sum is right')
-})
+  )
 
 t.test('the same on PostgreSQL, summed by three at once', async t => {
   const postgres = await startPostgres(['fsync=off'])
@@ -566,6 +592,10 @@ async function migrateAgain(pool: ReturnType<typeof createPool>): Promise<void> 
   await migrateFrom(client, keys, keys + 1)
   const counted = migrations.indexOf(costCounts)
   await migrateFrom(client, counted, counted + 1)
+  for (const table of ['cost_label_part', 'cost_label_model', 'cost_label_sum'])
+    await client.query(`ALTER TABLE ${table} DROP COLUMN saved`)
+  const saving = migrations.indexOf(cacheSavings)
+  await migrateFrom(client, saving, saving + 1)
   await client.query('COMMIT')
   client.release()
 }

@@ -239,12 +239,13 @@ t.test('Google is called in the format of the other vendors of a name, and of mo
   t.equal(plan.models.get('pool')?.family.name, 'chat')
   t.equal(plan.models.get('gem')?.family.name, 'generative')
   t.same(
-    plan.models.get('gpt')?.upstreams.map(one => [one.priority, one.sendAs, new URL(one.upstream.url).pathname]),
+    plan.models.get('pool')?.upstreams.map(one => [one.sendAs, new URL(one.upstream.url).pathname]),
     [
-      [1, 'gpt-4o-mini', '/'],
-      [2, 'gemini-2.5-pro', '/v1beta/openai'],
+      ['gemini-2.5-flash', '/v1beta/openai'],
+      ['gpt-4o', '/'],
     ],
   )
+  t.match(plan.models.get('gpt')?.fallbacks, [{ sendAs: 'gemini-2.5-pro', fallback: { name: 'gem' } }])
   t.match(text, 'url: "https://generativelanguage.googleapis.com/v1beta/openai"')
 })
 
@@ -378,18 +379,19 @@ t.test('fallbacks, aliases, timeouts, cooldown and headers keep their meaning', 
     },
     { localFree: true },
   )
-  const ways = (name: string) => plan.models.get(name)?.upstreams.map(one => [one.sendAs, one.priority])
-  t.same(ways('a'), [
-    ['gpt-4o', 1],
-    ['gpt-4o-mini', 2],
-  ])
-  t.same(ways('b'), [
-    ['gpt-4o-mini', 1],
-    ['gpt-4o', 2],
-  ])
-  t.same(ways('c'), [['gpt-4o-mini', 1]])
-  t.same(ways('local'), [['x', 1]], 'what is free does not lead to what is not')
-  t.ok(notes.some(note => note.includes('its use would not be charged')))
+  const ways = (name: string) => {
+    const { upstreams = [], fallbacks = [] } = plan.models.get(name) ?? {}
+    return [upstreams.map(one => one.sendAs), fallbacks.map(one => [one.sendAs, one.fallback?.name])]
+  }
+  t.same(ways('a'), [['gpt-4o'], [['gpt-4o-mini', 'b']]])
+  t.same(ways('b'), [['gpt-4o-mini'], [['gpt-4o', 'a']]])
+  t.same(ways('c'), [['gpt-4o-mini'], []])
+  t.same(ways('local'), [['x'], [['gpt-4o-mini', 'b']]], 'a free one too: each costs its own price')
+  t.ok(
+    notes.some(
+      note => note === 'b: LiteLLM uses a if a prompt is too long; here it is used if no upstream of the model answers',
+    ),
+  )
   const upstream = plan.models.get('a')?.upstreams[0]?.upstream
   t.match(upstream, { concurrency: 4, timeouts: { firstByteMs: 20_000 }, headers: { 'x-team': 'a $x ${HOME}' } })
   t.match(upstream?.cooldown, { failures: 4 })
@@ -669,13 +671,9 @@ t.test(
       /^alias: its limit of 10 requests per minute is separate from a; in LiteLLM they share it$/,
     ])
     t.same(about('gone'), ['gone: the alias of nowhere is not translated: the model does not exist'])
-    t.ok(about('off').includes('off: once it has its prices, responses of its fallback b are charged as off'))
-    t.notOk(
-      about('off').some(
-        note => note.includes('responses of its fallback b are charged as off') && !note.includes('once'),
-      ),
-    )
-    t.ok(about('a').includes('a: responses of its fallback b are charged as a'))
+    t.match(about('off'), [/^off: it runs on your own machine|^off: .*commented out/])
+    t.same(about('b'), ['b: the fallback same is not translated: the model does not exist'])
+    t.match(plan.models.get('a')?.fallbacks, [{ fallback: { name: 'b' } }])
     t.ok(
       about('some').includes(
         'some: rpm of some of its deployments is not translated: others have none and are not limited',
@@ -683,6 +681,66 @@ t.test(
     )
   },
 )
+
+t.test('fallbacks of every kind reach models that take their requests, in any format', async t => {
+  const line = (name: string, model: string, more: object = {}) => ({
+    model_name: name,
+    litellm_params: {
+      model,
+      api_key: 'os.environ/K',
+      input_cost_per_token: 1e-6,
+      output_cost_per_token: 2e-6,
+      ...more,
+    },
+    model_info: { mode: 'chat' },
+  })
+  const image = (name: string, cost: number) => ({
+    ...line(name, `openai/${name}`, { output_cost_per_image: cost }),
+    model_info: { mode: 'image_generation' },
+  })
+  const { plan, text, losses, notes } = await translate({
+    model_list: [
+      line('claude', 'anthropic/claude-x'),
+      line('gem', 'gemini/gemini-x'),
+      line('gpt', 'openai/gpt-x'),
+      line('mini', 'openai/mini-x'),
+      { ...line('embed', 'openai/embed-x', { output_cost_per_token: undefined }), model_info: { mode: 'embedding' } },
+      image('draw', 0.04),
+      image('paint', 0.02),
+    ],
+    router_settings: {
+      fallbacks: [{ claude: ['gpt', 'gem'] }, { gem: 'claude' }, { draw: ['paint'] }, { embed: ['gpt'] }],
+    },
+    litellm_settings: { default_fallbacks: ['mini', 'nowhere'], num_retries: 0 },
+  })
+  const ofModel = (name: string) => plan.models.get(name)?.fallbacks?.map(one => one.fallback?.name)
+  t.same(
+    ['claude', 'gem', 'gpt', 'mini', 'embed', 'paint'].map(name => [name, ofModel(name)]),
+    [
+      ['claude', ['gpt', 'gem']],
+      ['gem', ['claude']],
+      ['gpt', ['mini']],
+      ['mini', undefined],
+      ['embed', undefined],
+      ['paint', undefined],
+    ],
+  )
+  t.same(
+    plan.models.get('draw')?.upstreams.map(one => [one.sendAs, one.priority]),
+    [
+      ['draw', 1],
+      ['paint', 2],
+    ],
+    'images are charged one by one: they stay with their model',
+  )
+  t.ok(notes.includes('draw: responses of its fallback paint are charged as draw'))
+  t.same(losses, [
+    'embed: the fallback gpt is not translated: its family is not embedding',
+    'the default fallback nowhere is not translated: the model does not exist',
+  ])
+  t.match(text, '  claude: { family: messages, upstream: anthropic, send_as: claude-x, fallbacks: [gpt, gem], prices:')
+  t.notMatch(text, 'format-bridge: {}')
+})
 
 t.test('a fallback to an upstream already in use adds nothing, and is reported', async t => {
   const params = { model: 'openai/x', max_tokens: 1, input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 }

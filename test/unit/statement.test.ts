@@ -142,6 +142,89 @@ t.test(`statements of random charges with refunds equal the charges and the ledg
     t.match(refused, { code: 2, stderr: /--by splits charges, not --balances/ })
   })
 
+  await t.test('of one end user or tag, a statement has exactly the charges and refunds with that label', async t => {
+    const cases = [
+      { tag: 'web' },
+      { endUser: 'gil' },
+      { tag: 'batch', endUser: 'hana' },
+      { endUser: 'gil', user: 'ada' },
+      { tag: 'nobody' },
+    ] as const
+    const flags = { tag: '--tag', endUser: '--end-user', user: '--user' }
+    const ran = await runMany({ folder }, [
+      ...cases.map(of =>
+        command(
+          '2026-11',
+          '--format',
+          'json',
+          ...Object.entries(of).flatMap(([name, value]) => [flags[name as keyof typeof flags], value]),
+        ),
+      ),
+      command('2026-11', '--tag', 'web'),
+      command('2026-11', '--tag', 'web', '--end-user', 'gil', '--format', 'html'),
+      command('2026-11', '--tag', 'web', '--by', 'end_user'),
+      command('2026-11', '--end-user', 'gil', '--balances'),
+    ])
+    const { from, until } = readMonth('2026-11', 'UTC') as { from: number; until: number }
+    const within = (at: number | undefined): boolean => at !== undefined && at >= from && at < until
+    for (const [i, of] of cases.entries()) {
+      const told = JSON.parse(ran[i]?.stdout ?? '') as {
+        reconciled: boolean
+        tag: string | null
+        end_user: string | null
+        totals: readonly ReturnType<typeof showStatementTotal>[]
+        accounts: readonly Account[]
+        balances: readonly unknown[]
+      }
+      const { tag, endUser, user }: { tag?: string; endUser?: string; user?: string } = of
+      const at = caseName(of)
+      t.match(told, { reconciled: true, tag: tag ?? null, end_user: endUser ?? null, balances: [] }, at)
+      const own = made.filter(
+        one =>
+          (tag ?? one.tag) === one.tag && (endUser ?? one.endUser) === one.endUser && (user ?? one.user) === one.user,
+      )
+      t.equal(own.length > 0, tag !== 'nobody', at)
+      for (const currency of ['USD', 'EUR']) {
+        const all = own.filter(one => one.currency === currency)
+        const before = all.filter(one => one.at < from)
+        const opening = sum(before) - sum(before.filter(one => (one.refundedAt ?? Infinity) < from))
+        const charged = sum(all.filter(one => within(one.at)))
+        const refunded = sum(all.filter(one => within(one.refundedAt)))
+        const accounts = told.accounts.filter(one => one.currency === currency)
+        const add = (amount: (one: Account) => number) => accounts.reduce((total, one) => total + amount(one), 0)
+        t.strictSame(
+          [add(one => micros(one.opening)), add(one => micros(one.charged)), add(one => micros(one.refunded))],
+          [opening, charged, refunded],
+          caseName({ ...of, currency }),
+        )
+        t.equal(
+          add(({ lines }) => lines.reduce((total, line) => total + micros(line.charged) - micros(line.refunded), 0)),
+          charged - refunded,
+          caseName({ ...of, currency, what: 'lines' }),
+        )
+        if (tag !== undefined && endUser !== undefined) continue
+        const where = {
+          ...(tag !== undefined && { tag }),
+          ...(endUser !== undefined && { end_user: endUser }),
+          ...(user !== undefined && { user }),
+        }
+        const costs = await storage.journal.costs({ since: from, until, bars: [from], by: null, where })
+        const row = costs.rows.find(one => one.currency === currency)
+        const total = told.totals.find(one => one.currency === currency)
+        t.equal(
+          total ? micros(total.costs) : 0,
+          row ? row.amount - row.refunded : 0,
+          caseName({ ...of, currency, what: 'costs' }),
+        )
+      }
+    }
+    const [table, page, split, balances] = ran.slice(cases.length)
+    t.match(table?.stdout, /^Only charges with tag web\n\n2026-11 /)
+    t.match(page?.stdout, /<p>Only charges of end user gil and with tag web<\/p>/)
+    t.match(split, { code: 2, stderr: /has no --by: omit one/ })
+    t.match(balances, { code: 2, stderr: /has no --balances: omit one/ })
+  })
+
   t.ok(differ > 0, 'some refunds are in another month than their charge')
 
   await t.test('as a table, as CSV, as a page: names are text everywhere', async t => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { accountOfEndUser, type Key } from '../../src/domain/index.ts'
 import { createKey, type Storage } from '../../src/index.ts'
 import { copyStorage } from '../../src/storage/index.ts'
 import { clockAt, facts, holdOf, line, logRow, newKey } from '../contract/storage.ts'
@@ -19,7 +20,40 @@ const dying = fileURLToPath(new URL('../harness/copy-child.ts', import.meta.url)
 const postgres = await startPostgres(['fsync=off'])
 t.teardown(() => postgres.close())
 
-type Source = { readonly url: string; readonly path: string; readonly keyId: string }
+type Source = { readonly url: string; readonly path: string; readonly keyId: string; readonly at: number }
+
+/** What end users with a budget bought, each so many days after the one before. */
+const endUserBuys = [
+  ['gil', 90, 0],
+  ['hana', 70, 1],
+  ['gil', 60, 2],
+] as const
+
+/** A charge that was held from the budget of an end user. */
+async function buyFor({ labels, ledger }: Storage, key: Key, name: string, price: number): Promise<void> {
+  const id = await labels.idOf({ kind: 'end_user', name, keyId: key.id, most: 99, mostPerKey: 99 })
+  const level = {
+    kind: 'end_user',
+    name: accountOfEndUser(id, key.user),
+    amount: 900,
+    per: '7d',
+    called: name,
+  } as const
+  const request = { ...holdOf(key, 100, { user: key.user, attribution: id }), levels: [level] }
+  await ledger.hold(request)
+  await ledger.line(request.facts.id, line(0, { price }))
+  await ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+}
+
+/** What end users have spent, by the budgets of a storage at a moment. */
+async function endUsersOf(url: string, at: number) {
+  const storage = await openDatabase({ url, clock: clockAt(at), role: 'tool' })
+  const found = await storage.books.endUsers(['day', '7d'])
+  await storage.close()
+  return found
+    .map(({ called, held, spent }) => ({ called, held, spent }))
+    .toSorted((a, b) => (a.called < b.called ? -1 : 1))
+}
 
 /** A database with rows in all tables that a gateway fills, which no gateway works on any more. */
 async function fill(t: Test, count = 150): Promise<Source> {
@@ -46,6 +80,10 @@ async function fill(t: Test, count = 150): Promise<Source> {
     answer: { status: 200, headers: { a: 'b' }, body: Buffer.from([0, 255, 1, 254]) },
   })
   await ledger.hold(holdOf(key, 70_000))
+  for (const [name, price, days] of endUserBuys) {
+    clock.set(clock.now() + days * 86_400_000)
+    await buyFor(storage, key, name, price)
+  }
   await keys.rotate(key.id, { hash: 'another', hint: 'sk-…', overlapMs: 1_000 }, 'ada')
   await trail.note({ actor: 'ada', action: 'session.login', subject: 'ada', before: null, after: null, reason: null })
   const taken = {
@@ -80,7 +118,7 @@ async function fill(t: Test, count = 150): Promise<Source> {
     INSERT INTO job (id, key_id, operation, model, upstream, n, told, state, owner, epoch, created_at, deadline_at, body)
       VALUES ('req_job', '${key.id}', 'image.generate', 'm', 'alpha', 1, '{}', 'done', 'gone', 1, 1, 2, x'00ff00')`)
   db.close()
-  return { url, path, keyId: key.id }
+  return { url, path, keyId: key.id, at: clock.now() }
 }
 
 async function readRows(url: string, sql: string): Promise<readonly { readonly [column: string]: unknown }[]> {
@@ -152,6 +190,11 @@ t.test(`everything is copied between SQLite and PostgreSQL and back (seed ${seed
     [second, `sqlite:${folder}/back.db`],
     [`sqlite:${folder}/back.db`, `sqlite:${folder}/again.db`],
   ] as const
+  const spent = [
+    { called: 'gil', held: 0, spent: { total: 150, day: 60, '7d': 150 } },
+    { called: 'hana', held: 0, spent: { total: 70, day: 0, '7d': 70 } },
+  ]
+  t.match(await endUsersOf(source.url, source.at), spent)
   const told: string[] = []
   let tables: readonly { readonly table: string; readonly rows: number; readonly digest: string }[] | undefined
   for (const [from, to] of ways) {
@@ -161,6 +204,7 @@ t.test(`everything is copied between SQLite and PostgreSQL and back (seed ${seed
     t.ok(copied.sums.charged > 0 && copied.sums.refunded > 0, caseName({ from, to }))
     t.match(copied.sums, { toppedUp: 90_071_992_547, spentBefore: 3_000_000 }, caseName({ from, to }))
     t.strictSame(copied.tables, tables ?? copied.tables, caseName({ from, to }))
+    t.match(await endUsersOf(to, source.at), spent, caseName({ to, what: 'budgets of end users' }))
     tables = copied.tables
   }
   const empty = tables?.filter(({ rows }) => rows === 0).map(({ table }) => table)

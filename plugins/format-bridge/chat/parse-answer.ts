@@ -10,6 +10,7 @@ import {
   type Citation,
   compact,
   type JsonObject,
+  type MediaPart,
   optional,
   type ParseFacts,
   type Part,
@@ -78,7 +79,7 @@ export function textOf(content: Json | undefined): string {
 }
 
 /** Images that some vendors add to the message. */
-function imagesOf(message: JsonObject): readonly Part[] {
+export function imagesOf(message: JsonObject): readonly MediaPart[] {
   return asList(message['images']).flatMap(image => {
     const url = asText(valueAt(image, 'image_url', 'url'))
     const data = url === undefined ? null : /^data:([^;,]+);base64,/.exec(url)

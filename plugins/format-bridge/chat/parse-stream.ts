@@ -17,6 +17,7 @@ import {
 } from '../neutral/index.ts'
 import { parseLogprobs } from '../openai/logprobs.ts'
 import {
+  imagesOf,
   parseCitations,
   parseProblem,
   parseStop,
@@ -88,6 +89,10 @@ export class ChatStreamParser implements StreamParser {
     if (this.#open?.kind === 'text' && citations.length > 0)
       events.push({ kind: 'citations', at: this.#open.at, citations })
     if (this.#open?.kind === 'text' && tokens.length > 0) events.push({ kind: 'logprobs', at: this.#open.at, tokens })
+    for (const image of imagesOf(delta)) {
+      this.#closeSingle(events)
+      events.push({ kind: 'close', at: this.#begin(image, events) })
+    }
     for (const [i, call] of asList(delta['tool_calls']).entries()) this.#readCall(call, i, events)
   }
 

@@ -15,6 +15,8 @@ export type Adapter = {
   readonly says: { readonly [feature in Feature]?: string }
   /** What `writeRequest` carries of it. */
   readonly carries: ReadonlySet<Feature>
+  /** Its requests may refer to earlier responses, and answers may be stored. */
+  readonly hasState?: true
   /** Its upstreams cache only what requests mark. */
   readonly writesCacheMarks?: true
   /** @throws RequestFault for a request that cannot be read */
@@ -79,6 +81,8 @@ export type WriteFacts = {
   readonly model: string
   /** The client's request. */
   readonly request: Conversation
+  /** For a format that has state: what the gateway does for the request. */
+  readonly state?: { readonly before: string | null; readonly isStored: boolean }
   /** An estimate of the input's tokens, for a format that reports them before the upstream does. */
   readonly inputEstimate: number
   /** `list`: elements of one JSON list instead of events (generate without `alt=sse`). */

@@ -6,9 +6,10 @@ import { writeAnswer } from './write-answer.ts'
 import { carries, writeRequest } from './write-request.ts'
 import { ResponsesStreamWriter } from './write-stream.ts'
 
-/** `/v1/responses` without stored state. */
+/** `/v1/responses`. State is kept by the gateway or refused: no request to an upstream has any. */
 export const responses: Adapter = {
   operation: 'responses',
+  hasState: true,
   says: {
     service_tier: 'service_tier',
     state: 'previous_response_id',

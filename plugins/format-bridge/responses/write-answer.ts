@@ -37,7 +37,10 @@ export type ResponseState = {
 }
 
 /** The response around its items. It repeats the settings of the request, as the format does. */
-export function writeResponse({ id, created, model, request }: WriteFacts, state: ResponseState): JsonObject {
+export function writeResponse(
+  { id, created, model, request, state: asked }: WriteFacts,
+  state: ResponseState,
+): JsonObject {
   const { status, reason, output, usage, serviceTier } = state
   const { sampling, tools, toolChoice, reasoning } = request
   return compact({
@@ -53,10 +56,10 @@ export function writeResponse({ id, created, model, request }: WriteFacts, state
     model,
     output,
     parallel_tool_calls: request.parallelCalls ?? true,
-    previous_response_id: null,
+    previous_response_id: asked?.before ?? null,
     reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.show ?? null },
     service_tier: serviceTier,
-    store: false,
+    store: asked?.isStored ?? false,
     temperature: sampling.temperature ?? null,
     text: { format: writeFormat(request.output) },
     tool_choice: toolChoice ? writeChoice(toolChoice, tools) : 'auto',

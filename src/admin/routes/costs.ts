@@ -120,9 +120,17 @@ function showRow({ bar, what, ...sum }: CostRow, isOfOneUnit: boolean) {
 
 type Sum = Omit<CostRow, 'bar' | 'what'>
 
-function showSum({ currency, charges, images, amount, refunded, quantity, tokens }: Sum, isOfOneUnit: boolean) {
+function showSum({ currency, charges, images, amount, refunded, quantity, tokens, saved }: Sum, isOfOneUnit: boolean) {
   const money = { amount: formatMoney(amount), refunded: formatMoney(refunded), net: formatMoney(amount - refunded) }
-  return { currency, charges, images, ...money, quantity: isOfOneUnit && images === 0 ? quantity : null, tokens }
+  return {
+    currency,
+    charges,
+    images,
+    ...money,
+    quantity: isOfOneUnit && images === 0 ? quantity : null,
+    tokens,
+    saved: formatMoney(saved),
+  }
 }
 
 /** All of them together, by currency. */
@@ -134,7 +142,7 @@ function totalsOf(rows: readonly CostRow[], isOfOneUnit: boolean) {
       totals.set(sum.currency, sum)
       continue
     }
-    for (const name of ['charges', 'images', 'amount', 'refunded', 'quantity', 'tokens'] as const)
+    for (const name of ['charges', 'images', 'amount', 'refunded', 'quantity', 'tokens', 'saved'] as const)
       total[name] += sum[name]
   }
   return [...totals.values()]
@@ -143,7 +151,19 @@ function totalsOf(rows: readonly CostRow[], isOfOneUnit: boolean) {
 }
 
 function asCsv(rows: readonly ReturnType<typeof showRow>[], bars: readonly number[], by: string | undefined): Reply {
-  const head = ['from', by ?? 'all', 'currency', 'charges', 'images', 'amount', 'refunded', 'net', 'quantity', 'tokens']
+  const head = [
+    'from',
+    by ?? 'all',
+    'currency',
+    'charges',
+    'images',
+    'amount',
+    'refunded',
+    'net',
+    'quantity',
+    'tokens',
+    'saved',
+  ]
   const lines = rows.map(row => {
     const { bar, what, ...rest } = row
     return [toMoment(bars[bar] ?? 0), what ?? '', ...Object.values(rest)]

@@ -2,6 +2,7 @@ import {
   accountsOf,
   balancesOf,
   balanceTable,
+  isOfLabel,
   labelKinds,
   readMonth,
   showStatement,
@@ -44,6 +45,8 @@ export function statementRoutes() {
           zone: { ...word, default: 'UTC', description: 'Whose month it is: a zone of the tz database.' },
           user: word,
           group: word,
+          end_user: { ...word, description: 'Only charges of this end user.' },
+          tag: { ...word, description: 'Only charges with this tag.' },
           format: { type: 'string', enum: ['json', 'csv'], default: 'json' },
           of: {
             type: 'string',
@@ -60,23 +63,29 @@ export function statementRoutes() {
       },
       answer: statementAnswer,
       async handle(ask) {
-        const { month: wanted, zone, group, format, of, user, by } = ask.query
+        const { month: wanted, zone, group, format, of, user, by, end_user: endUser, tag } = ask.query
+        const labels = { endUser, tag }
         const owner = ownerOf(ask)
         if (owner !== undefined && user !== undefined && user !== owner) throw fail('forbidden', {}, { param: 'user' })
         if (!isZone(zone)) throw refuse('invalid', 'zone', {}, { param: 'zone' })
         const month = readMonth(wanted ?? formatIn(zone, ask.parts.clock.now()).slice(0, 7), zone)
         if (!month) throw refuse('invalid', 'month', { month: wanted ?? '' }, { param: 'month' })
+        // Balances and sums by label are not kept for one end user or tag.
+        if (isOfLabel(labels) && (by !== undefined || of === 'balances'))
+          throw refuse('invalid', 'statement_labels', {}, { param: by === undefined ? 'of' : 'by' })
         if (open >= atOnce) throw slowDown(retryMs)
         open++
         // Free before the answer is out: a client that fetches one after the other is not refused.
-        const found = await Promise.resolve(ask.parts.storage.books.statement(month)).finally(() => void open--)
+        const found = await Promise.resolve(ask.parts.storage.books.statement({ ...month, ...labels })).finally(
+          () => void open--,
+        )
         const accounts = accountsOf(found, { user: owner ?? user, group })
-        const balances = balancesOf(found.balances, { user: owner ?? user, group })
+        const balances = isOfLabel(labels) ? [] : balancesOf(found.balances, { user: owner ?? user, group })
         const split = await splitStatement(ask.parts.storage, month, { by, user: owner ?? user, group })
         const { currency, organization } = ask.parts.plan()
         const now = ask.parts.clock.now()
         if (format === 'json')
-          return showStatement(month, found, { accounts, balances, currency, organization, split, now })
+          return showStatement(month, found, { accounts, balances, currency, organization, split, labels, now })
         const headers = {
           'content-type': 'text/csv; charset=utf-8',
           'content-disposition': `attachment; filename="tollgate-${of === 'balances' ? 'balances' : 'statement'}-${month.month}.csv"`,

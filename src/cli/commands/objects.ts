@@ -1,6 +1,7 @@
 import {
   deleteAtVendor,
   endStoredObject,
+  keptHere,
   loadConfig,
   showObject,
   type StoredObject,
@@ -44,6 +45,7 @@ export async function endObject(id: string, { config, key: keyId, reason, keep }
       throw new Exit(exitCodes.usage, `${countOf(open.length, 'key')} have an object '${id}': name one with --key`)
     await endStoredObject(storage, one, { by: actor, reason: reason ?? null })
     const object = `The ${one.kind} '${one.id}' of ${one.keyId}`
+    if (one.upstream === keptHere) return say(`${object} is ended, and its content is deleted.`)
     if (keep) return say(`${object} is ended. It is still at upstream '${one.upstream}'.`)
     const deletion = await deleteThere(config, one)
     if (deletion.kind === 'deleted' || deletion.kind === 'gone')

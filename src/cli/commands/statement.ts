@@ -4,7 +4,9 @@ import {
   balanceTable,
   differencesOf,
   formatMoney,
+  isOfLabel,
   type LabelKind,
+  labelNote,
   readMonth,
   showSplit,
   showStatement,
@@ -33,6 +35,8 @@ type Options = {
   readonly zone?: string
   readonly user?: string
   readonly group?: string
+  readonly endUser?: string
+  readonly tag?: string
   readonly balances: boolean
   readonly by?: LabelKind
   readonly config: string
@@ -41,29 +45,29 @@ type Options = {
 
 /** A month's statement of each user and group, held against the ledger. Exit 1 when the two differ. */
 export async function statement(options: Options): Promise<void> {
-  const { user, group, format, by } = options
+  const { user, group, endUser, tag, format, by } = options
+  const labels = { endUser, tag }
   if (options.balances && by !== undefined)
     throw new Exit(exitCodes.usage, '--by splits charges, not --balances: omit one')
+  if (isOfLabel(labels) && (options.balances || by !== undefined))
+    throw new Exit(
+      exitCodes.usage,
+      `a statement of an end user or a tag has no ${by === undefined ? '--balances' : '--by'}: omit one`,
+    )
   const month = readMonth(options.month, readZone(options.zone, 'UTC'))
   if (!month) throw new Exit(exitCodes.usage, `--month ${options.month}: expected a month such as 2026-11`)
   await withStorage(options.config, async (storage, { currency, organization }) => {
-    const found = await withProgress('reading the ledger', async () => storage.books.statement(month))
+    const found = await withProgress('reading the ledger', async () => storage.books.statement({ ...month, ...labels }))
     const accounts = options.balances ? [] : accountsOf(found, { user, group })
-    const balances = balancesOf(found.balances, { user, group })
+    const balances = isOfLabel(labels) ? [] : balancesOf(found.balances, { user, group })
     if (user !== undefined && accounts.length + balances.length === 0) await needSomebody(storage, user)
     const split = await splitStatement(storage, month, { by, user, group })
     const differences = differencesOf(found)
     const told = differences.length > 0 ? 'NOT reconciled' : `reconciled: ${countOf(found.counted.charges, 'charge')}`
-    if (format === 'json')
-      print(
-        JSON.stringify(
-          showStatement(month, found, { accounts, balances, currency, organization, split, now: Date.now() }),
-        ),
-      )
+    const shown = { accounts, balances, currency, organization, split, labels }
+    if (format === 'json') print(JSON.stringify(showStatement(month, found, { ...shown, now: Date.now() })))
     else if (format === 'html')
-      process.stdout.write(
-        statementPage(month, accounts, told, { currency, balances, organization, split, now: Date.now() }),
-      )
+      process.stdout.write(statementPage(month, accounts, told, { ...shown, now: Date.now() }))
     else if (format === 'csv') {
       const table = options.balances
         ? balanceTable(month.month, currency, balances)
@@ -72,13 +76,15 @@ export async function statement(options: Options): Promise<void> {
           : statementTable(month, accounts)
       for (const line of table) print(line)
     } else {
+      for (const note of labelNote(labels)) print(`${writeOut(note)}\n`)
       if (accounts.length > 0) print(formatAccounts(month, accounts))
       if (accounts.length > 1) print(formatTotals(month, accounts))
       if (split && split.rows.length > 0) print(formatSplit(month, split))
       if (balances.length > 0) print(formatBalances(month, currency, balances))
     }
     if (options.balances && balances.length === 0) say('there are no prepaid balances')
-    if (!options.balances && accounts.length === 0) say('no charges up to the end of that month')
+    if (!options.balances && accounts.length === 0)
+      say(isOfLabel(labels) ? 'no such charges up to the end of that month' : 'no charges up to the end of that month')
     if (month.until > Date.now()) say(`${month.month} has not ended yet; more charges may follow`)
     if (differences.length > 0) throw new Exit(exitCodes.failure, [told, ...differences].join('\n'))
     say(told)

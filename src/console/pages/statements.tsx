@@ -1,11 +1,8 @@
 import { queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
-import { useMay } from '../api/session.ts'
 import type { Statement } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
-import { ChoiceFilter, FilterBar, PickFilter } from '../kit/filter-bar.tsx'
-import { FilterLine } from '../kit/filter-line.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { moneyColumn } from '../kit/money.tsx'
@@ -18,6 +15,7 @@ import { setQuery, useQuery } from '../query.ts'
 import { t, tName } from '../words/index.ts'
 import { dateText } from '../words/moment.ts'
 import { addDays, dateIn, monthOf, viewerZone } from '../zone.ts'
+import { StatementFilters } from './statements/filters.tsx'
 import { Labels } from './statements/labels.tsx'
 import { negative, Reconciliation, Sums } from './statements/reconciliation.tsx'
 
@@ -26,13 +24,14 @@ type Account = Statement['accounts'][number]
 /** A month by user and group, compared with the ledger: to print, or to download as a table. */
 export function Statements() {
   const { query, path, set } = useQuery()
-  const readsAll = useMay('readers')
   const zone = viewerZone()
   const month = /^\d{4}-(0[1-9]|1[0-2])$/.test(query['month'] ?? '')
     ? (query['month'] as string)
     : monthOf(dateIn(zone, new Date()), -1).slice(0, 7)
-  const asked = { month, zone, user: query['user'], group: query['group'] }
-  const by = query['by'] === 'end_user' || query['by'] === 'tag' ? query['by'] : undefined
+  const labels = { end_user: query['end_user'], tag: query['tag'] }
+  const isNarrowed = labels.end_user !== undefined || labels.tag !== undefined
+  const asked = { month, zone, user: query['user'], group: query['group'], ...labels }
+  const by = !isNarrowed && (query['by'] === 'end_user' || query['by'] === 'tag') ? query['by'] : undefined
   const load = useLoad<Statement>(`/statements${queryText({ ...asked, by })}`)
   return (
     <Page
@@ -61,38 +60,9 @@ export function Statements() {
         </>
       }
     >
-      <FilterBar>
-        <div class="dates">
-          <FilterLine
-            label={t('statements.month')}
-            type="month"
-            value={month}
-            onPick={value => set({ month: value })}
-          />
-        </div>
-        {readsAll &&
-          (['user', 'group'] as const).map(of => (
-            <PickFilter
-              key={of}
-              of={of}
-              label={t(of)}
-              value={query[of]}
-              isFree
-              onPick={value => set({ [of]: value })}
-            />
-          ))}
-        <ChoiceFilter
-          label={t('costs.by')}
-          value={by}
-          of={[
-            ['end_user', t('costs.end_user')],
-            ['tag', t('costs.tag')],
-          ]}
-          onPick={value => set({ by: value })}
-        />
-      </FilterBar>
+      <StatementFilters month={month} query={query} by={by} isNarrowed={isNarrowed} onPick={set} />
       <Loaded of={load} shape="rows">
-        {({ accounts, reconciled, balances, currency, totals, issued, organization, by: kind, labels }) => (
+        {({ accounts, reconciled, balances, currency, totals, issued, organization, by: kind, labels: split }) => (
           <div class="stack">
             <header class="statement-head">
               {organization !== null && <p class="theirs organization">{organization}</p>}
@@ -106,11 +76,23 @@ export function Statements() {
                 </span>
                 <Status name={reconciled ? 'reconciled' : 'differs'} tone={reconciled ? 'good' : 'bad'} />
               </p>
+              {isNarrowed && (
+                <p>
+                  <span class="theirs">{Object.values(labels).filter(Boolean).join(' · ')}</span>{' '}
+                  <span class="quiet">{t('statements.narrowed')}</span>
+                </p>
+              )}
             </header>
             {totals.map(total => (
               <Total key={total.currency} of={total} href={costsHref(asked)} />
             ))}
-            {labels.length > 0 && <Labels of={labels} kind={kind === 'tag' ? 'tag' : 'end_user'} />}
+            {split.length > 0 && (
+              <Labels
+                of={split}
+                kind={kind === 'tag' ? 'tag' : 'end_user'}
+                hrefOf={label => path + setQuery(query, { by: null, [kind === 'tag' ? 'tag' : 'end_user']: label })}
+              />
+            )}
             {accounts.length === 0 && balances.length === 0 ? (
               <Empty title={t('statements.none')} />
             ) : (
@@ -135,17 +117,20 @@ type Asked = {
   readonly zone: string
   readonly user: string | undefined
   readonly group: string | undefined
+  readonly end_user: string | undefined
+  readonly tag: string | undefined
 }
 type TotalRow = Statement['totals'][number]
 
-/** The page of costs for the same days and filters. */
-function costsHref({ month, zone, user, group }: Asked): string {
+/** The page of costs for the same days and filters. None for both labels, which costs are not kept by together. */
+function costsHref({ month, ...filters }: Asked): string | undefined {
+  if (filters.end_user !== undefined && filters.tag !== undefined) return undefined
   const from = `${month}-01`
-  return `/console${queryText({ from, to: addDays(monthOf(from, 1), -1), zone, user, group })}`
+  return `/console${queryText({ from, to: addDays(monthOf(from, 1), -1), ...filters })}`
 }
 
 /** All accounts of a currency, and the way from there to the sum in Costs. */
-function Total({ of, href }: { readonly of: TotalRow; readonly href: string }) {
+function Total({ of, href }: { readonly of: TotalRow; readonly href: string | undefined }) {
   const { currency, accounts, charges, refunds } = of
   const sums = [
     [t('statements.opening'), of.opening],
@@ -159,7 +144,10 @@ function Total({ of, href }: { readonly of: TotalRow; readonly href: string }) {
         {t('statements.total')} <span class="quiet">{t('statements.accounts', { count: count(accounts) })}</span>
       </h2>
       <Sums of={sums} currency={currency} />
-      <Reconciliation of={of} name={<a href={href}>{t('statements.costs')}</a>} />
+      <Reconciliation
+        of={of}
+        name={href === undefined ? t('statements.costs') : <a href={href}>{t('statements.costs')}</a>}
+      />
     </section>
   )
 }

@@ -51,9 +51,9 @@ const progress = `SELECT s.chain, s.position, coalesce(c.position, 0) AS last
  */
 export function* auditCosts(report: (problem: string) => void): QueryProgram<void> {
   const pass = yield* readPass()
-  // Sums of a version that did not count quantities lack them until they are rebuilt.
+  // Sums of a version that stored fewer counts lack them until they are rebuilt.
   const kept = (yield* isRebuilding())
-    ? countNames.filter(name => name !== 'quantity' && name !== 'tokens')
+    ? countNames.filter(name => name !== 'quantity' && name !== 'tokens' && name !== 'saved')
     : countNames
   const tally = new Tally(kept)
   yield* tallyCharges(tally, pass, report)

@@ -1,3 +1,4 @@
+import { type ChargeRule, savedBy } from '../../domain/charge.ts'
 import { quarterMs } from '../../domain/costs.ts'
 import { isTokens } from '../../domain/usage.ts'
 import { askIn } from '../ask-in.ts'
@@ -86,7 +87,7 @@ function* addRows(sums: CostSums, rows: Rows): QueryProgram<number> {
       quantity: line['quantity'] === null ? null : whole(line, 'quantity'),
     }))
     const back = isBack(row) ? { amount: whole(row, 'amount'), before: beforeOf(row) } : undefined
-    addLines(sums, place, priced, back)
+    addLines(sums, place, priced, { back, rule: ruleWithSaving(row) })
     // The first refund takes the images of its charge out.
     if (back && whole(row, 'nth') > 0) continue
     for (const line of lines.get(text(row, 'id')) ?? [])
@@ -115,7 +116,13 @@ function addBooked(sums: CostSums, { payer, terms, at, counts }: Booked, back?: 
     currency,
     attribution: payer.attribution ?? '',
   }
-  addLines(sums, place, priced, back)
+  addLines(sums, place, priced, { back, rule: terms.rule })
+}
+
+/** The rule of a charge that may have saved something; undefined for others, whose rules are long and not read. */
+function ruleWithSaving(row: Row): ChargeRule | undefined {
+  const rule = text(row, 'rule')
+  return rule.includes('"full"') ? (JSON.parse(rule) as ChargeRule) : undefined
 }
 
 function placeOf(row: Row, at: number): Omit<Place, 'tier'> {
@@ -132,11 +139,23 @@ function placeOf(row: Row, at: number): Omit<Place, 'tier'> {
 type Priced = { readonly tier: string; readonly price: number; readonly quantity: number | null }
 
 /** Items of one charge, or of a refund of it: those of a tier together. */
-function addLines(sums: CostSums, place: Omit<Place, 'tier'>, lines: readonly Priced[], back: Back | undefined): void {
+function addLines(
+  sums: CostSums,
+  place: Omit<Place, 'tier'>,
+  lines: readonly Priced[],
+  { back, rule }: { readonly back: Back | undefined; readonly rule: ChargeRule | undefined },
+): void {
   const seen = new Set<string>()
   const prices = lines.map(({ price }) => price)
   const backs = back ? shareOfRefund(back.amount, back.before, prices) : undefined
   const isBooked = backs === undefined
+  const saved =
+    isBooked && rule
+      ? savedBy(
+          rule,
+          prices.reduce((sum, price) => sum + price, 0),
+        )
+      : 0
   for (const [i, { tier, price, quantity }] of lines.entries()) {
     const counts: Counts = {
       charges: isBooked && !seen.has(tier) ? 1 : 0,
@@ -146,6 +165,7 @@ function addLines(sums: CostSums, place: Omit<Place, 'tier'>, lines: readonly Pr
       refunded: backs?.[i] ?? 0,
       quantity: isBooked ? (quantity ?? 0) : 0,
       tokens: isBooked && isTokens(tier) ? (quantity ?? 0) : 0,
+      saved: i === 0 ? saved : 0,
     }
     seen.add(tier)
     sums.add({ ...place, tier }, counts)

@@ -121,6 +121,7 @@ export class Answer {
     row.refunded += counts.refunded
     row.quantity += counts.quantity
     row.tokens += counts.tokens
+    row.saved += counts.saved
   }
 
   /** The most expensive of each bar first, the others last. */

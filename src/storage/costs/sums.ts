@@ -45,9 +45,18 @@ export const columnOf = {
  * `quantity` has the unit of each item, so it is meaningful for one tier alone; `tokens` is the part that counts
  * tokens.
  */
-export const countNames = ['charges', 'firsts', 'images', 'amount', 'refunded', 'quantity', 'tokens'] as const
+export const countNames = ['charges', 'firsts', 'images', 'amount', 'refunded', 'quantity', 'tokens', 'saved'] as const
 export type Counts = { readonly [N in (typeof countNames)[number]]: number }
-export const noCounts: Counts = { charges: 0, firsts: 0, images: 0, amount: 0, refunded: 0, quantity: 0, tokens: 0 }
+export const noCounts: Counts = {
+  charges: 0,
+  firsts: 0,
+  images: 0,
+  amount: 0,
+  refunded: 0,
+  quantity: 0,
+  tokens: 0,
+  saved: 0,
+}
 export type Sum = { readonly place: Place; readonly counts: { -readonly [N in keyof Counts]: number } }
 
 /** How an image was priced: the columns of `cost_kind`, as `charge` and `line` have them. */

@@ -1,4 +1,13 @@
-import type { Charge, Statement, StatementAccount, StatementLine, StatementTotals } from '../../domain/index.ts'
+import {
+  type Charge,
+  labelsIn,
+  type Statement,
+  type StatementAccount,
+  type StatementLine,
+  type StatementQuestion,
+  type StatementTotals,
+} from '../../domain/index.ts'
+import { idInQuestion } from '../labels.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { ChargeBatchPage } from '../charge-batches/batch-page.ts'
@@ -20,14 +29,20 @@ const none: StatementTotals = { charges: 0, charged: 0, refunds: 0, refunded: 0 
  * What was charged and refunded between two moments, by payer: from the charges and their items, and next to it the sum
  * of the ledger's entries of that time. Reads the whole ledger, for the opening amount; run on one snapshot.
  */
-export function* sumStatement(span: Span): QueryProgram<Statement> {
+export function* sumStatement({ endUser, tag, ...span }: StatementQuestion): QueryProgram<Statement> {
   const accounts = new Accounts(span)
+  const asked = [
+    ...(endUser === undefined ? [] : [['end_user', yield* idInQuestion('end_user', endUser)] as const]),
+    ...(tag === undefined ? [] : [['tag', yield* idInQuestion('tag', tag)] as const]),
+  ]
+  const isAsked = ({ attribution }: Charge): boolean =>
+    asked.every(([kind, id]) => labelsIn(attribution, kind).includes(id))
   yield* eachCharge('', afterAll, function* (some) {
     const settled = some.filter(({ state }) => state === 'settled')
     const [first, last] = [settled[0], settled.at(-1)]
     if (!first || !last) return
     const bookings = yield* findBookings(first.id, last.id)
-    for (const charge of settled) accounts.add(charge, bookings.get(charge.id))
+    for (const charge of settled) accounts.add(charge, bookings.get(charge.id), isAsked(charge))
   })
   return {
     accounts: accounts.inOrder(),
@@ -71,7 +86,8 @@ class Accounts {
     this.#span = span
   }
 
-  add(charge: Charge, booking: Booking | undefined): void {
+  /** `isAsked`: whether it is in its account too, or only in the totals, which are compared with the entries. */
+  add(charge: Charge, booking: Booking | undefined, isAsked: boolean): void {
     const { from, until } = this.#span
     const settledAt = booking?.settledAt ?? charge.createdAt
     if (settledAt >= until) return
@@ -79,6 +95,12 @@ class Accounts {
     const isOwn = settledAt >= from
     const before = sumOf(refunds.filter(({ at }) => at < from))
     const now = refunds.filter(({ at }) => at >= from && at < until)
+    const back = sumOf(now)
+    this.totals.charges += Number(isOwn)
+    this.totals.charged += isOwn ? charge.amount : 0
+    this.totals.refunds += now.length
+    this.totals.refunded += back
+    if (!isAsked) return
     const account = this.#accountOf(charge)
     if (!isOwn) account.opening += charge.amount
     account.opening -= before
@@ -86,16 +108,10 @@ class Accounts {
     if (isOwn) {
       account.charges++
       account.charged += charge.amount
-      this.totals.charges++
-      this.totals.charged += charge.amount
-    }
-    const back = sumOf(now)
-    if (isOwn) account.refundedLater += sumOf(refunds.filter(({ at }) => at >= until))
-    else account.refundedEarlier += back
+      account.refundedLater += sumOf(refunds.filter(({ at }) => at >= until))
+    } else account.refundedEarlier += back
     account.refunds += now.length
     account.refunded += back
-    this.totals.refunds += now.length
-    this.totals.refunded += back
     addLines(account, charge, isOwn, { amount: back, before })
   }
 

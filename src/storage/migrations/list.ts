@@ -35,6 +35,7 @@ import { periods } from './0034-periods.ts'
 import { answerCache } from './0035-answer-cache.ts'
 import { labelModels } from './0036-label-models.ts'
 import { endUserAccounts } from './0037-end-user-accounts.ts'
+import { cacheSavings } from './0038-cache-savings.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -80,6 +81,7 @@ export const migrations: readonly (readonly string[])[] = [
   answerCache,
   labelModels,
   endUserAccounts,
+  cacheSavings,
 ]
 
 /** What no statement can do, after the migration that it belongs to. */

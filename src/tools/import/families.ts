@@ -37,8 +37,7 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
     forward: { chat: { all: true }, responses: { all: true, except: [background] } }
     ${vendorTools.chat}
     ${agentHeaders.chat}
-    token-usage: { unpriced: refuse }
-    format-bridge: {}`,
+    token-usage: { unpriced: refuse }`,
     accepts: [messagesFormat],
     routes: [
       post('/v1/chat/completions', 'operation: chat, dialect: openai'),
@@ -130,6 +129,9 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
     ],
   },
 }
+
+/** Its images are charged one by one, and another model cannot answer for one of it. */
+export const imageFamily = 'image'
 
 const families: { readonly [mode: string]: string } = {
   embedding: 'embedding',

@@ -1,4 +1,4 @@
-import type { Adoption } from '../../domain/index.ts'
+import { type Adoption, starsIn } from '../../domain/index.ts'
 import { systemClock } from '../../util/index.ts'
 import { fieldsOf, listOf } from './fields.ts'
 import { dearest } from './dearest.ts'
@@ -11,7 +11,9 @@ import { routesOf } from './key-pool.ts'
 import { SecretBook, type SecretFile } from './secret-book.ts'
 import { Tracked } from './tracked.ts'
 import { UpstreamBook } from './upstream-book.ts'
+import { imageFamily } from './families.ts'
 import {
+  acceptsOf,
   attemptsFor,
   type DraftModel,
   type DraftRoute,
@@ -47,8 +49,8 @@ type Telling = { readonly note: (text: string) => void; readonly lose: (text: st
 /** When one model replaces another; undefined for any failure. */
 const fallbackKinds: { readonly [key: string]: string | undefined } = {
   fallbacks: undefined,
-  context_window_fallbacks: 'if a prompt is too long; here it is used if the upstream before it is unavailable',
-  content_policy_fallbacks: 'if a prompt was refused; here it is used if the upstream before it is unavailable',
+  context_window_fallbacks: 'if a prompt is too long; here it is used if no upstream of the model answers',
+  content_policy_fallbacks: 'if a prompt was refused; here it is used if no upstream of the model answers',
 }
 
 /**
@@ -90,16 +92,7 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
   for (const { name, target, why, isOfPattern } of left)
     if (!isOfPattern) note(`${name}: ${why}; the deployment ${target} is left out`)
   const aliased = addAliases(models, router, note)
-  const chats = Map.groupBy(
-    ways.filter(one => one.chat),
-    one => one.name,
-  )
-  const chatRoutes = (name: string): readonly DraftRoute[] =>
-    routesOf(
-      (chats.get(name) ?? []).flatMap(one => one.chat?.way ?? []),
-      upstreams,
-    )
-  const asked = addFallbacks({ models: aliased, chatRoutes }, [router, settings], { note, lose })
+  const asked = addFallbacks(aliased, [router, settings], { note, lose })
   const all = [...asked.values()]
   const active = new Set(all.filter(isActive).map(model => model.name))
   const used = new Set(all.filter(isActive).flatMap(model => model.routes.map(route => route.upstream)))
@@ -282,70 +275,85 @@ function addAliases(
   return all
 }
 
-/** What fallbacks are found in: the models, and the routes of one in the format of chat that has another by itself. */
-type Replacing = {
-  readonly models: ReadonlyMap<string, DraftModel>
-  readonly chatRoutes: (name: string) => readonly DraftRoute[]
-}
+/** What LiteLLM calls the models that have no fallbacks of their own. */
+const anyModel = '*'
 
-/** Fallbacks of a model become its further upstreams. */
+/** Fallbacks are models here too. Those of images, of which each is charged by itself, become further upstreams. */
 function addFallbacks(
-  { models, chatRoutes }: Replacing,
+  models: ReadonlyMap<string, DraftModel>,
   sections: readonly Tracked[],
   telling: Telling,
 ): Map<string, DraftModel> {
   const asked = new Map(models)
+  const listed = (section: Tracked, key: string): readonly unknown[] =>
+    listOf(section.takeAs(key, value => (Array.isArray(value) ? value : undefined)))
+  const several = (others: unknown): readonly unknown[] => (Array.isArray(others) ? others : [others])
+  const usual = sections.flatMap(section => listed(section, 'default_fallbacks'))
+  const own = new Set<string>()
   for (const [kind, when] of Object.entries(fallbackKinds))
     for (const section of sections)
-      for (const one of listOf(section.takeAs(kind, value => (Array.isArray(value) ? value : undefined))))
-        for (const [name, others] of Object.entries(fieldsOf(one)))
-          for (const other of Array.isArray(others) ? others : [others])
-            addFallback(asked, { name, other, models, chatRoutes, when }, telling)
-  for (const section of sections)
-    for (const other of listOf(
-      section.takeAs('default_fallbacks', value => (Array.isArray(value) ? value : undefined)),
-    ))
-      for (const name of models.keys())
-        if (name !== other && models.get(name)?.family === models.get(String(other))?.family)
-          addFallback(asked, { name, other, models, chatRoutes, when: undefined }, telling)
+      for (const [name, others] of listed(section, kind).flatMap(one => Object.entries(fieldsOf(one)))) {
+        if (name === anyModel && when === undefined) usual.push(...several(others))
+        else for (const other of several(others)) addFallback(asked, { name, other, models, when }, telling)
+        if (when === undefined) own.add(name)
+      }
+  for (const other of usual) {
+    const next = models.get(String(other))
+    if (!next) telling.lose(`the default fallback ${textOf(other)} is not translated: the model does not exist`)
+    for (const [name, model] of models)
+      if (next && !own.has(name) && name !== other && mayReplace(model, next))
+        addFallback(asked, { name, other, models, when: undefined }, telling)
+  }
   return asked
+}
+
+/** Whether requests for a model are such as the other takes, as they are or translated. */
+function mayReplace(model: DraftModel, next: DraftModel): boolean {
+  return next.family === model.family || (acceptsOf(model) !== undefined && acceptsOf(next) !== undefined)
 }
 
 function addFallback(
   asked: Map<string, DraftModel>,
-  given: Replacing & {
+  {
+    name,
+    other,
+    models,
+    when,
+  }: {
     readonly name: string
     readonly other: unknown
+    readonly models: ReadonlyMap<string, DraftModel>
     readonly when: string | undefined
   },
   { note, lose }: Telling,
 ): void {
-  const { name, other, models, when } = given
-  const [model, found] = [asked.get(name), typeof other === 'string' ? models.get(other) : undefined]
+  const [model, next] = [asked.get(name), typeof other === 'string' ? models.get(other) : undefined]
   if (!model) return lose(`${name}: its fallback ${textOf(other)} is not translated: the model does not exist`)
-  const isOther = model.family === 'chat' && found?.family === 'generative'
-  const routesThere = isOther ? given.chatRoutes(found.name) : []
-  const next = routesThere.length > 0 && found ? { ...found, family: 'chat', routes: routesThere } : found
-  const why =
-    !next || next.family !== model.family
-      ? `its family is not ${model.family}`
-      : !isActive(next)
-        ? 'it is off'
-        : model.cost.kind === 'free' && next.cost.kind !== 'free'
-          ? `${name} is free and it is not, so its use would not be charged`
-          : undefined
+  const isApart = model.family === imageFamily
+  const why = !next ? 'the model does not exist' : whyNoFallback(model, next, isApart)
   if (!next || why !== undefined) return lose(`${name}: the fallback ${textOf(other)} is not translated: ${why}`)
-  const priority = Math.max(...model.routes.map(one => one.priority)) + 1
   const known = new Set(model.routes.map(keyOf))
-  const routes = next.routes
-    .filter(one => !known.has(keyOf(one)))
-    .map(one => ({ ...one, priority: one.priority - 1 + priority }))
+  const routes = next.routes.filter(one => !known.has(keyOf(one)))
   if (routes.length === 0)
-    return note(`${name}: its fallback ${textOf(other)} is the same model at the same upstream, so it has no effect`)
-  asked.set(name, { ...model, routes: [...model.routes, ...routes] })
-  const once = isActive(model) ? '' : 'once it has its prices, '
-  note(`${name}: ${once}responses of its fallback ${textOf(other)} are charged as ${name}`)
-  if (when !== undefined) lose(`${name}: LiteLLM uses ${textOf(other)} ${when}`)
+    return note(`${name}: its fallback ${next.name} is the same model at the same upstream, so it has no effect`)
+  if (isApart) {
+    const priority = Math.max(...model.routes.map(one => one.priority))
+    const further = routes.map(one => ({ ...one, priority: one.priority + priority }))
+    asked.set(name, { ...model, routes: [...model.routes, ...further] })
+    note(
+      `${name}: ${isActive(model) ? '' : 'once it has its prices, '}responses of its fallback ${next.name} are charged as ${name}`,
+    )
+  } else asked.set(name, { ...model, fallbacks: [...new Set([...(model.fallbacks ?? []), next.name])] })
+  if (when !== undefined) lose(`${name}: LiteLLM uses ${next.name} ${when}`)
+}
+
+function whyNoFallback(model: DraftModel, next: DraftModel, isApart: boolean): string | undefined {
+  if (!mayReplace(model, next)) return `its family is not ${model.family}`
+  if (!isActive(next)) return 'it is off'
+  if (starsIn(next.name) > 0) return 'it is a pattern, and has no name that its upstream knows'
+  if (isApart && model.cost.kind === 'free' && next.cost.kind !== 'free')
+    return `${model.name} is free and it is not, so its use would not be charged`
+  return undefined
 }
 
 const keyOf = ({ upstream, sendAs }: DraftRoute): string => JSON.stringify([upstream, sendAs])

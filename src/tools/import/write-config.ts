@@ -24,6 +24,8 @@ export type DraftModel = {
   readonly family: string
   readonly cost: Cost
   readonly routes: readonly DraftRoute[]
+  /** Models that answer if none of the routes does. */
+  readonly fallbacks?: readonly string[]
   readonly rpm: number | undefined
   /** The day from which its vendor serves it no longer. */
   readonly ends: string | undefined
@@ -55,9 +57,12 @@ export function isActive({ cost, routes }: DraftModel): boolean {
   return cost.kind !== 'unknown' && routes.length > 0
 }
 
-/** Attempts for every upstream of the model that has most, and as many more as the other gateway retries. */
+/** Attempts for every upstream of the model that has most with its fallbacks, and as many more as the other gateway retries. */
 export function attemptsFor(models: readonly DraftModel[], retries: number | undefined): number {
-  const most = Math.max(1, ...models.filter(isActive).map(({ routes }) => routes.length))
+  const routes = new Map(models.map(one => [one.name, one.routes.length]))
+  const ways = (one: DraftModel): number =>
+    (one.fallbacks ?? []).reduce((sum, name) => sum + (routes.get(name) ?? 0), one.routes.length)
+  const most = Math.max(1, ...models.filter(isActive).map(ways))
   if (retries === 0 && most === 1) return 1
   return Math.min(mostAttempts, Math.max(retries === undefined ? usualAttempts : retries + 1, most))
 }
@@ -122,7 +127,7 @@ function writeRetries(attempts: number): readonly string[] {
 }
 
 function writeModel(model: DraftModel): readonly string[] {
-  const { name, family, cost, routes, rpm, ends, defaults } = model
+  const { name, family, cost, routes, fallbacks, rpm, ends, defaults } = model
   const [only, ...more] = routes
   const single = more.length === 0 ? only : undefined
   const sent = (sendAs: string): string | undefined => (sendAs === name ? undefined : writeForeign(sendAs))
@@ -139,6 +144,7 @@ function writeModel(model: DraftModel): readonly string[] {
     ['upstream', single && writeScalar(single.upstream)],
     ['send_as', single && sent(single.sendAs)],
     ['upstreams', single || routes.length === 0 ? undefined : `[${several.join(', ')}]`],
+    ['fallbacks', fallbacks && `[${fallbacks.map(writeScalar).join(', ')}]`],
     ['prices', cost.kind === 'prices' ? writePrices(cost.prices) : undefined],
     ...(cost.kind === 'prices' ? conditionKeys(cost) : []),
     ['accepts', acceptsOf(model)],
@@ -153,7 +159,7 @@ function writeModel(model: DraftModel): readonly string[] {
 }
 
 /** Further formats of clients. A model that only embeds has no price of output, and nothing to translate. */
-function acceptsOf({ family, cost }: DraftModel): string | undefined {
+export function acceptsOf({ family, cost }: DraftModel): string | undefined {
   const formats = familyTexts[family]?.accepts?.map(({ format }) => format)
   const isTalk = cost.kind !== 'prices' || cost.prices.has('output')
   return formats && isTalk ? `[${formats.join(', ')}]` : undefined

@@ -201,6 +201,7 @@ function* judgeSuspended(stage: Stage, asks: readonly Ask[]): Iterable<Finding> 
         later.ask.sentAt > wholeAt + heardMs &&
         later.arrival.at < release &&
         later.ask.disturbed === undefined &&
+        !isReplaced(stage, secret, wholeAt, later.arrival.at) &&
         !isBroken(stage, wholeAt),
     )
     for (const [i, later] of laters.entries())
@@ -212,6 +213,12 @@ function* judgeSuspended(stage: Stage, asks: readonly Ask[]): Iterable<Finding> 
       // Tried for want of another key and served, it is in use again.
       else if (!isRefusal(later.arrival)) break
   }
+}
+
+/** Whether the file named another secret for the key in between: one that comes back starts active, as a new key does. */
+function isReplaced(stage: Stage, secret: string, from: number, until: number): boolean {
+  const key = poolKeys.find(({ name }) => name === nameOf(secret))
+  return key !== undefined && stage.settingsBetween(from, until).some(({ pool }) => secretOf(key, pool) !== secret)
 }
 
 type AskedWith = { readonly ask: Ask; readonly arrival: Arrival }

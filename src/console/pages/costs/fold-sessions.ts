@@ -33,7 +33,7 @@ function fold(rows: readonly Row[], sessions: ReadonlySet<string>): readonly Row
 }
 
 function add(sum: Row, row: Row): Row {
-  const both = (name: 'amount' | 'refunded' | 'net') => amountOf(microsOf(sum[name]) + microsOf(row[name]))
+  const both = (name: 'amount' | 'refunded' | 'net' | 'saved') => amountOf(microsOf(sum[name]) + microsOf(row[name]))
   return {
     ...sum,
     charges: sum.charges + row.charges,
@@ -43,5 +43,6 @@ function add(sum: Row, row: Row): Row {
     amount: both('amount'),
     refunded: both('refunded'),
     net: both('net'),
+    saved: both('saved'),
   }
 }

@@ -82,6 +82,15 @@ export function CostSheet(given: Given) {
             </span>
           </div>
         )}
+        {sheet.saved > 0n && (
+          <div class="figure">
+            <span>{t('costs.saved')}</span>
+            <span>
+              <Money amount={amountOf(sheet.saved)} currency={currency} />
+            </span>
+            <span class="quiet">{t('costs.saved.text')}</span>
+          </div>
+        )}
       </div>
       <div class="card">
         <Choices

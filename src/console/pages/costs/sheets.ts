@@ -21,6 +21,8 @@ export type Sheet = {
   readonly net: bigint
   readonly before: bigint
   readonly refunded: bigint
+  /** By hits of the answer cache. */
+  readonly saved: bigint
   readonly charges: number
   readonly images: number
   readonly tokens: number
@@ -32,7 +34,7 @@ const unused = { net: 0n, charges: 0, images: 0, quantity: 0, tokens: 0 }
 
 /** A sheet for each currency, the one with most charges first. */
 export function sheetsOf({ rows, totals, before, bars }: CostsAnswer): readonly Sheet[] {
-  const sheets = totals.map(({ currency, net, refunded, charges, images, tokens }) => {
+  const sheets = totals.map(({ currency, net, refunded, saved, charges, images, tokens }) => {
     const own = rows.filter(row => row.currency === currency)
     const earlier = new Map(
       before.rows.flatMap(row => (row.currency === currency ? [[row.what, microsOf(row.net)] as const] : [])),
@@ -61,6 +63,7 @@ export function sheetsOf({ rows, totals, before, bars }: CostsAnswer): readonly 
       net: microsOf(net),
       before: microsOf(all?.net ?? '0'),
       refunded: microsOf(refunded),
+      saved: microsOf(saved),
       charges,
       images,
       tokens,

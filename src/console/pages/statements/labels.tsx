@@ -6,8 +6,16 @@ import { t } from '../../words/index.ts'
 
 type Row = Statement['labels'][number]
 
-/** The month by end user or tag, a table for each currency. */
-export function Labels({ of, kind }: { readonly of: readonly Row[]; readonly kind: 'end_user' | 'tag' }) {
+/** The month by end user or tag, a table for each currency. `hrefOf`: the statement of one of them. */
+export function Labels({
+  of,
+  kind,
+  hrefOf,
+}: {
+  readonly of: readonly Row[]
+  readonly kind: 'end_user' | 'tag'
+  readonly hrefOf: (label: string) => string
+}) {
   const part = t(`costs.${kind}`)
   return [...Map.groupBy(of, ({ currency }) => currency)].map(([currency, rows]) => {
     const title = `${t('costs.table', { part })} ${currency}`
@@ -30,7 +38,9 @@ export function Labels({ of, kind }: { readonly of: readonly Row[]; readonly kin
                 label === null ? (
                   <span class="quiet">{t('statements.unlabelled')}</span>
                 ) : (
-                  <span class="theirs">{label}</span>
+                  <a class="theirs" href={hrefOf(label)}>
+                    {label}
+                  </a>
                 ),
             },
             { head: t('statements.charges'), numeric: true, cell: ({ charges }) => count(charges) },

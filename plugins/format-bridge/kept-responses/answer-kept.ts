@@ -1,0 +1,48 @@
+import type { Answer, Json, RequestContext } from '../../../src/plugin-api/index.ts'
+import { fail } from '../errors.ts'
+import { asObject, asText } from '../neutral/index.ts'
+import type { KeptResponse, ResponseKeeper } from './response-keeper.ts'
+
+const itemsMost = 100
+const itemsUsual = 20
+
+/** The answer to a request for a response that the gateway keeps; undefined if it keeps none of this id for the key. */
+export async function answerKept(
+  { route, head, params, payer }: RequestContext,
+  keeper: ResponseKeeper,
+): Promise<Answer | undefined> {
+  const id = params['id'] ?? ''
+  const kept = await keeper.find(payer, id)
+  if (!kept) return undefined
+  const query = new URLSearchParams(head.query)
+  if (route.object?.of?.ends) {
+    await keeper.end(payer, id)
+    return json({ id, object: 'response', deleted: true })
+  }
+  // Kept responses have ended: none can be cancelled, and no events of one are kept.
+  if (head.method !== 'GET' || query.get('stream') === 'true')
+    throw fail('kept_response_whole', { id: id.slice(0, 120) })
+  return json(route.path.endsWith('{id}') ? kept.response : listItems(id, kept, query))
+}
+
+/** Items of the input, the newest first unless `order` says otherwise. */
+function listItems(id: string, { input }: KeptResponse, query: URLSearchParams): Json {
+  const items = input.map((item, i) => ({ ...asObject(item), id: asText(asObject(item)?.['id']) ?? `item_${id}_${i}` }))
+  const ordered = query.get('order') === 'asc' ? items : items.toReversed()
+  const after = query.get('after')
+  const from = after === null ? 0 : ordered.findIndex(item => item.id === after) + 1
+  const asked = Number(query.get('limit') ?? itemsUsual)
+  const limit = Number.isSafeInteger(asked) && asked > 0 ? Math.min(asked, itemsMost) : itemsUsual
+  const data = ordered.slice(from, from + limit)
+  return {
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: from + limit < ordered.length,
+  }
+}
+
+function json(value: Json): Answer {
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) }
+}

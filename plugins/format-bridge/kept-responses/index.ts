@@ -1,0 +1,65 @@
+import {
+  aliasesOf,
+  type Body,
+  type CompiledConfig,
+  defineSlot,
+  type Host,
+  type Json,
+  parseDuration,
+  readField,
+  type RequestContext,
+  withFields,
+} from '../../../src/plugin-api/index.ts'
+import { clientFormat, isTranslated } from '../formats.ts'
+import { asList, type WriteFacts } from '../neutral/index.ts'
+import type { BridgeOptions } from '../schema.ts'
+import { TextCipher } from './cipher.ts'
+import { ResponseKeeper } from './response-keeper.ts'
+
+export { answerKept } from './answer-kept.ts'
+export { KeepStage } from './keep-stage.ts'
+export type { ResponseKeeper } from './response-keeper.ts'
+
+/** What a request of responses says of state. `input` is its own, without the conversation before it. */
+export type AskedState = NonNullable<WriteFacts['state']> & { readonly input: readonly Json[] }
+
+export const stateSlot = defineSlot<AskedState>('format-bridge.state')
+
+export function createKeeper({ responses }: BridgeOptions, host: Host): ResponseKeeper | undefined {
+  if (!responses) return undefined
+  const cipher = new TextCipher([responses.secret, ...responses.old_secrets], host.random)
+  return new ResponseKeeper(host, cipher, parseDuration(responses.keep) as number)
+}
+
+/**
+ * The request with its whole conversation as input, for a model whose upstream keeps none. Everything after this, also a
+ * fallback of the client's own format, gets a request that refers to nothing.
+ * @throws Failure those of the keeper
+ */
+export async function withConversation(
+  context: RequestContext,
+  body: Body,
+  plan: CompiledConfig,
+  keeper: ResponseKeeper,
+): Promise<Body> {
+  const format = clientFormat(context.route.operation)
+  if (!format?.adapter.hasState || body.kind !== 'json') return body
+  const name = readField(body, 'model')
+  const model = typeof name === 'string' ? plan.models.get(aliasesOf(context)?.get(name) ?? name) : undefined
+  if (!model || !isTranslated(model, context.route.operation)) return body
+  const given = readField(body, 'input')
+  const input = typeof given === 'string' ? [{ type: 'message', role: 'user', content: given }] : asList(given)
+  const previous = readField(body, 'previous_response_id')
+  const before = typeof previous === 'string' && previous !== '' ? previous : null
+  const isStored = format.counts === undefined && readField(body, 'store') !== false
+  context.slots.put(stateSlot, { before, isStored, input })
+  if (before === null) return body
+  const known = await keeper.conversation(context.payer, before)
+  return withFields(
+    body,
+    new Map<string, Json | undefined>([
+      ['previous_response_id', undefined],
+      ['input', [...known, ...input]],
+    ]),
+  )
+}
