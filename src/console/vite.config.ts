@@ -26,7 +26,7 @@ const early: Plugin = {
 
 /** Loaded with small scripts too, which do not need the rest. */
 const small =
-  /[\\/]src[\\/]console[\\/](?:api[\\/](?:early|query-text)|pages[\\/]costs[\\/](?:asked|range|where)|words[\\/](?:addresses|languages|(?:en|zh)[.]json)|copy-text|remember|zone)\b/
+  /[\\/]src[\\/]console[\\/](?:api[\\/](?:early|query-text)|pages[\\/]costs[\\/](?:asked|range|where)|words[\\/](?:addresses|languages|(?:en|zh)[.]json)|copy-text|remember|zone)\b(?!-)/
 
 const shared: UserConfig = {
   root: import.meta.dirname,

@@ -5,6 +5,7 @@ import {
   browse,
   browserMissing,
   type Browsing,
+  choose,
   isFirefox,
   leftOut,
   logIn,
@@ -366,6 +367,10 @@ t.test('budgets show which are nearly spent, and a statement prints without the 
   t.match(page.url(), /by=tag/)
   await filters.getByRole('button', { name: 'Remove filter: Split by' }).click()
   await byTag.waitFor({ state: 'detached' })
+  await filters.getByRole('button', { name: 'User', exact: true }).click()
+  await choose(page, 'User', 'bob')
+  await page.locator('.statement', { hasText: 'ada' }).waitFor({ state: 'detached' })
+  await filters.getByRole('button', { name: 'Remove filter: User' }).click()
   const own = page.locator('.statement', { hasText: 'ada' })
   const month = new Date(lastMonth()).toISOString().slice(0, 7)
   const { accounts } = (await admin.get(`/api/statements?month=${month}&user=ada`)).body as {

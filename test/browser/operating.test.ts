@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createKey } from '../../src/index.ts'
-import { browse, browserMissing, slowness } from '../harness/browser.ts'
+import { browse, browserMissing, choose, slowness } from '../harness/browser.ts'
 import { lookAt, sideways } from '../harness/look-at.ts'
 import { enterAsAdmin, enterAsUser, newVisitor } from '../harness/visitor.ts'
 import { openTalk } from '../harness/web-socket.ts'
@@ -84,6 +84,17 @@ t.test('shows alerts, the system state and refused sign-ins in both languages', 
     await page.getByRole('table', { name: words.refused }).getByText('ann').waitFor()
     await page.locator('a[href="/console/users?edit=ann"]').first().waitFor()
     await look('audit')
+    if (language === 'en') {
+      await page.getByRole('button', { name: 'Action', exact: true }).click()
+      await choose(page, 'Action', 'User created')
+      await page.waitForURL(/action=user\.create/)
+      await page.getByRole('button', { name: 'Target', exact: true }).click()
+      await choose(page, 'Target', 'ann')
+      await page.waitForURL(/subject=ann/)
+      const trail = page.getByRole('table', { name: 'Audit log' })
+      await trail.getByRole('row').nth(2).waitFor({ state: 'detached' })
+      t.match(await trail.textContent(), /User created.*ann/, 'who created her, chosen by its words')
+    }
     await page.goto(`${url}/console/config?tab=history`)
     await page.getByRole('table', { name: words.history }).getByText('→ 0.05 USD').waitFor()
     await look('history')

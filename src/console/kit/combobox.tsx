@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 export type Option = {
   readonly value: string
@@ -57,8 +57,8 @@ export function Combobox({
   const [open, setOpen] = useState(isOpen)
   const [typed, setTyped] = useState(false)
   const [at, setAt] = useState(-1)
-  // What is being typed is kept: a name that arrives meanwhile does not replace it.
-  useEffect(() => {
+  // What is being typed is kept: a name that arrives meanwhile does not replace it, nor an effect that runs late.
+  useLayoutEffect(() => {
     if (!typed) setText(valueText)
   }, [valueText])
   // All options until something is typed.

@@ -6,10 +6,11 @@ import type { Key } from '../api/shapes.ts'
 import { t } from '../words/index.ts'
 import { Button } from './button.tsx'
 import { Chip, ChipChoices } from './chip.tsx'
-import { Combobox, type Option } from './combobox.tsx'
+import type { Option } from './combobox.tsx'
 import { FilterLine } from './filter-line.tsx'
-import { Labelled } from './labelled.tsx'
-import { Picker } from './picker.tsx'
+import { later } from './later.tsx'
+
+const PickPanel = later(async () => (await import('./pick-panel.tsx')).PickPanel, null)
 
 /** The filters of a page in one line. `onClear`: removes all filters, if one is used. */
 export function FilterBar({
@@ -70,20 +71,7 @@ export function PickFilter({
   const { label, value = '' } = props
   return (
     <FieldChip {...props} text={text}>
-      {pick => (
-        <Labelled label={label}>
-          {id => (
-            <Picker
-              id={id}
-              of={of}
-              value={value}
-              {...(text !== undefined && { valueText: text })}
-              isFree={isFree}
-              onPick={pick}
-            />
-          )}
-        </Labelled>
-      )}
+      {pick => <PickPanel label={label} value={value} text={text ?? value} of={of} isFree={isFree} onPick={pick} />}
     </FieldChip>
   )
 }
@@ -113,19 +101,15 @@ export function SearchFilter({
   return (
     <FieldChip {...props} text={text}>
       {pick => (
-        <Labelled label={hint ?? label}>
-          {id => (
-            <Combobox
-              id={id}
-              value={value}
-              valueText={text}
-              options={options}
-              isFree={isFree}
-              onPick={pick}
-              {...(onSearch && { onSearch })}
-            />
-          )}
-        </Labelled>
+        <PickPanel
+          label={hint ?? label}
+          value={value}
+          text={text}
+          of={options}
+          isFree={isFree}
+          onPick={pick}
+          {...(onSearch && { onSearch })}
+        />
       )}
     </FieldChip>
   )

@@ -1,0 +1,38 @@
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import type { Pickable } from '../api/pickers.ts'
+import { Combobox, type Option } from './combobox.tsx'
+import { Labelled } from './labelled.tsx'
+import { Picker } from './picker.tsx'
+
+type PickPanelProps = {
+  readonly label: string
+  readonly value: string
+  /** The value as people read it. */
+  readonly text: string
+  /** What is chosen from: a kind of thing that the gateway has, or options. */
+  readonly of: Pickable | readonly Option[]
+  readonly isFree: boolean
+  readonly onPick: (value: string) => void
+  /** Each text that is typed: for options that the gateway searches. */
+  readonly onSearch?: (text: string) => void
+}
+
+/** The field of a filter that searches. It gets the focus when it is there: its script is loaded when a chip opens. */
+export function PickPanel({ label, value, text, of, isFree, onPick, onSearch }: PickPanelProps) {
+  const place = useRef<HTMLDivElement>(null)
+  useLayoutEffect(() => place.current?.querySelector('input')?.focus(), [])
+  const shared = { value, valueText: text, isFree, onPick }
+  return (
+    <div ref={place}>
+      <Labelled label={label}>
+        {id =>
+          typeof of === 'string' ? (
+            <Picker id={id} of={of} {...shared} />
+          ) : (
+            <Combobox id={id} options={of} {...shared} {...(onSearch && { onSearch })} />
+          )
+        }
+      </Labelled>
+    </div>
+  )
+}
