@@ -6,18 +6,10 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Checkout, openCheckout } from './checkout.ts'
 import { type Figure, figure, figures, type Found } from './figures.ts'
-import {
-  cpuSeconds,
-  load,
-  loadCounted,
-  median,
-  peakMegabytes,
-  readLoopDelay,
-  resetPeak,
-  watchForeignCpu,
-} from './measure.ts'
+import { watchForeignCpu } from './measure.ts'
 import { type Measured, type Row, rows, type Verdict } from './rows.ts'
 import { type Running, type Site, starters, startUpstream, type TargetName } from './targets.ts'
+import { measureOnce, medians, nothing } from './turns.ts'
 
 // `npm run bench [-- --only chat,latency --runs 5 --seconds 3 --warm 10 --targets nginx,tollgate --against COMMIT --keep]`: the figures of
 // the performance table as one table, and as JSON under bench/out, with `--keep` under bench/results; README.md has the rows.
@@ -52,16 +44,6 @@ type RowResult = {
   /** Cores that other programs used meanwhile. */
   readonly foreignCores: number
   verdicts: readonly Verdict[]
-}
-
-/** What a target that could not be started has measured. */
-const nothing: Measured = {
-  requestsPerSecond: Number.NaN,
-  cpuMicros: Number.NaN,
-  p50Ms: Number.NaN,
-  p99Ms: Number.NaN,
-  peakMegabytes: Number.NaN,
-  loopP99Ms: Number.NaN,
 }
 
 type FigureResult = Pick<Found, 'measured' | 'verdicts'> & { readonly row: string; readonly foreignCores: number }
@@ -144,43 +126,6 @@ async function startAll(names: readonly TargetName[], site: Site): Promise<reado
     }
   }
   return started
-}
-
-async function measureOnce(row: Row, target: Running, bodyFile: string, forSeconds: number): Promise<Measured> {
-  const pids = target.pids()
-  resetPeak(pids)
-  await loopDelay(target)
-  const before = cpuSeconds(pids)
-  const headers = { 'content-type': row.contentType, ...target.headers }
-  const url = target.url + (row.paths?.[target.name] ?? row.path)
-  const what = { url, headers, bodyFile, connections: row.connections, seconds: forSeconds }
-  const result = await (row.count ? loadCounted(what, Buffer.from(row.body), row.count) : load(what))
-  const used = cpuSeconds(pids) - before
-  const loopP99Ms = await loopDelay(target)
-  const refused = row.isRefused === true && target.name !== 'bare-undici' ? result.requests : 0
-  // The first one of a minute has its place.
-  if (Math.abs(result.errors - refused) > 2)
-    process.stderr.write(
-      `bench: ${target.name}: ${result.errors} of ${result.requests} failed, ${refused} were to be refused\n`,
-    )
-  return {
-    requestsPerSecond: result.requests / result.seconds,
-    cpuMicros: (used * 1e6) / result.requests,
-    p50Ms: result.p50Ms,
-    p99Ms: result.p99Ms,
-    peakMegabytes: peakMegabytes(pids),
-    loopP99Ms,
-  }
-}
-
-/** In milliseconds, if available; each request begins a new period. */
-async function loopDelay({ ops }: Running): Promise<number> {
-  return ops === undefined ? Number.NaN : readLoopDelay(ops)
-}
-
-function medians(all: readonly Measured[]): Measured {
-  const names = Object.keys(nothing) as (keyof Measured)[]
-  return Object.fromEntries(names.map(name => [name, median(all.map(one => one[name]))])) as Measured
 }
 
 /** One that takes many minutes is measured only when it is named. */

@@ -28,6 +28,8 @@ export type Running = {
   /** Address of metrics with the delay of the event loop, if there are some. */
   readonly ops: string | undefined
   pids(): readonly number[]
+  /** How many charges its record has, if it keeps one. */
+  countCharges?(this: void): Promise<number>
 }
 
 /** Where targets run: a folder that is deleted, and the fake upstream. */
@@ -37,11 +39,16 @@ export type Site = {
   readonly stop: AbortController
   /** Where another commit of this repository is checked out, to be measured next to this one. */
   readonly against?: string
+  /** Where peers are installed; the default of `peers/folder.ts` without it. */
+  readonly peers?: string
+  /** A script that is loaded before a gateway. */
+  readonly before?: string
 }
 
 const here = new URL('.', import.meta.url).pathname
 const root = new URL('..', import.meta.url).pathname
-const howToInstall = 'node bench/peers/install.ts'
+const portkeyScript = 'node_modules/@portkey-ai/gateway/build/start-server.js'
+const howToInstall = 'npm run bench:peers -- --install-only'
 
 export const starters: { readonly [name in TargetName]: (site: Site) => Promise<Running> } = {
   direct: async site => ({ name: 'direct', url: site.upstream, headers: {}, ops: undefined, pids: () => [] }),
@@ -156,7 +163,7 @@ backend fake
 }
 
 async function startPortkey(site: Site): Promise<Running> {
-  const script = join(here, 'node_modules/@portkey-ai/gateway/build/start-server.js')
+  const script = join(site.peers ?? peersFolder, 'portkey', portkeyScript)
   if (!existsSync(script)) throw new Error(`Portkey is not installed: ${howToInstall}`)
   const env = { TRUSTED_CUSTOM_HOSTS: '127.0.0.1,localhost', NODE_ENV: 'production' }
   const started = await startNode(site, port => [script, `--port=${port}`, '--headless'], env)
@@ -170,14 +177,14 @@ async function startPortkey(site: Site): Promise<Running> {
 
 /** LiteLLM's proxy in one process, without a database: it passes on, counts nothing and keeps nothing. */
 async function startLitellm(site: Site): Promise<Running> {
-  const program = join(peersFolder, 'litellm/bin/litellm')
+  const program = join(site.peers ?? peersFolder, 'litellm/bin/litellm')
   if (!existsSync(program)) throw new Error(`LiteLLM is not installed: ${howToInstall}`)
   const file = join(site.folder, 'litellm.yaml')
-  const model = (name: string): string =>
-    `{ model_name: ${name}, litellm_params: { model: openai/${name}, api_base: "${site.upstream}/v1", api_key: upstream-key } }`
+  const model = (name: string, mode: string): string =>
+    `{ model_name: ${name}, litellm_params: { model: openai/${name}, api_base: "${site.upstream}/v1", api_key: upstream-key, input_cost_per_token: 0.0000005, output_cost_per_token: 0.0000015 }, model_info: { mode: ${mode} } }`
   await writeFile(
     file,
-    `model_list: [${model('bench-chat')}]
+    `model_list: [${model('bench-chat', 'chat')}, ${model('bench-image', 'image_generation')}]
 litellm_settings: { telemetry: false, num_retries: 0, request_timeout: 60 }
 general_settings: { master_key: sk-bench }
 `,
@@ -205,13 +212,14 @@ async function startTollgate(
   if (checkout === undefined) throw new Error('no other commit: --against COMMIT')
   const storage = `sqlite:${join(site.folder, `${name}.db`)}`
   const { env, ...gateway } = await startGateway(site, { config, storage, checkout })
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [binOf(checkout), 'keys', 'create', '-c', config, '--name', 'bench', '--format', 'json'],
-    { env: { ...process.env, ...env } },
-  )
-  const { key } = JSON.parse(stdout) as { key: string }
-  return { ...gateway, name, headers: { authorization: `Bearer ${key}` } }
+  const command = async (...args: readonly string[]): Promise<unknown> => {
+    const given = [binOf(checkout), ...args, '-c', config, '--format', 'json']
+    return JSON.parse((await promisify(execFile)(process.execPath, given, { env: { ...process.env, ...env } })).stdout)
+  }
+  const { key } = (await command('keys', 'create', '--name', 'bench')) as { key: string }
+  // An audit of every charge: what does not add up is an error.
+  const countCharges = async (): Promise<number> => ((await command('ledger', 'verify')) as { charges: number }).charges
+  return { ...gateway, name, headers: { authorization: `Bearer ${key}` }, countCharges }
 }
 
 function binOf(checkout: string): string {
@@ -234,7 +242,8 @@ export async function startGateway(
     TOLLGATE_STORAGE: storage,
     BENCH_UPSTREAM: site.upstream,
   }
-  const pid = run(site, process.execPath, [binOf(checkout), 'serve', '-c', config], env)
+  const before = site.before === undefined ? [] : ['--import', site.before]
+  const pid = run(site, process.execPath, [...before, binOf(checkout), 'serve', '-c', config], env)
   await answering(port)
   return { url: `http://127.0.0.1:${port}`, ops: `http://127.0.0.1:${ops}`, env, pids: () => family(pid) }
 }

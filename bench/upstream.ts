@@ -5,6 +5,7 @@ import { chatAnswer, chatEvents, imageAnswer } from './bodies.ts'
 // buffers made once: chat and its stream, a big image answer, a small one for edits.
 
 const megabyte = 1024 * 1024
+const headBytes = 4096
 const chat = chatAnswer()
 const events = chatEvents(100)
 const bigAnswer = imageAnswer(4, 4 * megabyte)
@@ -31,14 +32,15 @@ function answerEvents(res: ServerResponse): void {
 function answer(req: IncomingMessage, res: ServerResponse, head: string): void {
   if (req.url?.endsWith('/images/generations')) answerJson(res, bigAnswer)
   else if (req.url?.endsWith('/images/edits')) answerJson(res, smallAnswer)
-  else if (head.includes('"stream":true')) answerEvents(res)
+  else if (/"stream": ?true/.test(head)) answerEvents(res)
   else answerJson(res, chat)
 }
 
 const server = createServer((req, res) => {
   let head = ''
   req.on('data', (chunk: Buffer) => {
-    if (head === '') head = chunk.toString('latin1', 0, 128)
+    // A gateway that writes the body anew may put `stream` last.
+    if (head === '') head = chunk.toString('latin1', 0, headBytes)
   })
   req.on('end', () => answer(req, res, head))
 })

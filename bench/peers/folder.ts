@@ -1,5 +1,5 @@
-import { homedir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Where peers are kept that are heavy to install and no packages of Node: outside of the repository. */
-export const peersFolder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'tollgate-bench')
+/** Where peers are installed that are no part of the project. `npm run bench:peers -- --folder` sets another. */
+export const peersFolder = process.env['BENCH_PEERS'] ?? join(tmpdir(), 'tollgate-bench-peers')

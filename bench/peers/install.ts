@@ -1,29 +1,187 @@
-import { spawnSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { peersFolder } from './folder.ts'
+import { lastWords } from './checks.ts'
 
-// `node bench/peers/install.ts [portkey] [litellm]`: installs the large peers with the package managers of this
-// machine: Portkey next to this folder (`bench/node_modules`, which git ignores), LiteLLM in a cache folder of the
-// user. A peer that cannot be installed is reported, and does not prevent the others.
+// Peers and the commands that install them, by the package managers of the machine, into one folder.
 
 const litellmVersion = '1.106.2'
 const bench = new URL('..', import.meta.url).pathname
-const venv = join(peersFolder, 'litellm')
+/** A peer that takes longer is left out, with that as its reason. */
+const installMinutesMax = 15
 
-const steps: { readonly [peer: string]: readonly (readonly [command: string, ...args: string[]])[] } = {
-  portkey: [['npm', 'ci', '--ignore-scripts', '--prefix', bench]],
-  litellm: [
-    ['python3', '-m', 'venv', venv],
-    [join(venv, 'bin/pip'), 'install', '--quiet', `litellm[proxy]==${litellmVersion}`],
-  ],
+type Command = readonly [command: string, ...args: string[]]
+
+/** What is measured next to the gateway. */
+export type Peer = {
+  readonly name: string
+  readonly title: string
+  /** Prints its version where it is installed; undefined for what comes with the project. */
+  version?(this: void, folder: string): Command
+  /** Undefined for what comes with the project. */
+  install?(this: void, folder: string): readonly Command[]
+  /** What it does besides passing requests on, as it is configured here. */
+  readonly does: string
+  /** False: if its packages can be installed, this bench cannot start it yet, and reports that. */
+  readonly isStarted?: false
 }
 
-const wanted = process.argv.slice(2)
-mkdirSync(peersFolder, { recursive: true })
-for (const [peer, commands] of Object.entries(steps)) {
-  if (wanted.length > 0 && !wanted.includes(peer)) continue
-  const failed = commands.find(([command, ...args]) => spawnSync(command, args, { stdio: 'inherit' }).status !== 0)
-  process.stderr.write(failed ? `NOT INSTALLED ${peer}: ${failed.join(' ')}\n` : `installed ${peer}\n`)
-  if (failed) process.exitCode = 1
+/** Unpacks a Debian package into the folder: that needs no root, and changes nothing in the system. */
+const unpack = (folder: string, name: string): readonly Command[] => [
+  ['sh', '-c', 'cd "$0" && apt-get download "$1" && dpkg -x "$1"_*.deb system', folder, name],
+]
+const npm = (folder: string, name: string): readonly Command[] => [
+  ['npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', folder, name],
+]
+const go = (folder: string, name: string): readonly Command[] => [
+  ['env', `GOBIN=${join(folder, 'go')}`, 'go', 'install', name],
+]
+
+export const peers: readonly Peer[] = [
+  {
+    name: 'nginx',
+    title: 'nginx',
+    does: 'passes on',
+    version: () => ['nginx', '-v'],
+    install: folder => unpack(folder, 'nginx'),
+  },
+  {
+    name: 'haproxy',
+    title: 'HAProxy',
+    does: 'passes on',
+    version: () => ['haproxy', '-v'],
+    install: folder => unpack(folder, 'haproxy'),
+  },
+  { name: 'bare-undici', title: 'bare pass (undici)', does: 'passes on' },
+  { name: 'bare-http-proxy', title: 'http-proxy-3', does: 'passes on' },
+  {
+    name: 'portkey',
+    title: 'Portkey',
+    does: 'routes; without keys, limits and records',
+    version: folder => [
+      'node',
+      '-p',
+      'JSON.parse(fs.readFileSync(process.argv[1])).version',
+      join(folder, 'portkey/node_modules/@portkey-ai/gateway/package.json'),
+    ],
+    install: folder => {
+      mkdirSync(join(folder, 'portkey'), { recursive: true })
+      for (const file of ['package.json', 'package-lock.json'])
+        copyFileSync(join(bench, file), join(folder, 'portkey', file))
+      return [['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', join(folder, 'portkey')]]
+    },
+  },
+  {
+    name: 'litellm',
+    title: 'LiteLLM',
+    does: 'master key, routes, price of each response; one process without its database, so without records',
+    version: folder => [join(folder, 'litellm/bin/pip'), 'list', '--format=freeze', '--disable-pip-version-check'],
+    install: folder => [
+      ['python3', '-m', 'venv', join(folder, 'litellm')],
+      [join(folder, 'litellm/bin/pip'), 'install', '--quiet', `litellm[proxy]==${litellmVersion}`],
+    ],
+  },
+  {
+    name: 'bifrost',
+    title: 'Bifrost',
+    does: '',
+    isStarted: false,
+    version: folder => [join(folder, 'bifrost/node_modules/.bin/bifrost'), '--version'],
+    install: folder => npm(join(folder, 'bifrost'), '@maximhq/bifrost@1.6.3'),
+  },
+  {
+    name: 'new-api',
+    title: 'new-api',
+    does: '',
+    isStarted: false,
+    version: folder => [join(folder, 'go/new-api'), '--version'],
+    install: folder => go(folder, 'github.com/QuantumNous/new-api@latest'),
+  },
+  {
+    name: 'one-api',
+    title: 'one-api',
+    does: '',
+    isStarted: false,
+    version: folder => [join(folder, 'go/one-api'), '--version'],
+    install: folder => go(folder, 'github.com/songquanpeng/one-api@latest'),
+  },
+  {
+    name: 'agentgateway',
+    title: 'agentgateway',
+    does: '',
+    isStarted: false,
+    version: folder => [join(folder, 'cargo/bin/agentgateway'), '--version'],
+    install: folder => [['cargo', 'install', '--root', join(folder, 'cargo'), 'agentgateway']],
+  },
+  {
+    name: 'envoy-ai-gateway',
+    title: 'Envoy AI Gateway',
+    does: '',
+    isStarted: false,
+    version: folder => [join(folder, 'go/aigw'), 'version'],
+    install: folder => go(folder, 'github.com/envoyproxy/ai-gateway/cmd/aigw@latest'),
+  },
+  { name: 'tollgate', title: 'Tollgate', does: 'keys, limits, charges, log and metrics' },
+]
+
+/** What became of a peer: its version, or why it is not measured. */
+export type Installed = { readonly version: string } | { readonly reason: string }
+
+/** Installs a peer unless it is there. Never throws: what fails is the reason. */
+export async function install(peer: Peer, folder: string): Promise<Installed> {
+  if (!peer.version) return { version: `of this commit, Node ${process.version}` }
+  const there = versionOf(peer, folder)
+  if (there !== undefined) return usable(peer, there)
+  mkdirSync(folder, { recursive: true })
+  process.stderr.write(`installs ${peer.title}\n`)
+  for (const command of peer.install?.(folder) ?? []) {
+    const reason = await runCommand(command)
+    if (reason !== undefined) return { reason: `\`${spell(command, folder)}\`: ${reason}` }
+  }
+  const version = versionOf(peer, folder)
+  if (version !== undefined) return usable(peer, version)
+  const command = peer.version(folder)
+  const { stdout, stderr, error } = spawnSync(command[0], command.slice(1), { encoding: 'utf8', timeout: 60_000 })
+  return { reason: `installed, but does not start: ${lastWords(error?.message ?? `${stdout}\n${stderr}`)}` }
+}
+
+function usable({ isStarted }: Peer, version: string): Installed {
+  return isStarted === false
+    ? { reason: `can be installed here (${version}), but this bench has no configuration for it yet` }
+    : { version }
+}
+
+/** The version that a peer prints of itself; undefined if it is not there. */
+function versionOf({ version }: Peer, folder: string): string | undefined {
+  const [command, ...args] = version?.(folder) ?? ['false']
+  const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', timeout: 60_000 })
+  if (status !== 0) return undefined
+  const said = `${stdout}${stderr}`
+  return /litellm==(\S+)/.exec(said)?.[1] ?? /\d+\.\d[\w.+~-]*/.exec(said)?.[0]
+}
+
+/** A command without its places in the folder. */
+function spell(command: Command, folder: string): string {
+  return command.filter(part => part !== 'env' && !part.includes(folder)).join(' ')
+}
+
+/** Why a command failed; undefined if it did not. */
+async function runCommand([command, ...args]: Command): Promise<string | undefined> {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      said = (said + chunk.toString()).slice(-8_192)
+    })
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    // Its own children too: what a package manager compiles with.
+    if (child.pid !== undefined) process.kill(-child.pid)
+  }, installMinutesMax * 60_000)
+  const code = await new Promise<number | Error | null>(done => child.once('error', done).once('close', done))
+  clearTimeout(timer)
+  if (isLate) return `not ready after ${installMinutesMax} minutes`
+  if (code instanceof Error) return code.message
+  return code === 0 ? undefined : lastWords(said)
 }
