@@ -156,8 +156,11 @@ t.test('responses outlast a restart and a change of the secret, and are unreadab
   t.equal((await client.responses.create(further)).previous_response_id, id)
   const other = `another-${secret}`
   await again.reload([[`secret: ${secret}`, `secret: ${other}`]])
-  for (const call of [() => client.responses.create(further), () => client.responses.retrieve(id)])
-    t.match(await refusalOf(call()), { status: 500, code: 'kept_response_unreadable' })
+  for (const [name, call] of [
+    ['continue', () => client.responses.create(further)],
+    ['get', () => client.responses.retrieve(id)],
+  ] as const)
+    t.match(await refusalOf(call()), { status: 500, code: 'kept_response_unreadable' }, name)
   await again.reload([[`secret: ${other}`, `secret: ${other}, old_secrets: [${secret}]`]])
   const newer = await client.responses.create(further)
   t.equal(newer.previous_response_id, id)
