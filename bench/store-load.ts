@@ -17,7 +17,7 @@ import { countStatements, startOnPostgres, startServer } from './postgres.ts'
 import { startRedis } from './redis.ts'
 import { type Site, startUpstream } from './targets.ts'
 
-// `node bench/asked.ts [--rate 1000] [--seconds 20] [--keys 1000,100000]`: what one gateway asks of PostgreSQL and of
+// `node bench/store-load.ts [--rate 1000] [--seconds 20] [--keys 1000,100000]`: what load one gateway puts on PostgreSQL and
 // Redis in a second, while charged chat requests come at a rate, of random keys: statements, commits, rows, bytes of the
 // write-ahead log, commands and memory, counted by the servers themselves. docs/capacity.md has the results.
 
@@ -98,12 +98,12 @@ async function measureCounters(): Promise<number> {
 
 async function measure(keys: number): Promise<void> {
   const { postgres, pids } = await startServer()
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-asked-'))
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-store-load-'))
   const stop = new AbortController()
   try {
     const site: Site = { folder, stop, upstream: await startUpstream({ folder, stop }) }
     const [redis, url] = [await startRedis(site), await postgres.createDatabase()]
-    const target = await startOnPostgres(postgres, url, { site, name: 'asked', counters: redis.url, keys })
+    const target = await startOnPostgres(postgres, url, { site, name: 'store-load', counters: redis.url, keys })
     const secrets = (await readFile(target.keysFile, 'utf8')).split('\n')
     // Each in its turn, so that as many keys are in use as there are requests, or as there are keys.
     let next = 0
@@ -135,7 +135,7 @@ async function measure(keys: number): Promise<void> {
     process.stdout.write(
       `\n${keys} keys, ${rate} requests a second for ${seconds} s; others kept ${cores.toFixed(2)} cores busy\n`,
     )
-    process.stdout.write('\n| asked | a second, for 1,000 requests a second |\n|---|---|\n')
+    process.stdout.write('\n| load | a second, for 1,000 requests a second |\n|---|---|\n')
     const each = (name: string, perRequest: number) =>
       process.stdout.write(`| ${name} | ${figure(perRequest * 1000)} |\n`)
     each('PostgreSQL: statements', statements)
