@@ -18,7 +18,7 @@ import { startRedis } from './redis.ts'
 import { type Site, startUpstream } from './targets.ts'
 
 // `node bench/store-load.ts [--rate 1000] [--seconds 20] [--keys 1000,100000]`: what load one gateway puts on PostgreSQL and
-// Redis in a second, while charged chat requests come at a rate, of random keys: statements, commits, rows, bytes of the
+// Redis in a second, while charged chat requests come at a rate, of keys in turn: statements, commits, rows, bytes of the
 // write-ahead log, commands and memory, counted by the servers themselves. docs/capacity.md has the results.
 
 const { values: options } = parseArgs({
