@@ -161,8 +161,36 @@ export async function loadCounted(what: Load, body: Buffer, count: number): Prom
   return { requests: count, seconds: (performance.now() - began) / 1000, errors, p50Ms: at(0.5), p99Ms: at(0.99) }
 }
 
+/**
+ * Sends requests at a rate, whether or not earlier ones were answered, and waits for all. `headersOf`: the headers of the
+ * nth request besides its length. @returns how many, and the statuses of those that failed (0: a broken connection)
+ */
+export async function loadPaced(
+  url: string,
+  { rate, seconds, body, headersOf }: Pace,
+): Promise<{ readonly requests: number; readonly failed: readonly number[] }> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+  const sent: Promise<number>[] = []
+  const began = performance.now()
+  while (sent.length < rate * seconds) {
+    const due = Math.min(rate * seconds, ((performance.now() - began) / 1000) * rate)
+    while (sent.length < due) sent.push(post({ url, headers: headersOf(sent.length) }, body, agent))
+    await new Promise(resolve => setTimeout(resolve, 1))
+  }
+  const statuses = await Promise.all(sent)
+  agent.destroy()
+  return { requests: statuses.length, failed: statuses.filter(status => status !== 200) }
+}
+
+export type Pace = {
+  readonly rate: number
+  readonly seconds: number
+  readonly body: Buffer
+  headersOf(this: void, n: number): { readonly [name: string]: string }
+}
+
 /** One POST, read to its end; its status, or 0 when it broke. */
-function post(what: Load, body: Buffer, agent: Agent): Promise<number> {
+function post(what: Pick<Load, 'url' | 'headers'>, body: Buffer, agent: Agent): Promise<number> {
   return new Promise(resolve => {
     const headers = { ...what.headers, 'content-length': body.length }
     const req = request(what.url, { method: 'POST', agent, headers }, res => {

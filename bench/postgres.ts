@@ -30,8 +30,9 @@ export async function startServer(): Promise<{ readonly postgres: Postgres; pids
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
   // What its command line says could not be changed later.
   await track(client, 'none')
-  await client.end()
+  // While the session lives: afterwards its process has no parent to be found.
   const server = parentOf(rows[0]?.pid ?? 0)
+  await client.end()
   return { postgres, pids: () => family(server) }
 }
 
@@ -56,7 +57,7 @@ export async function measurePostgres(asked: PostgresAsked): Promise<PostgresMea
       targets.push(await startOnPostgres(postgres, other, parts))
     }
     const costs = await takeTurns(targets, asked, pids)
-    return { costs, ...(await countStatements(postgres, url, onPostgres, asked.seconds)) }
+    return { costs, ...(await countStatements(postgres, url, async () => loadCharged(onPostgres, asked.seconds))) }
   } finally {
     stop.abort()
     await postgres.close()
@@ -81,22 +82,22 @@ async function startOnSqlite(site: Site): Promise<Charged> {
   return startCharged({ site, name: 'sqlite', storage, secrets: fillKeys(file, keys) })
 }
 
-type Parts = { readonly site: Site; readonly name: string; readonly counters?: string }
+type Parts = { readonly site: Site; readonly name: string; readonly counters?: string; readonly keys?: number }
 
-async function startOnPostgres(postgres: Postgres, storage: string, parts: Parts): Promise<Charged> {
+/** Starts a gateway on an empty database of PostgreSQL, which it fills with keys. */
+export async function startOnPostgres(postgres: Postgres, storage: string, parts: Parts): Promise<Charged> {
   await prepareDatabase(storage)
   const filling = await postgres.connect(storage)
-  const secrets = await fillKeysOfPostgres(filling, keys)
+  const secrets = await fillKeysOfPostgres(filling, parts.keys ?? keys)
   await filling.end()
   return startCharged({ ...parts, storage, secrets })
 }
 
-/** Counted by the server itself, in a run of its own: counting costs it something. */
-async function countStatements(
+/** Of one request that is sent. Counted by the server itself, in a run of its own: counting costs it something. */
+export async function countStatements(
   postgres: Postgres,
   url: string,
-  target: Charged,
-  seconds: number,
+  send: () => Promise<{ readonly requests: number }>,
 ): Promise<Pick<PostgresMeasured, 'statements' | 'statementsOf'>> {
   // From another database, so that our own queries are not counted.
   const counting = await postgres.connect(await postgres.createDatabase())
@@ -104,7 +105,7 @@ async function countStatements(
     await counting.query('CREATE EXTENSION pg_stat_statements')
     await track(counting, 'top')
     await counting.query('SELECT pg_stat_statements_reset()')
-    const { requests } = await loadCharged(target, seconds)
+    const { requests } = await send()
     await track(counting, 'none')
     const { rows } = await counting.query<{ query: string; calls: string }>(
       `SELECT query, sum(calls) AS calls FROM pg_stat_statements

@@ -106,7 +106,7 @@ function describeWork({ title, peers }: WorkResult, titles: { readonly [name: st
   const checks = names.map(name => {
     const { check, timed, counted, errors, requests, foreign } = peers[name] as PeerResult
     const charges =
-      timed.rows !== null ? 'yes' : check.costHeader === null ? 'no' : `only told (\`${check.costHeader}\`)`
+      timed.rows !== null ? 'yes' : check.costHeader === null ? 'no' : `only named (\`${check.costHeader}\`)`
     const kept = timed.rows === null ? judgeRecord(timed) : `${judgeRecord(counted)}; timed: ${judgeRecord(timed)}`
     return [titles[name] ?? name, check.body, `${errors} of ${requests}`, charges, kept, describeForeign(foreign)]
   })
@@ -131,7 +131,7 @@ const explanation = [
   '  on the load generator than requests a second do, since all share the cores.',
   '- The bare pass is the least that a proxy in Node can do: it checks and stores nothing (`bench/peers/bare-undici.ts`).',
   '- *Same bytes*: the response through the peer equals the one of the upstream. *Same content*: it was written',
-  '  anew with the same text, images and counts.',
+  '  again with the same text, images and counts.',
   '- *Charges*: it stores a cost for each request. *Its record*: after a number of requests that were all waited for, and',
   '  after the timed turns, its stored charges are counted by its own command. Requests that the end of a turn cuts off may',
   '  have a charge too, at most one for each connection and turn.',
