@@ -215,7 +215,7 @@ function writePlaces(db: DatabaseSync, charges: Charges, spans: Spans, onStep: (
     if (isOfImages && !kinds.has(facts.model)) kinds.set(facts.model, kinds.size + 1)
     const kind = kinds.get(facts.model) ?? 0
     eachSum(place, spans, (span, count, amount, tokens) => {
-      toSum.add(id, span, count, tier === 0 ? count : 0, isOfImages ? count : 0, amount, 0, tokens, tokens)
+      toSum.add(id, span, count, tier === 0 ? count : 0, isOfImages ? count : 0, amount, 0, tokens, tokens, 0)
       if (isOfImages) toImage.add(id, span, kind, count)
       if (++written % 1_000_000 === 0) onStep(`${written} sums of places`)
     })
@@ -328,7 +328,7 @@ function writeParts(db: DatabaseSync, charges: Charges, spans: Spans, onStep: (t
       const flush = (span: number): void => {
         for (const sum of touched.sort((a, b) => a.rank - b.rank)) {
           const { name, charges: count, firsts, images, amount, tokens } = sum
-          toSum.add(part, span, name, currency, count, firsts, images, amount, 0, tokens, tokens)
+          toSum.add(part, span, name, currency, count, firsts, images, amount, 0, tokens, tokens, 0)
           Object.assign(sum, none)
         }
         touched = []
