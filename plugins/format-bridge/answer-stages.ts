@@ -1,5 +1,13 @@
 import { guardFailure } from '../../src/guardrails/index.ts'
-import { type ApiFormat, defineSlot, Failure, type Notes, type Passed, type Stage } from '../../src/plugin-api/index.ts'
+import {
+  type ApiFormat,
+  defineSlot,
+  Failure,
+  type Json,
+  type Notes,
+  type Passed,
+  type Stage,
+} from '../../src/plugin-api/index.ts'
 import { type ByteBudget, joined, RecordReader } from '../../src/wire/index.ts'
 import type { Bridge } from './bridge.ts'
 import { fail } from './errors.ts'
@@ -63,12 +71,16 @@ export class HeldAnswer {
 /** What an answer holds back; given back when its request ends, however it does. */
 export const heldSlot = defineSlot<HeldAnswer>('format-bridge.held')
 
+type TurningError = Pick<Turning, 'format' | 'requestId' | 'held'> & {
+  readonly upstream: { parseProblem(status: number, body: Json): Problem }
+}
+
 /** An error of the upstream in the client's format. */
 export class ErrorStage implements Stage {
-  readonly #turning: Turning
+  readonly #turning: TurningError
   readonly #status: number
 
-  constructor(turning: Turning, status: number) {
+  constructor(turning: TurningError, status: number) {
     this.#turning = turning
     this.#status = status
   }
@@ -79,9 +91,9 @@ export class ErrorStage implements Stage {
   }
 
   end(): Passed {
-    const { bridge, format, requestId } = this.#turning
+    const { upstream, format, requestId } = this.#turning
     const text = this.#turning.held.take().toString()
-    const problem = bridge.upstream.parseProblem(this.#status, parseJson(text) ?? null)
+    const problem = upstream.parseProblem(this.#status, parseJson(text) ?? null)
     const { body } = format.error(failureOf({ ...problem, status: this.#status }), requestId)
     return Buffer.from(body)
   }
@@ -135,7 +147,7 @@ function toClient(answer: Answer, { names, freeform }: Bridge): Answer {
 }
 
 /** @throws Failure for an answer that is none of its format */
-function translating<T>(translate: () => T): T {
+export function translating<T>(translate: () => T): T {
   try {
     return translate()
   } catch (error) {

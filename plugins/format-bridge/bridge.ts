@@ -12,14 +12,13 @@ import { withCacheMarks } from './cache-marks.ts'
 import { fail } from './errors.ts'
 import { clientFormat, isTranslated, upstreamFormat } from './formats.ts'
 import { withoutFreeform } from './freeform.ts'
+import { judgeLosses } from './judge-losses.ts'
 import {
   type Adapter,
   asObject,
   type Conversation,
-  type Feature,
   type JsonObject,
   type Loss,
-  losses as rules,
   parseJson,
   RequestFault,
   type UpstreamFacts,
@@ -68,7 +67,8 @@ export function translateRequest(
   const isMarked = facet.prompt_cache === 'auto' && upstream.writesCacheMarks === true && format.counts === undefined
   const written = upstream.writeRequest(isMarked ? withCacheMarks(safe) : safe, factsOf(ask, facet, issuer))
   const lost = [...withoutNeed(conversation), ...lossOfAll(conversation), ...written.losses]
-  const dropped = judge(lost, { model, client })
+  const own = [...model.family.forward.keys()].find(name => clientFormat(name)) ?? ''
+  const dropped = judgeLosses(lost, { model, says: client.says, format: own })
   const bytes = Buffer.from(JSON.stringify(written.body))
   const rerouted: Rerouted = {
     operation: upstream.operation,
@@ -117,29 +117,6 @@ function withoutNeed({ losses, tools, toolChoice }: Conversation): readonly Loss
 /** More than one answer costs more, and no format but one has it. */
 function lossOfAll({ n }: Conversation): readonly Loss[] {
   return n !== undefined && n !== 1 ? [{ feature: 'n' }] : []
-}
-
-/** The fields that are dropped. @throws Failure not_translatable for one that may not be */
-function judge(
-  lost: readonly Loss[],
-  { model, client }: { readonly model: Model; readonly client: Adapter },
-): readonly string[] {
-  const dropped = new Set<string>()
-  for (const { feature, field } of lost) {
-    const place = field ?? client.says[feature] ?? feature
-    if ((model.onLoss ?? rules[feature]) === 'refuse') {
-      const what = wordOf(feature)
-      const format = [...model.family.forward.keys()].find(name => clientFormat(name)) ?? ''
-      throw fail('not_translatable', { model: model.name, what, field: place, format }, { param: place })
-    }
-    dropped.add(place)
-  }
-  return [...dropped]
-}
-
-/** `tool_choice` in a sentence: `tool choice`. */
-export function wordOf(feature: Feature): string {
-  return feature.replaceAll('_', ' ')
 }
 
 function factsOf({ model }: RerouteAsk, facet: BridgeFacet, issuer: string): UpstreamFacts {

@@ -10,7 +10,7 @@ const documentBytesPerToken = 30
 /** About how many tokens the input of a request has. */
 export function estimateInput({ turns, tools }: Conversation): number {
   const ofTurns = turns.reduce((sum, turn) => sum + tokensPerTurn + tokensOf(turn.parts), 0)
-  return Math.ceil(ofTurns + tools.reduce((sum, tool) => sum + ofText(JSON.stringify(tool)), 0))
+  return Math.ceil(ofTurns + tools.reduce((sum, tool) => sum + tokensOfText(JSON.stringify(tool)), 0))
 }
 
 function tokensOf(parts: readonly Part[]): number {
@@ -18,14 +18,15 @@ function tokensOf(parts: readonly Part[]): number {
 }
 
 function tokensOfPart(part: Part): number {
-  if (part.kind === 'call') return ofText(part.name) + ofText(part.arguments)
+  if (part.kind === 'call') return tokensOfText(part.name) + tokensOfText(part.arguments)
   if (part.kind === 'result') return tokensOf(part.parts)
-  if (part.kind !== 'media') return ofText(part.text)
-  if (part.source.kind === 'text') return ofText(part.source.text)
+  if (part.kind !== 'media') return tokensOfText(part.text)
+  if (part.source.kind === 'text') return tokensOfText(part.source.text)
   if (part.media === 'image' || part.source.kind !== 'bytes') return tokensPerImage
   return part.source.base64.length / documentBytesPerToken
 }
 
-function ofText(text: string): number {
+/** About how many tokens a text has. */
+export function tokensOfText(text: string): number {
   return Buffer.byteLength(text) / bytesPerToken
 }

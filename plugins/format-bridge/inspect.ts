@@ -1,6 +1,7 @@
 import type { Diagnostic, Family, Model } from '../../src/plugin-api/index.ts'
-import { wordOf } from './bridge.ts'
+import { embeddingFormat, embeddingNames, upstreamEmbedding } from './embeddings/index.ts'
 import { adapterOf, formatNames, isTranslated, upstreamFormat } from './formats.ts'
+import { wordOf } from './judge-losses.ts'
 import { type Adapter, type Feature, losses } from './neutral/index.ts'
 import type { BridgeFacet } from './schema.ts'
 
@@ -56,7 +57,10 @@ type Accepted = {
 }
 
 function inspectFormat({ model, operation, path, upstream, facet }: Accepted): readonly Diagnostic[] {
-  const client = adapterOf(operation)
+  const embedding = embeddingFormat(operation)
+  const client = embedding ?? adapterOf(operation)
+  const own = embedding ? upstreamEmbedding(model.family) : upstream
+  const known = embedding ? embeddingNames : formatNames
   const about = { model: model.name, path }
   if (!client)
     return [
@@ -64,23 +68,23 @@ function inspectFormat({ model, operation, path, upstream, facet }: Accepted): r
         severity: 'error',
         code: 'accepts_unknown',
         message: `'${operation}' is not an API format that can be translated`,
-        remedy: `write some of ${formatNames.join(', ')}`,
+        remedy: `write some of ${[...formatNames, ...embeddingNames].join(', ')}`,
         ...about,
       },
     ]
   // The family serves it as it is.
   if (model.family.forward.size === 0 || model.family.forward.has(operation)) return []
-  if (!upstream)
+  if (!own)
     return [
       {
         severity: 'error',
         code: 'accepts_nothing',
         message: `the family of '${model.name}' forwards no API format that can be translated`,
-        remedy: `add one of ${formatNames.join(', ')} to forward of the family`,
+        remedy: `add one of ${known.join(', ')} to forward of the family`,
         ...about,
       },
     ]
-  const lost = lostFeatures(client, upstream, facet)
+  const lost = lostFeatures(client, own, facet)
   const refused = lost.filter(feature => (model.onLoss ?? losses[feature]) === 'refuse')
   const dropped = lost.filter(feature => !refused.includes(feature))
   const list = (features: readonly Feature[]): string => features.map(wordOf).join(', ') || 'nothing'
@@ -88,14 +92,18 @@ function inspectFormat({ model, operation, path, upstream, facet }: Accepted): r
     {
       severity: 'note',
       code: 'accepts_losses',
-      message: `'${operation}' is translated to ${upstream.operation}: requests with ${list(refused)} are refused; dropped: ${list(dropped)}`,
+      message: `'${operation}' is translated to ${own.operation}: requests with ${list(refused)} are refused; dropped: ${list(dropped)}`,
       ...about,
     },
   ]
 }
 
 /** What requests in one format may have and the other does not carry. */
-export function lostFeatures(client: Adapter, upstream: Adapter, facet: BridgeFacet): readonly Feature[] {
+export function lostFeatures(
+  client: Pick<Adapter, 'says'>,
+  upstream: Pick<Adapter, 'carries'>,
+  facet: BridgeFacet,
+): readonly Feature[] {
   const isCarried = (feature: Feature): boolean => {
     if (feature === 'media_link' && !facet.links) return false
     if (feature === 'sampling' && !facet.sampling) return false

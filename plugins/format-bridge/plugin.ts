@@ -11,6 +11,13 @@ import {
 import { ByteBudget } from '../../src/wire/index.ts'
 import { ErrorStage, HeldAnswer, heldSlot, StreamStage, type Turning, WholeStage } from './answer-stages.ts'
 import { type Bridge, bridgeSlot, translateRequest } from './bridge.ts'
+import {
+  type Embedding,
+  embeddingSlot,
+  EmbeddingStage,
+  translateEmbedding,
+  withUpstreamName,
+} from './embeddings/index.ts'
 import { estimateInput } from './estimate.ts'
 import { inspect } from './inspect.ts'
 import { withOwnThoughts } from './own-thoughts.ts'
@@ -42,11 +49,11 @@ export const formatBridge = definePlugin({
   options: optionsSchema,
   facet: facetSchema,
   needs: [callerSlot],
-  gives: [bridgeSlot],
+  gives: [bridgeSlot, embeddingSlot],
   accepts: true,
   inspect,
 
-  reroute: (ask, facet) => translateRequest(ask, facet)?.rerouted,
+  reroute: (ask, facet) => (translateEmbedding(ask) ?? translateRequest(ask, facet))?.rerouted,
 
   create(options, host) {
     if (!configuredModels(host.plan).some(model => model.accepts)) return {}
@@ -58,6 +65,9 @@ export const formatBridge = definePlugin({
         onObject: context => answerKept(context, keeper),
       }),
       onRoute(context, ask, facet) {
+        const embedded = translateEmbedding(ask)
+        if (embedded) context.slots.put(embeddingSlot, embedded.embedding)
+        if (embedded) return embedded.rerouted
         const translated = translateRequest(ask, facet, context.slots.get(stateSlot) !== undefined)
         if (!translated) return undefined
         context.slots.put(bridgeSlot, translated.bridge)
@@ -67,24 +77,27 @@ export const formatBridge = definePlugin({
         const bridge = context.slots.get(bridgeSlot)
         return bridge?.counts === undefined ? undefined : countAnswer(bridge, bridge.counts)
       },
-      onForward(context, out) {
+      onForward(context, out, _facet, target) {
         if (!context.client) {
           const body = withOwnThoughts(out.body)
           return body === out.body ? out : { ...out, body }
         }
-        const bridge = bridgeOf(context)
-        if (bridge && bridge.dropped.length > 0)
-          context.notes.dropped = [...new Set([...context.notes.dropped, ...bridge.dropped])]
-        return out
+        const embedding = embeddingOf(context)
+        const { dropped = [] } = embedding ?? bridgeOf(context) ?? {}
+        if (dropped.length > 0) context.notes.dropped = [...new Set([...context.notes.dropped, ...dropped])]
+        return embedding ? { ...out, body: withUpstreamName(out.body, target.sendAs) } : out
       },
       onReply(context, reply) {
-        const bridge = bridgeOf(context)
-        if (!bridge) return reply
+        const [embedding, bridge] = [embeddingOf(context), bridgeOf(context)]
+        const translated = embedding ?? bridge
+        if (!translated) return reply
         const held = new HeldAnswer(budget)
         context.slots.put(heldSlot, held)
-        const { dropped } = bridge
+        const { dropped } = translated
         const named =
           dropped.length > 0 ? { ...reply, headers: { ...reply.headers, [droppedHeader]: headerOf(dropped) } } : reply
+        if (embedding) return translateVectors(named, context, embedding, held)
+        if (!bridge) return reply
         return withKept(translateReply(named, turningOf(context, bridge, host, held)), context, keeper)
       },
       onSettle(context) {
@@ -109,6 +122,24 @@ function withKept(reply: Reply, context: RequestContext, keeper: ResponseKeeper 
 /** A fallback may get a request as it is after another model got it translated. */
 function bridgeOf({ client, slots }: RequestContext): Bridge | undefined {
   return client && slots.get(bridgeSlot)
+}
+
+function embeddingOf({ client, slots }: RequestContext): Embedding | undefined {
+  return client && slots.get(embeddingSlot)
+}
+
+function translateVectors(reply: Reply, context: RequestContext, embedding: Embedding, held: HeldAnswer): Reply {
+  const { client = context, id: requestId, params } = context
+  const { upstream } = embedding
+  const json = { ...withoutLength(reply.headers), 'content-type': 'application/json' }
+  if (reply.status >= 400) {
+    const status = statusOf(reply.status)
+    const stage = new ErrorStage({ upstream, format: client.dialect, requestId, held }, status)
+    return { ...reply, status, headers: json, stages: [...reply.stages, stage] }
+  }
+  const stage = new EmbeddingStage(embedding, params['model'] ?? '', held)
+  const estimated = upstream.mayLackUsage ? { [estimateHeader]: 'usage' } : {}
+  return { ...reply, headers: { ...json, ...estimated }, stages: [...reply.stages, stage] }
 }
 
 /** Vendors count each in their own way, and no request is sent to count: the figure is an estimate and says so. */
@@ -154,7 +185,12 @@ function translateReply(reply: Reply, turning: Turning): Reply {
   const json = { ...headers, 'content-type': 'application/json' }
   if (status >= 400) {
     const shown = statusOf(status)
-    return { ...reply, status: shown, headers: json, stages: [...stages, new ErrorStage(turning, shown)] }
+    return {
+      ...reply,
+      status: shown,
+      headers: json,
+      stages: [...stages, new ErrorStage({ ...turning, upstream: turning.bridge.upstream }, shown)],
+    }
   }
   const isStream = headers['content-type']?.startsWith('text/event-stream') === true
   if (!isStream) return { ...reply, headers: json, stages: [...stages, new WholeStage(turning)] }

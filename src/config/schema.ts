@@ -1334,7 +1334,7 @@ const model = {
       uniqueItems: true,
       items: { type: 'string', minLength: 1 },
       description:
-        "API formats in which clients may call the model, besides its family's own: [chat, responses, messages, generate]. The plugin format-bridge translates them (docs/translation.md).",
+        "API formats in which clients may call the model, besides its family's own: [chat, responses, messages, generate], and of embeddings: [embeddings, generate.embed]. The plugin format-bridge translates them (docs/translation.md).",
     },
     on_loss: {
       type: 'string',

@@ -19,6 +19,8 @@ export type Rerouted = {
   readonly operation: string
   readonly body: Body
   readonly stream: boolean
+  /** The end of the path at upstreams, for an operation that has several paths. */
+  readonly path?: string
   /** Instead of the client's query. */
   readonly query: string
   /** Fields of the client that are not sent on. */

@@ -1,4 +1,4 @@
-import { aliasesOf, type Body, type Model, readField, type Route } from '../domain/index.ts'
+import { aliasesOf, type Body, type Model, readField, type Rerouted, type Route } from '../domain/index.ts'
 import type { ApiFormat, Head, RequestContext } from '../plugin-api/index.ts'
 import type { ActiveRequest, Running } from './active-request.ts'
 import { scanObject } from './fields.ts'
@@ -45,7 +45,7 @@ export function rerouteTo(
   const stream = route.stream === 'field' ? undefined : route.stream === 'always'
   const rerouted = pipeline.onRoute(context, { operation, model, body, stream, parseObject: scanObject })
   if (!rerouted) return undefined
-  const next = routeFor(plan.routes, rerouted.operation, rerouted.stream)
+  const next = routeFor(plan.routes, rerouted)
   const dialect = next && formatOf(next.dialect, head)
   // Without a route for it the model's own check names what it supports.
   if (!next || !dialect) return undefined
@@ -57,9 +57,12 @@ export function rerouteTo(
   }
 }
 
-/** The route of an operation whose requests are streams, or are not, as wanted. */
-function routeFor(routes: readonly Route[], operation: string, stream: boolean): Route | undefined {
-  const own = routes.filter(route => route.operation === operation && route.serve === undefined && !route.session)
+/** The route of an operation with the path that is wanted, whose requests are streams, or are not. */
+function routeFor(routes: readonly Route[], { operation, stream, path = '' }: Rerouted): Route | undefined {
+  const own = routes.filter(
+    route =>
+      route.operation === operation && route.serve === undefined && !route.session && route.upstreamPath.endsWith(path),
+  )
   return (
     own.find(route => route.stream === (stream ? 'always' : 'never')) ?? own.find(route => route.stream === 'field')
   )

@@ -21,6 +21,8 @@ export const losses = {
   call_arguments: 'refuse',
   unknown_part: 'refuse',
   result_media: 'refuse',
+  token_ids: 'refuse',
+  embedding_task: 'refuse',
   parallel_calls: 'drop',
   web_search: 'drop',
   tool_search: 'drop',

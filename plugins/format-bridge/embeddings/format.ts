@@ -1,0 +1,47 @@
+import type { Json } from '../../../src/plugin-api/index.ts'
+import type { Feature, JsonObject, Loss, Problem } from '../neutral/index.ts'
+
+/** Texts of which a client wants one vector each. */
+export type EmbeddingRequest = {
+  readonly texts: readonly string[]
+  /** Members of each vector; undefined for the model's own number. */
+  readonly dimensions: number | undefined
+  /** The client sent a list, also one of a single text. */
+  readonly isList: boolean
+  /** Vectors are lists of numbers, or base64 of their 32-bit floats. */
+  readonly encoding: 'float' | 'base64'
+  readonly losses: readonly Loss[]
+}
+
+/** One vector for each text, in order. */
+export type EmbeddingAnswer = {
+  readonly vectors: readonly (readonly number[])[]
+  /** Undefined if the upstream does not report it. */
+  readonly inputTokens: number | undefined
+}
+
+export type EmbeddingFacts = {
+  readonly request: EmbeddingRequest
+  /** The model as the client named it. */
+  readonly model: string
+  readonly inputEstimate: number
+}
+
+/** One API format of embeddings, with pure functions that know of no other format. */
+export type EmbeddingFormat = {
+  readonly operation: string
+  /** What a request may have, each with its field. */
+  readonly says: { readonly [feature in Feature]?: string }
+  readonly carries: ReadonlySet<Feature>
+  /** Its answers need not have counts of tokens. */
+  readonly mayLackUsage?: true
+  /** @throws RequestFault for a request that cannot be read */
+  parseRequest(body: JsonObject): EmbeddingRequest
+  writeRequest(request: EmbeddingRequest, model: string): JsonObject
+  /** The end of the path for a request, where the operation has several; absent for one. */
+  path?(request: EmbeddingRequest): string
+  /** @throws AnswerFault for an answer of status 2xx that is none of this format */
+  parseAnswer(body: Json): EmbeddingAnswer
+  writeAnswer(answer: EmbeddingAnswer, facts: EmbeddingFacts): JsonObject
+  parseProblem(status: number, body: Json): Problem
+}

@@ -1,0 +1,17 @@
+import type { Json } from '../../../src/plugin-api/index.ts'
+import { AnswerFault } from '../neutral/index.ts'
+
+const floatBytes = 4
+
+/** A vector of an answer: numbers, or base64 of little-endian 32-bit floats. @throws AnswerFault */
+export function numbersOf(value: Json | undefined): readonly number[] {
+  if (typeof value === 'string') return floatsOf(Buffer.from(value, 'base64'))
+  if (!Array.isArray(value) || !value.every(one => typeof one === 'number'))
+    throw new AnswerFault('an embedding is no list of numbers')
+  return value as readonly number[]
+}
+
+function floatsOf(bytes: Buffer): readonly number[] {
+  if (bytes.length % floatBytes !== 0) throw new AnswerFault('an embedding is cut')
+  return Array.from({ length: bytes.length / floatBytes }, (_, i) => bytes.readFloatLE(i * floatBytes))
+}
