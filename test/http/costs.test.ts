@@ -80,7 +80,19 @@ t.test('costs over days of a zone: split, filtered, refunded, and of oneself alo
   const csv = await admin.get('/api/costs?by=tier&format=csv')
   t.match(csv.headers.get('content-type'), /^text\/csv/)
   const cells = csv.text.split('\r\n').map(line => line.split(','))
-  t.same(cells[0], ['from', 'tier', 'currency', 'charges', 'images', 'amount', 'refunded', 'net', 'quantity', 'tokens', 'saved'])
+  t.same(cells[0], [
+    'from',
+    'tier',
+    'currency',
+    'charges',
+    'images',
+    'amount',
+    'refunded',
+    'net',
+    'quantity',
+    'tokens',
+    'saved',
+  ])
   t.same(
     cells
       .slice(1, -1)
