@@ -8,7 +8,7 @@ export function numbersOf(value: Json | undefined): readonly number[] {
   if (typeof value === 'string') return floatsOf(Buffer.from(value, 'base64'))
   if (!Array.isArray(value) || !value.every(one => typeof one === 'number'))
     throw new AnswerFault('an embedding is no list of numbers')
-  return value as readonly number[]
+  return value
 }
 
 function floatsOf(bytes: Buffer): readonly number[] {
