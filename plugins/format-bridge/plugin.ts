@@ -11,13 +11,7 @@ import {
 import { ByteBudget } from '../../src/wire/index.ts'
 import { ErrorStage, HeldAnswer, heldSlot, StreamStage, type Turning, WholeStage } from './answer-stages.ts'
 import { type Bridge, bridgeSlot, translateRequest } from './bridge.ts'
-import {
-  type Embedding,
-  embeddingSlot,
-  EmbeddingStage,
-  translateEmbedding,
-  withUpstreamName,
-} from './embeddings/index.ts'
+import { type Embedding, embeddingSlot, EmbeddingStage, translateEmbedding } from './embeddings/index.ts'
 import { estimateInput } from './estimate.ts'
 import { inspect } from './inspect.ts'
 import { withOwnThoughts } from './own-thoughts.ts'
@@ -77,15 +71,14 @@ export const formatBridge = definePlugin({
         const bridge = context.slots.get(bridgeSlot)
         return bridge?.counts === undefined ? undefined : countAnswer(bridge, bridge.counts)
       },
-      onForward(context, out, _facet, target) {
+      onForward(context, out) {
         if (!context.client) {
           const body = withOwnThoughts(out.body)
           return body === out.body ? out : { ...out, body }
         }
-        const embedding = embeddingOf(context)
-        const { dropped = [] } = embedding ?? bridgeOf(context) ?? {}
+        const { dropped = [] } = embeddingOf(context) ?? bridgeOf(context) ?? {}
         if (dropped.length > 0) context.notes.dropped = [...new Set([...context.notes.dropped, ...dropped])]
-        return embedding ? { ...out, body: withUpstreamName(out.body, target.sendAs) } : out
+        return out
       },
       onReply(context, reply) {
         const [embedding, bridge] = [embeddingOf(context), bridgeOf(context)]

@@ -64,9 +64,11 @@ function withFurther(plan: CompiledConfig, { operation, runsNoTools }: Route, ta
     return known?.enabled ? known : undefined
   }
   const unknown = (other: string, place: string): Failure => modelNotFound(plan, other, place)
-  const further = readFurther(model, body, { rule, named: family.vendorTools ? others : [], find, unknown })
-  if (further) checkTogether(model, further)
   const alsoNamed = family.vendorTools ? [] : namesOfOthers(others, model, nameOf)
+  // The model itself may be named again: each request of a list names it.
+  const named = others.filter(one => !alsoNamed.includes(one))
+  const further = readFurther(model, body, { rule, named, find, unknown })
+  if (further) checkTogether(model, further)
   const own = alsoNamed.length > 0 ? { ...target, alsoNamed } : target
   return further ? { ...own, further } : own
 }

@@ -8,6 +8,7 @@ import { type Edits, type Started, start } from '../harness/start.ts'
 import type { Upstream } from '../harness/upstream.ts'
 import { openWire, requestHead } from '../harness/wire.ts'
 import { caseName } from '../harness/case-name.ts'
+import { until } from '../harness/edits.ts'
 
 const free: Edits = [[/default: \{ rpm: 60, tpm: (\d+), concurrency: \d+ \}/, 'default: { rpm: 100000, tpm: $1 }']]
 const image = { model: 'alpha-image-2', prompt: 'a boat' }
@@ -86,7 +87,7 @@ t.test('a request on a busy connection gets 503 during a stop and is closed, not
   await wire.write(head.slice(0, 20))
   await new Promise(resolve => setImmediate(resolve))
   const closed = gateway.close()
-  await fetch(`${started.opsUrl}/readyz`)
+  await until(async () => (await fetch(`${started.opsUrl}/readyz`)).status === 503)
   await wire.write(head.slice(20))
   const late = await wire.read()
   t.equal(late.status, 503)

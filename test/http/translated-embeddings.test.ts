@@ -89,6 +89,24 @@ t.test("Google's SDK gets the vectors of a model that only speaks embeddings", a
   t.equal(charge?.lines[0]?.quantity, usage.prompt_tokens, 'the usage is that of the upstream')
 })
 
+t.test('each request of a list names the model as the upstream does, in every family', async t => {
+  const { post, last } = await open(t)
+  const families: { readonly [name: string]: Edits } = { gem: [], generative: [{ 'models/gem/family': 'generative' }] }
+  for (const [family, more] of Object.entries(families)) {
+    const own = await open(t, more)
+    const requests = [1, 2].map(() => ({ model: 'models/gem', content: { parts: [{ text: 'a' }] } }))
+    t.equal((await own.post('/v1beta/models/gem:batchEmbedContents', { requests })).status, 200, family)
+    const sent = own.last()?.json() as { requests: readonly { model: string }[] }
+    t.same(
+      sent.requests.map(({ model }) => model),
+      ['models/gem-vendor', 'models/gem-vendor'],
+      family,
+    )
+  }
+  await post('/v1/embeddings', { model: 'gem', input: ['a', 'b'] })
+  t.match(last()?.json(), { requests: [{ model: 'models/gem-vendor' }, { model: 'models/gem-vendor' }] })
+})
+
 t.test('embedContent of one content is answered as one', async t => {
   const { post, last } = await open(t)
   const content = { parts: [{ text: 'a ' }, { text: 'boat' }] }

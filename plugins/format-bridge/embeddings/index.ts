@@ -2,14 +2,11 @@ import {
   type Body,
   defineSlot,
   type Family,
-  isObject,
   type Model,
   type Passed,
-  readField,
   type RerouteAsk,
   type Rerouted,
   type Stage,
-  withField,
 } from '../../../src/plugin-api/index.ts'
 import type { HeldAnswer } from '../answer-stages.ts'
 import { translating } from '../answer-stages.ts'
@@ -81,14 +78,6 @@ function parse(client: EmbeddingFormat, body: Body & { readonly kind: 'json' }):
     const { field, message } = error
     throw fail('untranslatable_request', { field, expected: message }, { param: field })
   }
-}
-
-/** Each request of a list names the model as its upstream does. */
-export function withUpstreamName(body: Body, sendAs: string): Body {
-  const requests = readField(body, 'requests')
-  if (!Array.isArray(requests)) return body
-  const named = requests.map(one => (isObject(one) ? { ...one, model: `models/${sendAs}` } : one))
-  return withField(body, 'requests', named)
 }
 
 /** The vectors in the client's format. */
