@@ -141,7 +141,12 @@ t.test('a turn beyond the limit of requests waits, with an error event, until th
   caller.send({ type: 'response.create' })
   await caller.next('response.done')
   t.equal(model.events.filter(({ type }) => type === 'response.create').length, 2, 'it is not forwarded yet')
-  time.pass(61_000)
+  // In one step, neither side could answer a ping before its time is over.
+  const pings = [once(caller.socket, 'ping'), once(model.socket, 'ping')]
+  time.pass(31_000)
+  await Promise.all(pings)
+  for (let i = 0; i < 100; i++) await new Promise(resolve => setImmediate(resolve))
+  time.pass(30_000)
   await model.next('response.create')
   answer(model, 'c')
   await caller.next('response.done')
