@@ -39,7 +39,7 @@ function answer(req: IncomingMessage, res: ServerResponse, head: string): void {
 const server = createServer((req, res) => {
   let head = ''
   req.on('data', (chunk: Buffer) => {
-    // A gateway that writes the body anew may put `stream` last.
+    // A gateway that writes the body itself may put `stream` last.
     if (head === '') head = chunk.toString('latin1', 0, headBytes)
   })
   req.on('end', () => answer(req, res, head))

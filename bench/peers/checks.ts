@@ -8,7 +8,7 @@ export type Response = {
 }
 
 export type BodyCheck = {
-  /** `same bytes`; `same content`: written anew, with the same texts, images and counts; or what differs. */
+  /** `same bytes`; `same content`: other bytes, with the same texts, images and counts; or what differs. */
   readonly body: string
   /** A header that names a cost above nothing, if there is one. */
   readonly costHeader: string | null

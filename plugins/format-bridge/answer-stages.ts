@@ -16,6 +16,7 @@ import {
   type Answer,
   type AnswerEvent,
   AnswerFault,
+  type JsonObject,
   type ParseFacts,
   parseJson,
   type Problem,
@@ -71,7 +72,7 @@ export class HeldAnswer {
 /** What an answer holds back; given back when its request ends, however it does. */
 export const heldSlot = defineSlot<HeldAnswer>('format-bridge.held')
 
-type TurningError = Pick<Turning, 'format' | 'requestId' | 'held'> & {
+export type TurningError = Pick<Turning, 'format' | 'requestId' | 'held'> & {
   readonly upstream: { parseProblem(status: number, body: Json): Problem }
 }
 
@@ -114,26 +115,31 @@ const typesOfStatus: ReadonlyMap<number, string> = new Map([
 
 /** A whole answer in the client's format. */
 export class WholeStage implements Stage {
-  readonly #turning: Turning
+  readonly #held: HeldAnswer
+  readonly #turn: (body: Json) => JsonObject
 
-  constructor(turning: Turning) {
-    this.#turning = turning
+  constructor(held: HeldAnswer, turn: (body: Json) => JsonObject) {
+    this.#held = held
+    this.#turn = turn
   }
 
   write(chunk: Buffer): Passed {
-    this.#turning.held.add(chunk)
+    this.#held.add(chunk)
     return []
   }
 
   end(): Passed {
-    const { bridge, parse, write } = this.#turning
     return translating(() => {
-      const body = parseJson(this.#turning.held.take().toString())
+      const body = parseJson(this.#held.take().toString())
       if (body === undefined) throw new AnswerFault('it is not JSON')
-      const answer = toClient(bridge.upstream.parseAnswer(body, parse), bridge)
-      return Buffer.from(JSON.stringify(bridge.client.writeAnswer(answer, write)))
+      return Buffer.from(JSON.stringify(this.#turn(body)))
     })
   }
+}
+
+/** A whole answer of a conversation in the client's format. @throws AnswerFault */
+export function turnAnswer({ bridge, parse, write }: Turning, body: Json): JsonObject {
+  return bridge.client.writeAnswer(toClient(bridge.upstream.parseAnswer(body, parse), bridge), write)
 }
 
 /** The answer with the client's own names of tools. */
@@ -147,7 +153,7 @@ function toClient(answer: Answer, { names, freeform }: Bridge): Answer {
 }
 
 /** @throws Failure for an answer that is none of its format */
-export function translating<T>(translate: () => T): T {
+function translating<T>(translate: () => T): T {
   try {
     return translate()
   } catch (error) {

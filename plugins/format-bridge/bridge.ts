@@ -13,17 +13,8 @@ import { fail } from './errors.ts'
 import { clientFormat, isTranslated, upstreamFormat } from './formats.ts'
 import { withoutFreeform } from './freeform.ts'
 import { judgeLosses } from './judge-losses.ts'
-import {
-  type Adapter,
-  asObject,
-  type Conversation,
-  type JsonObject,
-  type Loss,
-  parseJson,
-  RequestFault,
-  type UpstreamFacts,
-  withSafeNames,
-} from './neutral/index.ts'
+import { type Adapter, type Conversation, type Loss, type UpstreamFacts, withSafeNames } from './neutral/index.ts'
+import { readRequest } from './read-request.ts'
 import type { BridgeFacet } from './schema.ts'
 
 /** A request that was translated: what its answer needs. */
@@ -61,7 +52,9 @@ export function translateRequest(
   if (!upstream) return undefined
   const issuer = issuerOf(model)
   const isStream = format.counts === undefined && (ask.stream ?? wantsStream(body))
-  const conversation = parse(client, keepsState ? withField(body, 'store', undefined) : body, isStream)
+  const conversation = readRequest(keepsState ? withField(body, 'store', undefined) : body, value =>
+    client.parseRequest({ body: value, stream: isStream, issuer: 'client' }),
+  )
   const plain = upstream.carries.has('grammar') ? conversation : withoutFreeform(conversation)
   const { conversation: safe, names } = withSafeNames(plain)
   const isMarked = facet.prompt_cache === 'auto' && upstream.writesCacheMarks === true && format.counts === undefined
@@ -87,18 +80,6 @@ function wantsStream(body: Body): boolean {
   const value = readField(body, 'stream') ?? false
   if (typeof value === 'boolean') return value
   throw fail('untranslatable_request', { field: 'stream', expected: 'a boolean' }, { param: 'stream' })
-}
-
-function parse(client: Adapter, body: Body, stream: boolean): Conversation {
-  const value: JsonObject | undefined =
-    body.kind === 'json' ? asObject(parseJson(body.json.bytes.toString())) : undefined
-  try {
-    return client.parseRequest({ body: value ?? {}, stream, issuer: 'client' })
-  } catch (error) {
-    if (!(error instanceof RequestFault)) throw error
-    const { field, message } = error
-    throw fail('untranslatable_request', { field, expected: message }, { param: field })
-  }
 }
 
 /**

@@ -9,9 +9,18 @@ import {
   withoutLength,
 } from '../../src/plugin-api/index.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
-import { ErrorStage, HeldAnswer, heldSlot, StreamStage, type Turning, WholeStage } from './answer-stages.ts'
+import {
+  ErrorStage,
+  HeldAnswer,
+  heldSlot,
+  StreamStage,
+  turnAnswer,
+  type Turning,
+  type TurningError,
+  WholeStage,
+} from './answer-stages.ts'
 import { type Bridge, bridgeSlot, translateRequest } from './bridge.ts'
-import { type Embedding, embeddingSlot, EmbeddingStage, translateEmbedding } from './embeddings/index.ts'
+import { type Embedding, embeddingSlot, translateEmbedding, turnVectors } from './embeddings/index.ts'
 import { estimateInput } from './estimate.ts'
 import { inspect } from './inspect.ts'
 import { withOwnThoughts } from './own-thoughts.ts'
@@ -124,15 +133,19 @@ function embeddingOf({ client, slots }: RequestContext): Embedding | undefined {
 function translateVectors(reply: Reply, context: RequestContext, embedding: Embedding, held: HeldAnswer): Reply {
   const { client = context, id: requestId, params } = context
   const { upstream } = embedding
-  const json = { ...withoutLength(reply.headers), 'content-type': 'application/json' }
-  if (reply.status >= 400) {
-    const status = statusOf(reply.status)
-    const stage = new ErrorStage({ upstream, format: client.dialect, requestId, held }, status)
-    return { ...reply, status, headers: json, stages: [...reply.stages, stage] }
-  }
-  const stage = new EmbeddingStage(embedding, params['model'] ?? '', held)
+  if (reply.status >= 400) return translateRefusal(reply, { upstream, format: client.dialect, requestId, held })
+  const stage = new WholeStage(held, body => turnVectors(embedding, body, params['model'] ?? ''))
   const estimated = upstream.mayLackUsage ? { [estimateHeader]: 'usage' } : {}
-  return { ...reply, headers: { ...json, ...estimated }, stages: [...reply.stages, stage] }
+  return { ...reply, headers: { ...jsonHeaders(reply), ...estimated }, stages: [...reply.stages, stage] }
+}
+
+function translateRefusal(reply: Reply, turning: TurningError): Reply {
+  const status = statusOf(reply.status)
+  return { ...reply, status, headers: jsonHeaders(reply), stages: [...reply.stages, new ErrorStage(turning, status)] }
+}
+
+function jsonHeaders({ headers }: Reply): Reply['headers'] {
+  return { ...withoutLength(headers), 'content-type': 'application/json' }
 }
 
 /** Vendors count each in their own way, and no request is sent to count: the figure is an estimate and says so. */
@@ -175,18 +188,15 @@ function turningOf(context: RequestContext, bridge: Bridge, { clock }: Host, hel
 function translateReply(reply: Reply, turning: Turning): Reply {
   const { status, stages } = reply
   const headers = withoutLength(reply.headers)
-  const json = { ...headers, 'content-type': 'application/json' }
-  if (status >= 400) {
-    const shown = statusOf(status)
+  const json = jsonHeaders(reply)
+  if (status >= 400) return translateRefusal(reply, { ...turning, upstream: turning.bridge.upstream })
+  const isStream = headers['content-type']?.startsWith('text/event-stream') === true
+  if (!isStream)
     return {
       ...reply,
-      status: shown,
       headers: json,
-      stages: [...stages, new ErrorStage({ ...turning, upstream: turning.bridge.upstream }, shown)],
+      stages: [...stages, new WholeStage(turning.held, body => turnAnswer(turning, body))],
     }
-  }
-  const isStream = headers['content-type']?.startsWith('text/event-stream') === true
-  if (!isStream) return { ...reply, headers: json, stages: [...stages, new WholeStage(turning)] }
   const isList = turning.write.form === 'list'
   return {
     ...reply,

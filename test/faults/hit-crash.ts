@@ -20,7 +20,7 @@ export type HitCrashSummary = {
   /** Hits that clients got whole, and charges of hits. */
   readonly delivered: number
   readonly charged: number
-  /** Hits that were got whole and are not charged, and charges of hits that nobody got whole. */
+  /** Hits that were got whole and are not charged, and charges of hits that no client got whole. */
   readonly lost: number
   readonly unconfirmed: number
 }
@@ -101,7 +101,7 @@ export async function runHitCrashes(options: {
         asked.wholeAt = performance.now()
         if (asked.isHit) life.wholeAt = asked.wholeAt
       } else if (status !== undefined && status !== 200) violations.push(`${id}: ${status} ${text}`)
-      else if (life.killedAt === undefined) violations.push(`${id} was cut although nobody was killed`)
+      else if (life.killedAt === undefined) violations.push(`${id} was cut although no gateway was killed`)
     }
     for (let kill = 0; kill <= options.kills; kill++) {
       child = site.start()
@@ -185,7 +185,8 @@ function compare({
   const got = new Set(hits.map(({ id }) => id))
   const unconfirmed = [...settled].filter(id => !got.has(id))
   const cut = all.filter(({ wholeAt }) => wholeAt === undefined)
-  if (unconfirmed.length > cut.length) violations.push(`${unconfirmed.length} hits are charged that nobody asked for`)
+  if (unconfirmed.length > cut.length)
+    violations.push(`${unconfirmed.length} hits are charged that no client requested`)
   return {
     violations,
     delivered: hits.length,

@@ -16,7 +16,7 @@ import {
   valueAt,
 } from '../neutral/index.ts'
 import type { EmbeddingFormat, EmbeddingRequest } from './format.ts'
-import { numbersOf } from './vectors.ts'
+import { numbersOf, readDimensions } from './vectors.ts'
 
 const known = new Set(['model', 'content', 'taskType', 'title', 'outputDimensionality'])
 
@@ -85,13 +85,10 @@ function parseOne(own: JsonObject, place: string): EmbeddingRequest {
     if (!isAbsent(own[name])) losses.push({ feature: 'embedding_task', field: place + name })
   const texts = parts.map(part => asText(valueAt(part, 'text')))
   if (texts.includes(undefined)) losses.push({ feature: 'media', field: `${place}content.parts` })
-  const dimensions = own['outputDimensionality']
-  if (!isAbsent(dimensions) && (!Number.isSafeInteger(dimensions) || (dimensions as number) <= 0))
-    throw new RequestFault(`${place}outputDimensionality`, 'a positive integer')
   // Parts of one content get one vector.
   return {
     texts: [texts.join('')],
-    dimensions: asNumber(dimensions),
+    dimensions: readDimensions(own['outputDimensionality'], `${place}outputDimensionality`),
     isList: false,
     encoding: 'float',
     losses,

@@ -13,7 +13,7 @@ import {
   valueAt,
 } from '../neutral/index.ts'
 import type { EmbeddingFormat, EmbeddingRequest } from './format.ts'
-import { numbersOf } from './vectors.ts'
+import { numbersOf, readDimensions } from './vectors.ts'
 
 const known = new Set(['model', 'input', 'dimensions', 'encoding_format', 'user'])
 
@@ -55,7 +55,7 @@ export const openai: EmbeddingFormat = {
 }
 
 function parseRequest(body: JsonObject): EmbeddingRequest {
-  const { input, dimensions, encoding_format: encoding } = body
+  const { input, encoding_format: encoding } = body
   const isList = Array.isArray(input)
   const items = isList ? asList(input) : [input ?? null]
   const texts = items.filter(item => typeof item === 'string')
@@ -68,18 +68,14 @@ function parseRequest(body: JsonObject): EmbeddingRequest {
     losses.push({ feature: 'token_ids' })
   }
   if (items.length === 0) throw new RequestFault('input', 'at least one text')
-  if (!isAbsent(dimensions) && !isCount(dimensions)) throw new RequestFault('dimensions', 'a positive integer')
+  const dimensions = readDimensions(body['dimensions'], 'dimensions')
   if (!isAbsent(encoding) && encoding !== 'float' && encoding !== 'base64')
     throw new RequestFault('encoding_format', 'float or base64')
   return {
     texts,
-    dimensions: isCount(dimensions) ? dimensions : undefined,
+    dimensions,
     isList,
     encoding: encoding === 'base64' ? 'base64' : 'float',
     losses,
   }
-}
-
-function isCount(value: Json | undefined): value is number {
-  return Number.isSafeInteger(value) && (value as number) > 0
 }

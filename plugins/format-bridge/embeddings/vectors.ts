@@ -1,5 +1,5 @@
 import type { Json } from '../../../src/plugin-api/index.ts'
-import { AnswerFault } from '../neutral/index.ts'
+import { AnswerFault, isAbsent, RequestFault } from '../neutral/index.ts'
 
 const floatBytes = 4
 
@@ -14,4 +14,12 @@ export function numbersOf(value: Json | undefined): readonly number[] {
 function floatsOf(bytes: Buffer): readonly number[] {
   if (bytes.length % floatBytes !== 0) throw new AnswerFault('an embedding is cut')
   return Array.from({ length: bytes.length / floatBytes }, (_, i) => bytes.readFloatLE(i * floatBytes))
+}
+
+/** How many members each vector shall have; undefined if the client leaves it to the model. @throws RequestFault */
+export function readDimensions(value: Json | undefined, field: string): number | undefined {
+  if (isAbsent(value)) return undefined
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value <= 0)
+    throw new RequestFault(field, 'a positive integer')
+  return value
 }

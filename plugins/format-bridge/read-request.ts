@@ -1,0 +1,15 @@
+import type { Body } from '../../src/plugin-api/index.ts'
+import { fail } from './errors.ts'
+import { asObject, type JsonObject, parseJson, RequestFault } from './neutral/index.ts'
+
+/** A client's request as its format reads it. @throws Failure untranslatable_request, with the field */
+export function readRequest<T>(body: Body, parse: (value: JsonObject) => T): T {
+  const value = body.kind === 'json' ? asObject(parseJson(body.json.bytes.toString())) : undefined
+  try {
+    return parse(value ?? {})
+  } catch (error) {
+    if (!(error instanceof RequestFault)) throw error
+    const { field, message } = error
+    throw fail('untranslatable_request', { field, expected: message }, { param: field })
+  }
+}
