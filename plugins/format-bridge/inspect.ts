@@ -18,14 +18,14 @@ export function inspect(facet: BridgeFacet, family: Family, models: readonly Mod
       remedy: `write one of ${formatNames.join(', ')} that forward names`,
       path: ['upstream_format'],
     })
-  const told = new Set<string>()
+  const reported = new Set<string>()
   for (const model of models) {
     problems.push(...unpricedMarks(model, facet, upstream))
     for (const [i, operation] of [...(model.accepts ?? [])].entries())
       for (const one of inspectFormat({ model, operation, path: ['accepts', i], upstream, facet })) {
         // All models of the family have the same losses: once is enough.
-        if (one.severity !== 'note' || !told.has(one.message)) problems.push(one)
-        told.add(one.message)
+        if (one.severity !== 'note' || !reported.has(one.message)) problems.push(one)
+        reported.add(one.message)
       }
   }
   return problems

@@ -69,7 +69,7 @@ export class DescribedItems implements JsonVisitor {
   readonly #values = new Map<Path, string[]>()
   #done: FoundImage[] = []
   /** The pictures of earlier texts, which may repeat, and those of this one. */
-  readonly #told = new Set<string>()
+  readonly #ofEarlierTexts = new Set<string>()
   readonly #ofText = new Set<string>()
   #count = 0
   /** How many there were before this text. */
@@ -99,8 +99,8 @@ export class DescribedItems implements JsonVisitor {
   /** Counts pictures found in texts. */
   takeTexts(): void {
     for (const { image, mark } of this.remainder.takePictures()) {
-      if (this.#told.has(mark) || this.#ofText.has(mark)) continue
-      this.#told.add(mark)
+      if (this.#ofEarlierTexts.has(mark) || this.#ofText.has(mark)) continue
+      this.#ofEarlierTexts.add(mark)
       this.begun = true
       this.#done.push({ index: this.#count++, ...image })
       this.remainder.belongsTo(this.#count, this.#count - this.#before)
@@ -143,7 +143,7 @@ export class DescribedItems implements JsonVisitor {
   /** Ends a text; another begins at `from`. */
   forget(from: number): void {
     this.#before = this.#count
-    for (const digest of this.#ofText) this.#told.add(digest)
+    for (const digest of this.#ofText) this.#ofEarlierTexts.add(digest)
     this.#ofText.clear()
     const { strange } = this.remainder
     if (this.#errs && strange === undefined) this.#failed = true
@@ -383,7 +383,7 @@ export class DescribedItems implements JsonVisitor {
     this.remainder.belongsTo(this.#count + pictures.length, this.#count + pictures.length - this.#before)
     for (const picture of pictures) {
       this.#ofText.add(picture.digest)
-      if (this.#told.has(picture.digest)) continue
+      if (this.#ofEarlierTexts.has(picture.digest)) continue
       for (const image of picture.measure()) this.#done.push({ index: this.#count++, ...image })
     }
     for (const link of links) this.remainder.count(link)

@@ -5,7 +5,7 @@ import { linkedImages, PictureBlocks } from './picture-blocks.ts'
 import { type FoundImage, tailBytes } from './scanned.ts'
 
 /** How much of a string, escapes included, distinguishes a link from a picture. */
-const toldBytes = 64
+const prefixBytes = 64
 const scheme = /^\s*(?:\/\/[^/]+\.|[a-z][a-z0-9+.-]*:)/i
 const inline = /^\s*data:/i
 
@@ -43,8 +43,8 @@ export class DescribedPicture {
     this.#digest.write(piece, from, to)
     if (this.#isLink !== true) this.#blocks.write(piece, from, to, end)
     if (this.#isLink === undefined) {
-      this.#first += piece.toString('latin1', from, Math.min(to, from + toldBytes - this.#first.length))
-      if (this.#first.length >= toldBytes) this.#tell()
+      this.#first += piece.toString('latin1', from, Math.min(to, from + prefixBytes - this.#first.length))
+      if (this.#first.length >= prefixBytes) this.#tell()
     }
     return this.#text?.write(piece, from, to) !== false
   }

@@ -8,7 +8,7 @@ import { isAbsent } from './read-count.ts'
 const written = 'prompt'
 const emptyText = Buffer.from('""')
 /** At most this many names are listed. */
-const toldMax = 100
+const namesMax = 100
 /** Deeper bodies are refused; a text of a form may be deeper. */
 const depthMax = 64
 
@@ -45,7 +45,7 @@ class Dropped {
   }
 
   add(path: string): true {
-    if (this.#paths.size < toldMax) this.#paths.add(path)
+    if (this.#paths.size < namesMax) this.#paths.add(path)
     return true
   }
 }

@@ -90,16 +90,16 @@ function countDiagnostics(
     )
     return found
   }
-  const isTold = metadataNames(family).facts.has(from)
-  if (isTold && max === undefined) {
+  const isReported = metadataNames(family).facts.has(from)
+  if (isReported && max === undefined) {
     const text = `the response reports ${from}, but the hold for it has no upper limit`
     found.push(problem('line_unbounded', text, path, 'add max: the largest quantity of one response'))
   }
-  if (!isTold && otherwise === undefined) {
+  if (!isReported && otherwise === undefined) {
     const text = `a request without ${from} would not be charged for it`
     found.push(problem('line_otherwise_missing', text, path, "add otherwise: the vendor's default"))
   }
-  if (!isTold && isUnseen(facet, family, from))
+  if (!isReported && isUnseen(facet, family, from))
     found.push(
       note(
         'line_from_unseen',

@@ -57,7 +57,7 @@ export function lineRules(
   const { facts } = metadataNames(model.family)
   return (facet.lines ?? []).map((line): ChargeItemRule => {
     const { scale, unit } = scaleOf(line)
-    const isTold = line.from !== undefined && facts.has(line.from)
+    const isReported = line.from !== undefined && facts.has(line.from)
     const asked = sent && askedOf(line, sent, measured, scale)
     return {
       per: line.per,
@@ -70,7 +70,7 @@ export function lineRules(
       ...(line.from !== undefined && { from: line.from }),
       ...(asked && { asked }),
       ...(line.otherwise !== undefined && { otherwise: toScale(line.otherwise, scale) }),
-      ...(isTold && isOnce(line) && { missing: facet.missing_usage }),
+      ...(isReported && isOnce(line) && { missing: facet.missing_usage }),
       ...(line.max !== undefined && { max: toScale(line.max, scale) }),
       ...(line.free !== undefined && { free: line.free }),
       ...(line.fields !== undefined && { fields: line.fields }),
@@ -115,7 +115,7 @@ function fromThousandths(per: ChargeItemRule['per'], thousandths: number): numbe
 }
 
 /** A number of the answer as a quantity of the line; undefined if it is not one. */
-export function toldQuantity(per: ChargeItemRule['per'], fact: string | number | boolean): number | undefined {
+export function reportedQuantity(per: ChargeItemRule['per'], fact: string | number | boolean): number | undefined {
   const thousandths = parseQuantity(String(fact))
   return thousandths === undefined ? undefined : fromThousandths(per, thousandths)
 }

@@ -7,7 +7,7 @@ export type Come = {
   /** Read from its bytes. */
   readonly output: Size | null
   /** As the answer reports it. */
-  readonly told: Size | null
+  readonly reported: Size | null
   /** As the answer reports them, by name. */
   readonly facts: ReadonlyMap<string, string | number | boolean> | undefined
   /** The answer is complete and reported none of the quantities that lines are charged by. */
@@ -22,7 +22,7 @@ export const imageLabel = 'image'
 
 /** The price of an image by the rule of its charge (`docs/rules.md#tiers-and-prices`), before the answer's facts. */
 export function priceImage(rule: TierRule, come: Come): PricedImage {
-  const rated = rateTier(rule, come.output, come.told)
+  const rated = rateTier(rule, come.output, come.reported)
   const found = rule.by
     ? priceBy(rule, rule.by, rated, come)
     : { label: rated.tier, source: rated.source, price: priceOf(rule, rated.tier) }
@@ -80,8 +80,8 @@ export function valueOf(
   name: string,
   facts: Come['facts'],
 ): string | undefined {
-  const told = rule.facts?.includes(name) ? facts?.get(name) : undefined
-  return told === undefined || told === '' ? rule.asked?.[name] : String(told)
+  const fact = rule.facts?.includes(name) ? facts?.get(name) : undefined
+  return fact === undefined || fact === '' ? rule.asked?.[name] : String(fact)
 }
 
 /** Values as they appear in a price's name; undefined if one is missing, or ambiguous among several. */

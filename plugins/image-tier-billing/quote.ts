@@ -55,7 +55,7 @@ export function quote(request: {
   const warnings = mismatch ? [describeMismatch(mismatch, family.name)] : []
   const rule: TierRule = { ...rating, ...(mismatch && cheaperBy(mismatch)), warnings }
   const knownBefore = (asked.expected !== null && !rule.facts) || isKnown
-  const come = { output: asked.expected, told: null, facts: undefined }
+  const come = { output: asked.expected, reported: null, facts: undefined }
   const image = knownBefore ? priceImage(rule, come) : undefined
   const expected = image ? { tier: image.label, source: image.source, price: image.price } : null
   const beside = rateLinesBefore(rule, n, come)

@@ -25,7 +25,7 @@ export function rateImage(image: FoundImage, rating: Rating, metadata?: Response
   if (uncounted) flags.push('uncounted')
   if (capped) flags.push('capped')
   else if (isLarger(rule, image, metadata)) flags.push('larger_than_expected')
-  const words = metadata && toldOf(rule, image, metadata, source === 'told' || source === 'default')
+  const words = metadata && itemFactsOf(rule, image, metadata, source === 'told' || source === 'default')
   return {
     index: image.index,
     tier: label,
@@ -62,7 +62,7 @@ export function comeOf(
   { index, size }: Pick<FoundImage, 'index' | 'size'>,
   metadata: ResponseMetadata | undefined,
 ): Come {
-  return { output: size, told: metadata?.sizes.get(index) ?? null, facts: metadata && factsAt(metadata, index) }
+  return { output: size, reported: metadata?.sizes.get(index) ?? null, facts: metadata && factsAt(metadata, index) }
 }
 
 /** Facts of the picture's own answer, if several answers are combined. */
@@ -76,7 +76,7 @@ function isUncounted({ index }: FoundImage, metadata: ResponseMetadata | undefin
 }
 
 /** The facts of the answer that this image was rated by. */
-function toldOf(
+function itemFactsOf(
   rule: TierRule,
   { index }: FoundImage,
   metadata: ResponseMetadata,
@@ -89,9 +89,9 @@ function toldOf(
     : undefined
 }
 
-function factsOf({ by, times, facts }: TierRule, told: ReturnType<typeof factsAt>): ChargeItemFacts['facts'] {
+function factsOf({ by, times, facts }: TierRule, reportedFacts: ReturnType<typeof factsAt>): ChargeItemFacts['facts'] {
   if (!facts) return undefined
   const used = new Set([...(by ?? []), ...(times ?? []).flatMap(one => Object.keys(one.if))])
-  const known = facts.filter(name => used.has(name) && told.has(name))
-  return known.length === 0 ? undefined : Object.fromEntries(known.map(name => [name, String(told.get(name))]))
+  const known = facts.filter(name => used.has(name) && reportedFacts.has(name))
+  return known.length === 0 ? undefined : Object.fromEntries(known.map(name => [name, String(reportedFacts.get(name))]))
 }

@@ -1,6 +1,6 @@
 import type { ChargeItem, ChargeItemRule, TierRule, TierSource } from '../../src/plugin-api/index.ts'
 import { priceQuantity } from '../../src/pricing/index.ts'
-import { toldQuantity } from './line-rules.ts'
+import { reportedQuantity } from './line-rules.ts'
 import type { Come } from './price-image.ts'
 import type { Size } from './tier.ts'
 
@@ -27,28 +27,28 @@ type Amounts = {
   readonly size?: Size
   readonly fact?: readonly [name: string, value: string]
   /** The answer does not report the quantity. */
-  readonly untold?: true
+  readonly unreported?: true
   /** The family sets no value for it either: the maximum applies. */
   readonly estimated?: true
 }
 
 /** The items of one line: two if the first unit of a picture has its own price, none if the quantity is 0. */
 export function rateLine(rule: TierRule, line: ChargeItemRule, come: Come): readonly Unplaced[] {
-  const { amounts, source, size, fact, untold, estimated } = amountsOf(rule, line, come)
+  const { amounts, source, size, fact, unreported, estimated } = amountsOf(rule, line, come)
   const flags: string[] = []
   if (amounts.some(amount => amount > (line.max ?? amount))) flags.push('capped')
-  if (untold) flags.push('untold')
+  if (unreported) flags.push('untold')
   if (estimated) flags.push('estimated')
-  const told = toldOf(source, size, fact)
+  const itemFacts = itemFactsOf(source, size, fact)
   const measured = source === 'told' ? undefined : size
   const rest = {
     source,
     width: measured?.width ?? null,
     height: measured?.height ?? null,
     flags,
-    ...(told && { told }),
+    ...(itemFacts && { told: itemFacts }),
   }
-  const parts = partsOf(line, amounts).filter(({ quantity }, i) => quantity > 0 || (untold && i === 0))
+  const parts = partsOf(line, amounts).filter(({ quantity }, i) => quantity > 0 || (unreported && i === 0))
   return parts.map(({ name, price, quantity }) => ({ tier: name, price, quantity, ...rest }))
 }
 
@@ -70,7 +70,7 @@ function partsOf(line: ChargeItemRule, amounts: readonly number[]) {
   return line.first ? [part(line.first, first), part(line, rest)] : [part(line, rest)]
 }
 
-function toldOf(source: TierSource, size: Size | undefined, fact: Amounts['fact']): ChargeItem['told'] {
+function itemFactsOf(source: TierSource, size: Size | undefined, fact: Amounts['fact']): ChargeItem['told'] {
   if (fact) return { facts: { [fact[0]]: fact[1] } }
   return source === 'told' && size ? { size } : undefined
 }
@@ -79,24 +79,25 @@ function amountsOf(rule: TierRule, line: ChargeItemRule, come: Come): Amounts {
   if (line.per === 'megapixel' && line.asked === undefined) return pixelsOf(rule, line, come)
   const { from } = line
   const fact = from !== undefined && rule.facts?.includes(from) ? come.facts?.get(from) : undefined
-  const told = fact === undefined ? undefined : toldQuantity(line.per, fact)
-  if (from !== undefined && told !== undefined) return { amounts: [told], source: 'told', fact: [from, String(fact)] }
+  const quantity = fact === undefined ? undefined : reportedQuantity(line.per, fact)
+  if (from !== undefined && quantity !== undefined)
+    return { amounts: [quantity], source: 'told', fact: [from, String(fact)] }
   if (line.asked) return { amounts: line.asked, source: 'request' }
-  const unknown = { source: 'default', untold: true } as const
+  const unknown = { source: 'default', unreported: true } as const
   if (line.otherwise !== undefined) return { ...unknown, amounts: [line.otherwise] }
   if (line.missing && come.isSilent) return { ...unknown, amounts: [line.max ?? 0], estimated: true }
   return { ...unknown, amounts: [0] }
 }
 
 /** Of a returned image: by the answer's facts, its bytes, or the requested size. */
-function pixelsOf(rule: TierRule, line: ChargeItemRule, { told, output }: Come): Amounts {
+function pixelsOf(rule: TierRule, line: ChargeItemRule, { reported, output }: Come): Amounts {
   for (const source of rule.tierFrom) {
-    const size = source === 'told' ? told : source === 'output' ? output : (rule.askedSize ?? null)
+    const size = source === 'told' ? reported : source === 'output' ? output : (rule.askedSize ?? null)
     // A fact that the answer should have reported comes before the request's own size.
-    const isUntold = source === 'request' && rule.tierFrom[0] !== 'request'
-    if (size) return { amounts: [size.width * size.height], source, size, ...(isUntold && { untold: true }) }
+    const isUnreported = source === 'request' && rule.tierFrom[0] !== 'request'
+    if (size) return { amounts: [size.width * size.height], source, size, ...(isUnreported && { unreported: true }) }
   }
-  return { amounts: [line.otherwise ?? line.max ?? line.unit], source: 'default', untold: true }
+  return { amounts: [line.otherwise ?? line.max ?? line.unit], source: 'default', unreported: true }
 }
 
 /** Whether an answer with these facts reports none of the quantities that lines are charged by. */
@@ -110,9 +111,9 @@ export function mostOf(rule: TierRule, n: number): number {
 }
 
 function mostOfLine(rule: TierRule, line: ChargeItemRule): number {
-  const isTold = line.from !== undefined && rule.facts?.includes(line.from)
+  const isReported = line.from !== undefined && rule.facts?.includes(line.from)
   const isOutput = line.per === 'megapixel' && line.asked === undefined
-  const amounts = isTold || isOutput ? [line.max ?? 0] : amountsOf(rule, line, nothingCame).amounts
+  const amounts = isReported || isOutput ? [line.max ?? 0] : amountsOf(rule, line, nothingCame).amounts
   return partsOf(line, amounts).reduce((total, { price }) => total + price, 0)
 }
 
@@ -129,4 +130,4 @@ export function rateLinesBefore(rule: TierRule, n: number, come: Come): number |
   return total
 }
 
-const nothingCame: Come = { output: null, told: null, facts: undefined }
+const nothingCame: Come = { output: null, reported: null, facts: undefined }

@@ -121,10 +121,10 @@ function whyCombination(charge: Charge, rule: TierRule, by: readonly string[], l
   const facts = line.told?.facts
   const values = by.map(name => {
     if (name === 'tier') return whyTierOf(charge, rule, line)
-    const told = facts?.[name]
-    return told === undefined
+    const fact = facts?.[name]
+    return fact === undefined
       ? `${name} ${rule.asked?.[name] ?? 'not given'}`
-      : `${name} ${told} (reported in the response)`
+      : `${name} ${fact} (reported in the response)`
   })
   const end = line.source === 'default' ? `${line.tier}, as what has no price of its own` : line.tier
   return `${values.join(', ')} → ${end}`

@@ -40,5 +40,5 @@ export function ruleOf(rule: TierRule, name: string) {
 /** What was known when the item was rated. */
 export function comeOf({ width, height, told }: Pick<ChargeItem, 'width' | 'height' | 'told'>): Come {
   const output = width === null || height === null ? null : { width, height }
-  return { output, told: told?.size ?? null, facts: told?.facts && new Map(Object.entries(told.facts)) }
+  return { output, reported: told?.size ?? null, facts: told?.facts && new Map(Object.entries(told.facts)) }
 }

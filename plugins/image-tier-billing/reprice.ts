@@ -64,9 +64,9 @@ function ruleNow(
     if (value === undefined) return undefined
     if (value !== null) asked.set(name, value)
   }
-  const told = [...namesOfImages(rule)].filter(name => rule.facts?.includes(name))
+  const reportedNames = [...namesOfImages(rule)].filter(name => rule.facts?.includes(name))
   const keptFacts = namesOfImages(old)
-  if (!told.every(name => old.facts?.includes(name) && keptFacts.has(name))) return undefined
+  if (!reportedNames.every(name => old.facts?.includes(name) && keptFacts.has(name))) return undefined
   return {
     ...rule,
     warnings: [],
@@ -117,8 +117,10 @@ function shapeOf(
   { asked: _own, price: _price, at: _at, missing: _missing, first, ...line }: ChargeItemRule,
   { facts }: Pick<TierRule, 'facts'>,
 ) {
-  const isTold = line.from !== undefined && facts?.includes(line.from) === true
-  return Object.entries({ ...line, first: first?.name ?? null, isTold }).sort(([a], [b]) => (a < b ? -1 : 1))
+  const isReported = line.from !== undefined && facts?.includes(line.from) === true
+  return Object.entries({ ...line, first: first?.name ?? null, isTold: isReported }).sort(([a], [b]) =>
+    a < b ? -1 : 1,
+  )
 }
 
 type RatedNow = Pick<ChargeItem, 'tier' | 'source' | 'price'>
@@ -128,7 +130,7 @@ function imageNow(rule: TierRule, old: TierRule, line: ChargeItem, facet: Billin
   const isCapped = facet.over_return === 'cap' && ['over_return', 'uncounted'].some(flag => line.flags.includes(flag))
   // If an image is not charged, nothing is charged with it, and there are no items.
   if (isCapped !== line.flags.includes('capped') && rule.lines?.some(({ once }) => !once)) return undefined
-  if (!isCapped && needsTold(rule, line) && !knowsTold(old, line)) return undefined
+  if (!isCapped && needsReportedSize(rule, line) && !knowsReportedSize(old, line)) return undefined
   const { label, source, price } = priceImage(rule, comeOf(line))
   return { tier: label, source, price: isCapped ? 0 : price }
 }
@@ -141,7 +143,7 @@ function besideNow(rule: TierRule, line: ChargeItem): RatedNow | undefined {
 }
 
 /** Whether the size that the answer reports decides before anything known otherwise. */
-function needsTold(rule: TierRule, { width, height }: ChargeItem): boolean {
+function needsReportedSize(rule: TierRule, { width, height }: ChargeItem): boolean {
   if (rule.by && !rule.by.includes('tier')) return false
   for (const source of rule.tierFrom) {
     if (source === 'told') return true
@@ -153,7 +155,7 @@ function needsTold(rule: TierRule, { width, height }: ChargeItem): boolean {
 }
 
 /** Whether the reported size is stored, or is known to be absent: it is stored if it decided. */
-function knowsTold({ by, tierFrom, tiers }: TierRule, { source, told }: ChargeItem): boolean {
+function knowsReportedSize({ by, tierFrom, tiers }: TierRule, { source, told }: ChargeItem): boolean {
   if (told?.size) return true
   const place = tierFrom.indexOf('told')
   if (place < 0) return false

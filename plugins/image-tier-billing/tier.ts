@@ -41,10 +41,10 @@ export function longEdgeOf(size: Size): number {
 export function rateTier(
   rule: Pick<TierRule, 'tiers' | 'tierFrom' | 'otherwise' | 'requestedTier'>,
   output: Size | null,
-  told: Size | null = null,
+  reported: Size | null = null,
 ): { readonly tier: string; readonly source: TierSource } {
   for (const source of rule.tierFrom) {
-    const size = source === 'told' ? told : output
+    const size = source === 'told' ? reported : output
     const tier = source === 'request' ? rule.requestedTier : size && (tierOfSize(size, rule.tiers)?.tier ?? null)
     if (tier !== null) return { tier, source }
   }

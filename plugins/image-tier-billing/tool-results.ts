@@ -47,7 +47,7 @@ export class ToolResults implements JsonVisitor {
   /** Ids and bytes of the images so far. */
   readonly #seen = new Set<string>()
   /** By their bytes: how many images have arrived, and how many of those the current list repeats. */
-  readonly #told = new Map<string, number>()
+  readonly #arrived = new Map<string, number>()
   #listed = new Map<string, number>()
   #count = 0
   #done: FoundImage[] = []
@@ -197,10 +197,10 @@ export class ToolResults implements JsonVisitor {
     if (place === 'list') {
       const before = this.#listed.get(digest) ?? 0
       this.#listed.set(digest, before + 1)
-      if (before < (this.#told.get(digest) ?? 0)) return
+      if (before < (this.#arrived.get(digest) ?? 0)) return
     }
     this.#seen.add(again)
-    this.#told.set(digest, (this.#told.get(digest) ?? 0) + 1)
+    this.#arrived.set(digest, (this.#arrived.get(digest) ?? 0) + 1)
     for (const one of image.blocks.measure()) this.#done.push({ index: this.#count++, ...one })
   }
 

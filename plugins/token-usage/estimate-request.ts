@@ -62,7 +62,7 @@ export function estimateOutput(body: Body, otherwise: number, traits?: Operation
     for (const name of configChoices) choices = Math.max(choices, positive(numberIn(object[name])))
   }
   for (const path of own) if (!limitPaths.includes(path)) limits.read(path, readNumber(body, path))
-  return Math.max(limits.binding || otherwise, limits.told) * (choices || 1)
+  return Math.max(limits.binding || otherwise, limits.declared) * (choices || 1)
 }
 
 /** The largest limits of a request; 0 if it sets none. */
@@ -70,7 +70,7 @@ class Limits {
   /** By the fields of its own API format, as numbers. */
   binding = 0
   /** By the fields of any API format, also as text. */
-  told = 0
+  declared = 0
   readonly #own: readonly string[]
 
   constructor(own: readonly string[]) {
@@ -79,7 +79,7 @@ class Limits {
 
   read(path: string, value: Json | undefined): void {
     if (value === undefined) return
-    this.told = Math.max(this.told, positive(numberIn(value)))
+    this.declared = Math.max(this.declared, positive(numberIn(value)))
     if (this.#own.includes(path)) this.binding = Math.max(this.binding, positive(value))
   }
 }

@@ -37,11 +37,11 @@ function toolDiagnostics(facet: UsageFacet, family: Family): Diagnostic[] {
 function* modelDiagnostics(facet: UsageFacet, family: Family, model: Model): Iterable<Diagnostic> {
   if (model.free) return
   const priced = priceNames.filter(unit => model.prices.has(unit))
-  const told = { severity: 'error', model: model.name } as const
+  const finding = { severity: 'error', model: model.name } as const
   if (priced.length === 0) {
     const message = `model ${model.name} of family ${family.name} has no price for its usage`
     const remedy = `add one of ${priceNames.join(', ')}, or set price: free`
-    yield { ...told, code: 'usage_price_missing', message, remedy, path: ['prices'] }
+    yield { ...finding, code: 'usage_price_missing', message, remedy, path: ['prices'] }
   }
   for (const unit of priced) {
     const parent = units.get(unit)?.parent
@@ -49,13 +49,13 @@ function* modelDiagnostics(facet: UsageFacet, family: Family, model: Model): Ite
     const head = rootOf(unit)
     const message = `model ${model.name} has a price for ${unit} but none for ${head}, which includes it`
     const remedy = `add a price for ${head}`
-    yield { ...told, code: 'usage_price_missing', message, remedy, path: ['prices', unit] }
+    yield { ...finding, code: 'usage_price_missing', message, remedy, path: ['prices', unit] }
   }
   yield* conditionDiagnostics(model)
   if (priced.includes('character') && facet.count_characters_of === undefined) {
     const message = `model ${model.name} is priced by the character, but family ${family.name} does not set the field to count`
     const remedy = 'set count_characters_of: input in its token-usage section'
-    yield { ...told, code: 'usage_field_missing', message, remedy, path: ['prices', 'character'] }
+    yield { ...finding, code: 'usage_field_missing', message, remedy, path: ['prices', 'character'] }
   }
   if (priced.length > 0 && priced.every(unit => unit === 'second' || unit === 'minute' || unit === 'hour')) {
     const message = `model ${model.name} is priced only by the second: responses that do not report seconds (text, srt, vtt, streams) are charged by file size`
@@ -71,7 +71,7 @@ function* modelDiagnostics(facet: UsageFacet, family: Family, model: Model): Ite
   }
   if (family.facets.has('image-tier-billing')) return
   for (const unit of model.prices.keys())
-    if (!priceNames.includes(unit)) yield { ...told, ...unknownUnit(unit, []), path: ['prices', unit] }
+    if (!priceNames.includes(unit)) yield { ...finding, ...unknownUnit(unit, []), path: ['prices', unit] }
 }
 
 function hasParentPrice(unit: string, priced: readonly string[]): boolean {
@@ -100,14 +100,14 @@ function* givenAway(
   const onlyTokens = answering.some(operation => operations.get(operation)?.answersTokens === 'only')
   const [input, output] = [prices.has('input'), prices.has('output')]
   const unpaid = onlyTokens && !input && !output && !prices.has('request') && prices.size > 0
-  const told = { severity: 'warning', code: 'usage_price_untold', model: name, path: ['prices'] } as const
+  const finding = { severity: 'warning', code: 'usage_price_untold', model: name, path: ['prices'] } as const
   if (!output && ((input && answering.length > 0) || unpaid)) {
     const message = `model ${name} has no price for output: its responses (${answering.join(', ')}) are free`
-    yield { ...told, message, remedy: remedyFor('output') }
+    yield { ...finding, message, remedy: remedyFor('output') }
   }
   if (!input && !prices.has('cached_input') && (output || unpaid)) {
     const message = `model ${name} has no price for input: its input is free`
-    yield { ...told, message, remedy: remedyFor('input') }
+    yield { ...finding, message, remedy: remedyFor('input') }
   }
 }
 

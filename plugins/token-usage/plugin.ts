@@ -47,7 +47,7 @@ import { judgeUsage, withoutPretence, type Judged } from './judge-usage.ts'
 import { measureInTurns } from './measure-text.ts'
 import { needsPerson } from './needs-person.ts'
 import { PlainReading } from './plain-reading.ts'
-import { missingUnits, rateExchange } from './rate-exchange.ts'
+import { missingUnits, rateRequest } from './rate-request.ts'
 import { quoteRequest, rateMost } from './quote-request.ts'
 import { record } from './record.ts'
 import { replay } from './replay.ts'
@@ -207,7 +207,7 @@ export const tokenUsage = definePlugin({
           ...((counting.hasImages || route.traits?.longLastEvent) && { bytesMax: longEventBytesMax }),
         })
         const stage = mayRefuse(counting, reading)
-          ? new WithheldReading(reading, () => refuseUntold(counting, reading))
+          ? new WithheldReading(reading, () => refuseUncounted(counting, reading))
           : reading
         counting.reading = stage
         const { deferred: work, target } = counting
@@ -306,7 +306,7 @@ function settle(
   const unread = unreadShape(context, outcome, counting)
   const blocked = context.notes.blocked !== undefined
   const ended = { facet, outcome, body, usage, implausible, failed, blocked, unread, asked, at, carried, ...lengths }
-  const rate = ({ rule }: Payable) => (rule && !isPaid ? rateExchange({ rule, ...ended }) : nothing)
+  const rate = ({ rule }: Payable) => (rule && !isPaid ? rateRequest({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)
   const first = rate(answered)
   // A charge that waits for a person is the one opened for the hold, at its highest price.
@@ -385,7 +385,7 @@ function mayRefuse({ facet, dearest, hasImages }: Counting, reading: Reading): b
 }
 
 /** @throws Failure upstream_usage_missing for an answer without an error and without the counts of its prices */
-function refuseUntold(counting: Counting, reading: Reading): void {
+function refuseUncounted(counting: Counting, reading: Reading): void {
   const { rule } = payableOf(counting)
   if (!rule || reading.fault !== undefined) return
   const missing = missingUnits(rule, withoutPretence(reading.usage()))

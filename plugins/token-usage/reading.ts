@@ -87,7 +87,7 @@ export class JsonReading implements Reading {
   #short: Buffer[] | undefined = []
   #listed: Usage | null = null
   /** The reports of its members after the first read; undefined again if more are found. */
-  #told: Usage | null | undefined
+  #usage: Usage | null | undefined
   bytes = 0
   fault: string | undefined
   model: string | undefined
@@ -123,11 +123,11 @@ export class JsonReading implements Reading {
   usage(): Usage | null {
     this.#readOn()
     if (this.#reader.isList) return this.#listed
-    if (this.#told === undefined) {
+    if (this.#usage === undefined) {
       const { dialect, operation, before } = this.#options
-      this.#told = dialect.usageOf(operation, this.#members, before)
+      this.#usage = dialect.usageOf(operation, this.#members, before)
     }
-    return this.#told
+    return this.#usage
   }
 
   get finishReasons(): readonly string[] {
@@ -166,7 +166,7 @@ export class JsonReading implements Reading {
       this.#listed = mergeUsage(this.#listed, dialect.usageOfEvent(operation, { [name]: value }))
     } else {
       this.#members[name] = value
-      this.#told = undefined
+      this.#usage = undefined
     }
   }
 }

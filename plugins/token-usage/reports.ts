@@ -1,25 +1,25 @@
 import type { RequestContext, Log, Target, Usage } from '../../src/plugin-api/index.ts'
 
 /** Pairs of model and operation whose missing usage was reported. */
-const toldMax = 1_000
+const reportedMax = 1_000
 
 /** Reports to operators about upstreams that do not report use, or report implausible use. */
 export class Reports {
   readonly #log: Log
-  readonly #told: Set<string>
+  readonly #reported: Set<string>
 
-  constructor(log: Log, told: Set<string>) {
+  constructor(log: Log, reported: Set<string>) {
     this.#log = log
-    this.#told = told
+    this.#reported = reported
   }
 
   /** Once for a model and operation: an upstream without usage never has one. */
   missing(context: RequestContext, target: Target, missing: readonly string[]): void {
     const facts = { ...factsOf(context, target), missing }
     const once = `${target.model.name} ${context.route.operation}`
-    if (this.#told.has(once) || this.#told.size >= toldMax)
+    if (this.#reported.has(once) || this.#reported.size >= reportedMax)
       return this.#log.debug(facts, 'the upstream did not report usage')
-    this.#told.add(once)
+    this.#reported.add(once)
     this.#log.warn(
       facts,
       'the upstream did not report usage, so it is estimated; logged once for each model and operation',
@@ -47,8 +47,8 @@ export class Reports {
   }
 
   #once(what: string, report: () => void): void {
-    if (this.#told.has(what) || this.#told.size >= toldMax) return
-    this.#told.add(what)
+    if (this.#reported.has(what) || this.#reported.size >= reportedMax) return
+    this.#reported.add(what)
     report()
   }
 

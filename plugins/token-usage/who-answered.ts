@@ -43,13 +43,15 @@ export function dearestOf(payables: readonly Payable[], body: Body, traits: Oper
 export function answeredBy(
   payables: readonly Payable[],
   { upstream, further, model }: Pick<Target, 'upstream' | 'further' | 'model'>,
-  told: string | undefined,
+  reportedModel: string | undefined,
 ): Payable | undefined {
   if (!further) return payables.find(payable => payable.model.name === model.name)
-  if (told === undefined) return undefined
+  if (reportedModel === undefined) return undefined
   const named = payables.map(payable => ({ payable, name: nameOn(upstream, payable.model) ?? payable.model.name }))
-  const exact = named.find(({ name }) => name === told)
+  const exact = named.find(({ name }) => name === reportedModel)
   if (exact) return exact.payable
-  const dated = named.filter(({ name }) => told.startsWith(name) && /^[-:@]/.test(told.slice(name.length)))
+  const dated = named.filter(
+    ({ name }) => reportedModel.startsWith(name) && /^[-:@]/.test(reportedModel.slice(name.length)),
+  )
   return dated.sort((a, b) => b.name.length - a.name.length)[0]?.payable
 }

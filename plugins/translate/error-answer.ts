@@ -8,9 +8,9 @@ const errorBytesMax = 64 * 1024
 const messageCharsMax = 2_000
 
 /** What an answer with an error status says, in its caller's words. */
-export async function readError(heard: UpstreamResponse, reading: Reading): Promise<Refused> {
-  const { status, headers } = heard
-  const body = await gather(heard, errorBytesMax)
+export async function readError(response: UpstreamResponse, reading: Reading): Promise<Refused> {
+  const { status, headers } = response
+  const body = await gather(response, errorBytesMax)
   const value = readJson(body)
   const message = firstText(value, reading.messages) ?? `it answered with status ${status}`
   const retry = headers['retry-after']

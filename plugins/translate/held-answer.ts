@@ -67,7 +67,7 @@ export type HeldAnswer = { readonly values: AnswerValues; readonly body: HeldBod
  * @throws Failure upstream_busy, upstream_answer_unreadable, and what breaks it off
  */
 export async function holdAnswer(
-  heard: UpstreamResponse,
+  response: UpstreamResponse,
   { reading, claim, keptBytesMax = answerBytesMax }: { reading: Reading; claim: MemoryClaim; keptBytesMax?: number },
 ): Promise<HeldAnswer> {
   const body = new HeldBody(claim, keptBytesMax)
@@ -75,7 +75,7 @@ export async function holdAnswer(
   const pace = new Pace()
   let bytes = 0
   try {
-    for await (const chunk of heard.body) {
+    for await (const chunk of response.body) {
       bytes += chunk.length
       if (bytes > answerBytesMax)
         throw fail('upstream_answer_unreadable', { why: 'it is too long for a response about a job' })

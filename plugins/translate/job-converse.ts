@@ -54,7 +54,7 @@ function jobsFirst(a: Taken, b: Taken): number {
 }
 
 function askFor(taken: Taken, polling: Polling): Ask {
-  return taken.kind === 'answer' ? () => Promise.resolve(taken.heard) : asker => awaitJob(asker, taken.note, polling)
+  return taken.kind === 'answer' ? () => Promise.resolve(taken.response) : asker => awaitJob(asker, taken.note, polling)
 }
 
 /** Work that cannot be written down is waited for all the same: the upstream makes it. */

@@ -24,7 +24,7 @@ export type JobNote = { readonly [name: string]: string }
 /** A request that was taken: as a job, or answered at once. */
 export type Taken =
   | { readonly kind: 'job'; readonly note: JobNote }
-  | { readonly kind: 'answer'; readonly heard: UpstreamResponse }
+  | { readonly kind: 'answer'; readonly response: UpstreamResponse }
 
 /** How often an upstream that does not answer is polled once more when a job's time is over. */
 const lastAsks = 3
@@ -34,13 +34,13 @@ const none: Body = { kind: 'none' }
 
 /** What the first answer says: a job, or the result at once. @throws Refused, Failure upstream_answer_undescribed */
 export async function readTaken(
-  heard: UpstreamResponse,
+  response: UpstreamResponse,
   about: Pick<Polling, 'reading' | 'job' | 'metadata' | 'claim'>,
 ): Promise<Taken> {
-  if (heard.status >= 300) throw await readError(heard, about.reading)
-  const { values, body } = await holdAnswer(heard, about)
-  const note = readNote(heard.status, { values, body }, about)
-  if (!note) return { kind: 'answer', heard: { ...heard, body } }
+  if (response.status >= 300) throw await readError(response, about.reading)
+  const { values, body } = await holdAnswer(response, about)
+  const note = readNote(response.status, { values, body }, about)
+  if (!note) return { kind: 'answer', response: { ...response, body } }
   body.drop()
   return { kind: 'job', note }
 }
@@ -112,16 +112,16 @@ async function askOnce(
   polling: Polling,
 ): Promise<Answer | 'running' | 'unknown'> {
   const { reading, job } = polling
-  const heard = await tryStep(asker, job.poll, note, polling)
+  const response = await tryStep(asker, job.poll, note, polling)
   const kept = job.result ? { keptBytesMax: errorBytesMax } : {}
-  const held = heard && (await holdAnswer(heard, { ...polling, ...kept }).catch(goOn))
+  const held = response && (await holdAnswer(response, { ...polling, ...kept }).catch(goOn))
   if (!held) return 'unknown'
   const { values, body } = held
-  const stand = standOf(polling, heard.status, values)
-  if (stand === 'done' && !job.result) return { ...heard, body, kept: note }
+  const stand = standOf(polling, response.status, values)
+  if (stand === 'done' && !job.result) return { ...response, body, kept: note }
   try {
     if (stand instanceof Refused) throw stand
-    if (stand === 'error') throw await readError({ ...heard, body }, reading)
+    if (stand === 'error') throw await readError({ ...response, body }, reading)
     return stand === 'done' ? await askForResult(asker, note, polling) : stand
   } finally {
     body.drop()
@@ -148,8 +148,8 @@ function standOf(
 
 async function askForResult(asker: UpstreamClient, note: JobNote, polling: Polling): Promise<Answer | 'unknown'> {
   const { result } = polling.job
-  const heard = result && (await tryStep(asker, result, note, polling))
-  return heard && !isLater(heard.status) ? { ...heard, kept: note } : 'unknown'
+  const response = result && (await tryStep(asker, result, note, polling))
+  return response && !isLater(response.status) ? { ...response, kept: note } : 'unknown'
 }
 
 /** Try again later: it does not say what has become of the job. */

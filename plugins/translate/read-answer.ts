@@ -43,21 +43,21 @@ export type Answer = UpstreamResponse & { readonly kept?: { readonly [name: stri
  * One answer of the upstream as the writer writes it, while it passes.
  * @throws Refused where it says no, or nothing that is a picture; Failure where it cannot be read
  */
-export async function* readAnswer(heard: Answer, reader: Reader): AsyncGenerator<Buffer> {
+export async function* readAnswer(response: Answer, reader: Reader): AsyncGenerator<Buffer> {
   const { reading, writer } = reader
-  if (heard.status >= 300) throw await readError(heard, reading)
+  if (response.status >= 300) throw await readError(response, reading)
   // No part was requested.
-  if (heard.status === 206) throw unrecognised('a partial response (206)')
+  if (response.status === 206) throw unrecognised('a partial response (206)')
   const values = new AnswerValues()
-  values.addHead(heard.status, heard.headers)
-  values.addKept(keptBefore, heard.kept)
+  values.addHead(response.status, response.headers)
+  values.addKept(keptBefore, response.kept)
   tellFacts(reader, values, isHeader)
   const refusal = refusalOf(reader, values)
   if (refusal && reading.places.some(place => place.bytes)) throw refusal
   const before = writer.count
   let rest: Rest
   try {
-    rest = yield* passOn(heard, reader, values)
+    rest = yield* passOn(response, reader, values)
   } catch (error) {
     const come = writer.count - before
     if (come > 0) tell(reader, values, come)
@@ -73,12 +73,12 @@ export async function* readAnswer(heard: Answer, reader: Reader): AsyncGenerator
 
 type Rest = { readonly failed: readonly string[]; readonly shape: string; readonly omitted?: string | undefined }
 
-async function* passOn(heard: UpstreamResponse, reader: Reader, values: AnswerValues): AsyncGenerator<Buffer, Rest> {
+async function* passOn(response: UpstreamResponse, reader: Reader, values: AnswerValues): AsyncGenerator<Buffer, Rest> {
   const { reading, writer, claim } = reader
-  const type = heard.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  const type = response.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (type.startsWith('image/') || type === 'application/octet-stream') {
     if (!reading.places.some(place => place.bytes)) throw unrecognised(`content-type ${type}`)
-    for await (const _ of readBytes(heard, writer)) yield* written(reader)
+    for await (const _ of readBytes(response, writer)) yield* written(reader)
     yield* written(reader)
     return { failed: [], shape: type }
   }
@@ -86,7 +86,7 @@ async function* passOn(heard: UpstreamResponse, reader: Reader, values: AnswerVa
   const answer = source ?? new AnswerReader(reading, writer, claim)
   let isEmpty = true
   const pace = new Pace()
-  for await (const chunk of heard.body) {
+  for await (const chunk of response.body) {
     isEmpty &&= skipBlanks(chunk) === chunk.length
     for (const piece of pace.split(chunk)) {
       try {

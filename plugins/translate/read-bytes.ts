@@ -11,9 +11,11 @@ const headBytes = 16
  * An answer that is the picture itself goes to the writer as base64, piece by piece.
  * @throws Failure upstream_answer_undescribed where it is none, upstream_answer_unreadable where nothing says that it is whole
  */
-export async function* readBytes(heard: UpstreamResponse, writer: PictureWriter): AsyncGenerator<void> {
+export async function* readBytes(response: UpstreamResponse, writer: PictureWriter): AsyncGenerator<void> {
   let isOpen = false
-  for await (const piece of toBase64(checked(heard.endUnknown === true ? provenWhole(heard.body) : heard.body))) {
+  for await (const piece of toBase64(
+    checked(response.endUnknown === true ? provenWhole(response.body) : response.body),
+  )) {
     if (!isOpen) writer.open()
     isOpen = true
     writer.piece(piece)

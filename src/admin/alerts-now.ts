@@ -72,12 +72,12 @@ function stateNow({ amount, per }: Budget, { spent, called }: BudgetNow) {
 
 /** Whether as much of a budget is spent still: a refund may have brought it back. */
 function isSpent({ kind, data }: Alert, own: Budget, spent: Micros): boolean {
-  const told = parseMoney(textOf(data['spent'])) ?? 0
+  const spentThen = parseMoney(textOf(data['spent'])) ?? 0
   const percent = data['percent']
   const least =
     kind === 'budget.threshold' && typeof percent === 'number'
       ? (own.amount / 100) * percent
-      : Math.min(own.amount, told)
+      : Math.min(own.amount, spentThen)
   return spent >= least
 }
 
@@ -101,10 +101,10 @@ const levelKinds: readonly string[] = ['user', 'group', 'balance'] satisfies rea
 async function readBudgets(parts: AdminParts, alerts: readonly Alert[]): Promise<ReadonlyMap<string, BudgetNow>> {
   const { storage, clock } = parts
   const plan = parts.plan()
-  const told = alerts
+  const named = alerts
     .filter(({ kind }) => kind.startsWith('budget.'))
     .map(({ data }) => ({ level: textOf(data['level']), name: textOf(data['name']), per: periodOf(data) }))
-  const levels = told.flatMap(({ level, name }) =>
+  const levels = named.flatMap(({ level, name }) =>
     levelKinds.includes(level) ? [{ kind: level as LevelKind, name }] : [],
   )
   const sums =
@@ -112,10 +112,10 @@ async function readBudgets(parts: AdminParts, alerts: readonly Alert[]): Promise
       ? []
       : await storage.books.levels(
           levels,
-          told.flatMap(({ per }) => per ?? []),
+          named.flatMap(({ per }) => per ?? []),
         )
   const found = await Promise.all(
-    told.map(async ({ level, name }): Promise<BudgetNow | undefined> => {
+    named.map(async ({ level, name }): Promise<BudgetNow | undefined> => {
       const spent = sums.find(one => one.kind === level && one.name === name)?.spent ?? { day: 0, month: 0, total: 0 }
       if (level === 'group') {
         const budget = plan.groups.get(name)?.budget
@@ -140,7 +140,7 @@ async function readBudgets(parts: AdminParts, alerts: readonly Alert[]): Promise
     }),
   )
   return new Map(
-    told.flatMap(({ level, name }, i): [string, BudgetNow][] => {
+    named.flatMap(({ level, name }, i): [string, BudgetNow][] => {
       const one = found[i]
       return one ? [[`${level} ${name}`, one]] : []
     }),

@@ -1,4 +1,4 @@
-import type { Dealt, EventData, NewestStatus, OpenCharges, ToldEvent, WebhookState } from '../domain/index.ts'
+import type { Dealt, EventData, NewestStatus, OpenCharges, StoredEvent, WebhookState } from '../domain/index.ts'
 
 /** Subjects that need a person; each has words of its own in the console, and a page where something can be done. */
 export type AlertKind =
@@ -35,8 +35,8 @@ export type CurrentState = {
 const certificateSoonMs = 14 * 86_400_000
 
 /** Of each subject only the latest: of a budget, a key, an upstream, the configuration, the ledger. */
-export function findAlerts(events: readonly ToldEvent[], status: CurrentState): readonly Alert[] {
-  const latest = new Map<string, ToldEvent>()
+export function findAlerts(events: readonly StoredEvent[], status: CurrentState): readonly Alert[] {
+  const latest = new Map<string, StoredEvent>()
   for (const event of events.toSorted((a, b) => a.id - b.id)) {
     const subject = subjectOf(event)
     const before = latest.get(subject)
@@ -45,12 +45,14 @@ export function findAlerts(events: readonly ToldEvent[], status: CurrentState): 
     if (event.kind === 'upstream.key_resumed') latest.delete(`keys of ${textOf(event.data, 'upstream')}`)
     latest.set(subject, event)
   }
-  const told = [...latest.values()].filter(event => isOpen(event, status.now))
-  const alerts = told.map(({ id, kind, at, data }): Alert => ({ id: `event/${id}`, kind: kind as AlertKind, at, data }))
+  const openEvents = [...latest.values()].filter(event => isOpen(event, status.now))
+  const alerts = openEvents.map(
+    ({ id, kind, at, data }): Alert => ({ id: `event/${id}`, kind: kind as AlertKind, at, data }),
+  )
   return [...alerts, ...currentAlerts(status)].sort((a, b) => (b.at ?? Infinity) - (a.at ?? Infinity) || 0)
 }
 
-function subjectOf({ kind, data }: ToldEvent): string {
+function subjectOf({ kind, data }: StoredEvent): string {
   const of = (name: string): string => textOf(data, name)
   switch (kind) {
     case 'budget.threshold':
@@ -67,7 +69,7 @@ function subjectOf({ kind, data }: ToldEvent): string {
 }
 
 /** Whether an event, as the latest of its subject, needs a person still. */
-function isOpen({ kind, data }: ToldEvent, now: number): boolean {
+function isOpen({ kind, data }: StoredEvent, now: number): boolean {
   switch (kind) {
     case 'budget.threshold':
     case 'budget.exhausted': {
@@ -87,7 +89,7 @@ function isOpen({ kind, data }: ToldEvent, now: number): boolean {
   }
 }
 
-function sameSpell(a: ToldEvent, b: ToldEvent): boolean {
+function sameSpell(a: StoredEvent, b: StoredEvent): boolean {
   return textOf(a.data, 'renews') === textOf(b.data, 'renews') && a.data['amount'] === b.data['amount']
 }
 

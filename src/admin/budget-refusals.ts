@@ -1,4 +1,4 @@
-import type { BudgetStatus, ToldEvent } from '../domain/index.ts'
+import type { BudgetStatus, StoredEvent } from '../domain/index.ts'
 import { stillOpen } from './alerts-now.ts'
 import { findAlerts } from './alerts.ts'
 
@@ -9,7 +9,7 @@ const nothing = { webhooks: [], open: [], newest: { review: null, undelivered: n
  * have something left. A budget that was raised, or got as much back, is not among them.
  */
 export function refusalsOf(
-  events: readonly ToldEvent[],
+  events: readonly StoredEvent[],
   budgets: readonly BudgetStatus[],
   now: number,
 ): ReadonlyMap<BudgetStatus, number> {

@@ -224,11 +224,11 @@ function answerError(parts: AdminParts, error: unknown, request: FastifyRequest,
     .status(failure.status)
     .headers(securityHeaders(request.url))
     .header('content-type', 'application/json; charset=utf-8')
-    .send(JSON.stringify({ error: { code, message, field: param, request_id: request.id, ...told(failure) } }))
+    .send(JSON.stringify({ error: { code, message, field: param, request_id: request.id, ...refusalFacts(failure) } }))
 }
 
 /** The refusal as data, so that the console can show it in the language of its reader. */
-function told({ values: { reason, ...values } }: Failure) {
+function refusalFacts({ values: { reason, ...values } }: Failure) {
   return { ...(reason !== undefined && { reason }), ...(Object.keys(values).length > 0 && { values }) }
 }
 

@@ -4,15 +4,15 @@ import { readMember } from './read-members.ts'
 
 /** The beta has names of its own for transcription. */
 const settingsNames = /^(?:transcription_)?session\.(?:created|updated)$/
-const heard = 'conversation.item.input_audio_transcription'
+const transcription = 'conversation.item.input_audio_transcription'
 
 /** Realtime sessions. Messages have their names of 2025; the beta starts and ends turns with the same names. */
 export const openaiSession: SessionFormat = {
   upstreamWords: [
     '"response.created"',
     '"response.done"',
-    `"${heard}.completed"`,
-    `"${heard}.failed"`,
+    `"${transcription}.completed"`,
+    `"${transcription}.failed"`,
     '"session.created"',
     '"session.updated"',
     '"transcription_session.created"',
@@ -43,8 +43,8 @@ function signOf(message: Json): SessionSign | undefined {
     const failed = readMember(readMember(message, 'response'), 'status') === 'failed'
     return { kind: 'ended', id: responseId(message), failed }
   }
-  if (type === `${heard}.completed`) return { kind: 'beside', failed: false }
-  if (type === `${heard}.failed`) return { kind: 'beside', failed: true }
+  if (type === `${transcription}.completed`) return { kind: 'beside', failed: false }
+  if (type === `${transcription}.failed`) return { kind: 'beside', failed: true }
   if (typeof type === 'string' && settingsNames.test(type)) return settingsOf(readMember(message, 'session'))
   return type === 'error' ? { kind: 'refused' } : undefined
 }

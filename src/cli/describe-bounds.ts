@@ -4,35 +4,35 @@ import { formatPeriod, limitKinds, type SettingOptions } from './key-settings.ts
 /** The changed settings of a user: a sentence for each. */
 export function describeBounds(
   { name, keyBounds, keysMax }: Pick<User, 'name' | 'keyBounds' | 'keysMax'>,
-  told: SettingOptions & { readonly keysMax?: string },
+  given: SettingOptions & { readonly keysMax?: string },
 ): readonly string[] {
   const { models, ips, limits, budget, expiresAt } = keyBounds
   const of = `Keys created by ${name}`
   const said: string[] = []
-  if (told.models !== undefined)
+  if (given.models !== undefined)
     said.push(models ? `${of} may use ${models.to.join(', ')}.` : `${of} may use any model.`)
-  if (told.ips !== undefined)
+  if (given.ips !== undefined)
     said.push(ips ? `${of} may be used only from ${ips.to.join(', ')}.` : `${of} may be used from any address.`)
-  if (told.rpm !== undefined || told.tpm !== undefined || told.concurrency !== undefined) {
+  if (given.rpm !== undefined || given.tpm !== undefined || given.concurrency !== undefined) {
     const most = limitKinds.flatMap(kind => {
       const count = limits?.to[kind]
       return count === undefined ? [] : [`${kind} ${count}`]
     })
     said.push(most.length > 0 ? `${of} may have at most ${most.join(', ')}.` : `${of} may have any limits.`)
   }
-  if (told.budget !== undefined || told.budgetPeriod !== undefined)
+  if (given.budget !== undefined || given.budgetPeriod !== undefined)
     said.push(
       budget
         ? `${of} may each have a budget of at most ${formatMoney(budget.to.amount)} (${formatPeriod(budget.to.per)}).`
         : `${of} may have any budget.`,
     )
-  if (told.expires !== undefined)
+  if (given.expires !== undefined)
     said.push(
       expiresAt
         ? `${of} expire at ${new Date(expiresAt.to).toISOString()} at the latest.`
         : `${of} may have no expiry.`,
     )
-  if (told.keysMax !== undefined)
+  if (given.keysMax !== undefined)
     said.push(
       keysMax === null
         ? `${name} may have as many keys as the group allows.`

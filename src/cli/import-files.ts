@@ -32,15 +32,15 @@ export function needUsable(
   { models, losses }: Pick<Imported, 'models' | 'losses'>,
   { format, acceptLosses }: ImportFlags,
 ): void {
-  const told = (text: string): string => (format === 'json' ? '' : `${source}: ${text}`)
-  if (models.active === 0) throw new Exit(exitCodes.nothingActive, told('no model is active'))
+  const messageOf = (text: string): string => (format === 'json' ? '' : `${source}: ${text}`)
+  if (models.active === 0) throw new Exit(exitCodes.nothingActive, messageOf('no model is active'))
   if (losses.length === 0 || acceptLosses) return
   for (const loss of format === 'json' ? [] : losses) say(`lost: ${writeOut(loss)}`)
   const [count, them] =
     losses.length === 1
       ? ['1 guardrail, budget or fallback is', 'it']
       : [`${losses.length} guardrails, budgets or fallbacks are`, 'them']
-  throw new Exit(exitCodes.failure, told(`${count} not in effect here; replace ${them}, or use --accept-losses`))
+  throw new Exit(exitCodes.failure, messageOf(`${count} not in effect here; replace ${them}, or use --accept-losses`))
 }
 
 /** The folder of secrets as the configuration names it: by its own place, where both are said so. */

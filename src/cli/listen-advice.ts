@@ -1,7 +1,7 @@
 import type { CompiledConfig } from '../index.ts'
 
 /** What an address may be refused with, and what to do about it. */
-const told: { readonly [code: string]: { readonly fault: string; readonly remedy: string } } = {
+const faults: { readonly [code: string]: { readonly fault: string; readonly remedy: string } } = {
   EADDRINUSE: { fault: 'is in use by another program', remedy: 'stop that program, or choose another address for' },
   EADDRNOTAVAIL: {
     fault: 'is not an address of this machine',
@@ -38,7 +38,7 @@ export function listenAdvice({ server }: CompiledConfig, error: unknown): string
   const keys = named.map(({ key }) => key).join(' or ')
   const variables = named.map(({ variable }) => variable).join(', ')
   const where = fault.port === undefined ? host : `${host}:${fault.port}`
-  const { fault: what, remedy } = told[code] ?? {
+  const { fault: what, remedy } = faults[code] ?? {
     fault: `cannot be opened (${message})`,
     remedy: 'choose another for',
   }

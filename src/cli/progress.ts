@@ -19,11 +19,11 @@ type Progress = {
 function startProgress(first: string): Progress {
   let now = first
   if (!isWatched()) {
-    let told = performance.now()
+    let lastAt = performance.now()
     return {
       tell(text) {
-        if (performance.now() - told < plainMs) return
-        told = performance.now()
+        if (performance.now() - lastAt < plainMs) return
+        lastAt = performance.now()
         say(`${text} …`)
       },
       clear: () => undefined,

@@ -153,13 +153,13 @@ export function groupModels(all: readonly Model[]): Pick<Parts, 'models' | 'wild
 export function buildPlan(
   sketch: Sketch,
   parts: Parts,
-  told: Pick<CompiledConfig, 'settings' | 'revision' | 'warnings' | 'secretFiles' | 'variables' | 'files'>,
+  given: Pick<CompiledConfig, 'settings' | 'revision' | 'warnings' | 'secretFiles' | 'variables' | 'files'>,
 ): CompiledConfig {
   const settings = sketch.settings as Settings
   const server = buildServer(settings.server)
   const groups = Object.entries(settings.groups).map(([name, own]) => [name, buildGroup(name, own)] as const)
   return {
-    ...told,
+    ...given,
     file: sketch.source.file,
     currency: settings.currency,
     ...(settings.organization !== undefined && { organization: settings.organization }),

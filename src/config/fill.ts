@@ -11,7 +11,7 @@ import { mapScalars, type ScalarTree, type Span, type Tree } from './tree.ts'
 export type FilledTree = {
   readonly root: Tree
   /** What references in secret scalars were filled with. */
-  readonly loose: readonly string[]
+  readonly unfilled: readonly string[]
   readonly secretFiles: SecretFiles
   /** Names of variables in it. */
   readonly variables: ReadonlySet<string>
@@ -38,7 +38,7 @@ export async function fillTree(
 ): Promise<FilledTree> {
   const { contents, files } = await readSecretFiles(root, source, inUse, nameable)
   const variables = new Set<string>()
-  const loose: string[] = []
+  const unfilled: string[] = []
   const filled = mapScalars(root, (scalar, path) => {
     const secret = isSecretPlace(path)
     const mayStandIn = booksOnly && isForOthers(path)
@@ -60,12 +60,12 @@ export async function fillTree(
       return { ...scalar, secret, unknown: true }
     }
     const covered = secret || result.fromFile || (variablesAreSecret && result.fromVariable)
-    if (covered) loose.push(...result.values)
+    if (covered) unfilled.push(...result.values)
     if (!result.isWhole || (mayStandIn && wasCovered(result.text)))
       return { ...scalar, value: placeholderFor(result.text, path, root), secret: covered, unknown: true }
     return { ...scalar, value: result.text, secret: covered, filled: result.values.length > 0 }
   })
-  return { root: filled, loose, secretFiles: files, variables }
+  return { root: filled, unfilled, secretFiles: files, variables }
 }
 
 /** The reference itself if it is in the text as written, else (escapes, folded lines) the scalar. */

@@ -11,7 +11,7 @@ const cover = '***'
 export const emptyList = '[]'
 
 /** Secret values and their places. */
-type Told = Pick<Secrets, 'values' | 'places'>
+type SecretPlaces = Pick<Secrets, 'values' | 'places'>
 type Named = { readonly [name: string]: unknown }
 
 /**
@@ -22,7 +22,7 @@ type Named = { readonly [name: string]: unknown }
 export function flattenSettings(
   settings: Settings,
   schema: SchemaData,
-  secrets: Told,
+  secrets: SecretPlaces,
 ): { readonly [path: string]: string } {
   const facts: { [path: string]: string } = {}
   const tell = (path: Path, text: string): void => {
@@ -109,11 +109,11 @@ function isUnordered([top, , part]: Path): boolean {
   return top === 'families' && (part === 'streams' || part === 'forward')
 }
 
-function isSecret(path: Path, text: string, { values, places }: Told): boolean {
+function isSecret(path: Path, text: string, { values, places }: SecretPlaces): boolean {
   return places.has(formatPath(path).toLowerCase()) || values.has(text)
 }
 
-function listed(texts: readonly string[], path: Path, secrets: Told): string {
+function listed(texts: readonly string[], path: Path, secrets: SecretPlaces): string {
   if (texts.length === 0) return emptyList
   const shown = texts.map((text, i) => (isSecret([...path, i], text, secrets) ? cover : withoutSecrets(text)))
   return (isUnordered(path) ? shown.toSorted() : shown).join(', ')

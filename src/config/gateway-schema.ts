@@ -131,8 +131,8 @@ function familySchema(plugins: PluginsByStep, unopened: readonly string[]): Sche
  */
 export function gatewaySchema(plugins: readonly AnyPlugin[], signers: readonly AnySigner[] = []): SchemaData {
   const composed = composeSchema(new Map(plugins.map(plugin => [plugin.name, plugin])))
-  const told = withUpstream(composed, upstream => withSigners(upstream, signers))
-  const editor = forEditors(admitOldNames(told)) as SchemaData
+  const schema = withUpstream(composed, upstream => withSigners(upstream, signers))
+  const editor = forEditors(admitOldNames(schema)) as SchemaData
   const names = plugins.map(plugin => plugin.name)
   const properties = editor['properties'] as { readonly [name: string]: SchemaData }
   const pipeline = properties['pipeline'] as SchemaData

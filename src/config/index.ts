@@ -159,7 +159,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const sound = withoutComposing(settings as Settings)
   const facts = flattenSettings(sound, schema, secrets)
   const warnings = findings.filter(one => one.severity === 'warning').map(describeWarning)
-  const told = {
+  const loaded = {
     settings: facts,
     revision: revisionOf(facts, sound),
     secretFiles,
@@ -167,7 +167,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
     ...(warnings.length > 0 && { warnings }),
     ...sources,
   }
-  const draft = buildPlan(sketch, parts, told)
+  const draft = buildPlan(sketch, parts, loaded)
   // Plugins are others' code, and may keep what they like in themselves.
   const plan = deepFreeze(draft, draft.plugins)
   noteTexts(plan, { source, secrets, sheets: read.sheets, parts: files.texts })

@@ -47,12 +47,12 @@ function withKeysOf(upstream: SchemaData, signers: readonly AnySigner[]): Schema
       (options['properties'] ?? {}) as { readonly [name: string]: SchemaData },
     )) {
       const before = keys[name]
-      const told = `${signer}: ${String(own['description'])}`
+      const labelled = `${signer}: ${String(own['description'])}`
       // Of a name that several have, none has the default alone.
       const { default: _, ...shared } = { ...own, ...before }
       keys[name] = before
-        ? { ...shared, description: `${String(before['description'])} ${told}` }
-        : { ...own, description: told }
+        ? { ...shared, description: `${String(before['description'])} ${labelled}` }
+        : { ...own, description: labelled }
     }
   const properties = upstream['properties'] as { readonly credential: SchemaData }
   const { credential } = properties

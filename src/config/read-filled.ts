@@ -60,7 +60,7 @@ export async function readFilled(
   } = whole
     ? await priceModels(spelt, { source, parts, report })
     : { root: spelt, taken: new Map<string, ReadRow>(), derived: new Map<string, string>() }
-  const { root: filled, loose, secretFiles, variables } = await fillTree(written, source, env, report, fill)
-  const secrets = gatherSecrets(filled, source.text, loose, hidden)
+  const { root: filled, unfilled, secretFiles, variables } = await fillTree(written, source, env, report, fill)
+  const secrets = gatherSecrets(filled, source.text, unfilled, hidden)
   return { source, written, filled, secretFiles, variables, secrets, whole, sheets, priceRows: taken, derived }
 }

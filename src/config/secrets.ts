@@ -102,7 +102,7 @@ const nameOnly = /\$\{(?:file:[^}]*|\w+(?::[-?])?)\}?|\{key\}/g
 export function gatherSecrets(
   root: Tree | undefined,
   text: string,
-  loose: readonly string[],
+  unfilled: readonly string[],
   hidden: readonly Span[] = [],
 ): Secrets {
   const spans: Span[] = [...hidden]
@@ -123,7 +123,7 @@ export function gatherSecrets(
       if (!scalar.unknown && scalar.value !== null) said.add(String(scalar.value))
     }
   }
-  const known = [...new Set([...said, ...loose])]
+  const known = [...new Set([...said, ...unfilled])]
     .filter(text => text.length >= shortest && !plainWord.test(text))
     .sort((a, b) => b.length - a.length)
   const long = known.filter(text => text.length >= besideShortest)

@@ -29,7 +29,7 @@ type Explained = {
   /** Whether what was charged was taken one by one, as images are. */
   readonly byItem: boolean
 }
-type ExplainedLine = { readonly line: ChargeItem; readonly told: ReturnType<Account['line']> }
+type ExplainedLine = { readonly line: ChargeItem; readonly explanation: ReturnType<Account['line']> }
 
 const own = shownOf({ ...factMembers, ...courseMembers }, ({ charge }: Pick<Explained, 'charge'>) => charge)
 const ownOfLine = shownOf(chargeItemMembers, ({ line }: ExplainedLine) => line)
@@ -47,9 +47,12 @@ const lineView = viewOf<ExplainedLine>()({
   quantity: ownOfLine('quantity'),
   price: ownOfLine('price'),
   flags: ownOfLine('flags'),
-  why: computed({ ...schemas.text, description: 'Why this price, in words.' }, ({ told }: ExplainedLine) => told.why),
-  at: computed({ ...schemas.textOrNull, description: 'file:line of the price.' }, ({ told }: ExplainedLine) =>
-    told.at === null ? null : shortPlace(told.at),
+  why: computed(
+    { ...schemas.text, description: 'Why this price, in words.' },
+    ({ explanation }: ExplainedLine) => explanation.why,
+  ),
+  at: computed({ ...schemas.textOrNull, description: 'file:line of the price.' }, ({ explanation }: ExplainedLine) =>
+    explanation.at === null ? null : shortPlace(explanation.at),
   ),
 })
 
@@ -136,7 +139,7 @@ export const billView = viewOf<Explained>()({
     ({ charge }: Explained) => factsOf(charge),
   ),
   lines: computed({ type: 'array', items: lineView.schema }, ({ charge, account }: Explained) =>
-    charge.lines.map(line => lineView.show({ line, told: explainLine(line, charge, account) })),
+    charge.lines.map(line => lineView.show({ line, explanation: explainLine(line, charge, account) })),
   ),
   text: computed(
     { ...schemas.text, description: 'One line with the labels of the log.' },
@@ -201,8 +204,8 @@ function plainAccount({ lines, rule }: Charge): Account {
 /** The size of what a line is for, read from its bytes or reported by the answer: `<width>x<height>`. */
 export function actualSize(line: ChargeItem): string | null {
   if (line.width !== null && line.height !== null) return `${line.width}x${line.height}`
-  const told = line.told?.size
-  return told ? `${told.width}x${told.height}` : null
+  const reported = line.told?.size
+  return reported ? `${reported.width}x${reported.height}` : null
 }
 
 /** What was charged one by one: all where nothing was. */

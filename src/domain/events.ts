@@ -63,7 +63,7 @@ export type NewEvent = {
 }
 
 /** A stored event, by its number in the table. */
-export type ToldEvent = NewEvent & {
+export type StoredEvent = NewEvent & {
   readonly id: number
   /** Milliseconds since the epoch. */
   readonly at: number
@@ -150,7 +150,7 @@ export type WebhookStore = {
   /** What is to be tried again now, oldest first, and how much waits in all. */
   due(webhook: string, limit: number): Promise<Due>
   /** False: another process sends to it, or a person has changed its position. */
-  keep(told: Deliveries): Promise<boolean>
+  keep(deliveries: Deliveries): Promise<boolean>
   /** Sends again: one event, or all after one. False where there is no such receiver. */
   again(webhook: string, which: { readonly id: string } | { readonly after: string }): Promise<boolean>
   list(): Promise<readonly WebhookState[]>
@@ -165,7 +165,7 @@ export type EventStore = {
    */
   tellNew(event: NewEvent, ends?: EventKind): Awaitable<void>
   /** Oldest first, those after `id`. */
-  after(id: number, limit: number): Awaitable<readonly ToldEvent[]>
+  after(id: number, limit: number): Awaitable<readonly StoredEvent[]>
   /**
    * All events, charges included, in one order; each at least once, whenever it is read.
    * @throws Error for an `after` that is no event's id

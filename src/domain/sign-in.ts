@@ -2,7 +2,7 @@ import type { Awaitable } from '../util/awaitable.ts'
 import type { Role, User } from './shapes/user.ts'
 
 /** How long a sign-in at an issuer may take. */
-export const tripMs = 10 * 60_000
+export const loginMs = 10 * 60_000
 /** How long an invitation is good where nothing else is said, and at most. */
 export const invitationMs = 3 * 86_400_000
 export const invitationMsMax = 90 * 86_400_000
@@ -84,9 +84,9 @@ export type Newcomer = {
 
 export type SignInStore = {
   /** Keeps what a browser has to prove when it comes back from an issuer; of very many the one that left first is forgotten. */
-  depart(trip: { readonly hash: string; readonly told: string; readonly expiresAt: number }): Awaitable<void>
+  saveLogin(login: { readonly hash: string; readonly state: string; readonly expiresAt: number }): Awaitable<void>
   /** What was kept, once; undefined when there is nothing of that hash, or it has ended. */
-  arrive(hash: string): Awaitable<string | undefined>
+  takeLogin(hash: string): Awaitable<string | undefined>
   find(identity: Identity): Awaitable<User | undefined>
   /**
    * Ties an identity to a user. `taken`: it is another user's already; `other`: with `alone`, the user has another identity at this

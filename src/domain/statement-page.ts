@@ -23,7 +23,7 @@ td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 export function statementPage(
   { month, zone, from, until }: StatementMonth,
   accounts: readonly StatementAccount[],
-  told: string,
+  reconciliation: string,
   more: {
     readonly currency: string
     readonly balances: readonly StatementBalance[]
@@ -86,7 +86,7 @@ export function statementPage(
 ${more.organization === undefined ? '' : `<p>${escapeHtml(more.organization)}</p>\n`}<p>${formatIn(zone, from)} until ${formatIn(zone, until)} (${escapeHtml(zone)}), issued ${formatIn(zone, more.now)}</p>
 ${labelNote(more.labels)
   .map(note => `<p>${escapeHtml(note)}</p>\n`)
-  .join('')}<p>${escapeHtml(told)}</p>
+  .join('')}<p>${escapeHtml(reconciliation)}</p>
 ${totals.join('\n')}
 ${sections.join('\n')}${more.split ? splitSection(more.split) : ''}${balanceSection()}
 </body></html>

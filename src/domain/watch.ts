@@ -1,4 +1,4 @@
-import type { ToldEvent } from './events.ts'
+import type { StoredEvent } from './events.ts'
 
 /** A refused sign-in. */
 export type RefusedTry = {
@@ -49,7 +49,7 @@ export type Dealt = { readonly alert: string; readonly by: string; readonly at: 
 
 /** What alerts are made of. */
 export type AlertsRead = {
-  readonly events: readonly ToldEvent[]
+  readonly events: readonly StoredEvent[]
   readonly dealt: readonly Dealt[]
   readonly newest: NewestStatus
 }

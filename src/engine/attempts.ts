@@ -427,9 +427,9 @@ export class Attempts {
       return 'take'
     }
     const verdict = classified?.isOutdated ? attempt.outdated(classification) : attempt.refused(classification)
-    const told = { request: request.id, ...namesOf(upstream), answer: classification.code }
-    if (verdict === 'same_key') log.info(told, 'a token was refused before it expired; requesting a new one')
-    else if (verdict !== 'take') log.warn(told, 'a key was refused; trying the next one')
+    const logged = { request: request.id, ...namesOf(upstream), answer: classification.code }
+    if (verdict === 'same_key') log.info(logged, 'a token was refused before it expired; requesting a new one')
+    else if (verdict !== 'take') log.warn(logged, 'a key was refused; trying the next one')
     if (verdict !== 'take') return verdict
     const failed = { upstream, cause: head.status, saleClass: classification.class }
     return this.#mayRetry(request, failed) ? 'retry' : 'take'

@@ -26,8 +26,8 @@ export function findFault(status: number, headers: AnswerHeaders): string | unde
 /** The failure of a request that could not be signed: with a reason that is no secret, or blaming the plugin. */
 export function describeUnsigned(error: unknown): Error {
   if (error instanceof UnsendableRequest) return error
-  const isTold = error instanceof SigningError || error instanceof Failure
-  const why = isTold ? error.message.replace(/\.$/, '') : 'its signing plugin failed'
+  const isKnown = error instanceof SigningError || error instanceof Failure
+  const why = isKnown ? error.message.replace(/\.$/, '') : 'its signing plugin failed'
   return fail('upstream_unsigned', { why }, { cause: error })
 }
 
@@ -48,7 +48,7 @@ export function describeFailure(error: Error, reach: Reach, upstream: Upstream):
   if (reach === 'untouched') {
     if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT')
       return fail('upstream_connect_timeout', { ms: upstream.timeouts.connectMs }, extra)
-    const reason = error instanceof ProxyError ? error.told : (code ?? error.name)
+    const reason = error instanceof ProxyError ? error.clientMessage : (code ?? error.name)
     return fail('upstream_unreachable', { reason }, extra)
   }
   if (error instanceof WireFault) return fail('upstream_invalid', { reason: 'it is not valid HTTP/1.1' }, extra)

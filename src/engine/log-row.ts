@@ -54,14 +54,14 @@ export function toLogRow(
     marks: request.marks,
     errorValues: clipValues(failure?.values ?? blocked ?? {}),
     upstreamSaid: request.errorSnippet?.words ?? null,
-    attempts: toldAttempts(request.attempts),
+    attempts: listedAttempts(request.attempts),
     ...(context.notes.cache && { cache: context.notes.cache.result, saved: context.notes.cache.saved ?? null }),
     ...(attribution && attribution.ids !== '' && { attribution: attribution.ids }),
   }
 }
 
 /** Requests to upstreams: of several, or by a fallback of the model. */
-function toldAttempts(all: readonly AttemptRecord[] = []): readonly AttemptRecord[] | null {
+function listedAttempts(all: readonly AttemptRecord[] = []): readonly AttemptRecord[] | null {
   return all.length > 1 || all[0]?.model !== undefined ? all.slice(0, attemptsMax) : null
 }
 

@@ -23,16 +23,16 @@ export function takeOriginForm(req: IncomingMessage): void {
 /** If there are several Host headers, all of them stay and are refused. */
 function setHost(req: IncomingMessage, host: string): void {
   const { rawHeaders } = req
-  let told = 0
+  let hosts = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
     if (rawHeaders[i]?.toLowerCase() !== 'host') continue
     // An invalid one is refused, whatever the target is.
     if (findHostFault(rawHeaders[i + 1], req.httpVersionMinor) !== undefined) return
     rawHeaders[i + 1] = host
-    told++
+    hosts++
   }
-  if (told === 0 && req.httpVersionMinor > 0) return
-  if (told === 0) rawHeaders.push('Host', host)
+  if (hosts === 0 && req.httpVersionMinor > 0) return
+  if (hosts === 0) rawHeaders.push('Host', host)
   req.headers.host = host
 }
 

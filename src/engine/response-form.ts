@@ -46,12 +46,12 @@ export function wantedForm(context: RequestContext, target: Target): WantedForm 
  * @returns undefined if more bytes decide
  */
 function findForm(begin: Buffer, type: string, wanted: WantedForm, isWhole: boolean): AnswerForm | undefined {
-  const isLoose = wanted === 'whole' && type !== '' && !eventsType.test(type) && !jsonType.test(type)
+  const isUntyped = wanted === 'whole' && type !== '' && !eventsType.test(type) && !jsonType.test(type)
   // Sound and pictures are accepted, whatever they begin with.
-  if (isLoose && !textType.test(type)) return 'other'
+  if (isUntyped && !textType.test(type)) return 'other'
   const from = skipBlanks(begin)
   if (from === begin.length) return isWhole ? 'nothing' : undefined
-  if (isLoose) return findInText(begin, from, isWhole)
+  if (isUntyped) return findInText(begin, from, isWhole)
   const first = begin[from]
   if (first === 0x7b) return 'object'
   if (first === 0x5b) return 'list'

@@ -432,17 +432,17 @@ export class ResponsePump implements Sink, Timed {
     if (!this.#detached && this.#res.headersSent) {
       // Between events; anything else shows by its end that it is incomplete.
       const mayTell = by !== 'gateway' && this.#recent !== undefined
-      const told = mayTell ? this.#answering.streamError(failure) : undefined
-      if (told === undefined) this.#breakOff()
-      else this.#endWith(told)
+      const errorEvent = mayTell ? this.#answering.streamError(failure) : undefined
+      if (errorEvent === undefined) this.#breakOff()
+      else this.#endWith(errorEvent)
     }
     this.#settle({ kind: 'cut', by, complete: false, failure })
   }
 
   /** Sends the error to a stream's reader as an event of its own; an unfinished event is closed first. */
-  #endWith(told: string): void {
+  #endWith(errorEvent: string): void {
     const res = this.#res
-    res.end(betweenEvents.test(this.#recent ?? '') ? told : `\n\n${told}`)
+    res.end(betweenEvents.test(this.#recent ?? '') ? errorEvent : `\n\n${errorEvent}`)
     whenConnected(res, () => {
       const limit = this.#deadlines.clock.after(lingerMs, () => res.destroy())
       res.once('close', () => limit.cancel())

@@ -78,7 +78,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
   /** The deadline of the whole call. */
   #totalAt: number
   /** When the last bytes of a begun answer arrived. */
-  #heardAt = 0
+  #answeredAt = 0
   deadlineAt: number
 
   constructor(request: CallRequest, deadlines: Deadlines) {
@@ -265,7 +265,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
 
   #goOn(): void {
     // Silence counts from now on: unread time was not waited for.
-    this.#heardAt = this.#deadlines.clock.tick()
+    this.#answeredAt = this.#deadlines.clock.tick()
     this.#connection?.resume()
   }
 
@@ -290,8 +290,8 @@ export class UpstreamCall implements Call, Waiter, Timed {
     this.#answered = true
     const length = headers['content-length']
     this.#owed = typeof length === 'string' ? Number(length) : undefined
-    this.#heardAt = this.#deadlines.clock.tick()
-    this.deadlineAt = Math.min(this.#totalAt, this.#heardAt + this.request.upstream.timeouts.idleMs)
+    this.#answeredAt = this.#deadlines.clock.tick()
+    this.deadlineAt = Math.min(this.#totalAt, this.#answeredAt + this.request.upstream.timeouts.idleMs)
     if (this.#isLeft) this.#hasten()
     if (this.#owed !== undefined && this.#owed > this.request.upstream.answerBytesMax) return this.#giveUpSize()
     const hasBody = status !== 204 && status !== 304
@@ -323,7 +323,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
     if (this.#owed !== undefined) this.#owed -= chunk.length
     this.#received += chunk.length
     if (this.#received > this.request.upstream.answerBytesMax) return this.#giveUpSize()
-    this.#heardAt = this.#deadlines.clock.tick()
+    this.#answeredAt = this.#deadlines.clock.tick()
     if (this.#sink) return this.#sink.data(chunk)
     this.#early.push(chunk)
     if (this.#isHeld || this.#received <= earlyBytesMax) return
@@ -373,8 +373,8 @@ export class UpstreamCall implements Call, Waiter, Timed {
       return undefined
     }
     // While nothing is read, nothing is waited for.
-    if (this.#isPaused || this.#isHeld) this.#heardAt = now
-    const nextAt = Math.min(this.#totalAt, this.#heardAt + idleMs)
+    if (this.#isPaused || this.#isHeld) this.#answeredAt = now
+    const nextAt = Math.min(this.#totalAt, this.#answeredAt + idleMs)
     if (nextAt > now) return nextAt
     const ms = this.#totalAt <= now ? Math.round(this.#totalAt - this.#startedAt) : idleMs
     this.#giveUp(fail('deadline_exceeded', { ms }))

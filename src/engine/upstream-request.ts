@@ -47,8 +47,8 @@ export function toRequest(
   // A key that is sent encrypted is not sent in clear because an answer demands it.
   const isSafe = asked.protocol === 'https:' || own.protocol === 'http:'
   const withCredential = question.withCredential === true && isSafe
-  const told = { ...question.headers, ...contentType(body) }
-  const list = withCredential ? toList(upstream, told) : toList(stranger, told)
+  const sent = { ...question.headers, ...contentType(body) }
+  const list = withCredential ? toList(upstream, sent) : toList(stranger, sent)
   return {
     upstream: hastened(upstream),
     method,

@@ -46,7 +46,7 @@ export class UpstreamSession implements Call, UpstreamClient {
   #sink: Sink | undefined
   #body: AsyncIterable<Buffer> | undefined
   /** The answers to its requests, for their readers. */
-  readonly #heard: UpstreamResponseBody[] = []
+  readonly #bodies: UpstreamResponseBody[] = []
   #goOn: (() => void) | undefined
   #isPaused = false
   /** The refusals of its requests, if they are wanted. */
@@ -140,14 +140,14 @@ export class UpstreamSession implements Call, UpstreamClient {
     const body = new UpstreamResponseBody(source, bytesMax, () => {
       this.#isSent = call.isSent
     })
-    this.#heard.push(body)
+    this.#bodies.push(body)
     if (this.#over) body.cut(this.#over)
     // Compressed content marks its own end.
     const endUnknown = head.endsWithConnection && head.codings.length === 0
     const headers = plain(head.headers)
     const isJudged = this.upstream.key !== undefined && head.status >= 400
-    const heard = isJudged ? this.#remember(head, body) : body
-    return { status: head.status, headers, body: heard, ...(endUnknown && { endUnknown }) }
+    const remembered = isJudged ? this.#remember(head, body) : body
+    return { status: head.status, headers, body: remembered, ...(endUnknown && { endUnknown }) }
   }
 
   #remember({ status, headers }: AnswerHead, body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
@@ -244,7 +244,7 @@ export class UpstreamSession implements Call, UpstreamClient {
     this.#ended.reject(reason)
     for (const call of this.#calls) call.abort(reason)
     // An aborted call sends nothing more: a reader would wait for ever.
-    for (const heard of this.#heard) heard.cut(reason)
+    for (const body of this.#bodies) body.cut(reason)
     const unread = this.#body
     this.#body = undefined
     if (unread) void letGo(unread)

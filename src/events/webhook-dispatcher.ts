@@ -95,10 +95,10 @@ export class WebhookDispatcher {
     let isOver = true
     if (waiting < waitingMax) {
       const page = await events.page({ after: from, limit: batchMax, kinds })
-      const told = await this.#tellInOrder(receiver, page.events, round)
+      const sent = await this.#tellInOrder(receiver, page.events, round)
       // One that is away gets the rest later.
-      isOver = page.isOver || told < page.events.length
-      through = told < page.events.length ? (page.events[told - 1]?.id ?? from) : page.next
+      isOver = page.isOver || sent < page.events.length
+      through = sent < page.events.length ? (page.events[sent - 1]?.id ?? from) : page.next
     }
     if (this.#stop.signal.aborted) return false
     this.#say(name, round)
@@ -122,9 +122,9 @@ export class WebhookDispatcher {
   async #keep(webhook: string, from: string, through: string, { arrived, retries, hasArrived }: Round): Promise<void> {
     if (through === from && arrived.length === 0 && retries.length === 0) return
     const isBack = this.#isAway && hasArrived
-    const told = { webhook, from, through, arrived, retries, isBack }
+    const deliveries = { webhook, from, through, arrived, retries, isBack }
     // Another process sends to it now, or a person has set its position: the next turn reads it.
-    this.#isOurs = await this.#parts.events.webhooks.keep(told)
+    this.#isOurs = await this.#parts.events.webhooks.keep(deliveries)
     if (isBack) this.#isAway = false
   }
 

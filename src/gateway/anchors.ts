@@ -24,7 +24,7 @@ type Parts = {
  */
 export class Anchors {
   readonly #parts: Parts
-  readonly #told = new Map<string, string>()
+  readonly #reported = new Map<string, string>()
   #next: Pending | undefined
   #closed = false
 
@@ -37,13 +37,13 @@ export class Anchors {
   async run(): Promise<void> {
     const { storage, log, tell } = this.#parts
     const { chains, ...facts } = await storage.books.anchor()
-    const moved = chains.filter(end => this.#told.get(end.chain) !== end.head)
+    const moved = chains.filter(end => this.#reported.get(end.chain) !== end.head)
     for (let at = 0; at < moved.length; at += together) {
       const anchor = { ...facts, chains: moved.slice(at, at + together) }
       log.info({ anchor }, 'ledger anchor')
       tell(anchor)
     }
-    for (const { chain, head } of moved) this.#told.set(chain, head)
+    for (const { chain, head } of moved) this.#reported.set(chain, head)
   }
 
   /** Logs where the books end. What waits to be written is written first. */

@@ -109,10 +109,10 @@ export function describeTaken(
 export function diffConfigs(before: StoredConfig | undefined, after: StoredConfig): ConfigDifference {
   // What was known of secrets when it took effect is not seen in the two.
   const known = before?.id === after.id - 1 ? after.changes.filter(line => line.endsWith(': changed')) : []
-  const [olds, news] = [textsOf(before), textsOf(after)]
+  const [oldTexts, newTexts] = [textsOf(before), textsOf(after)]
   let left = changedLinesMax
-  const files = [...new Set([...news.keys(), ...olds.keys()])].flatMap(file => {
-    const [was, is] = [olds.get(file), news.get(file)]
+  const files = [...new Set([...newTexts.keys(), ...oldTexts.keys()])].flatMap(file => {
+    const [was, is] = [oldTexts.get(file), newTexts.get(file)]
     if (was === null || is === null) return was === is ? [] : [{ file, hunks: [], kept: false, patch: '' }]
     if (was === is) return []
     const [old, now] = [(was ?? '').split('\n'), (is ?? '').split('\n')]

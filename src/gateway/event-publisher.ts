@@ -7,7 +7,7 @@ import type { Reloaded } from './reloads.ts'
 import type { ProcessStatus } from './status.ts'
 
 /** Of what a reload changed, or was refused for. */
-const toldMax = 20
+const findingsMax = 20
 const lineCharsMax = 300
 
 type Parts = {
@@ -41,13 +41,13 @@ export class EventPublisher {
    * Of several gateways that take the same over each reports it, and it is stored once. A reload that changed nothing is reported only
    * where it ends a refusal.
    */
-  reloaded({ kind, told, ...rest }: Reloaded): void {
-    const lines = told.slice(0, toldMax).map(line => line.slice(0, lineCharsMax))
+  reloaded({ kind, findings, ...rest }: Reloaded): void {
+    const lines = findings.slice(0, findingsMax).map(line => line.slice(0, lineCharsMax))
     const named = kind === 'config.applied' ? { changes: lines } : { findings: lines }
     const { storage, log } = this.#parts
-    const ends = kind === 'config.applied' && told.length === 0 ? 'config.refused' : undefined
+    const ends = kind === 'config.applied' && findings.length === 0 ? 'config.refused' : undefined
     const written = async (): Promise<void> =>
-      storage.events.tellNew({ kind, data: { ...rest, ...named, count: told.length } }, ends)
+      storage.events.tellNew({ kind, data: { ...rest, ...named, count: findings.length } }, ends)
     written().catch((error: unknown) => log.warn({ err: error }, `${kind} could not be published`))
   }
 

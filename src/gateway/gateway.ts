@@ -202,7 +202,7 @@ async function openStores(plan: CompiledConfig, base: Base, parts: GatewayParts)
       log,
       role: parts.role ?? 'gateway',
       startThread: parts.startThread,
-      onCommit: observers.quiet('metrics', (...told) => metrics.committed(...told)),
+      onCommit: observers.quiet('metrics', (...event) => metrics.committed(...event)),
       ...(parts.owner !== undefined && { owner: parts.owner }),
     }),
     parts.counters ? Promise.resolve(parts.counters) : openCounters({ url: plan.counters, clock, random, log }),
@@ -277,7 +277,7 @@ async function startEngine(
     })
     return { plan, pipeline, router: new modules.Router(plan.routes) }
   }
-  const count = (...told: Parameters<Metrics['unrouted']>): void => metrics.unrouted(...told)
+  const count = (...event: Parameters<Metrics['unrouted']>): void => metrics.unrouted(...event)
   const unrouted = createUnroutedLog({ clock, log, count, plan: () => engine.running.plan })
   const parts: EngineParts = {
     dialect: (name, head) => findDialect(name, head),
@@ -288,12 +288,12 @@ async function startEngine(
     openJobs: storage.jobs,
     resolveUrl: url => simulated.resolve(url),
     began: observers.quiet('metrics', () => metrics.began()),
-    upstreamAnswered: observers.quiet('metrics', (...told) => metrics.upstreamAnswered(...told)),
-    retried: observers.quiet('metrics', (...told) => metrics.retried(...told)),
+    upstreamAnswered: observers.quiet('metrics', (...event) => metrics.upstreamAnswered(...event)),
+    retried: observers.quiet('metrics', (...event) => metrics.retried(...event)),
     turnWasLong: observers.quiet('metrics', ({ step }) => metrics.turnWasLong(step)),
     record: createRecorder({ ...opened, charges }),
-    unrouted: observers.quiet('metrics', (...told) => unrouted.unrouted(...told)),
-    unread: observers.quiet('metrics', (...told) => unrouted.unread(...told)),
+    unrouted: observers.quiet('metrics', (...event) => unrouted.unrouted(...event)),
+    unread: observers.quiet('metrics', (...event) => unrouted.unread(...event)),
     ...(telemetry && { trace: quietTrace(telemetry, observers) }),
     clock,
     random,
@@ -343,7 +343,7 @@ class RunningGateway implements Gateway {
       clock,
       role === 'worker' ? undefined : log,
       cause => this.#readAgain(cause),
-      told => this.#publisher.reloaded(told),
+      event => this.#publisher.reloaded(event),
     )
     if (role !== 'worker') metrics.add(() => this.#reloads.snapshots())
     this.listener = (req, res, socket) => this.#handle(req, res, socket)
@@ -497,7 +497,7 @@ class RunningGateway implements Gateway {
       trouble: () => this.storage.ledger.trouble?.(),
       status: () => this.#fullStatus(),
       settings: () => this.#settings(),
-      reload: () => this.#reloads.runTold({ how: 'command', by: null }),
+      reload: () => this.#reloads.runReported({ how: 'command', by: null }),
     })
     return { url, opsUrl: (await bind(this.#ops, ops)).url }
   }
@@ -586,9 +586,9 @@ class RunningGateway implements Gateway {
     void this.#introduce()
     this.#history.took(next.plan, cause, before)
     const unfit = this.#callers.renew(next.plan.server)
-    const told: string[] = unfit === undefined ? [] : [`server.tls: the old certificate stays in use: ${unfit}`]
-    told.push(...(await this.#barred(before)))
-    return { ok: true, revision: next.plan.revision, changes: [...changes, ...told] }
+    const notes: string[] = unfit === undefined ? [] : [`server.tls: the old certificate stays in use: ${unfit}`]
+    notes.push(...(await this.#barred(before)))
+    return { ok: true, revision: next.plan.revision, changes: [...changes, ...notes] }
   }
 
   /** Groups that the configuration has no more, and that people or keys are in still, a line each. */

@@ -50,13 +50,13 @@ function urlOf(name: string, file: string): string {
 
 /** A sentence for each plugin of a plan whose files say something else than the code that runs. */
 export async function changedCode(file: string, { pipeline }: CompiledConfig): Promise<readonly string[]> {
-  const told: string[] = []
+  const changes: string[] = []
   for (const { plugin } of pipeline) {
     if (!isOthers(plugin)) continue
     if (await hasChanged(urlOf(plugin, file)))
-      told.push(`pipeline.${plugin}: its code has changed and is loaded at the next start`)
+      changes.push(`pipeline.${plugin}: its code has changed and is loaded at the next start`)
   }
-  return told
+  return changes
 }
 
 /** Where a package is: as the configuration's folder sees it, else as the gateway does (both installed globally). */

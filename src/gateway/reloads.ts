@@ -6,11 +6,11 @@ import { type ReloadStatus, reloadStatus } from './status.ts'
 
 /** The result of a reload, for its listeners. */
 export type Reloaded =
-  | { readonly kind: 'config.applied'; readonly revision: string; readonly told: readonly string[] }
-  | { readonly kind: 'config.refused'; readonly told: readonly string[] }
+  | { readonly kind: 'config.applied'; readonly revision: string; readonly findings: readonly string[] }
+  | { readonly kind: 'config.refused'; readonly findings: readonly string[] }
 
 /** Findings of one refused configuration that the log lists. */
-const toldMax = 20
+const findingsMax = 20
 
 /** Reloads of one gateway: one after the other, each reported by log and metrics, whatever requested it. */
 export class Reloads {
@@ -23,7 +23,7 @@ export class Reloads {
   readonly #clock: Clock
   readonly #log: GatewayLog | undefined
   readonly #read: (cause: ConfigCause) => Promise<ReloadResult>
-  readonly #tell: (told: Reloaded) => void
+  readonly #publish: (event: Reloaded) => void
   #turn: Promise<unknown> = Promise.resolve()
   #taken = 0
   #failed = 0
@@ -34,25 +34,25 @@ export class Reloads {
     clock: Clock,
     log: GatewayLog | undefined,
     read: (cause: ConfigCause) => Promise<ReloadResult>,
-    tell: (told: Reloaded) => void = () => undefined,
+    tell: (event: Reloaded) => void = () => undefined,
   ) {
     this.#clock = clock
     this.#log = log
     this.#read = read
-    this.#tell = tell
+    this.#publish = tell
     this.loadedAt = clock.now()
   }
 
   /** One after the other: of two at once the one that read the older file could be the last to take effect. */
   async run(cause: ConfigCause): Promise<ReloadResult> {
-    return (await this.runTold(cause)).result
+    return (await this.runReported(cause)).result
   }
 
   /**
    * The same, with what came of the last one before it: where that was by the file's watcher a moment ago, it has taken what
    * the caller means now.
    */
-  runTold(cause: ConfigCause): Promise<{ readonly result: ReloadResult; readonly before: ReloadStatus | null }> {
+  runReported(cause: ConfigCause): Promise<{ readonly result: ReloadResult; readonly before: ReloadStatus | null }> {
     const next = this.#turn.then(async () => {
       const before = this.status
       return { result: await this.#once(cause), before }
@@ -82,16 +82,16 @@ export class Reloads {
     this.loadedAt = at
     this.#taken++
     this.#lastOk = true
-    this.#tell({ kind: 'config.applied', revision, told: changes })
+    this.#publish({ kind: 'config.applied', revision, findings: changes })
     this.#log?.info({ revision, changes }, 'a new configuration is active')
   }
 
   #refused(findings: readonly string[]): void {
     this.#failed++
     this.#lastOk = false
-    this.#tell({ kind: 'config.refused', told: findings })
+    this.#publish({ kind: 'config.refused', findings })
     this.#log?.error(
-      { findings: findings.slice(0, toldMax), count: findings.length },
+      { findings: findings.slice(0, findingsMax), count: findings.length },
       'the new configuration was rejected; the old one stays active',
     )
   }

@@ -52,7 +52,7 @@ export async function repriceCharges(
     onProgress?.(counts.looked)
   }
   const { changed, booked } = counts
-  return { ...span, currency: plan.currency, ...sums.told(), uncounted: [], changed, booked }
+  return { ...span, currency: plan.currency, ...sums.result(), uncounted: [], changed, booked }
 }
 
 /** Refunded, or free and charged since: its replacement counts instead. */

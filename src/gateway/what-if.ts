@@ -59,7 +59,7 @@ export async function replayCosts(
     for (const { charge, repriced } of page) sums.add(charge, repriced)
     onProgress?.((looked += page.length))
   }
-  return { ...span, currency: plan.currency, ...sums.told(), uncounted: uncountedBy(plan, inUse) }
+  return { ...span, currency: plan.currency, ...sums.result(), uncounted: uncountedBy(plan, inUse) }
 }
 
 /** A stored charge, and what it is at the prices of a configuration. */
@@ -195,7 +195,7 @@ export class CostSums {
     left.cost += cost
   }
 
-  told(): Omit<WhatIf, keyof CostSpan | 'currency' | 'uncounted'> {
+  result(): Omit<WhatIf, keyof CostSpan | 'currency' | 'uncounted'> {
     return {
       ...this.#all,
       byModel: inOrder(this.#by.model),

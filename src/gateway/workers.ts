@@ -108,7 +108,7 @@ export async function startWorkers(file: string, parts: WorkersParts = {}): Prom
       isReady,
       status,
       settings,
-      reload: () => reloads.runTold({ how: 'command', by: null }),
+      reload: () => reloads.runReported({ how: 'command', by: null }),
     })
     return { url, opsUrl: (await bind(ops, address)).url }
   }
@@ -240,16 +240,18 @@ class Crew {
   }
 
   async statuses(): Promise<readonly ProcessStatus[]> {
-    const told = await Promise.all([...this.#members].map(member => member.ask('status', null).catch(() => undefined)))
-    return told.filter(one => one !== undefined)
+    const statuses = await Promise.all(
+      [...this.#members].map(member => member.ask('status', null).catch(() => undefined)),
+    )
+    return statuses.filter(one => one !== undefined)
   }
 
   /** What waits for a person, as the first says that knows. */
   async reviews(): Promise<ReviewStatus | null> {
     const asked = [...this.#members].map(async member => {
-      const told = await member.ask('reviews', null)
-      if (told === null) throw new Error('not known')
-      return told
+      const reviews = await member.ask('reviews', null)
+      if (reviews === null) throw new Error('not known')
+      return reviews
     })
     return Promise.any(asked).catch(() => null)
   }

@@ -117,7 +117,7 @@ function blocked(guard: string, log: Log, { context, target }: Guarded, rule: st
 function endStream(guard: string, log: Log, about: Guarded, rule: string): Buffer {
   const failure = blocked(guard, log, about, rule)
   const { dialect, id, route } = about.context
-  const told = dialect.streamError(failure, id, route.operation)
-  if (told === undefined) throw failure
-  return Buffer.from(told)
+  const errorEvent = dialect.streamError(failure, id, route.operation)
+  if (errorEvent === undefined) throw failure
+  return Buffer.from(errorEvent)
 }

@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts'
 import { curl, helloContents, node, python, write } from './samples.ts'
-import { conversation, object, toldBefore, tools } from './schemas.ts'
+import { conversation, object, instructionsHelp, tools } from './schemas.ts'
 
 /** The generative-language style; the path names the model and says whether the answer streams. */
 export const generate: Operation = {
@@ -14,7 +14,7 @@ export const generate: Operation = {
   },
   fields: {
     contents: conversation,
-    systemInstruction: { schema: object, ...toldBefore },
+    systemInstruction: { schema: object, ...instructionsHelp },
     generationConfig: { schema: object, en: 'maxOutputTokens, temperature …', zh: 'maxOutputTokens、temperature 等。' },
     tools,
   },

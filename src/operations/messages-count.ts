@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts'
 import { curl, hello } from './samples.ts'
-import { counted, model, toldBefore } from './schemas.ts'
+import { counted, model, instructionsHelp } from './schemas.ts'
 
 /** The tokens that a conversation would take; nothing is answered. */
 export const messagesCount: Operation = {
@@ -15,7 +15,7 @@ export const messagesCount: Operation = {
   fields: {
     model,
     messages: counted,
-    system: { schema: {}, ...toldBefore },
+    system: { schema: {}, ...instructionsHelp },
   },
   samples: call => [curl(call, { model: call.model, messages: hello })],
   usage: { counted: 'input_tokens' },

@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts'
 import { curl, hello, node, python, write } from './samples.ts'
-import { conversation, model, stream, tokensMax, toldBefore, tools } from './schemas.ts'
+import { conversation, model, stream, tokensMax, instructionsHelp, tools } from './schemas.ts'
 
 /** A conversation in the messages style. */
 export const messages: Operation = {
@@ -16,7 +16,7 @@ export const messages: Operation = {
     model,
     max_tokens: { ...tokensMax, required: true },
     messages: conversation,
-    system: { schema: {}, ...toldBefore },
+    system: { schema: {}, ...instructionsHelp },
     tools,
     stream,
   },

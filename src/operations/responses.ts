@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts'
 import { curl, nodeOpenai, pythonOpenai, write } from './samples.ts'
-import { model, stream, text, tokensMax, toldBefore, tools } from './schemas.ts'
+import { model, stream, text, tokensMax, instructionsHelp, tools } from './schemas.ts'
 
 /** The responses style: its streams describe one response, whose tools may make images. */
 export const responses: Operation = {
@@ -15,7 +15,7 @@ export const responses: Operation = {
   fields: {
     model,
     input: { schema: {}, required: true, en: 'A text, or a list of input.', zh: '文本，或输入列表。' },
-    instructions: { schema: text, ...toldBefore },
+    instructions: { schema: text, ...instructionsHelp },
     max_output_tokens: tokensMax,
     tools,
     stream,

@@ -38,4 +38,4 @@ export const tokensMax: Field = {
   en: 'Maximum number of tokens of the response.',
   zh: '响应的最大词元数。',
 }
-export const toldBefore = { en: 'Instructions for the model.', zh: '预先给模型的指示。' }
+export const instructionsHelp = { en: 'Instructions for the model.', zh: '预先给模型的指示。' }

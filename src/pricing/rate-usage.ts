@@ -86,8 +86,8 @@ export function rateUsage(rule: UsageRule, ask: UsageAsk): RatedUsage {
     if (index === 0 && factFlags.length > 0) own = [...own, ...factFlags]
     amounts.push(row ? exactAmount(quantity, row.price, row.per, prices.factorOf(unit)) : nothing)
     const line = { index, tier: unit, source, width: null, height: null, price: 0, flags: own, quantity }
-    const told = index === 0 ? toldFacts(facts) : undefined
-    lines.push(told ? { ...line, told } : line)
+    const ownFacts = index === 0 ? factsToKeep(facts) : undefined
+    lines.push(ownFacts ? { ...line, told: ownFacts } : line)
   }
   return finish(lines, amounts, unpriced, carried)
 }
@@ -108,7 +108,7 @@ export function rateGroups(rule: UsageRule, groups: readonly UsageGroup[]): Rate
       lines.push({
         ...line,
         index: lines.length,
-        told: { facts: { ...toldFacts(ask.facts)?.facts, input: String(input) } },
+        told: { facts: { ...factsToKeep(ask.facts)?.facts, input: String(input) } },
       })
     }
   }
@@ -271,7 +271,7 @@ export function unpricedName(name: string): string {
 }
 
 /** Facts as they are kept with a charge; undefined when there are none. */
-function toldFacts(facts: UsageFacts): ChargeItem['told'] {
+function factsToKeep(facts: UsageFacts): ChargeItem['told'] {
   let named: { [name: string]: string } | undefined
   for (const name of factNames) {
     const value = facts[name]

@@ -76,12 +76,12 @@ import { createSession, endSession, touchSession } from './people/sessions.ts'
 import { createAdminToken, revokeAdminToken, touchAdminToken } from './people/admin-tokens.ts'
 import { claimSetup, offerSetup, type SetupClaim } from './people/setup.ts'
 import {
-  arriveTrip,
-  departTrip,
+  takeLogin,
+  saveLogin,
   endUserSessions,
   linkIdentity,
   type Linking,
-  type Trip,
+  type StoredLogin,
   unlinkIdentity,
   type Unlinking,
 } from './people/sign-in.ts'
@@ -199,8 +199,8 @@ export type Changes = {
   createAdminToken: { given: Signed & { readonly token: NewAdminToken }; gives: AdminToken }
   revokeAdminToken: { given: Signed & { readonly idOrName: string }; gives: AdminToken | undefined }
   touchAdminToken: { given: { readonly id: string; readonly at: number }; gives: null }
-  departTrip: { given: { readonly trip: Trip; readonly at: number }; gives: null }
-  arriveTrip: { given: { readonly hash: string; readonly at: number }; gives: string | null }
+  saveLogin: { given: { readonly login: StoredLogin; readonly at: number }; gives: null }
+  takeLogin: { given: { readonly hash: string; readonly at: number }; gives: string | null }
   linkIdentity: { given: Linking; gives: 'linked' | 'taken' | 'other' | 'unknown' }
   unlinkIdentity: { given: Unlinking; gives: number }
   endUserSessions: { given: { readonly user: string }; gives: null }
@@ -225,7 +225,7 @@ export type Changes = {
     given: { readonly webhook: string; readonly at: number }
     gives: { readonly through: string } | null
   }
-  writeDelivery: { given: { readonly told: Deliveries; readonly at: number }; gives: boolean }
+  writeDelivery: { given: { readonly deliveries: Deliveries; readonly at: number }; gives: boolean }
   queueRedelivery: {
     given: {
       readonly webhook: string
@@ -308,8 +308,8 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   createAdminToken,
   revokeAdminToken,
   touchAdminToken: (_self, given) => touchAdminToken(given),
-  departTrip: (_self, given) => departTrip(given),
-  arriveTrip: (_self, given) => arriveTrip(given),
+  saveLogin: (_self, given) => saveLogin(given),
+  takeLogin: (_self, given) => takeLogin(given),
   linkIdentity,
   unlinkIdentity,
   endUserSessions: (_self, given) => endUserSessions(given),
@@ -328,7 +328,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   writeNewEvent: (_self, given) => tellNew(given),
   arrangeEvents: (_self, { at }) => arrangeEvents(at),
   claimWebhook,
-  writeDelivery: writeDelivery,
+  writeDelivery,
   queueRedelivery: (_self, given) => queueRedelivery(given),
   pruneEvents: (_self, given) => pruneEvents(given),
   sumUp: (_self, { at }) => sumUp(at),
@@ -357,7 +357,7 @@ function* sweepAll(identity: Scribe, at: number): QueryProgram<boolean> {
 
 function* writeBatch(identity: Scribe, { logs, delivered }: Batch): QueryProgram<null> {
   // Another process has written the rows of one that was silent for too long.
-  if (logs) yield* writeLogs(identity.loose, { ...logs, again: logs.again || !(yield* keepLease(identity)) })
+  if (logs) yield* writeLogs(identity.uncompacted, { ...logs, again: logs.again || !(yield* keepLease(identity)) })
   yield* markDelivered(delivered)
   return null
 }

@@ -30,7 +30,7 @@ import type {
   Statement,
   StatementQuestion,
   Summary,
-  ToldEvent,
+  StoredEvent,
   TopUp,
   TrailCount,
   TrailFilter,
@@ -89,7 +89,7 @@ export type Readings = {
   }
   alerts: { given: null; gives: AlertsRead }
   gateways: { given: { readonly owner: string; readonly at: number }; gives: readonly GatewaySeen[] }
-  events: { given: { readonly after: number; readonly limit: number }; gives: readonly ToldEvent[] }
+  events: { given: { readonly after: number; readonly limit: number }; gives: readonly StoredEvent[] }
   feed: { given: FeedQuery; gives: FeedPage }
   event: { given: { readonly id: string }; gives: FeedEvent | undefined }
   webhooks: { given: null; gives: readonly WebhookState[] }

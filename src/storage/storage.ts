@@ -341,7 +341,7 @@ function createEvents({ clock, reader, writer }: StorageParts): Storage['events'
     webhooks: {
       claim: webhook => writer.submit('claimWebhook', { webhook, at: clock.now() }),
       due: (webhook, limit) => reader.ask('due', { webhook, limit, at: clock.now() }),
-      keep: told => writer.submit('writeDelivery', { told, at: clock.now() }),
+      keep: deliveries => writer.submit('writeDelivery', { deliveries, at: clock.now() }),
       again: (webhook, which) => writer.submit('queueRedelivery', { webhook, which, at: clock.now() }),
       list: () => reader.ask('webhooks', null),
     },
@@ -445,10 +445,10 @@ function createSessions({ clock, reads, writer }: StorageParts): Storage['sessio
 
 function createSignIn({ clock, reads, writer }: StorageParts): Storage['signIn'] {
   return {
-    async depart(trip) {
-      await writer.submit('departTrip', { trip, at: clock.now() })
+    async saveLogin(login) {
+      await writer.submit('saveLogin', { login, at: clock.now() })
     },
-    arrive: async hash => (await writer.submit('arriveTrip', { hash, at: clock.now() })) ?? undefined,
+    takeLogin: async hash => (await writer.submit('takeLogin', { hash, at: clock.now() })) ?? undefined,
     find: identity => reads.run(findLinked(identity)),
     link: (identity, user, by, alone = false) =>
       writer.submit('linkIdentity', { identity, user, alone, by, at: clock.now() }),

@@ -45,14 +45,14 @@ export function* putVendorKey(
   zoned: Zoned,
   { status, others }: { readonly status: KeyStatus; readonly others: OtherKeys | undefined },
 ): QueryProgram<null> {
-  const isToBeTold = status.model === '' && status.state !== 'cooling'
-  if (isToBeTold) yield ask(wait)
-  const before = isToBeTold ? yield* findWhole(status) : undefined
+  const isReportable = status.model === '' && status.state !== 'cooling'
+  if (isReportable) yield ask(wait)
+  const before = isReportable ? yield* findWhole(status) : undefined
   const written = yield* write(
     status,
     `AND (vendor_key.reason IS NULL OR vendor_key.reason <> 'operator' OR vendor_key.until <= excluded.changed_at)`,
   )
-  if (written && isToBeTold) yield* tell(zoned, before, status, others, null)
+  if (written && isReportable) yield* tell(zoned, before, status, others, null)
   return null
 }
 

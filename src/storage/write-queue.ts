@@ -48,7 +48,7 @@ export class WriteQueue {
   #submitted = 0
   #finished = 0
   #flushes: Flush[] = []
-  #droppedTold = 0
+  #droppedReported = 0
   /** In flight. */
   hasPost = false
   hasBatch = false
@@ -121,9 +121,9 @@ export class WriteQueue {
     this.#logQueue.done({ lost: error !== undefined })
     if (error) this.#log.error({ fault: error.message }, 'log rows could not be written and are lost')
     const { dropped } = this.#logQueue
-    if (dropped === this.#droppedTold) return
-    this.#log.warn({ rows: dropped - this.#droppedTold }, 'log rows were dropped: the storage is too slow for them')
-    this.#droppedTold = dropped
+    if (dropped === this.#droppedReported) return
+    this.#log.warn({ rows: dropped - this.#droppedReported }, 'log rows were dropped: the storage is too slow for them')
+    this.#droppedReported = dropped
   }
 
   /** Something was put into the log queue or the charge queue. */

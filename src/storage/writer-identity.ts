@@ -20,4 +20,4 @@ export type WriterIdentity = {
 }
 
 /** The writer, with what creates the ids of what is written, and what it knows of the log's loose pages. */
-export type Scribe = WriterIdentity & { readonly ids: Ids; readonly loose: UncompactedBatches }
+export type Scribe = WriterIdentity & { readonly ids: Ids; readonly uncompacted: UncompactedBatches }

@@ -34,8 +34,8 @@ export function isZone(name: string): boolean {
 
 /** The time of a wall clock at a moment, as that moment would be if the zone were UTC. */
 export function wallOf(zone: string, at: number): number {
-  const told: { [part: string]: number } = {}
-  for (const { type, value } of formatOf(zone).formatToParts(at)) told[type] = Number(value)
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = told
+  const parts: { [part: string]: number } = {}
+  for (const { type, value } of formatOf(zone).formatToParts(at)) parts[type] = Number(value)
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts
   return Date.UTC(year, month - 1, day, hour, minute, second) + (((at % 1000) + 1000) % 1000)
 }

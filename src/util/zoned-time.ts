@@ -21,8 +21,8 @@ export function localZone(): string {
 export function momentIn(zone: string, { year, month, day, hour = 0, minute = 0, second = 0 }: WallTime): number {
   const wanted = Date.UTC(year, month - 1, day, hour, minute, second)
   const [before, after] = [-dayMs, dayMs].map(away => wanted - (wallOf(zone, wanted + away) - (wanted + away)))
-  const told = [before, after].filter(at => at !== undefined && wallOf(zone, at) === wanted) as number[]
-  return told.length > 0 ? Math.min(...told) : (before ?? wanted)
+  const moments = [before, after].filter(at => at !== undefined && wallOf(zone, at) === wanted) as number[]
+  return moments.length > 0 ? Math.min(...moments) : (before ?? wanted)
 }
 
 /** The day of a moment. */

@@ -140,9 +140,9 @@ async function live(
   const identity = { issuer: 'https://id.example', subject: rare.email }
   const user = { name, group: 'default', role: 'admin', passwordHash: 'argon' } as const
   await signIn.admit({ user, identity, invitation: 'an invitation' }, name)
-  await signIn.depart({
+  await signIn.saveLogin({
     hash: 'a trip',
-    told: JSON.stringify({ user: name, next: rare.email }),
+    state: JSON.stringify({ user: name, next: rare.email }),
     expiresAt: at + 60_000,
   })
   await sessions.create({

@@ -335,28 +335,28 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
 
   await t.test('a sign-in at an issuer completes once, in time, and with a bound on open ones', async t => {
     const told = '{"nonce":"n"}'
-    const trip = (hash: string) => ({ hash, told, expiresAt: clock.now() + 600_000 })
-    await signIn.depart(trip('a'))
-    t.equal(await signIn.arrive('b'), undefined)
-    const arrived = await Promise.all(Array.from({ length: 20 }, async () => signIn.arrive('a')))
+    const trip = (hash: string) => ({ hash, state: told, expiresAt: clock.now() + 600_000 })
+    await signIn.saveLogin(trip('a'))
+    t.equal(await signIn.takeLogin('b'), undefined)
+    const arrived = await Promise.all(Array.from({ length: 20 }, async () => signIn.takeLogin('a')))
     t.same(
       arrived.filter(one => one !== undefined),
       [told],
       'of 20 at once one',
     )
-    await signIn.depart({ ...trip('late'), expiresAt: clock.now() })
-    t.equal(await signIn.arrive('late'), undefined)
-    await signIn.depart({ ...trip('ahead'), expiresAt: clock.now() + day })
-    t.equal(await signIn.arrive('ahead'), undefined, 'one that a clock ahead has sent')
+    await signIn.saveLogin({ ...trip('late'), expiresAt: clock.now() })
+    t.equal(await signIn.takeLogin('late'), undefined)
+    await signIn.saveLogin({ ...trip('ahead'), expiresAt: clock.now() + day })
+    t.equal(await signIn.takeLogin('ahead'), undefined, 'one that a clock ahead has sent')
     await harness.edit(`INSERT INTO sign_in_trip (hash, told, expires_at)
       SELECT 'of ' || value, '{}', ${clock.now() + 1} FROM (${numbers(10_000)}) AS many`)
-    await signIn.depart(trip('c'))
-    t.equal(await signIn.arrive('c'), told, 'strangers who are on their way keep nobody out')
-    await signIn.depart(trip('d'))
+    await signIn.saveLogin(trip('c'))
+    t.equal(await signIn.takeLogin('c'), told, 'strangers who are on their way keep nobody out')
+    await signIn.saveLogin(trip('d'))
     await harness.edit(`UPDATE sign_in_trip SET expires_at = 1 WHERE hash <> 'd'`)
-    await signIn.depart(trip('e'))
-    t.equal(await signIn.arrive('d'), told)
-    t.equal(await signIn.arrive('of 9'), undefined, 'those who never came back are forgotten')
+    await signIn.saveLogin(trip('e'))
+    t.equal(await signIn.takeLogin('d'), told)
+    t.equal(await signIn.takeLogin('of 9'), undefined, 'those who never came back are forgotten')
   })
 
   await t.test('an identity is linked to one user, and its subject to no other', async t => {

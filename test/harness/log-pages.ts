@@ -72,11 +72,11 @@ export function write(
   connection: Connection,
   rows: readonly LogRow[],
   together: number,
-  loose: UncompactedBatches,
+  uncompacted: UncompactedBatches,
 ): void {
   for (let at = 0; at < rows.length; at += together)
     connection.transact(() =>
-      connection.run(writeLogs(loose, { page: draftLogBatch(rows.slice(at, at + together)), again: false })),
+      connection.run(writeLogs(uncompacted, { page: draftLogBatch(rows.slice(at, at + together)), again: false })),
     )
 }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { stillOpen } from '../../src/admin/alerts-now.ts'
 import { dealtWith, findAlerts } from '../../src/admin/alerts.ts'
-import type { ToldEvent } from '../../src/domain/index.ts'
+import type { StoredEvent } from '../../src/domain/index.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { openDatabase } from '../harness/database.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -15,7 +15,12 @@ const newest = { review: null, undelivered: new Map<string, string>() }
 const nothing = { now: Date.UTC(2026, 10, 23), webhooks: [], open: [], newest, certificateEnds: null }
 const tomorrow = '2026-11-24T00:00:00.000Z'
 const yesterday = '2026-11-22T00:00:00.000Z'
-const of = (kind: ToldEvent['kind'], data: ToldEvent['data'], id: number): ToldEvent => ({ id, at: id, kind, data })
+const of = (kind: StoredEvent['kind'], data: StoredEvent['data'], id: number): StoredEvent => ({
+  id,
+  at: id,
+  kind,
+  data,
+})
 const key = { upstream: 'text', key: 'first', reason: 'invalid' }
 const budget = { level: 'user', name: 'ada', amount: '10.00', renews: tomorrow }
 
@@ -109,7 +114,7 @@ for (const [name, event, { keys, budget: now }, isOpen] of [
   ['less than 80 %', of('budget.threshold', { ...total, percent: 80 }, 1), { budget: spentOf(1e7, 7_999_999) }, false],
 ] as readonly (readonly [
   string,
-  ToldEvent,
+  StoredEvent,
   { keys?: [string, typeof away][]; budget?: ReturnType<typeof spentOf> },
   boolean,
 ])[])

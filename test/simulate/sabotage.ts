@@ -360,7 +360,7 @@ export const sabotages: readonly Sabotage[] = [
     says: 'a line that is estimated does not say why',
     edits: [
       [
-        'plugins/token-usage/rate-exchange.ts',
+        'plugins/token-usage/rate-request.ts',
         "charged(ended, uses, reason, reason === 'nothing_used' ? [] : [reason])",
         'charged(ended, uses, reason)',
       ],

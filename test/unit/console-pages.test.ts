@@ -21,7 +21,7 @@ import { unitCostOf } from '../../src/console/pages/costs/unit-cost.ts'
 import { zoneOf } from '../../src/console/zone.ts'
 import type { Budget } from '../../src/console/api/shapes.ts'
 import { costRangeOf } from '../../src/console/pages/budgets/cost-range.ts'
-import { byTightness, standingOf } from '../../src/console/pages/budgets/standing.ts'
+import { byTightness, statusOf } from '../../src/console/pages/budgets/standing.ts'
 import { textsOf, whereOf, wordOf } from '../../src/console/pages/alerts/told.ts'
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { speakWith } from '../../src/console/words/index.ts'
@@ -115,7 +115,7 @@ t.test('a budget that refuses requests is not on track, however much is left', a
     [{ spent: '100.00', left: '0.00', refused_since: '2026-11-27T10:00:00Z' }, 'budget_spent'],
     [{ ...half, forecast: '120.00' }, 'budget_ahead'],
   ] as const) {
-    t.equal(standingOf(budgetOf(change)).state, state, caseName({ state }))
+    t.equal(statusOf(budgetOf(change)).state, state, caseName({ state }))
     t.ok(Object.hasOwn(english, `status.${state}`), caseName({ state }))
   }
 })

@@ -29,7 +29,7 @@ const self = {
   zone: 'UTC',
   thresholds: [80, 100],
   ids: new Ids(),
-  loose: new UncompactedBatches(),
+  uncompacted: new UncompactedBatches(),
 }
 
 const connection = new Connection(join(t.testdir(), 'books.db'))

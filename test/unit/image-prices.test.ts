@@ -86,10 +86,10 @@ function rate(
     const image = { index, kind: size ? 'bytes' : 'link', size } as const
     const line = rateImage(image, { rule, ...terms }, told)
     lines.push(line, ...rateWithImage(image, line, { rule, ...terms }, told))
-    const come = { output: size, told: told?.sizes.get(index) ?? null, facts: told?.facts }
+    const come = { output: size, reported: told?.sizes.get(index) ?? null, facts: told?.facts }
     if (index === 0) lines.push(...rateLines(rule, 'first', come))
   })
-  lines.push(...rateLines(rule, 'end', { output: null, told: null, facts: told?.facts }))
+  lines.push(...rateLines(rule, 'end', { output: null, reported: null, facts: told?.facts }))
   return lines.map((line, index) => ({ ...line, index }))
 }
 

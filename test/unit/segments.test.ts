@@ -52,7 +52,7 @@ const scribe = (chain: string) => ({
   epoch: 0,
   chain,
   ids: new Ids(),
-  loose: new UncompactedBatches(),
+  uncompacted: new UncompactedBatches(),
 })
 
 t.test('[9.4] a group whose commit is in doubt is sent again unchanged, and written once', async t => {

@@ -20,7 +20,11 @@ export type Work = {
 }
 
 /** The object of ended work, as its upstream returned it. */
-export type EndedWork = { readonly state: string; readonly bytes: Buffer; readonly told: ReadonlyMap<string, unknown> }
+export type EndedWork = {
+  readonly state: string
+  readonly bytes: Buffer
+  readonly members: ReadonlyMap<string, unknown>
+}
 
 /** Polls the work until it has ended, and charges it. Its clients get its result from the upstream. */
 export function follow(work: Work): CallUpstream {
@@ -63,11 +67,11 @@ async function poll(client: UpstreamClient, { traits, id }: Work): Promise<Ended
     if (answer.status === 404 || answer.status === 410) return 'missing'
     if (answer.status < 200 || answer.status > 299) return undefined
     const bytes = joined(pieces)
-    const told = new Map<string, unknown>()
-    const members = new Set([state, ...(batch?.results.files ?? [])])
-    new MemberReader({ members }, (name, value) => told.set(name, value)).write(bytes)
-    const found = told.get(state)
-    return typeof found === 'string' && ended.includes(found) ? { state: found, bytes, told } : undefined
+    const members = new Map<string, unknown>()
+    const wanted = new Set([state, ...(batch?.results.files ?? [])])
+    new MemberReader({ members: wanted }, (name, value) => members.set(name, value)).write(bytes)
+    const found = members.get(state)
+    return typeof found === 'string' && ended.includes(found) ? { state: found, bytes, members } : undefined
   } catch (error) {
     if (error instanceof Failure && error.code.startsWith('upstream_')) return undefined
     throw error

@@ -11,7 +11,7 @@ import {
 } from '../../../src/plugin-api/index.ts'
 import { judgeUsage } from '../judge-usage.ts'
 import { needsPerson } from '../needs-person.ts'
-import { rateExchange } from '../rate-exchange.ts'
+import { rateRequest } from '../rate-request.ts'
 import { JsonReading } from '../reading.ts'
 import type { UsageFacet } from '../schema.ts'
 import type { RatedWork } from './end-charge.ts'
@@ -44,7 +44,7 @@ export function rateResponse(terms: WorkTerms, { state, bytes }: EndedWork): Rat
   const reported = reading.usage()
   const sizes = { body: none, answerBytes: bytes.length, facet, sentBytes: Number(sent) }
   const { usage, implausible } = judgeUsage(reported, sizes)
-  const rated = rateExchange({
+  const rated = rateRequest({
     rule: charge.rule as UsageRule,
     facet,
     outcome: { kind: 'answered', status: 200, reach: 'complete' },

@@ -18,7 +18,7 @@ const ofMoney: ReadonlySet<Alert['kind']> = new Set([
 async function alertsFor(ask: Ask) {
   const { parts } = ask
   const { watch, events, books } = parts.storage
-  const [{ events: told, dealt, newest }, webhooks, open] = await Promise.all([
+  const [{ events: latest, dealt, newest }, webhooks, open] = await Promise.all([
     watch.alerts(),
     events.webhooks.list(),
     books.open(),
@@ -33,7 +33,7 @@ async function alertsFor(ask: Ask) {
     certificateEnds: parts.facts.certificateEnds(),
   }
   const sees = may(sessionUserOf(ask).user, 'operators')
-  const found = findAlerts(told, status).filter(({ kind }) => sees || ofMoney.has(kind))
+  const found = findAlerts(latest, status).filter(({ kind }) => sees || ofMoney.has(kind))
   const alerts = stillOpen(found, await readNow(parts, found)).map(({ id, kind, at, data }) => {
     const [by] = dealtWith({ id }, dealt)
     return {

@@ -1,5 +1,5 @@
 import type { TrailFilter, TrailRow } from '../../domain/index.ts'
-import { toldMembers } from '../../domain/shapes/key.ts'
+import { auditedMembers } from '../../domain/shapes/key.ts'
 import { type AnyMember, money } from '../../domain/shapes/member.ts'
 import { userMembers } from '../../domain/shapes/user.ts'
 import { auditAnswer, auditTotalsAnswer, refusedSignInsAnswer } from '../answers.ts'
@@ -12,8 +12,8 @@ const word = { type: 'string', minLength: 1, maxLength: 200 } as const
 type Fields = TrailRow['before']
 
 /** Fields of the trail by the names that the interface has for them, money and moments as everywhere else. */
-const told: { readonly [field: string]: { readonly name: string; readonly member: AnyMember } } = {
-  ...toldMembers,
+const auditedFields: { readonly [field: string]: { readonly name: string; readonly member: AnyMember } } = {
+  ...auditedMembers,
   keysMax: { name: 'keys_max', member: userMembers.keysMax },
   keyBounds: { name: 'key_bounds', member: userMembers.keyBounds },
   refunded: { name: 'refunded', member: money('') },
@@ -24,7 +24,7 @@ function show(values: Fields): Fields {
   if (values === null) return null
   return Object.fromEntries(
     Object.entries(values).map(([field, value]) => {
-      const known = Object.hasOwn(told, field) ? told[field] : undefined
+      const known = Object.hasOwn(auditedFields, field) ? auditedFields[field] : undefined
       // Of a person who was erased the names of settings stay, and no values.
       if (known && value !== null) return [known.name, known.member.show(value as never)]
       return [known?.name ?? field, value]

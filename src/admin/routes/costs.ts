@@ -83,7 +83,7 @@ export const costRoutes = [
           rows: before.map(show),
           totals: totalsOf(allBefore ?? before, isNarrowed),
         },
-        ...(await namesTold(
+        ...(await namesOfRows(
           ask,
           by,
           [...namesOf([...rows, ...before])],
@@ -189,10 +189,10 @@ async function namesWith(
 }
 
 /** What keys of rows are called, and which names of rows are those of something that there is no more. */
-async function namesTold(ask: Ask, by: CostSplit | null, names: readonly string[], keys: readonly string[]) {
-  const { revoked, ...told } = await keysTold(ask, [...(by === 'key' ? names : []), ...keys])
+async function namesOfRows(ask: Ask, by: CostSplit | null, names: readonly string[], keys: readonly string[]) {
+  const { revoked, ...labels } = await namesOfKeys(ask, [...(by === 'key' ? names : []), ...keys])
   const there = await Promise.all(names.map(name => isThere(ask, by, name)))
-  return { ...told, gone: by === 'key' ? revoked : names.filter((name, i) => name !== '' && !there[i]) }
+  return { ...labels, gone: by === 'key' ? revoked : names.filter((name, i) => name !== '' && !there[i]) }
 }
 
 async function isThere({ parts }: Ask, by: CostSplit | null, name: string): Promise<boolean> {
@@ -204,7 +204,7 @@ async function isThere({ parts }: Ask, by: CostSplit | null, name: string): Prom
 }
 
 /** Of the keys that the user may see: the id of another's says nothing. */
-async function keysTold(ask: Ask, ids: readonly string[]) {
+async function namesOfKeys(ask: Ask, ids: readonly string[]) {
   const owner = ownerOf(ask)
   const keys = await Promise.all([...new Set(ids)].map(async id => ask.parts.storage.keys.find(id)))
   const seen = keys.flatMap(key => (key && (owner === undefined || key.user === owner) ? [key] : []))

@@ -104,7 +104,7 @@ export const signInRoutes = [
       if (user && user.name !== errand.user) throw fail('sign_in_stale')
       const vouched = await door.issuers.finish(issuer, proof, body.query, ask.id)
       const arrived = { ask, issuer, errand, ...vouched }
-      const over = writeCookie(null, scheme, 'trip')
+      const over = writeCookie(null, scheme, 'login')
       if (user) {
         // It may have ended while the issuer answered.
         if (!(await isSessionOpen(ask))) throw fail('not_logged_in')

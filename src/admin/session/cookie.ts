@@ -3,7 +3,7 @@ type Scheme = 'http' | 'https'
 // A cookie named `__Host-…` is taken by browsers over TLS only, and from this host only: no other host can plant one.
 const secure = '__Host-'
 /** The cookies of a session, of a user on the way to an issuer, and of the issuer of a signed-in user. */
-const names = { session: 'tollgate', trip: 'tollgate-trip', issuer: 'tollgate-issuer' } as const
+const names = { session: 'tollgate', login: 'tollgate-trip', issuer: 'tollgate-issuer' } as const
 
 type CookieName = keyof typeof names
 

@@ -24,9 +24,9 @@ export function readHost(
   const sent = parseHost(hosts[0], scheme)
   if (!isTrusted(socket.remoteAddress ?? '', trustedProxies)) return sent.host
   const last = forwarded?.at(-1)?.split(',').at(-1)?.trim()
-  const told = last === undefined || last === '' ? sent : parseHost(last, scheme)
+  const forwardedHost = last === undefined || last === '' ? sent : parseHost(last, scheme)
   // Of two that differ in the port alone, the one that has it.
-  const shown = told.port === '' && told.hostname === sent.hostname ? sent : told
+  const shown = forwardedHost.port === '' && forwardedHost.hostname === sent.hostname ? sent : forwardedHost
   const known = publicUrl === undefined ? undefined : new URL(publicUrl)
   return shown.port === '' && known?.hostname === shown.hostname ? known.host : shown.host
 }

@@ -73,13 +73,13 @@ export class Issuers {
     try {
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true }
       const tokens = await oidc.authorizationCodeGrant(configuration, url, checks)
-      const told = tokens.claims()
-      if (!told) throw new TypeError('no ID token')
-      const claims = await complete(oidc, configuration, issuer, tokens.access_token, told)
+      const idToken = tokens.claims()
+      if (!idToken) throw new TypeError('no ID token')
+      const claims = await complete(oidc, configuration, issuer, tokens.access_token, idToken)
       const used = oidc.getJwksCache(configuration)
       if (used) oidc.setJwksCache(known, used)
       // By its address in the configuration, which `waysIn` uses: a vendor may answer one address in the name of another.
-      return { identity: { issuer: issuerId(issuer.url), subject: told.sub }, claims }
+      return { identity: { issuer: issuerId(issuer.url), subject: idToken.sub }, claims }
     } catch (error) {
       throw this.#explain(oidc, error, issuer, request)
     }
@@ -170,13 +170,13 @@ async function complete(
   configuration: Oidc.Configuration,
   { roles, groups, groupsClaim }: Issuer,
   accessToken: string,
-  told: Oidc.IDToken,
+  idToken: Oidc.IDToken,
 ): Promise<Claims> {
-  const claims: Claims = told
+  const claims: Claims = idToken
   const root = Object.hasOwn(claims, groupsClaim) ? groupsClaim : (groupsClaim.split('.', 1)[0] ?? '')
   const isEnough = verifiedEmail(claims) !== undefined && ((!roles && !groups) || Object.hasOwn(claims, root))
   if (isEnough || configuration.serverMetadata().userinfo_endpoint === undefined) return claims
-  const more: Claims = await oidc.fetchUserInfo(configuration, accessToken, told.sub)
+  const more: Claims = await oidc.fetchUserInfo(configuration, accessToken, idToken.sub)
   // An e-mail and whether it is verified are one word, of one of the two.
   const mail = verifiedEmail(claims) === undefined ? more : claims
   return { ...more, ...claims, email: mail['email'], email_verified: mail['email_verified'] }

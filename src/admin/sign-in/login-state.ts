@@ -1,4 +1,4 @@
-import { issuerId, type Issuer, tripMs } from '../../domain/index.ts'
+import { issuerId, type Issuer, loginMs } from '../../domain/index.ts'
 import type { Ask } from '../api.ts'
 import { fail } from '../errors.ts'
 import { readCookie, writeCookie } from '../session/cookie.ts'
@@ -16,7 +16,7 @@ export type LoginState = {
   readonly name: string | null
 }
 
-type Told = LoginState & {
+type StoredState = LoginState & {
   readonly issuer: string
   readonly clientId: string
   readonly nonce: string
@@ -45,10 +45,10 @@ export async function beginLogin(ask: Ask, issuer: Issuer, errand: LoginState) {
   const [token, state, nonce, verifier] = [newToken(random), newToken(random), newToken(random), newToken(random)]
   const proof = { redirect: redirectOf(issuer, publicUrl), state, nonce, verifier }
   const location = await door.issuers.begin(issuer, proof, ask.id)
-  const told: Told = { ...errand, issuer: issuerId(issuer.url), clientId: issuer.clientId, nonce, verifier }
-  const trip = { hash: tripHash(token, state), told: JSON.stringify(told), expiresAt: clock.now() + tripMs }
-  await storage.signIn.depart(trip)
-  return { location, cookie: writeCookie(token, scheme, 'trip') }
+  const stored: StoredState = { ...errand, issuer: issuerId(issuer.url), clientId: issuer.clientId, nonce, verifier }
+  const login = { hash: loginHash(token, state), state: JSON.stringify(stored), expiresAt: clock.now() + loginMs }
+  await storage.signIn.saveLogin(login)
+  return { location, cookie: writeCookie(token, scheme, 'login') }
 }
 
 /**
@@ -62,17 +62,17 @@ export async function finishLogin(
 ): Promise<{ errand: LoginState; proof: Proof }> {
   const { parts, scheme, headers } = ask
   const publicUrl = publicUrlOf(ask)
-  const token = readCookie(headers['cookie'] as string | undefined, scheme, 'trip')
+  const token = readCookie(headers['cookie'] as string | undefined, scheme, 'login')
   const state = new URLSearchParams(query).get('state')
   if (token === undefined || state === null) throw fail('sign_in_stale')
-  const kept = await parts.storage.signIn.arrive(tripHash(token, state))
+  const kept = await parts.storage.signIn.takeLogin(loginHash(token, state))
   if (kept === undefined) throw fail('sign_in_stale')
-  const { issuer: url, clientId, nonce, verifier, ...errand } = JSON.parse(kept) as Told
+  const { issuer: url, clientId, nonce, verifier, ...errand } = JSON.parse(kept) as StoredState
   // Another issuer was meant, or it is another one by now.
   if (url !== issuerId(issuer.url) || clientId !== issuer.clientId) throw fail('sign_in_stale')
   return { errand, proof: { redirect: redirectOf(issuer, publicUrl), state, nonce, verifier } }
 }
 
-function tripHash(token: string, state: string): string {
+function loginHash(token: string, state: string): string {
   return hashToken(`${token}.${state}`)
 }

@@ -56,20 +56,20 @@ export async function showBalance(name: string, options: Options): Promise<void>
     const alone = { groups: new Map(), timeZone: plan.timeZone }
     const own = { ...user, budget: null }
     const [balance] = budgetStatuses({ plan: alone, users: [own], keys: [], sums, now: Date.now() })
-    const told = topUps.map(({ amount, at, ...rest }) => ({
+    const shown = topUps.map(({ amount, at, ...rest }) => ({
       ...rest,
       amount: formatMoney(amount),
       at: new Date(at).toISOString(),
     }))
     if (options.format === 'json')
-      return print(JSON.stringify({ balance: balance ? budgetView.show(balance) : null, topups: told }))
+      return print(JSON.stringify({ balance: balance ? budgetView.show(balance) : null, topups: shown }))
     if (!balance) return print(`${name} has no prepaid balance: their requests do not need one.`)
     print(formatBudgets([balance], plan.currency))
     print('')
     print(
       formatTable(
         ['id', 'at', 'amount', 'by', 'note'],
-        told.map(one => [one.id, one.at, one.amount, one.by, one.note ?? '']),
+        shown.map(one => [one.id, one.at, one.amount, one.by, one.note ?? '']),
       ),
     )
   })

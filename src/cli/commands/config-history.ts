@@ -62,9 +62,9 @@ export async function diffConfigHistory(id: number, other: number | undefined, o
     const { changes, files } = await compareConfigs(before, later)
     if (options.format === 'json') {
       const against = before?.id ?? null
-      const told = { changes, change_count: changes.length }
+      const counted = { changes, change_count: changes.length }
       const shown = files.map(({ file, hunks, kept }) => ({ file, hunks, kept }))
-      return print(JSON.stringify({ ...configHistoryJson(later), against, ...told, files: shown }))
+      return print(JSON.stringify({ ...configHistoryJson(later), against, ...counted, files: shown }))
     }
     for (const change of changes) print(writeOut(change))
     for (const [i, { file, kept, patch }] of files.entries()) {

@@ -32,6 +32,6 @@ function describe(facts: KeyFacts): string {
     ['keys', facts.keys.length > 0 ? facts.keys.join(', ') : undefined],
     ['example', facts.example === undefined ? undefined : `${facts.path.split('.').at(-1) ?? ''}: ${facts.example}`],
   ]
-  const told = rows.flatMap(([label, text]) => (text === undefined ? [] : [`  ${label.padEnd(8)} ${text}`]))
-  return [facts.path, `  ${facts.description}`, ...told].join('\n')
+  const lines = rows.flatMap(([label, text]) => (text === undefined ? [] : [`  ${label.padEnd(8)} ${text}`]))
+  return [facts.path, `  ${facts.description}`, ...lines].join('\n')
 }

@@ -115,10 +115,10 @@ export async function explainAny(options: Options & { readonly operation?: strin
   await explain(options, options.operation)
 }
 
-async function explain(options: Options, told: string | undefined): Promise<void> {
+async function explain(options: Options, given: string | undefined): Promise<void> {
   const plan = await readBooksPlan(options.config)
   const { multiplier, aliases } = groupOf(plan, options.group, options.model)
-  const operation = told ?? (await operationsOf(plan, aliases?.get(options.model) ?? options.model))[0]
+  const operation = given ?? (await operationsOf(plan, aliases?.get(options.model) ?? options.model))[0]
   const request = {
     model: options.model,
     operation: operation ?? '',

@@ -34,8 +34,8 @@ export async function init(folder: string, options: Options): Promise<void> {
   refuseSecret('storage', 'TOLLGATE_STORAGE', flags.storage)
   refuseSecret('counters', 'TOLLGATE_COUNTERS', flags.counters)
   await refuseToOverwrite(folder, force)
-  const told = { ...flags, upstreams: upstream }
-  const answers = yes ? told : { ...flags, ...(await ask(told, names)) }
+  const given = { ...flags, upstreams: upstream }
+  const answers = yes ? given : { ...flags, ...(await ask(given, names)) }
   const draft = await draftConfig(folder, answers)
   await refuseInvalid(join(folder, 'gateway.yaml'), draft.files['gateway.yaml'])
   await write(folder, draft)
@@ -76,10 +76,10 @@ async function write(folder: string, { files, ignores }: FirstDraft): Promise<vo
   say(`written ${there}: ${Object.keys(files).join(', ')}. Next: ${where}npx tollgate serve`)
 }
 
-async function ask(told: SetupAnswers, names: readonly string[]): Promise<SetupAnswers> {
+async function ask(given: SetupAnswers, names: readonly string[]): Promise<SetupAnswers> {
   if (!process.stdin.isTTY || !process.stderr.isTTY)
     throw new Exit(exitCodes.usage, 'error: no terminal. Use --yes to accept the defaults.')
-  return (await import('../ask-setup.ts')).askSetup(told, names)
+  return (await import('../ask-setup.ts')).askSetup(given, names)
 }
 
 async function refuseToOverwrite(folder: string, force: boolean): Promise<void> {

@@ -52,8 +52,11 @@ async function tellFound({ events, watch }: Storage, { problems, sums }: Audit):
         kind: 'ledger.differs',
         data: { count: found.length, first: first.slice(0, 300) },
       })
-    const told = (await watch.alerts()).events.filter(({ kind }) => kind.startsWith('ledger.'))
-    const last = told.reduce<(typeof told)[number] | undefined>((a, b) => (a && a.id > b.id ? a : b), undefined)
+    const ledgerAlerts = (await watch.alerts()).events.filter(({ kind }) => kind.startsWith('ledger.'))
+    const last = ledgerAlerts.reduce<(typeof ledgerAlerts)[number] | undefined>(
+      (a, b) => (a && a.id > b.id ? a : b),
+      undefined,
+    )
     if (last?.kind === 'ledger.differs') await events.tellNew({ kind: 'ledger.verified', data: { count: 0 } })
   } catch {
     // The proof is valid without its event.

@@ -21,7 +21,7 @@ export async function lint(file: string, options: Options): Promise<void> {
   if (!linted.ok) throw new Exit(exitCodes.configInvalid, `${file} is invalid, so it was not linted`)
   const { findings, ignored } = linted
   const count = (severity: string): number => findings.filter(finding => finding.severity === severity).length
-  const told = `${file}: ${countOf(count('error'), 'error')}, ${countOf(count('warning'), 'warning')}, ${countOf(count('note'), 'note')}, ${ignored} ignored; ${rules.length - options.ignore.length} rules`
-  if (count('error') > 0) throw new Exit(exitCodes.failure, told)
-  say(told)
+  const summary = `${file}: ${countOf(count('error'), 'error')}, ${countOf(count('warning'), 'warning')}, ${countOf(count('note'), 'note')}, ${ignored} ignored; ${rules.length - options.ignore.length} rules`
+  if (count('error') > 0) throw new Exit(exitCodes.failure, summary)
+  say(summary)
 }

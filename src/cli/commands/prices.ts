@@ -141,9 +141,9 @@ export async function diffTables(first: string, second: string | undefined, opti
   if (options.format === 'json') for (const one of differences) print(JSON.stringify({ ...one, currency }))
   else if (differences.length > 0) print(formatTable(headings, differences.map(rowOf)))
   for (const note of notes) say(`note: ${writeOut(note)}`)
-  const told = `${countOf(differences.length, 'difference')} in ${countOf(compared.compared, 'model')}`
-  if (differences.length > 0) throw new Exit(exitCodes.failure, told)
-  say(told)
+  const summary = `${countOf(differences.length, 'difference')} in ${countOf(compared.compared, 'model')}`
+  if (differences.length > 0) throw new Exit(exitCodes.failure, summary)
+  say(summary)
 }
 
 const headings = ['MODEL', 'UNIT', 'BEFORE', 'AFTER', '%', 'FROM', 'NOW']

@@ -63,11 +63,12 @@ export async function statement(options: Options): Promise<void> {
     if (user !== undefined && accounts.length + balances.length === 0) await needSomebody(storage, user)
     const split = await splitStatement(storage, month, { by, user, group })
     const differences = differencesOf(found)
-    const told = differences.length > 0 ? 'NOT reconciled' : `reconciled: ${countOf(found.counted.charges, 'charge')}`
+    const reconciliation =
+      differences.length > 0 ? 'NOT reconciled' : `reconciled: ${countOf(found.counted.charges, 'charge')}`
     const shown = { accounts, balances, currency, organization, split, labels }
     if (format === 'json') print(JSON.stringify(showStatement(month, found, { ...shown, now: Date.now() })))
     else if (format === 'html')
-      process.stdout.write(statementPage(month, accounts, told, { ...shown, now: Date.now() }))
+      process.stdout.write(statementPage(month, accounts, reconciliation, { ...shown, now: Date.now() }))
     else if (format === 'csv') {
       const table = options.balances
         ? balanceTable(month.month, currency, balances)
@@ -86,8 +87,8 @@ export async function statement(options: Options): Promise<void> {
     if (!options.balances && accounts.length === 0)
       say(isOfLabel(labels) ? 'no such charges up to the end of that month' : 'no charges up to the end of that month')
     if (month.until > Date.now()) say(`${month.month} has not ended yet; more charges may follow`)
-    if (differences.length > 0) throw new Exit(exitCodes.failure, [told, ...differences].join('\n'))
-    say(told)
+    if (differences.length > 0) throw new Exit(exitCodes.failure, [reconciliation, ...differences].join('\n'))
+    say(reconciliation)
   })
 }
 

@@ -144,8 +144,8 @@ function readBounds(options: SettingOptions, plan: CompiledConfig, { keyBounds }
     budgetSoft: false,
     expiresAt: keyBounds.expiresAt?.to ?? null,
   } as const
-  const told = readSettings(own, plan, Date.now(), was)
-  return Object.keys(told).length === 0 ? undefined : userBoundsSetBy(actor, { ...was, ...told })
+  const given = readSettings(own, plan, Date.now(), was)
+  return Object.keys(given).length === 0 ? undefined : userBoundsSetBy(actor, { ...was, ...given })
 }
 
 /** @throws Exit 2 when the configuration has no such group */

@@ -56,13 +56,13 @@ function withModelLists(root: MapTree, source: Source, report: Report): MapTree 
 /** `{ input: … }` or `free`; what is neither is for the schema to report. */
 function withPrices(model: MapTree, value: Tree): MapTree {
   if (value.kind === 'scalar' && value.value === null) return model
-  if (value.kind !== 'map' && !(value.kind === 'scalar' && value.value === 'free')) return withUntoldPrice(model)
+  if (value.kind !== 'map' && !(value.kind === 'scalar' && value.value === 'free')) return withUnknownPrice(model)
   const key = value.kind === 'map' ? 'prices' : 'price'
   return { ...model, entries: [...model.entries, { key, keySpan: value.span, value }] }
 }
 
 /** For a model whose price was reported as faulty, or would be in a faulty part: no more findings. */
-export function withUntoldPrice(model: MapTree): MapTree {
+export function withUnknownPrice(model: MapTree): MapTree {
   const { span } = model
   const value: Tree = { kind: 'scalar', span, value: 'free', plain: true, secret: false, filled: false, unknown: true }
   return withEntry(withoutEntries(model, 'prices'), { key: 'price', keySpan: span, value })

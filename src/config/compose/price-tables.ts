@@ -14,7 +14,7 @@ import {
   withEntry,
   withoutEntries,
 } from '../tree.ts'
-import { withUntoldPrice } from './expand.ts'
+import { withUnknownPrice } from './expand.ts'
 import { nameModels } from './name-models.ts'
 import { findNamed, nameFile, unreadable } from './include.ts'
 import type { PartFiles } from './part-files.ts'
@@ -56,8 +56,8 @@ export async function priceModels(root: Tree, work: Work): Promise<Priced> {
 /** What a table would have said that was not read is not missing. */
 function withoutJudgement(model: MapTree): MapTree {
   const own = entryOf(model, 'prices')
-  const told = own ? !entryOf(own.value, 'from') : entryOf(model, 'price') !== undefined
-  return told ? model : withUntoldPrice(model)
+  const hasOwnPrice = own ? !entryOf(own.value, 'from') : entryOf(model, 'price') !== undefined
+  return hasOwnPrice ? model : withUnknownPrice(model)
 }
 
 type Read = { readonly rows: readonly PlacedRow[]; readonly whole: boolean }
@@ -96,18 +96,18 @@ async function readTable(
   for (const one of diagnostics) report.add({ ...one, path: [...at, ...one.path], span: shiftSpan(one.span, start) })
   if (!own || diagnostics.length > 0) return undefined
   const table = shiftTree(own, start)
-  const told = new Report(source)
-  told.follow(table)
-  checkTable(table, source, told)
+  const findings = new Report(source)
+  findings.follow(table)
+  checkTable(table, source, findings)
   const currency = toValue(entryOf(root, 'currency')?.value ?? table)
   const given = entryOf(table, 'currency')
   const wanted = typeof currency === 'string' ? currency : 'USD'
-  if (given?.value.kind === 'scalar' && !told.failed && given.value.value !== wanted) {
+  if (given?.value.kind === 'scalar' && !findings.failed && given.value.value !== wanted) {
     const message = `these prices are in ${String(given.value.value)}, but the configuration uses ${wanted}`
-    told.atValue(['currency'], { code: 'price_table_currency', message, remedy: 'use a table in that currency' })
+    findings.atValue(['currency'], { code: 'price_table_currency', message, remedy: 'use a table in that currency' })
   }
-  report.addBelow(at, told)
-  return told.failed ? undefined : rowsOf(table, source)
+  report.addBelow(at, findings)
+  return findings.failed ? undefined : rowsOf(table, source)
 }
 
 type PricedModel = { readonly model: MapTree; readonly row?: ReadRow }
@@ -124,7 +124,7 @@ function priceModel(name: string, model: MapTree, rows: TableRows<PlacedRow>, re
   if (!first) return { model }
   const other = more.find(row => !costsTheSame(row, first))
   if (!other) return takeRow(name, model, first, report)
-  const message = `the model '${name}' has a row for each of its upstreams, with different prices: ${told(first)}, ${told(other)}`
+  const message = `the model '${name}' has a row for each of its upstreams, with different prices: ${rowLabel(first)}, ${rowLabel(other)}`
   report.add({
     code: 'price_row_several',
     path: ['models', name],
@@ -132,12 +132,12 @@ function priceModel(name: string, model: MapTree, rows: TableRows<PlacedRow>, re
     message,
     remedy: `choose one, as in prices: { from: ${JSON.stringify(first.id)} }, or write the prices here`,
   })
-  return { model: withUntoldPrice(model) }
+  return { model: withUnknownPrice(model) }
 }
 
 /** `prices: { from: ID }`. */
 function priceFrom(name: string, model: MapTree, from: Entry, rows: TableRows<PlacedRow>, report: Report): PricedModel {
-  const without = { model: withUntoldPrice(model) }
+  const without = { model: withUnknownPrice(model) }
   const about = { path: ['models', name, 'prices', 'from'], span: from.value.span }
   const id = from.value.kind === 'scalar' && typeof from.value.value === 'string' ? from.value.value : undefined
   const prices = entryOf(model, 'prices')?.value
@@ -191,6 +191,6 @@ function isFound(found: FoundRow<PlacedRow>): found is Extract<FoundRow<PlacedRo
   return found.kind === 'found'
 }
 
-function told({ id, place: { file, line } }: PlacedRow): string {
+function rowLabel({ id, place: { file, line } }: PlacedRow): string {
   return `${id} at ${file}:${line}`
 }

@@ -2,7 +2,7 @@ import { type Address, callerSlot } from '../../domain/index.ts'
 import { isLoopback } from './addresses.ts'
 import type { Rule } from './rule.ts'
 
-const told = ({ host, port }: Address): string => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`)
+const addressText = ({ host, port }: Address): string => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`)
 const isPublic = (address: Address | undefined): address is Address =>
   address !== undefined && !isLoopback(address.host)
 
@@ -18,7 +18,7 @@ export const exposureRules: readonly Rule[] = [
       if (isPublic(listen) && !tls && trustedProxies.length === 0)
         yield {
           path: ['server', 'listen'],
-          message: `${told(listen)} accepts connections from the network without TLS`,
+          message: `${addressText(listen)} accepts connections from the network without TLS`,
         }
     },
   },
@@ -29,7 +29,7 @@ export const exposureRules: readonly Rule[] = [
     remedy: 'use 127.0.0.1:9464 or off; expose /metrics through a proxy that authenticates clients',
     *look({ plan }) {
       const { ops } = plan.server
-      if (isPublic(ops)) yield { path: ['server', 'ops'], message: `${told(ops)} is open to the network` }
+      if (isPublic(ops)) yield { path: ['server', 'ops'], message: `${addressText(ops)} is open to the network` }
     },
   },
   {

@@ -97,7 +97,7 @@ export async function lintPlan(request: LintRequest, unasked: readonly string[] 
 
 type Page = { readonly source: Source; readonly root: Tree; readonly secrets: Secrets }
 
-type Told = {
+type RuleFinding = {
   readonly id: string
   readonly severity: LintFinding['severity']
   readonly message: string
@@ -107,7 +107,7 @@ type Told = {
 }
 
 function toFinding(
-  { id, severity, message, remedy, path = [], span }: Told,
+  { id, severity, message, remedy, path = [], span }: RuleFinding,
   { source, root, secrets }: Page,
 ): LintFinding {
   const at = span ?? spanOf(root, path)
@@ -134,21 +134,21 @@ function slipsOf(
   { rules, reason, at }: Ignore,
   used: ReadonlySet<string>,
   unasked: readonly string[],
-): readonly Told[] {
+): readonly RuleFinding[] {
   const ids = lintRules.map(rule => rule.id)
   const span = { start: at, end: at + 1 }
-  return rules.flatMap((written): readonly Told[] => {
+  return rules.flatMap((written): readonly RuleFinding[] => {
     const rule = nowCalled(written)
-    const told = slipOf(rule)
-    if (rule === written) return told
+    const slip = slipOf(rule)
+    if (rule === written) return slip
     const message = `'${written}' is now called '${rule}'`
     return [
       { id: ignoreRules.renamed, severity: 'note', message, remedy: `write ${rule}: both mean the same`, span },
-      ...told,
+      ...slip,
     ]
   })
 
-  function slipOf(rule: string): readonly Told[] {
+  function slipOf(rule: string): readonly RuleFinding[] {
     if (!ids.includes(rule)) {
       const near = findNear(rule, ids)
       const remedy = near === undefined ? 'tollgate lint --rules lists them' : `did you mean '${near}'?`

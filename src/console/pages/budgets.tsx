@@ -21,7 +21,7 @@ import { t } from '../words/index.ts'
 import { isWindow, periodText } from '../words/period.ts'
 import { BudgetDialog, NewBudget } from './budgets/budget-dialog.tsx'
 import { costRangeOf } from './budgets/cost-range.ts'
-import { byTightness, standingOf } from './budgets/standing.ts'
+import { byTightness, statusOf } from './budgets/standing.ts'
 
 /** The state of every budget and the month's forecast; those nearest to their end first. */
 export function Budgets() {
@@ -91,10 +91,10 @@ function EndUsersShown({ budgets, count }: { readonly budgets: readonly Budget[]
   return <p class="quiet">{t('budgets.end_users', { count, shown })}</p>
 }
 
-type Row = Budget & ReturnType<typeof standingOf> & { readonly isTightest: boolean }
+type Row = Budget & ReturnType<typeof statusOf> & { readonly isTightest: boolean }
 
 function inOrder(budgets: readonly Budget[], isOfOne: boolean): readonly Row[] {
-  const rows = budgets.map(one => ({ ...one, ...standingOf(one), isTightest: false }))
+  const rows = budgets.map(one => ({ ...one, ...statusOf(one), isTightest: false }))
   if (!isOfOne) return rows.sort((a, b) => b.rank - a.rank)
   return rows.sort(byTightness).map((one, at) => {
     const stopsAll = !one.soft && one.level !== 'end_user'

@@ -48,7 +48,7 @@ export const budgetView = viewOf<BudgetStatus>()({
   resets_on: computed(schemas.resetsOnOrNull, ({ per }: BudgetStatus) => splitPeriod(per).resetsOn),
   soft: computed(
     { ...schemas.truth, description: 'It only reports what is spent: no request is refused.' },
-    (standing: BudgetStatus) => standing.soft,
+    (status: BudgetStatus) => status.soft,
   ),
   spent: own('spent', 'In the period that it is now.'),
   held: own('held', 'For requests under way, and charges that need review.'),

@@ -304,7 +304,7 @@ export const keyLineView = viewOf<AtMoment>()({
 })
 
 /** Members of a key that the audit log shows, by the names of the interface. */
-export const toldMembers: { readonly [member: string]: { readonly name: string; readonly member: AnyMember } } = {
+export const auditedMembers: { readonly [member: string]: { readonly name: string; readonly member: AnyMember } } = {
   ...Object.fromEntries(
     Object.entries(keySettings).map(([name, { member }]) => [member, { name, member: keyMembers[member] }]),
   ),

@@ -33,8 +33,8 @@ export class ClassifiedCall implements Call, Sink {
   readonly #kind: Kind | undefined
   readonly #formOf: FormOf | undefined
   /** If the first bytes have to be waited for. */
-  #heard: PromiseWithResolvers<void> | undefined
-  #isHeard = false
+  #answered: PromiseWithResolvers<void> | undefined
+  #isAnswered = false
   #words: FirstEventReader | undefined
   #wait: Pending | undefined
   #sink: Sink | undefined
@@ -51,7 +51,7 @@ export class ClassifiedCall implements Call, Sink {
   constructor(
     inner: Call,
     clock: Clock,
-    heard: {
+    answer: {
       readonly session?: UpstreamSession | undefined
       /** There is no other key to use. */
       readonly isAlone?: boolean
@@ -60,7 +60,7 @@ export class ClassifiedCall implements Call, Sink {
       readonly formOf?: FormOf
     } = {},
   ) {
-    const { session, isAlone = false, kind, formOf } = heard
+    const { session, isAlone = false, kind, formOf } = answer
     this.#isAlone = isAlone
     this.#kind = kind
     this.#formOf = formOf
@@ -159,13 +159,13 @@ export class ClassifiedCall implements Call, Sink {
     this.#words = words
     this.#isHearing = true
     this.#inner.start(this)
-    if (this.#isHeard) {
+    if (this.#isAnswered) {
       this.#listened()
       return undefined
     }
-    this.#heard = Promise.withResolvers<void>()
-    this.#wait = this.#clock.after(forMs, () => this.#hasHeard())
-    return this.#heard.promise.then(() => this.#listened())
+    this.#answered = Promise.withResolvers<void>()
+    this.#wait = this.#clock.after(forMs, () => this.#markAnswered())
+    return this.#answered.promise.then(() => this.#listened())
   }
 
   #listened(): void {
@@ -178,27 +178,27 @@ export class ClassifiedCall implements Call, Sink {
     }
   }
 
-  #hasHeard(): void {
-    this.#isHeard = true
-    this.#heard?.resolve()
+  #markAnswered(): void {
+    this.#isAnswered = true
+    this.#answered?.resolve()
   }
 
   data(chunk: Buffer): void {
     if (this.#sink && !this.#isHandingOn) return this.#sink.data(chunk)
     this.#chunks.push(chunk)
-    if (this.#isHearing && this.#words?.add(chunk) === true) this.#hasHeard()
+    if (this.#isHearing && this.#words?.add(chunk) === true) this.#markAnswered()
   }
 
   end(): void {
     this.#isWhole = true
     if (this.#isHearing) this.#words?.end()
-    this.#hasHeard()
+    this.#markAnswered()
     if (this.#sink && !this.#isHandingOn) this.#sink.end()
   }
 
   cut(failure: Error): void {
     this.#failure = failure
-    this.#hasHeard()
+    this.#markAnswered()
     if (this.#sink && !this.#isHandingOn) this.#sink.cut(failure)
   }
 
@@ -236,7 +236,7 @@ export class ClassifiedCall implements Call, Sink {
     this.#sink = undefined
     this.#chunks = []
     this.#inner.abort(reason)
-    this.#heard?.reject(reason)
+    this.#answered?.reject(reason)
   }
 }
 

@@ -129,11 +129,11 @@ export function codesAt(body: unknown, places: readonly string[]): readonly stri
 
 /** A refusal of its own request. */
 export function readRefusal(status: number, body: Buffer, wait: number | undefined): Refusal {
-  return { status, isInside: false, body: parseLoosely(body), retryAfterMs: wait }
+  return { status, isInside: false, body: parseLenient(body), retryAfterMs: wait }
 }
 
 /** Undefined if it is no JSON. */
-export function parseLoosely(text: Buffer | string): unknown {
+export function parseLenient(text: Buffer | string): unknown {
   try {
     return JSON.parse(String(text)) as unknown
   } catch {

@@ -2,7 +2,7 @@ import { joined } from '../../wire/index.ts'
 import type { AnswerForm } from '../response-form.ts'
 import type { AnswerHead } from '../call-request.ts'
 import { type Coding, unpackSmall } from '../codings.ts'
-import { isNothing, parseLoosely, type Refusal, refusalInside } from './classify.ts'
+import { isNothing, parseLenient, type Refusal, refusalInside } from './classify.ts'
 import { mayBeError } from './may-be-error.ts'
 import { soldMembers } from './outcome-table.ts'
 import { isObject } from '../../util/index.ts'
@@ -78,9 +78,9 @@ export class FirstEventReader {
   /** Its JSON; `codings`: its encodings, although they were not requested. */
   value(codings: readonly Coding[] = []): unknown {
     if (this.#bytes > this.#bytesMax) return undefined
-    if (codings.length === 0) return parseLoosely(this.#text())
+    if (codings.length === 0) return parseLenient(this.#text())
     const plain = unpackSmall(Buffer.concat(this.#chunks), codings, this.#bytesMax)
-    return plain && parseLoosely(plain)
+    return plain && parseLenient(plain)
   }
 
   /** The lone error in it. */
@@ -100,7 +100,7 @@ type FirstEvent = { readonly name: string; readonly data: string }
 
 /** Its data is an error, or its name or type marks one. */
 function refusalOfEvent({ name, data }: FirstEvent): Refusal | undefined {
-  const value = parseLoosely(data)
+  const value = parseLenient(data)
   const found = refusalInside(value)
   if (found) return found
   const members = isObject(value) ? value : undefined

@@ -279,11 +279,11 @@ export class Session implements Timed {
   async #cover(): Promise<void> {
     if (this.#isCovering || this.#outcome || this.#isDraining) return
     this.#isCovering = true
-    let isTold = false
+    let isReported = false
     try {
       await this.#turns.cover(this.#heldAsks, failure => {
-        if (!isTold) this.#say(this.#errorFrame(failure))
-        isTold = true
+        if (!isReported) this.#say(this.#errorFrame(failure))
+        isReported = true
       })
     } catch (error) {
       this.#refuse(error)

@@ -14,7 +14,7 @@ import { framing } from './write-head.ts'
  * the answer; `onData` any number of times; `onEnd` or, at any time, `onError`. Nothing follows either, or after it
  * released the connection.
  */
-export type WireExchange = {
+export type WireCall = {
   /** It has the connection, and writes its request; no byte of it was written before. */
   onStart(connection: Connection): void
   /** `bytes`: the length of the head on the wire. */
@@ -50,7 +50,7 @@ export class Connection implements Member, Reading {
   readonly #owner: ConnectionOwner
   readonly #reader = new AnswerReader(this)
   #socket: Socket | undefined
-  #exchange: WireExchange | undefined
+  #current: WireCall | undefined
   #sender: BodySender | undefined
   /** The current request allows another one after it. */
   #reuse = false
@@ -86,7 +86,7 @@ export class Connection implements Member, Reading {
    */
   nextMemory(): Buffer {
     if (this.#piece) return this.#piece
-    const expected = this.#exchange ? this.#reader.expectedBytes : 0
+    const expected = this.#current ? this.#reader.expectedBytes : 0
     if (expected < largeBytes) return common
     this.#piece = allocatePiece(expected, this.#reader.lastReadBytes)
     return this.#piece
@@ -106,21 +106,21 @@ export class Connection implements Member, Reading {
   /** @param isOwn the memory belongs to the receiver alone */
   #take(bytes: Buffer, isOwn: boolean): void {
     // Bytes without a request are discarded.
-    if (!this.#exchange) return this.close()
+    if (!this.#current) return this.close()
     try {
       this.#reader.read(bytes, isOwn)
     } catch (error) {
       this.break(error as Error)
     }
-    if (!this.#exchange) this.#piece = undefined
+    if (!this.#current) this.#piece = undefined
   }
 
   /** Assigns it to a request. */
-  begin(exchange: WireExchange): void {
-    this.#exchange = exchange
+  begin(call: WireCall): void {
+    this.#current = call
     this.#sender = undefined
     try {
-      exchange.onStart(this)
+      call.onStart(this)
     } catch (error) {
       this.break(error as Error)
     }
@@ -175,7 +175,7 @@ export class Connection implements Member, Reading {
 
   /** The caller abandons its request: it gets no more callbacks. */
   abort(): void {
-    this.#exchange = undefined
+    this.#current = undefined
     this.close()
   }
 
@@ -197,40 +197,40 @@ export class Connection implements Member, Reading {
   }
 
   onHead(head: ParsedHead, bytes: number): boolean {
-    const exchange = this.#exchange
+    const call = this.#current
     if (head.status >= 200) this.keptMs = parseKept(head.headers['keep-alive'])
-    exchange?.onHead(head, bytes)
-    return exchange !== undefined && this.#exchange === exchange
+    call?.onHead(head, bytes)
+    return call !== undefined && this.#current === call
   }
 
   onContents(chunk: Buffer): boolean {
-    const exchange = this.#exchange
-    exchange?.onData(chunk)
-    return exchange !== undefined && this.#exchange === exchange
+    const call = this.#current
+    call?.onData(chunk)
+    return call !== undefined && this.#current === call
   }
 
   onWhole(persists: boolean): void {
-    const exchange = this.#exchange
-    this.#exchange = undefined
+    const call = this.#current
+    this.#current = undefined
     const isSent = this.#sender?.isDone !== false && this.#socket?.writableLength === 0
     if (persists && this.#reuse && isSent && !this.#isDeaf && !this.#isGone) {
       // An idle connection is read, to notice its end.
       this.resume()
       this.#owner.onRest(this)
     } else this.close()
-    exchange?.onEnd(isSent)
+    call?.onEnd(isSent)
   }
 
   /** Ends it, and reports the reason to its owner. */
   break(error: Error): void {
-    const exchange = this.#exchange
+    const call = this.#current
     this.abort()
-    exchange?.onError(error)
+    call?.onError(error)
   }
 
   /** The other side has closed; an answer that ends with its connection is complete. */
   #lose(): void {
-    if (this.#exchange) this.break(this.#error ?? new ConnectionClosed())
+    if (this.#current) this.break(this.#error ?? new ConnectionClosed())
     else this.close()
   }
 
@@ -248,7 +248,7 @@ export class Connection implements Member, Reading {
   }
 
   readonly #onEnd = (): void => {
-    if (!this.#exchange || !this.#reader.endsWithConnection) return this.#lose()
+    if (!this.#current || !this.#reader.endsWithConnection) return this.#lose()
     this.onWhole(false)
   }
 

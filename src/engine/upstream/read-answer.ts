@@ -88,7 +88,7 @@ export class AnswerReader {
     const end = bytes.indexOf(headEnd, at)
     if (end < 0) return this.#keepHead(bytes, at)
     const next = end + headEnd.length
-    this.#heard(bytes.toString('latin1', at, end), next - at, next === bytes.length)
+    this.#pass(bytes.toString('latin1', at, end), next - at, next === bytes.length)
     return next
   }
 
@@ -112,11 +112,11 @@ export class AnswerReader {
     }
     const next = at + end + headEnd.length - before
     this.#part = undefined
-    this.#heard(part.toString('latin1', 0, end), end + headEnd.length, next === bytes.length)
+    this.#pass(part.toString('latin1', 0, end), end + headEnd.length, next === bytes.length)
     return next
   }
 
-  #heard(text: string, bytes: number, isLast: boolean): void {
+  #pass(text: string, bytes: number, isLast: boolean): void {
     if (bytes > headBytesMax) throw new WireFault('its head is too long')
     const head = parseHead(text)
     if (!this.#to.onHead(head, bytes)) {

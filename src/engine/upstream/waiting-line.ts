@@ -1,7 +1,7 @@
-import type { WireExchange } from './connection.ts'
+import type { WireCall } from './connection.ts'
 
 /** A request that waits for a connection; it has the links of its queue. */
-export type Waiter = WireExchange & {
+export type Waiter = WireCall & {
   /** It needs a connection that has carried nothing. */
   readonly isFresh: boolean
   /** The client's key: requests of one key wait for each other, and not for those of another. */

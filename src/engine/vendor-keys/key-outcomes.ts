@@ -11,7 +11,7 @@ type Piece = { readonly no: number; readonly counts: Map<KeyOutcome, number> }
 export class OutcomeCounts {
   readonly #clock: Pick<Clock, 'tick'>
   readonly #all = new Map<KeyOutcome, number>()
-  readonly #lately: Piece[] = []
+  readonly #recent: Piece[] = []
 
   constructor(clock: Pick<Clock, 'tick'>) {
     this.#clock = clock
@@ -20,11 +20,11 @@ export class OutcomeCounts {
   add(outcome: KeyOutcome): void {
     this.#all.set(outcome, (this.#all.get(outcome) ?? 0) + 1)
     const no = this.#now
-    let piece = this.#lately.at(-1)
+    let piece = this.#recent.at(-1)
     if (piece?.no !== no) {
       piece = { no, counts: new Map() }
-      this.#lately.push(piece)
-      if (this.#lately.length > pieces) this.#lately.shift()
+      this.#recent.push(piece)
+      if (this.#recent.length > pieces) this.#recent.shift()
     }
     piece.counts.set(outcome, (piece.counts.get(outcome) ?? 0) + 1)
   }
@@ -39,7 +39,7 @@ export class OutcomeCounts {
 
   get lately(): KeyOutcomes {
     const first = this.#now - pieces + 1
-    return sumOf(this.#lately.flatMap(({ no, counts }) => (no < first ? [] : counts)))
+    return sumOf(this.#recent.flatMap(({ no, counts }) => (no < first ? [] : counts)))
   }
 }
 

@@ -18,7 +18,7 @@ export async function probe(
   const { upstream } = key
   const path = upstream.probePath ?? '/'
   const began = clock.tick()
-  const told = (result: KeyTrial['result'], answer: string): KeyTrial => {
+  const trialOf = (result: KeyTrial['result'], answer: string): KeyTrial => {
     return { upstream: upstream.name, key: key.name, result, answer, path, ms: Math.round(clock.tick() - began) }
   }
   try {
@@ -38,12 +38,12 @@ export async function probe(
     call.abort(fail('upstream_cut', { reason: 'its head is enough' }))
     // An expired token says nothing about the key.
     if (call.isOutdated && !isAgain) return await probe(key, how, true)
-    if (!classification) return told('good', String(status))
-    if (missing.has(status)) return told('unclear', classification.code)
+    if (!classification) return trialOf('good', String(status))
+    if (missing.has(status)) return trialOf('unclear', classification.code)
     // A limit, or missing credit, proves that the key was accepted.
     const isKnown = classification.key === 'cooling' || classification.key === 'no_credit'
-    return told(isKnown ? 'good' : 'bad', classification.code)
+    return trialOf(isKnown ? 'good' : 'bad', classification.code)
   } catch (error) {
-    return told('bad', error instanceof Failure ? error.code : 'internal_error')
+    return trialOf('bad', error instanceof Failure ? error.code : 'internal_error')
   }
 }

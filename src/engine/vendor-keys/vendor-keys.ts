@@ -38,7 +38,7 @@ export class VendorKeys implements AttemptHost {
 
   constructor(parts: VendorKeysParts) {
     this.#parts = parts
-    this.states = new KeyStates({ clock: parts.clock, onChange: (...told) => parts.onChange?.(...told) })
+    this.states = new KeyStates({ clock: parts.clock, onChange: (...change) => parts.onChange?.(...change) })
     this.budgets = new KeyBudgets(parts.clock, parts.zone)
   }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readMarks } from '../text/marks.ts'
 import { writeProse } from '../text/prose.ts'
 import { soundOf } from '../text/sound.ts'
-import { type Heard, readItem, type Settings, updateSettings } from './settings.ts'
+import { type UserInput, readItem, type Settings, updateSettings } from './settings.ts'
 
 /** 24 kHz 16-bit PCM. An audio token is 1/10 s of input or 1/20 s of output. */
 const bytesPerSecond = 48_000
@@ -94,7 +94,7 @@ export class SimulatedSession {
     }
   }
 
-  #add({ text, audioBytes }: Heard): void {
+  #add({ text, audioBytes }: UserInput): void {
     const item = { id: `item_${short()}`, object: 'realtime.item', type: 'message', role: 'user', status: 'completed' }
     this.#prompt = text
     this.#context.text += tokensOf(text)

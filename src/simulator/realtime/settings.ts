@@ -9,7 +9,7 @@ export type Settings = {
 }
 
 /** Content of a conversation item. */
-export type Heard = { readonly text: string; readonly audioBytes: number }
+export type UserInput = { readonly text: string; readonly audioBytes: number }
 
 /** Applies the settings in a message; others stay unchanged. */
 export function updateSettings(before: Settings, said: unknown): Settings {
@@ -26,7 +26,7 @@ export function updateSettings(before: Settings, said: unknown): Settings {
   }
 }
 
-export function readItem(item: unknown): Heard {
+export function readItem(item: unknown): UserInput {
   const content = member(item, 'content')
   let text = ''
   let audioBytes = 0

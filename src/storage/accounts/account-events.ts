@@ -30,7 +30,7 @@ export function* writeKeyEvents(
   const spent = yield* spentOf(identity, key, per, start, at)
   const own = {
     held: whole(key, 'held'),
-    told: textOrNull(key, 'budget_told'),
+    sent: textOrNull(key, 'budget_told'),
     isRefused: refused !== undefined,
     isSoft: whole(key, 'budget_soft') === 1,
   }
@@ -64,7 +64,7 @@ export function* writeAccountEvents(
       const user = userOfLevel({ kind, name })
       const start = periodNow(identity, per, startsOf(row), at)
       const spent = isWindow(per) ? yield* spentOfWindow(identity, { kind, name, per }, at) : whole(row, per)
-      const own = { spent, held: whole(row, 'held'), told: textOrNull(row, 'budget_told') }
+      const own = { spent, held: whole(row, 'held'), sent: textOrNull(row, 'budget_told') }
       yield* writeBudgetEvents(
         identity,
         { level: kind, name, user, currency, amount, per, start, ...own, isRefused: false, isSoft: soft === true },

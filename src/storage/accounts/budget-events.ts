@@ -25,7 +25,7 @@ export type FoundBudget = {
   readonly spent: number
   readonly held: number
   /** The column `budget_told`. */
-  readonly told: string | null
+  readonly sent: string | null
   /** The refused amount, which exceeded what was left. */
   readonly isRefused: boolean
   /** It is never exhausted: it refuses nothing. */
@@ -33,7 +33,7 @@ export type FoundBudget = {
 }
 
 /** Which events were sent for a budget of one period and amount: the highest percent, and 1 if it is exhausted. */
-type Told = readonly [per: BudgetPeriod, start: number, amount: number, percent: number, exhausted: 0 | 1]
+type SentEvents = readonly [per: BudgetPeriod, start: number, amount: number, percent: number, exhausted: 0 | 1]
 
 /** The last periods and amounts: a user with keys in several groups may have a different budget in each. */
 const keptMax = 16
@@ -49,41 +49,45 @@ export function* writeBudgetEvents(
   found: FoundBudget,
   at: number,
 ): QueryProgram<void> {
-  if (!findNews(identity.thresholds, found)) return
-  const [row] = yield lockTold(found)
+  if (!findDueEvents(identity.thresholds, found)) return
+  const [row] = yield lockSentEvents(found)
   if (!row) return
   const amount = found.level === 'balance' ? whole(row, 'balance') : found.amount
-  const locked = { ...found, amount, told: textOrNull(row, 'budget_told') }
-  const news = findNews(identity.thresholds, locked)
-  if (!news) return
-  const { told, percents, isExhausted } = news
-  yield writeDelivery(found, JSON.stringify(told))
+  const locked = { ...found, amount, sent: textOrNull(row, 'budget_told') }
+  const due = findDueEvents(identity.thresholds, locked)
+  if (!due) return
+  const { sent, percents, isExhausted } = due
+  yield writeSentEvents(found, JSON.stringify(sent))
   // By its period: around midnight another clock may already be in the next one.
   for (const event of eventsOf(locked, percents, isExhausted, renewalOf(found.per, found.start, identity.zone)))
     yield* writeEvent(event, at)
 }
 
-type News = { readonly told: readonly Told[]; readonly percents: readonly number[]; readonly isExhausted: boolean }
+type DueEvents = {
+  readonly sent: readonly SentEvents[]
+  readonly percents: readonly number[]
+  readonly isExhausted: boolean
+}
 
-function findNews(thresholds: readonly number[], found: FoundBudget): News | undefined {
+function findDueEvents(thresholds: readonly number[], found: FoundBudget): DueEvents | undefined {
   const { amount, per, start, spent, isRefused, isSoft } = found
   const reached = amount > 0 ? thresholds.filter(percent => spent >= shareOf(amount, percent)) : []
   const isOver = !isSoft && (isRefused || (amount > 0 && spent >= amount))
   if (reached.length === 0 && !isOver) return undefined
-  const known = readItemFacts(found.told)
+  const known = readSentEvents(found.sent)
   const own = known.find(one => one[0] === per && isSamePeriod(per, one[1], start) && one[2] === amount)
   const [before, wasExhausted] = own ? [own[3], own[4]] : [0, 0]
   const percents = reached.filter(percent => percent > before)
   const isExhausted = isOver && wasExhausted === 0
   if (percents.length === 0 && !isExhausted) return undefined
-  const now: Told = [
+  const now: SentEvents = [
     per,
     own?.[1] ?? start,
     amount,
     Math.max(before, ...percents),
     isOver || wasExhausted === 1 ? 1 : 0,
   ]
-  return { told: [now, ...known.filter(one => one !== own)].slice(0, keptMax), percents, isExhausted }
+  return { sent: [now, ...known.filter(one => one !== own)].slice(0, keptMax), percents, isExhausted }
 }
 
 /** A rolling period moves on every day: events are sent again when none of the days is left that the last were sent for. */
@@ -97,12 +101,12 @@ function shareOf(amount: number, percent: number): number {
   return Number((BigInt(amount) * BigInt(percent) + 99n) / 100n)
 }
 
-function readItemFacts(told: string | null): readonly Told[] {
-  return told === null ? [] : (JSON.parse(told) as readonly Told[])
+function readSentEvents(sent: string | null): readonly SentEvents[] {
+  return sent === null ? [] : (JSON.parse(sent) as readonly SentEvents[])
 }
 
 /** The row again, locked until all is written: a refused request changed nothing and holds no lock on it. */
-function lockTold({ level, name }: FoundBudget): Query {
+function lockSentEvents({ level, name }: FoundBudget): Query {
   if (level === 'key') return ask(`SELECT budget_told FROM key WHERE id = ? ${lockRows}`, name)
   // The books have what was paid in; the copy in a client's key may be older.
   const balance =
@@ -114,10 +118,10 @@ function lockTold({ level, name }: FoundBudget): Query {
   )
 }
 
-function writeDelivery({ level, name }: FoundBudget, told: string): Query {
+function writeSentEvents({ level, name }: FoundBudget, sent: string): Query {
   return level === 'key'
-    ? ask('UPDATE key SET budget_told = ? WHERE id = ?', told, name)
-    : ask(`UPDATE account SET budget_told = ? WHERE kind = ? AND name = ? AND part = '${mainPart}'`, told, level, name)
+    ? ask('UPDATE key SET budget_told = ? WHERE id = ?', sent, name)
+    : ask(`UPDATE account SET budget_told = ? WHERE kind = ? AND name = ? AND part = '${mainPart}'`, sent, level, name)
 }
 
 function eventsOf(

@@ -139,9 +139,9 @@ function foundIn(
   isRefused: boolean,
 ): FoundBudget {
   const user = userOfLevel({ kind, name })
-  const [spent, held, told] = [whole(row, 'spent_now'), whole(row, 'held'), textOrNull(row, 'budget_told')]
+  const [spent, held, sent] = [whole(row, 'spent_now'), whole(row, 'held'), textOrNull(row, 'budget_told')]
   const start = periodNow(identity, per, { day: whole(row, 'day_start'), month: whole(row, 'month_start') }, at)
-  return { level: kind, name, user, currency, amount, per, start, spent, held, told, isRefused, isSoft: soft === true }
+  return { level: kind, name, user, currency, amount, per, start, spent, held, sent, isRefused, isSoft: soft === true }
 }
 
 /** What an account has spent in a window by now. */

@@ -14,8 +14,8 @@ export const payerColumns = 'key_id, user_name, group_name, levels, attribution'
 
 /** Payers besides the key, from a charge's row; a charge in a segment has no hold. */
 export function heldLevels(charge: Row): readonly LevelKind[] {
-  const told = charge['levels'] as string | null | undefined
-  return told === null || told === undefined ? [] : levelKinds.filter(kind => told.split(' ').includes(kind))
+  const names = charge['levels'] as string | null | undefined
+  return names === null || names === undefined ? [] : levelKinds.filter(kind => names.split(' ').includes(kind))
 }
 
 /** The account of a charge by its kind. */

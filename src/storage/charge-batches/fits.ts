@@ -26,8 +26,8 @@ export function fits({ facts, lines, at, vendorCost }: Posting): boolean {
 }
 
 function isCounted({ index, width, height, price, quantity, source, told }: ChargeItem, place: number): boolean {
-  const isTold = source === 'told' || told?.size !== undefined
-  return index === place && !isTold && width === null && height === null && isCount(price) && isCount(quantity)
+  const isReported = source === 'told' || told?.size !== undefined
+  return index === place && !isReported && width === null && height === null && isCount(price) && isCount(quantity)
 }
 
 function isCount(value: number | null): boolean {

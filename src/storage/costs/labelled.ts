@@ -95,8 +95,8 @@ function* splitByLabel(asked: Asked, tail: Tail): QueryProgram<Costs['rows']> {
   const named = answer
     .inOrder()
     .filter(row => row.what !== '' || row.charges !== 0 || row.amount !== 0 || row.refunded !== 0)
-  const told = yield* namesOfLabels(named.flatMap(({ what }) => (what ? [what] : [])))
-  return named.map(row => ({ ...row, what: row.what ? (told.get(row.what) ?? row.what) : row.what }))
+  const labels = yield* namesOfLabels(named.flatMap(({ what }) => (what ? [what] : [])))
+  return named.map(row => ({ ...row, what: row.what ? (labels.get(row.what) ?? row.what) : row.what }))
 }
 
 /** The end users with rows of their own: the most expensive of the whole range, by the fewest spans; undefined for all. */

@@ -174,16 +174,16 @@ function* sumNarrowed(
   bounds: ReadonlyMap<string, number>,
   sums: Amounts,
 ): QueryProgram<void> {
-  const told = yield* tellWhole(question, names)
+  const found = yield* tellWhole(question, names)
   const unknown: string[] = []
-  for (const what of told.whole) {
+  for (const what of found.whole) {
     const amount = bounds.get(what)
     if (amount === undefined) unknown.push(what)
     else add(sums, what, amount)
   }
   for (const row of yield* sumSome({ by, where: {} }, spans, unknown))
     add(sums, text(row, 'what'), whole(row, 'amount'))
-  for (const row of yield* sumSome(question, spans, told.parted)) add(sums, text(row, 'what'), whole(row, 'amount'))
+  for (const row of yield* sumSome(question, spans, found.parted)) add(sums, text(row, 'what'), whole(row, 'amount'))
 }
 
 /**

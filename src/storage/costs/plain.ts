@@ -71,10 +71,10 @@ function* addSpans(answer: Answer, question: PlainQuestion, names: Names, pass: 
     for (const row of yield* read(question)) add(row, answer.nameOf(text(row, 'what')), 1)
     return
   }
-  const told = yield* tellWhole(question, [...names])
+  const ranked = yield* tellWhole(question, [...names])
   const named = [
-    ...(yield* readNamed({ ...question, where: {} }, told.whole)),
-    ...(yield* readNamed(question, told.parted)),
+    ...(yield* readNamed({ ...question, where: {} }, ranked.whole)),
+    ...(yield* readNamed(question, ranked.parted)),
   ]
   for (const row of named) add(row, text(row, 'what'), 1)
   // The others are the total without those that have names.

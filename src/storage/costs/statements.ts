@@ -70,8 +70,8 @@ export function placesOf(where: PlainQuestion['where'], by: PlainQuestion['by'])
 
 /** The smallest detail of places that answers a question. */
 export function detailOf({ by, where }: Narrowed): Detail {
-  const isTold = (part: 'key' | 'user'): boolean => by === part || where[part] !== undefined
-  return isTold('key') ? 'key' : isTold('user') ? 'user' : 'all'
+  const isNamed = (part: 'key' | 'user'): boolean => by === part || where[part] !== undefined
+  return isNamed('key') ? 'key' : isNamed('user') ? 'user' : 'all'
 }
 
 /**

@@ -21,7 +21,7 @@ export class MemoryCounters implements Counters {
 
   peek(demands: readonly LimitRequest[]): readonly LimitStatus[] {
     const now = this.#clock.tick()
-    return demands.map(demand => this.#standingOf(demand, this.#waitMs(demand, now), now))
+    return demands.map(demand => this.#statusOf(demand, this.#waitMs(demand, now), now))
   }
 
   known(demands: readonly LimitRequest[]): readonly LimitStatus[] {
@@ -41,7 +41,7 @@ export class MemoryCounters implements Counters {
     const ticket = isFull ? undefined : this.record(demands, now)
     const standings: LimitStatus[] = []
     for (let i = 0; i < demands.length; i++)
-      standings.push(this.#standingOf(demands[i] as LimitRequest, waits[i] as number, now))
+      standings.push(this.#statusOf(demands[i] as LimitRequest, waits[i] as number, now))
     return { ticket, standings }
   }
 
@@ -106,7 +106,7 @@ export class MemoryCounters implements Counters {
     return amount > limit ? new SlidingLog().waitMs(limit, amount, now) : 0
   }
 
-  #standingOf({ id, kind, limit }: LimitRequest, waitMs: number, now: number): LimitStatus {
+  #statusOf({ id, kind, limit }: LimitRequest, waitMs: number, now: number): LimitStatus {
     if (kind === 'places') return { remaining: Math.max(0, limit - (this.#places.get(id) ?? 0)), waitMs, resetMs: 0 }
     const log = this.#logs.get(id)
     return { remaining: Math.max(0, limit - (log?.used ?? 0)), waitMs, resetMs: log?.resetMs(now) ?? 0 }

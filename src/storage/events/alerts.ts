@@ -1,4 +1,4 @@
-import { alertKinds, type AlertsRead, type EventKind, type ToldEvent } from '../../domain/index.ts'
+import { alertKinds, type AlertsRead, type EventKind, type StoredEvent } from '../../domain/index.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
 import { leave, type Signed } from '../people/trail.ts'
@@ -26,7 +26,7 @@ const undelivered = `SELECT webhook, coalesce(max(CASE WHEN next_at IS NULL THEN
 
 /** Newest first of each kind: the number of rows read is constant. */
 export function* readAlerts(): QueryProgram<AlertsRead> {
-  const events: ToldEvent[] = []
+  const events: StoredEvent[] = []
   const questions = alertKinds.flatMap(kind =>
     (kind.startsWith('budget.') ? [newestOfKeys, newestOfOthers] : [newest]).map(sql => ({ sql, kind })),
   )
@@ -36,7 +36,7 @@ export function* readAlerts(): QueryProgram<AlertsRead> {
         id: whole(row, 'id'),
         at: whole(row, 'at'),
         kind: text(row, 'kind') as Exclude<EventKind, 'charge.settled' | 'charge.refunded'>,
-        data: JSON.parse(text(row, 'data')) as ToldEvent['data'],
+        data: JSON.parse(text(row, 'data')) as StoredEvent['data'],
       })
   const rows = yield ask('SELECT alert, actor, at FROM alert_done ORDER BY at DESC LIMIT ?', dealtMax)
   const dealt = rows.map(row => ({ alert: text(row, 'alert'), by: text(row, 'actor'), at: whole(row, 'at') }))

@@ -7,18 +7,18 @@ type Pruning = { readonly until: number; readonly limit: number; readonly webhoo
 
 /** Deletes events, and pieces of the ledger, older than `until` that were sent to all receivers. */
 export function* pruneEvents({ until, limit, webhooks }: Pruning): QueryProgram<number> {
-  const before = yield* firstNotTold(webhooks)
+  const before = yield* firstUndelivered(webhooks)
   const gone: Rows[] = []
   for (const [table, name] of [
     ['event', 'id'],
     ['event_slice', 'place'],
   ] as const) {
     // Without receivers events have no position.
-    const told = `(place < ?${webhooks.length === 0 ? ' OR place IS NULL' : ''})`
+    const isDelivered = `(place < ?${webhooks.length === 0 ? ' OR place IS NULL' : ''})`
     gone.push(
       yield ask(
         `DELETE FROM ${table} WHERE ${name} IN
-           (SELECT ${name} FROM ${table} WHERE at < ? AND ${told} ORDER BY ${name} LIMIT ?) RETURNING ${name}`,
+           (SELECT ${name} FROM ${table} WHERE at < ? AND ${isDelivered} ORDER BY ${name} LIMIT ?) RETURNING ${name}`,
         until,
         before,
         limit,
@@ -30,8 +30,8 @@ export function* pruneEvents({ until, limit, webhooks }: Pruning): QueryProgram<
 }
 
 /** The first position that one of the receivers has not got, or gets again. */
-function* firstNotTold(webhooks: readonly string[]): QueryProgram<number> {
-  const told = yield* askIn('SELECT name, through FROM webhook WHERE name IN (…)', webhooks)
+function* firstUndelivered(webhooks: readonly string[]): QueryProgram<number> {
+  const positions = yield* askIn('SELECT name, through FROM webhook WHERE name IN (…)', webhooks)
   // A receiver that was sent nothing yet begins with the next event.
   const waiting = yield* askIn(
     `SELECT min(event) AS through, max(next_at) AS next_at FROM webhook_retry WHERE next_at IS NOT NULL AND webhook IN (…)`,
@@ -40,7 +40,7 @@ function* firstNotTold(webhooks: readonly string[]): QueryProgram<number> {
   const again = waiting.filter(row => wholeOrNull(row, 'next_at') !== null)
   return Math.min(
     Number.MAX_SAFE_INTEGER,
-    ...told.map(row => firstBehind(text(row, 'through'))),
+    ...positions.map(row => firstBehind(text(row, 'through'))),
     ...again.map(row => positionOfId(text(row, 'through')).place),
   )
 }

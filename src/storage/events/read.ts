@@ -99,14 +99,14 @@ function* nextPieces(reached: EventPosition, noCharges: boolean): QueryProgram<r
         reached.position === endOfPiece.position ? place + 1 : place,
         piecesTogether,
       )
-  const told = yield ask(
+  const events = yield ask(
     'SELECT id, place, at, kind, data FROM event WHERE place > ? ORDER BY place LIMIT ?',
     place,
     piecesTogether,
   )
   const pieces: Piece[] = [
     ...slices.map(row => ({ place: whole(row, 'place'), slice: toSlice(row) })),
-    ...told.map(row => ({ place: whole(row, 'place'), event: toEvent(row) })),
+    ...events.map(row => ({ place: whole(row, 'place'), event: toEvent(row) })),
   ]
   return pieces.sort((a, b) => a.place - b.place).slice(0, piecesTogether)
 }

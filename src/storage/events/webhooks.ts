@@ -62,9 +62,9 @@ function toRetry(row: Row): Retry {
 
 export function* writeDelivery(
   { owner, epoch }: WriterIdentity,
-  { told, at }: { readonly told: Deliveries; readonly at: number },
+  { deliveries, at }: { readonly deliveries: Deliveries; readonly at: number },
 ): QueryProgram<boolean> {
-  const { webhook, from, through, arrived, retries, isBack } = told
+  const { webhook, from, through, arrived, retries, isBack } = deliveries
   const [own] = yield ask(keep, through, webhook, from, owner, epoch)
   if (!own) return false
   for (const event of arrived) yield ask('DELETE FROM webhook_retry WHERE webhook = ? AND event = ?', webhook, event)

@@ -1,4 +1,4 @@
-import { toldMembers } from '../../domain/shapes/key.ts'
+import { auditedMembers } from '../../domain/shapes/key.ts'
 import type { EventData, NewEvent } from '../../domain/index.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { textOrNull } from '../rows.ts'
@@ -31,7 +31,7 @@ export function* writeChangeEvent({ by, at, action, subject, changed }: ChangeOf
   const kind = kinds[action]
   if (kind === undefined) return
   const whose = action.startsWith('key.') ? yield* ownerOf(subject) : { user: subject }
-  const names = changed.map(name => (Object.hasOwn(toldMembers, name) ? (toldMembers[name]?.name ?? name) : name))
+  const names = changed.map(name => (Object.hasOwn(auditedMembers, name) ? (auditedMembers[name]?.name ?? name) : name))
   yield* writeEvent({ kind, data: { ...whose, action, by, changed: names } }, at)
 }
 

@@ -1,4 +1,4 @@
-import type { EventKind, NewEvent, ToldEvent } from '../../domain/index.ts'
+import type { EventKind, NewEvent, StoredEvent } from '../../domain/index.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
@@ -21,12 +21,12 @@ export function* writeNewEvent(event: NewEvent, at: number, ends?: EventKind): Q
 }
 
 /** Events after the one with this number, in the order in which they were stored. */
-export function* eventsAfter(id: number, limit: number): QueryProgram<readonly ToldEvent[]> {
+export function* eventsAfter(id: number, limit: number): QueryProgram<readonly StoredEvent[]> {
   const rows = yield ask('SELECT id, at, kind, data FROM event WHERE id > ? ORDER BY id LIMIT ?', id, limit)
   return rows.map(row => ({
     id: whole(row, 'id'),
     at: whole(row, 'at'),
-    kind: text(row, 'kind') as ToldEvent['kind'],
-    data: JSON.parse(text(row, 'data')) as ToldEvent['data'],
+    kind: text(row, 'kind') as StoredEvent['kind'],
+    data: JSON.parse(text(row, 'data')) as StoredEvent['data'],
   }))
 }

@@ -20,7 +20,7 @@ const askedSize = "replace(lower(trim(asked.size)), '×', 'x')"
 const isOtherSize = `line.width IS NOT NULL AND ${askedSize} LIKE '%_x_%' AND substr(${askedSize}, 1, 1) BETWEEN '0' AND '9'
   AND ${askedSize} <> line.width || 'x' || line.height`
 
-const isTold = `coalesce(substr(line.told, 1, ${itemFactsBegin.length}), '') = '${itemFactsBegin}'`
+const isReported = `coalesce(substr(line.told, 1, ${itemFactsBegin.length}), '') = '${itemFactsBegin}'`
 
 function imagesOf({ tier, source, otherSize, size }: LogMatch): Images | undefined {
   if (tier === undefined && source === undefined && otherSize !== true && size === undefined) return undefined
@@ -32,7 +32,7 @@ function imagesOf({ tier, source, otherSize, size }: LogMatch): Images | undefin
   }
   if (source !== undefined) {
     // What the answer reported is stored as `output`, with a mark.
-    conditions.push('line.source = ?', `${source === 'told' ? '' : 'NOT '}${isTold}`)
+    conditions.push('line.source = ?', `${source === 'told' ? '' : 'NOT '}${isReported}`)
     params.push(source === 'told' ? 'output' : source)
   }
   if (otherSize === true) conditions.push(isOtherSize)

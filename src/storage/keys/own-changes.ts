@@ -1,14 +1,14 @@
 import type { KeyChanges } from '../../domain/index.ts'
 
 /** More than these count as all. */
-const toldMax = 1_000
+const subjectsMax = 1_000
 
 /** A key or a user; null if unknown. */
 type Subject = { readonly key: string } | { readonly user: string } | null
 
 /** The changes of keys and users that this process has made or tried: caches of keys read it. */
 export class OwnChanges {
-  #told: Subject[] = []
+  #subjects: Subject[] = []
   count = 0
 
   async counted<T>(subject: Subject, change: Promise<T>): Promise<T> {
@@ -16,16 +16,16 @@ export class OwnChanges {
       return await change
     } finally {
       this.count++
-      this.#told.push(subject)
-      if (this.#told.length > toldMax) this.#told.shift()
+      this.#subjects.push(subject)
+      if (this.#subjects.length > subjectsMax) this.#subjects.shift()
     }
   }
 
   /** Since there were so many; undefined if not all of them are known. */
   since(count: number): KeyChanges | undefined {
     const made = this.count - count
-    if (made < 0 || made > this.#told.length) return undefined
-    const subjects = made === 0 ? [] : this.#told.slice(-made)
+    if (made < 0 || made > this.#subjects.length) return undefined
+    const subjects = made === 0 ? [] : this.#subjects.slice(-made)
     const keys = new Set<string>()
     const users = new Set<string>()
     for (const subject of subjects) {

@@ -124,7 +124,7 @@ export function digestCharge(charge: Row, lines: Rows): string {
     whole(line, 'price'),
     text(line, 'flags'),
     wholeOrNull(line, 'quantity'),
-    ...toldOf(line),
+    ...itemFactsOf(line),
   ])
   return sha256([facts, priced])
 }
@@ -135,9 +135,9 @@ function attributed({ attribution }: Row): readonly string[] {
 }
 
 /** Empty for most items, and for all that were booked before this column existed. */
-function toldOf(line: Row): readonly string[] {
-  const told = line['told']
-  return typeof told === 'string' ? [told] : []
+function itemFactsOf(line: Row): readonly string[] {
+  const itemFacts = line['told']
+  return typeof itemFacts === 'string' ? [itemFacts] : []
 }
 
 function sha256(value: unknown): string {

@@ -3,14 +3,14 @@ import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { sortMs } from './draft.ts'
 import { findRows } from './find.ts'
 
-const lockLoose = `SELECT number FROM log_page WHERE sums IS NULL AND +last_ms >= ? AND +first_ms <= ? ORDER BY number ${lockRows}`
+const lockBatches = `SELECT number FROM log_page WHERE sums IS NULL AND +last_ms >= ? AND +first_ms <= ? ORDER BY number ${lockRows}`
 
 /**
- * Keeps the loose pages of a time from being bound until this transaction ends. A reader with more than one statement
+ * Keeps the uncompacted batches of a time from compaction until this transaction ends. A reader with more than one statement
  * sees commits in between: rows that move from page to page meanwhile would be in none. Compaction skips these.
  */
 export function* lockUncompacted(firstMs: number, lastMs: number): QueryProgram<void> {
-  yield ask(lockLoose, firstMs, lastMs)
+  yield ask(lockBatches, firstMs, lastMs)
 }
 
 /** Those of some rows that the log lacks. Pages that cannot be read have none. */

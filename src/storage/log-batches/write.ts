@@ -17,7 +17,7 @@ import { wordsOf } from './search-words.ts'
  */
 const spanMaxMs = 3_600_000
 
-const insertLoose = 'INSERT INTO log_page (first_ms, last_ms, count, body) VALUES (?, ?, ?, ?)'
+const insertUncompacted = 'INSERT INTO log_page (first_ms, last_ms, count, body) VALUES (?, ?, ?, ?)'
 const insertBound =
   'INSERT INTO log_page (first_ms, last_ms, count, sums, body) VALUES (?, ?, ?, ?, ?) RETURNING number'
 
@@ -32,11 +32,11 @@ export type LogBatchWrite = { readonly page: LogBatchText; readonly again: boole
  * there are enough they are bound: their rows, in the order of their ids, become large pages with an index of their
  * words. A row in four trees costs ten times as much as its share of a page.
  */
-export function* writeLogs(loose: UncompactedBatches, { page, again }: LogBatchWrite): QueryProgram<void> {
+export function* writeLogs(uncompacted: UncompactedBatches, { page, again }: LogBatchWrite): QueryProgram<void> {
   const missing = again ? yield* withoutThose(page) : page
   if (!missing) return
   yield* insertPage(missing)
-  if (loose.isDue(missing.count)) yield* bindLoose(loose)
+  if (uncompacted.isDue(missing.count)) yield* bindUncompacted(uncompacted)
   // Last: a transaction that wants one of these keys waits only for this update and the commit.
   yield* noteUsed(new Map(JSON.parse(missing.used) as Used[]))
 }
@@ -47,7 +47,7 @@ export function* writeRows(rows: readonly LogRow[]): QueryProgram<void> {
 }
 
 function* insertPage({ firstMs, lastMs, count, body }: LogBatchText): QueryProgram<void> {
-  yield ask(insertLoose, firstMs, lastMs, count, body)
+  yield ask(insertUncompacted, firstMs, lastMs, count, body)
 }
 
 /** The rows of a page that are not in the log yet. */
@@ -58,12 +58,12 @@ function* withoutThose(page: LogBatchText): QueryProgram<LogBatchText | undefine
 }
 
 /** Compacts all uncompacted batches, of all writers, once there are enough together. */
-function* bindLoose(loose: UncompactedBatches): QueryProgram<void> {
+function* bindUncompacted(uncompacted: UncompactedBatches): QueryProgram<void> {
   const found = yield ask(`SELECT number, count FROM log_page WHERE sums IS NULL ORDER BY number ${skipLocked}`)
   const count = found.reduce((sum, row) => sum + whole(row, 'count'), 0)
-  if (!loose.areEnough(found.length, count)) return
-  yield* compact(yield* takeRows(found.map(row => whole(row, 'number'))), loose.compactedRows)
-  loose.bound()
+  if (!uncompacted.areEnough(found.length, count)) return
+  yield* compact(yield* takeRows(found.map(row => whole(row, 'number'))), uncompacted.compactedRows)
+  uncompacted.bound()
 }
 
 /** Removes the rows of some batches. A damaged one stays as it is. */

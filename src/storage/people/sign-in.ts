@@ -1,6 +1,6 @@
 import type { Identity, IdentityLink, User } from '../../domain/index.ts'
 import { aheadMs } from '../../domain/budget.ts'
-import { tripMs } from '../../domain/sign-in.ts'
+import { loginMs } from '../../domain/sign-in.ts'
 import { columnsOf } from '../../domain/shapes/member.ts'
 import { userMembers } from '../../domain/shapes/user.ts'
 import { ask, type QueryProgram } from '../query.ts'
@@ -10,26 +10,31 @@ import { leave, type Signed } from './trail.ts'
 import { needOtherAdmin, revokeSessionKeys } from './users.ts'
 
 /** The most sign-ins in progress. */
-const tripsMax = 10_000
+const loginsMax = 10_000
 
-export type Trip = { readonly hash: string; readonly told: string; readonly expiresAt: number }
+export type StoredLogin = { readonly hash: string; readonly state: string; readonly expiresAt: number }
 
-export function* departTrip({ trip, at }: { readonly trip: Trip; readonly at: number }): QueryProgram<null> {
+export function* saveLogin({ login, at }: { readonly login: StoredLogin; readonly at: number }): QueryProgram<null> {
   // Those that never came back, and those from a clock ahead.
-  yield ask('DELETE FROM sign_in_trip WHERE expires_at <= ? OR expires_at > ?', at, at + tripMs + aheadMs)
+  yield ask('DELETE FROM sign_in_trip WHERE expires_at <= ? OR expires_at > ?', at, at + loginMs + aheadMs)
   const [row] = yield ask('SELECT count(*) AS count FROM sign_in_trip')
   // The oldest is deleted: if the next one were refused, a few strangers could keep everyone out.
-  if (row && whole(row, 'count') >= tripsMax)
+  if (row && whole(row, 'count') >= loginsMax)
     yield ask('DELETE FROM sign_in_trip WHERE hash = (SELECT hash FROM sign_in_trip ORDER BY expires_at, hash LIMIT 1)')
-  yield ask('INSERT INTO sign_in_trip (hash, told, expires_at) VALUES (?, ?, ?)', trip.hash, trip.told, trip.expiresAt)
+  yield ask(
+    'INSERT INTO sign_in_trip (hash, told, expires_at) VALUES (?, ?, ?)',
+    login.hash,
+    login.state,
+    login.expiresAt,
+  )
   return null
 }
 
-export function* arriveTrip({ hash, at }: { readonly hash: string; readonly at: number }): QueryProgram<string | null> {
+export function* takeLogin({ hash, at }: { readonly hash: string; readonly at: number }): QueryProgram<string | null> {
   const [row] = yield ask('DELETE FROM sign_in_trip WHERE hash = ? RETURNING told, expires_at', hash)
   if (!row) return null
   const left = whole(row, 'expires_at') - at
-  return left > 0 && left <= tripMs + aheadMs ? text(row, 'told') : null
+  return left > 0 && left <= loginMs + aheadMs ? text(row, 'told') : null
 }
 
 export function* findLinked({ issuer, subject }: Identity): QueryProgram<User | undefined> {

@@ -62,7 +62,7 @@ export class Writer implements Writing {
       send: () => this.#writeLazy(),
     })
     const own = { owner, host, epoch: 0, chain: owner, part: owner, zone, thresholds }
-    this.#identity = { ...own, ids, loose: new UncompactedBatches(logPageRows) }
+    this.#identity = { ...own, ids, uncompacted: new UncompactedBatches(logPageRows) }
     this.#lanes = new Lanes({
       runningMax: options.connectionsMax,
       groupMax: groupOpsMax,

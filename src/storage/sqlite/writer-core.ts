@@ -53,7 +53,7 @@ class WriterCore {
       const connection = openCurrent(path, { ...connect, isOwn: isAlone })
       const recovery = this.#beginOn(connection)
       const self = { owner, host, chain, part, zone, thresholds, epoch: recovery.epoch }
-      this.#identity = { ...self, ids: this.#ids, loose: new UncompactedBatches(logPageRows) }
+      this.#identity = { ...self, ids: this.#ids, uncompacted: new UncompactedBatches(logPageRows) }
       this.#port.on('message', message => {
         if ('close' in message) return this.#close(connection)
         this.#port.postMessage(this.#commitGroup(connection, message.ops), [])
@@ -80,8 +80,8 @@ class WriterCore {
     if (short === this.#room.short) return
     this.#room.short = short
     const megabytes = Math.floor((bavail * bsize) / 1_048_576)
-    const told = short ? `only ${megabytes} MiB are free on the disk` : undefined
-    this.#port.postMessage({ kind: 'room', short: told }, [])
+    const shortage = short ? `only ${megabytes} MiB are free on the disk` : undefined
+    this.#port.postMessage({ kind: 'room', short: shortage }, [])
   }
 
   #beginOn(connection: Connection): Recovery {

@@ -410,11 +410,11 @@ function tellLeft(file: Tracked, list: readonly Tracked[]): readonly { text: str
       const names = ofModels.get(key) ?? new Set()
       ofModels.set(key, names.add(entry.takeText('model_name') ?? entry.path))
     }
-  for (const entry of list) entry.told()
+  for (const entry of list) entry.report()
   // Of a section that was not read each setting is reported by itself.
   for (const key of file.keys()) if (key !== 'model_list' && Object.keys(file.peek(key)).length > 0) file.in(key)
-  const told = [...ofModels].map(([key, names]) => ({ text: `${fewOf([...names])}: ${key}`, path: key }))
-  return [...told, ...file.left().map(path => ({ text: path, path }))].map(({ text, path }) => {
+  const ofEachModel = [...ofModels].map(([key, names]) => ({ text: `${fewOf([...names])}: ${key}`, path: key }))
+  return [...ofEachModel, ...file.left().map(path => ({ text: path, path }))].map(({ text, path }) => {
     const own = remedy[/(\w{1,64})(?:\[\d{1,6}\])?$/.exec(text)?.[1] ?? '']
     const isLoss = guards.test(path) || (path.endsWith('callbacks') && guardCallback.test(textOf(valueAt(file, path))))
     return { text: own === undefined ? `not translated: ${text}` : `not translated: ${text}: ${own}`, isLoss }

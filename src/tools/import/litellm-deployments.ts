@@ -96,7 +96,7 @@ export function readLine(entry: Tracked, line: number, around: Around): readonly
   const name = entry.takeText('model_name')
   const target = params.takeText('model')
   const out = (why: string): readonly LeftOut[] => {
-    entry.told()
+    entry.report()
     return [{ line, name: name ?? entry.path, target: target ?? 'none', why }]
   }
   if (name === undefined || target === undefined) return out('it needs model_name and litellm_params.model')
@@ -122,7 +122,7 @@ export function readLine(entry: Tracked, line: number, around: Around): readonly
       : [...out(`none of its ${found.length} models in the table has a price and a family here`), ...left]
   }
   const one = readOne(entry, line, { name, prefix, rest, vendor, cloud }, around)
-  if (!('way' in one)) entry.told()
+  if (!('way' in one)) entry.report()
   return [one]
 }
 

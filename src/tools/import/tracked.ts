@@ -11,7 +11,7 @@ export class Tracked {
   #fields: Fields
   readonly #taken = new Set<string>()
   readonly #below = new Map<string, readonly Tracked[]>()
-  #isTold = false
+  #isReported = false
 
   constructor(value: unknown, path = '') {
     this.#value = value
@@ -85,13 +85,13 @@ export class Tracked {
   }
 
   /** All of it has been reported in other words. */
-  told(): void {
-    this.#isTold = true
+  report(): void {
+    this.#isReported = true
   }
 
   /** The places of what was not used: a mapping that was not read is one place. */
   left(): readonly string[] {
-    if (this.#isTold || this.#value === undefined || this.#value === null) return []
+    if (this.#isReported || this.#value === undefined || this.#value === null) return []
     if (typeof this.#value !== 'object' || Array.isArray(this.#value)) return [this.path]
     return this.keys().flatMap(key => {
       if (this.#taken.has(key) || !this.has(key)) return []

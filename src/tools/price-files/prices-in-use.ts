@@ -60,7 +60,7 @@ export function pricesInUse(
     if (model.free)
       return [{ ...shared, unit: 'free', price: formatMoney(0), per: null, ...freeAt(model, row, places) }]
     const priced = listed.get(model.name)
-    const told = (unit: string, { micros, origin: { file, line } }: Price, conditions?: PriceConditions) => ({
+    const rowOf = (unit: string, { micros, origin: { file, line } }: Price, conditions?: PriceConditions) => ({
       ...shared,
       unit: conditions ? unitWhere(unit, conditions) : unit,
       price: formatMoney(micros),
@@ -69,10 +69,10 @@ export function pricesInUse(
       line,
     })
     return [
-      ...[...model.prices].map(([unit, price]) => told(unit, price)),
-      ...(model.overrides ?? []).flatMap(one => [...one.prices].map(([unit, price]) => told(unit, price, one.if))),
+      ...[...model.prices].map(([unit, price]) => rowOf(unit, price)),
+      ...(model.overrides ?? []).flatMap(one => [...one.prices].map(([unit, price]) => rowOf(unit, price, one.if))),
       ...(model.times ?? []).map(({ if: conditions, by, origin }) =>
-        told(factorUnit, { micros: parseMoney(by) ?? 0, origin }, conditions),
+        rowOf(factorUnit, { micros: parseMoney(by) ?? 0, origin }, conditions),
       ),
     ]
   })

@@ -7,12 +7,12 @@ export class ProxyError extends Error {
   override readonly name = 'ProxyError'
   readonly code: string
   /** For clients: without the proxy's name. */
-  readonly told: string
+  readonly clientMessage: string
 
   constructor(proxy: ProxyAddress, why: string, code = 'EPROXY', cause?: unknown) {
     super(`proxy ${proxy.shown}: ${why}`, { cause })
     this.code = code
-    this.told = `its proxy: ${why}`
+    this.clientMessage = `its proxy: ${why}`
   }
 }
 

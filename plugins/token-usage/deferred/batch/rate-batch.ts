@@ -12,7 +12,7 @@ import { ordinaryFacts } from '../../asked-facts.ts'
 import { fail } from '../../errors.ts'
 import { judgeUsage } from '../../judge-usage.ts'
 import { needsPerson } from '../../needs-person.ts'
-import { usesOfWhole } from '../../rate-exchange.ts'
+import { usesOfWhole } from '../../rate-request.ts'
 import type { RatedWork } from '../end-charge.ts'
 import type { EndedWork } from '../follow.ts'
 import { factsOf, type WorkTerms } from '../rate-response.ts'
@@ -120,7 +120,7 @@ export async function rateBatch(client: UpstreamClient, terms: WorkTerms, ended:
   const files = new Map<string, number>()
   const { operation = '', files: members } = traits.batch?.results ?? {}
   const sources = members
-    ? members.flatMap(member => ended.told.get(member) ?? []).filter(id => typeof id === 'string' && id !== '')
+    ? members.flatMap(member => ended.members.get(member) ?? []).filter(id => typeof id === 'string' && id !== '')
     : [job.told[0]?.['id']]
   for (const id of sources as readonly string[]) {
     const bytes = await readResults(client, { operation, id, headers: traits.headers ?? {} }, line => totals.add(line))

@@ -7,7 +7,7 @@ const nearPercent = 80n
 /**
  * The state of a budget: spent, refusing requests that might cost more than the rest, nearly spent, forecast to exceed, or none of these; the nearest to its end ranks first.
  */
-export function standingOf({ amount, spent, held, left, forecast, soft, refused_since: refused }: Budget) {
+export function statusOf({ amount, spent, held, left, forecast, soft, refused_since: refused }: Budget) {
   const [whole, taken] = [microsOf(amount), microsOf(spent) + microsOf(held)]
   const share = whole === 0n ? 1000 : Number((taken * 1000n) / whole)
   if (soft && microsOf(left) === 0n) return { state: 'budget_soft', tone: 'warn', rank: 2_500_000 + share } as const

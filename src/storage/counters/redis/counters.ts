@@ -19,7 +19,7 @@ import type { Used } from './turn.ts'
 
 /** This process and the store measure the same minute with two clocks, which differ by less than a second in it. */
 const clocksApartMs = 1_000
-const noStandings: readonly LimitStatus[] = []
+const noStatuses: readonly LimitStatus[] = []
 
 export type RedisCountersOptions = {
   readonly url: string
@@ -161,7 +161,7 @@ export class RedisCounters implements Counters {
     }
     if (!away) {
       const ticket = this.#shared(this.#own.record(demands, sentAt), member)
-      return { ticket, standings: merged(noStandings, parts, answers) }
+      return { ticket, standings: merged(noStatuses, parts, answers) }
     }
     // What is unavailable this process counts by itself, in one step with counting the rest here.
     const { ticket, standings: own } = this.#own.take(demands)

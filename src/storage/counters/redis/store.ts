@@ -173,8 +173,8 @@ export class Store {
 
   /** Pending reports are sent first, if the store answers. */
   async close(): Promise<void> {
-    const told = [...this.#turns].filter(([tag]) => !this.isAway(tag))
-    await Promise.all(told.map(([, turn]) => turn.end()))
+    const reachable = [...this.#turns].filter(([tag]) => !this.isAway(tag))
+    await Promise.all(reachable.map(([, turn]) => turn.end()))
     for (const { breaker } of [this.#whole, ...this.#nodes.values()]) breaker.close()
     this.#link.close()
   }

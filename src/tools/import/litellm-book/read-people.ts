@@ -344,8 +344,8 @@ class SpentBefore {
       )
     if (stale > 0) this.#stale.push(`${of(stale)}${until}`)
     if (length === undefined) return
-    const told = `a budget of ${length} in LiteLLM is imported as ${budget.per === 'total' ? 'a total of what is left of it' : `a budget per ${days === undefined ? budget.per : `${days} days`}`}`
-    this.#lengths.set(told, [...(this.#lengths.get(told) ?? []), place])
+    const note = `a budget of ${length} in LiteLLM is imported as ${budget.per === 'total' ? 'a total of what is left of it' : `a budget per ${days === undefined ? budget.per : `${days} days`}`}`
+    this.#lengths.set(note, [...(this.#lengths.get(note) ?? []), place])
   }
 
   tell(): void {

@@ -28,19 +28,19 @@ export class Untaken {
   /** @param shared the budget that a key names, where it names one */
   add(place: string, row: Asked, shared: Asked | undefined): void {
     const facts = fieldsOf(parse(row.peek('metadata')))
-    const raised = toldOf(facts['temp_budget_increase'])
+    const raised = factText(facts['temp_budget_increase'])
     if (raised !== undefined) {
-      const until = toldOf(facts['temp_budget_expiry'])
-      const told = `temp_budget_increase ${raised}${until === undefined ? '' : ` (until ${until} there)`}`
-      this.#note(`${place}: ${told} is not imported: its budget does not include it`)
+      const until = factText(facts['temp_budget_expiry'])
+      const increase = `temp_budget_increase ${raised}${until === undefined ? '' : ` (until ${until} there)`}`
+      this.#note(`${place}: ${increase} is not imported: its budget does not include it`)
     }
-    const soft = shared?.text('soft_budget') ?? row.text('soft_budget') ?? toldOf(facts['soft_budget'])
+    const soft = shared?.text('soft_budget') ?? row.text('soft_budget') ?? factText(facts['soft_budget'])
     if (soft !== undefined)
       this.#lose(
         `${place}: soft_budget ${soft} is not imported: a soft budget refuses nothing; events report budgets that are nearly spent`,
       )
     this.#named.add(row.text('budget_id') ?? '')
-    this.#addMembers(place, toldOf(facts['team_member_budget_id']))
+    this.#addMembers(place, factText(facts['team_member_budget_id']))
   }
 
   /** What each member of a team may spend and send, where they have no settings of their own. */
@@ -48,17 +48,17 @@ export class Untaken {
     if (id === undefined) return
     this.#named.add(id)
     const budget = this.#budgets.get(id)
-    const told = budget ? boundsOf(budget) : `the budget ${id}, which does not exist`
-    if (told !== '')
+    const bounds = budget ? boundsOf(budget) : `the budget ${id}, which does not exist`
+    if (bounds !== '')
       this.#lose(
-        `${place}: settings per member are not imported: ${told}. Set budgets and limits for the users of the group`,
+        `${place}: settings per member are not imported: ${bounds}. Set budgets and limits for the users of the group`,
       )
   }
 
   tell(): void {
     const left = [...this.#budgets].flatMap(([id, row]) => {
-      const told = boundsOf(row)
-      return this.#named.has(id) || told === '' ? [] : [`${id} (${told})`]
+      const bounds = boundsOf(row)
+      return this.#named.has(id) || bounds === '' ? [] : [`${id} (${bounds})`]
     })
     if (left.length > 0) this.#note(`budgets without a key or team are not imported: ${left.join(', ')}`)
   }
@@ -74,7 +74,7 @@ function boundsOf(budget: Asked): string {
 }
 
 /** A number or a text of a user's facts; undefined for nothing. */
-function toldOf(value: unknown): string | undefined {
+function factText(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' && value !== '' ? value : undefined
 }

@@ -44,7 +44,7 @@ export type Ended = {
   readonly carried?: number
 }
 
-export type RatedExchange = {
+export type RatedRequest = {
   readonly lines: readonly ChargeItem[]
   /** Priced units of a whole answer without a report, or with an implausible one. */
   readonly missing: readonly string[]
@@ -61,7 +61,7 @@ export type RatedExchange = {
  * an estimate without a plausible report. If the client cut it, the uncounted part is estimated; if the upstream cut or
  * failed it, only the reported use is charged; anything else is free.
  */
-export function rateExchange(ended: Ended): RatedExchange {
+export function rateRequest(ended: Ended): RatedRequest {
   const { outcome } = ended
   const { reach } = outcome
   if (reach === 'untouched') return nothing(ended, 'not_sent')
@@ -91,7 +91,7 @@ export function usesOfWhole(ended: Ended): {
   return { uses, missing, reason: reasonOf(ended, missing) }
 }
 
-function rateWhole(ended: Ended): RatedExchange {
+function rateWhole(ended: Ended): RatedRequest {
   const { uses, missing, reason } = usesOfWhole(ended)
   const rated = charged(ended, uses, reason, reason === 'nothing_used' ? [] : [reason])
   return { ...rated, missing, reason: reason === 'nothing_used' ? unpricedReason(rated.unpriced) : reason }
@@ -103,11 +103,11 @@ function unpricedReason(unpriced: readonly string[]): string {
   return `unpriced: ${unpriced.map(unpricedName).join(', ')}`
 }
 
-function nothing({ carried = 0 }: Ended, reason: string): RatedExchange {
+function nothing({ carried = 0 }: Ended, reason: string): RatedRequest {
   return { lines: [], missing: [], unpriced: [], reason, carried }
 }
 
-function charged(ended: Ended, uses: readonly Use[], reason: string, flags: readonly string[] = []): RatedExchange {
+function charged(ended: Ended, uses: readonly Use[], reason: string, flags: readonly string[] = []): RatedRequest {
   const { rule, usage, asked, at, carried } = ended
   const facts = factsOf(asked, usage?.facts)
   const rated = rateUsage(rule, { uses, facts, at, flags, ...(carried !== undefined && { carried }) })
