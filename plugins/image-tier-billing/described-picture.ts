@@ -44,7 +44,7 @@ export class DescribedPicture {
     if (this.#isLink !== true) this.#blocks.write(piece, from, to, end)
     if (this.#isLink === undefined) {
       this.#first += piece.toString('latin1', from, Math.min(to, from + prefixBytes - this.#first.length))
-      if (this.#first.length >= prefixBytes) this.#tell()
+      if (this.#first.length >= prefixBytes) this.#report()
     }
     return this.#text?.write(piece, from, to) !== false
   }
@@ -52,14 +52,14 @@ export class DescribedPicture {
   /** Ends the string; its closing quote is at `at`. @returns its text if it is a link */
   end(at: number): string | undefined {
     this.to = at
-    if (this.#isLink === undefined) this.#tell()
+    if (this.#isLink === undefined) this.#report()
     const link = this.#text?.end()
     this.#text = undefined
     this.#link = link ?? ''
     return link
   }
 
-  #tell(): void {
+  #report(): void {
     const text = unescapeText(Buffer.from(this.#first, 'latin1'))
     this.#isLink = scheme.test(text) && !inline.test(text)
     if (!this.#isLink) this.#text = undefined

@@ -135,7 +135,7 @@ export const imageTierBilling = definePlugin({
         const billing = context.slots.get(billingSlot)
         if (!billing) return out
         const { out: body, dropped } = shapeSent(out.body, facet, shapeOf(context.route.operation, facet))
-        if (dropped.length > 0) tellDropped(context, dropped)
+        if (dropped.length > 0) noteDropped(context, dropped)
         return { ...out, body, detach: facet.on_caller_gone === 'bill' }
       },
 
@@ -286,7 +286,7 @@ function readableType(charge: ImageCharge, headers: Reply['headers']): string {
   const contentType = headers['content-type'] ?? 'application/json'
   // A bare picture has no element to count and would be delivered unpaid.
   const type = typeOf(contentType)
-  if (!mayTell(type)) throw charge.unrecognised(`content-type ${type}`.slice(0, 80))
+  if (!mayDescribe(type)) throw charge.unrecognised(`content-type ${type}`.slice(0, 80))
   return contentType
 }
 
@@ -308,7 +308,7 @@ function turn(
 }
 
 /** The fields that were not forwarded after all. */
-function tellDropped({ notes }: RequestContext, dropped: readonly string[]): void {
+function noteDropped({ notes }: RequestContext, dropped: readonly string[]): void {
   notes.forwarded = notes.forwarded.filter(name => !dropped.includes(name))
   notes.dropped = [...notes.dropped, ...dropped.filter(name => !notes.dropped.includes(name))]
 }
@@ -368,7 +368,7 @@ function replayed(answer: StoredAnswer): Answer {
 }
 
 /** Types of answers that are read for images; text of any kind may be JSON and is read as JSON. */
-function mayTell(type: string): boolean {
+function mayDescribe(type: string): boolean {
   return type === '' || type === 'application/json' || type.endsWith('+json') || type.startsWith('text/')
 }
 

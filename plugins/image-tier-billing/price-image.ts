@@ -51,7 +51,7 @@ type Rated = ReturnType<typeof rateTier>
 function priceBy(rule: TierRule, by: readonly string[], rated: Rated, come: Come): PricedImage {
   const prices = rule.prices ?? []
   const tier = rule.tiers.some(row => row.tier === rated.tier) ? rated.tier : undefined
-  const source = by.includes('tier') ? rated.source : tellsAny(by, rule, come) ? 'told' : 'request'
+  const source = by.includes('tier') ? rated.source : reportsAny(by, rule, come) ? 'told' : 'request'
   const isWhole = by.length === 1
   const find = (facts: Come['facts']) => {
     const label = labelOf(by.map(name => (name === 'tier' ? tier : valueOf(rule, name, facts))))
@@ -70,7 +70,7 @@ export function dearestOf<Row extends { readonly price: Micros }>(rows: readonly
   return rows.reduce<Row | undefined>((most, row) => (most && most.price >= row.price ? most : row), undefined)
 }
 
-function tellsAny(names: readonly string[], rule: TierRule, { facts }: Come): boolean {
+function reportsAny(names: readonly string[], rule: TierRule, { facts }: Come): boolean {
   return names.some(name => rule.facts?.includes(name) && facts?.has(name))
 }
 

@@ -10,7 +10,7 @@ import {
   type TierReach,
 } from '../../src/plugin-api/index.ts'
 import { quote } from './quote.ts'
-import { besideOf, rowsOf } from './rows.ts'
+import { extraLinesOf, rowsOf } from './rows.ts'
 import type { BillingFacet } from './schema.ts'
 
 /** Sizes that clients request of any model: squares and shapes of screens and photographs, small to large. */
@@ -51,7 +51,7 @@ export function prices(ask: PriceAsk, facet: BillingFacet): Prices {
       ...(rule.times && {
         times: rule.times.map(({ if: conditions, by }) => ({ when: conditionsText(conditions), by })),
       }),
-      ...(rule.lines && { beside: besideOf(rule.lines).map(row => ({ ...row, price: formatMoney(row.price) })) }),
+      ...(rule.lines && { beside: extraLinesOf(rule.lines).map(row => ({ ...row, price: formatMoney(row.price) })) }),
       sizes: imageOperations
         .filter(operation => operations.includes(operation))
         .flatMap(operation => asked.map(size => priceSize(ask, operation, size))),

@@ -6,7 +6,7 @@ import { shapeNative } from './forward-native.ts'
 import { quote } from './quote.ts'
 import { readCount } from './read-count.ts'
 import { readToolLimit } from './read-tool-limit.ts'
-import { besideOf, rowsOf } from './rows.ts'
+import { extraLinesOf, rowsOf } from './rows.ts'
 import type { BillingFacet, Shape } from './schema.ts'
 import { askedSize, chargesImages, shapeOf } from './what-charges.ts'
 
@@ -38,7 +38,7 @@ export function quoteRequest(request: Imagined, facet: BillingFacet): PluginQuot
       expected: expectedAmount,
       atMost,
       prices: rowsOf(rule),
-      ...(rule.lines && { beside: besideOf(rule.lines) }),
+      ...(rule.lines && { beside: extraLinesOf(rule.lines) }),
     },
     warnings: rule.warnings,
     mismatch,

@@ -11,7 +11,7 @@ import {
 } from '../../src/plugin-api/index.ts'
 import { factorsOf } from './price-image.ts'
 import { ruleOf } from './replay.ts'
-import { besideOf, rowsOf } from './rows.ts'
+import { extraLinesOf, rowsOf } from './rows.ts'
 import { rateTier, type Size } from './tier.ts'
 
 const tierFromText = {
@@ -25,7 +25,7 @@ export function record(charge: Charge): Account {
   // Only this plugin writes charges of this kind.
   const rule = charge.rule as TierRule
   const rows = rowsOf(rule)
-  const beside = besideOf(rule.lines ?? [])
+  const extraLines = extraLinesOf(rule.lines ?? [])
   return {
     text: imageText(charge),
     count: imagesOf(charge).length,
@@ -42,7 +42,7 @@ export function record(charge: Charge): Account {
             at,
           }
         }),
-        ...beside.map(({ name, price, unit, at }) => ({
+        ...extraLines.map(({ name, price, unit, at }) => ({
           tier: name,
           long_edge_max: null,
           price: formatMoney(price),
@@ -60,7 +60,7 @@ export function record(charge: Charge): Account {
 function placeOf(rule: TierRule, { tier, quantity, flags }: ChargeItem): string | null {
   if (quantity === null) return rowsOf(rule).find(row => row.tier === tier)?.at ?? null
   if (flags.includes('refused')) return rule.refusals?.find(({ name }) => name === tier)?.at ?? null
-  return besideOf(rule.lines ?? []).find(({ name }) => name === tier)?.at ?? null
+  return extraLinesOf(rule.lines ?? []).find(({ name }) => name === tier)?.at ?? null
 }
 
 /** The images of a charge: additional charges have a quantity. */
@@ -92,7 +92,7 @@ function grouped(values: readonly string[]): string {
 }
 
 function whyPrice(charge: Charge, rule: TierRule, line: ChargeItem): string {
-  if (line.quantity !== null) return whyBeside(rule, line)
+  if (line.quantity !== null) return whyExtraLine(rule, line)
   const why = rule.by ? whyCombination(charge, rule, rule.by, line) : whyTier(charge, rule, line)
   return `${why}${whyFactors(rule, line)}`
 }
@@ -152,7 +152,7 @@ function whyFactors(rule: TierRule, { told }: ChargeItem): string {
     .join('')
 }
 
-function whyBeside(rule: TierRule, { tier, quantity, source, flags, width, height, told }: ChargeItem): string {
+function whyExtraLine(rule: TierRule, { tier, quantity, source, flags, width, height, told }: ChargeItem): string {
   if (flags.includes('refused')) return `the answer is a refusal that is charged → ${tier}`
   const own = ruleOf(rule, tier)
   if (!own) return `${tier} ${quantity}`
@@ -194,10 +194,10 @@ function describeRule(rule: TierRule): string {
     ? describeBy(by, from, otherwise)
     : `each image is priced by the tier of ${from}; default ${otherwise}`
   const factors = times ? `; times ${times.map(one => one.by).join(', ')} where that applies` : ''
-  const beside = lines
+  const extraLines = lines
     ? `; in addition ${lines.map(({ name, once }) => `${name} ${once ? 'once' : 'for each image'}`).join(', ')}`
     : ''
-  return `${image}${factors}${beside}`
+  return `${image}${factors}${extraLines}`
 }
 
 function describeBy(by: readonly string[], from: string, otherwise: string): string {

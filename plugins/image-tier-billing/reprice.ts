@@ -34,7 +34,7 @@ export function reprice(charge: Charge, to: RepriceAsk, facet: BillingFacet): Re
     checkCombination(rule, to.model)
     const lines: ChargeItem[] = []
     for (const line of charge.lines) {
-      const rated = line.quantity === null ? imageNow(rule, old, line, facet) : besideNow(rule, line)
+      const rated = line.quantity === null ? imageNow(rule, old, line, facet) : extraLineNow(rule, line)
       if (rated === undefined) return { reason: 'measure_not_kept' }
       lines.push({ ...line, ...rated })
     }
@@ -135,7 +135,7 @@ function imageNow(rule: TierRule, old: TierRule, line: ChargeItem, facet: Billin
   return { tier: label, source, price: isCapped ? 0 : price }
 }
 
-function besideNow(rule: TierRule, line: ChargeItem): RatedNow | undefined {
+function extraLineNow(rule: TierRule, line: ChargeItem): RatedNow | undefined {
   const again = replayLine(rule, line)
   if ('fault' in again) return undefined
   const { tier, source, price } = again

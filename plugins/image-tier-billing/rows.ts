@@ -15,7 +15,7 @@ export function rowsOf({ tiers, prices }: Pick<TierRule, 'tiers' | 'prices'>): r
 }
 
 /** Every price of additional charges. */
-export function besideOf(lines: readonly ChargeItemRule[]): readonly ExtraLinePrice[] {
+export function extraLinesOf(lines: readonly ChargeItemRule[]): readonly ExtraLinePrice[] {
   return lines.flatMap(line => {
     const { name, price, at, once, per } = line
     const of = { per, once, unit: line.whole ? 1 : line.unit }

@@ -266,7 +266,7 @@ function inputOfTurn({ part }: RequestContext): number {
 
 /** Whether the rest is read for its charge if the client leaves now: the usage may be all that is missing. */
 function readsOn({ facet, reading }: Counting): boolean {
-  return facet.on_caller_gone === 'bill' || reading?.tellsUseNext === true
+  return facet.on_caller_gone === 'bill' || reading?.reportsUsageNext === true
 }
 
 /** Records the use and charges for it; waits only for the end of a hold that costs nothing. */

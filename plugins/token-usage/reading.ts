@@ -20,7 +20,7 @@ export type Reading = Stage & {
   /** The upstream's error inside an answer of status 200; undefined if there is none. */
   readonly fault: string | undefined
   /** All of the answer has arrived except its use. */
-  readonly tellsUseNext?: boolean
+  readonly reportsUsageNext?: boolean
   /** The upstream's name of the model in the answer; undefined if it has none. */
   readonly model: string | undefined
   /** Why the answer ended, in the upstream's words, one for each choice. */
@@ -178,10 +178,10 @@ export class EventReading implements Reading {
   readonly #estimate: StreamEstimate
   #usage: Usage | null = null
   /** The chunk that was written last has the name of a use or an error. */
-  #tells = false
+  #hasReport = false
   /** `"finish_reason`; undefined if no use is reported after it. */
   readonly #lastName: Buffer | undefined
-  tellsUseNext = false
+  reportsUsageNext = false
   bytes = 0
   fault: string | undefined
   model: string | undefined
@@ -200,8 +200,8 @@ export class EventReading implements Reading {
 
   write(chunk: Buffer): Passed {
     this.bytes += chunk.length
-    this.#tells = tells(chunk, usageName) || tells(chunk, errorName)
-    if (this.#lastName && !this.tellsUseNext && tells(chunk, this.#lastName)) this.tellsUseNext = true
+    this.#hasReport = hasMember(chunk, usageName) || hasMember(chunk, errorName)
+    if (this.#lastName && !this.reportsUsageNext && hasMember(chunk, this.#lastName)) this.reportsUsageNext = true
     return this.#reader.write(chunk)
   }
 
@@ -222,21 +222,21 @@ export class EventReading implements Reading {
   }
 
   /** One check of a chunk covers all of its records. */
-  #mayTell(data: Buffer): boolean {
-    if (this.#reader.isInside && !this.#tells) return false
-    return tells(data, usageName) || tells(data, errorName)
+  #mayHaveReport(data: Buffer): boolean {
+    if (this.#reader.isInside && !this.#hasReport) return false
+    return hasMember(data, usageName) || hasMember(data, errorName)
   }
 
   /** The first event that says why a choice ended. */
   #mayEnd(data: Buffer): boolean {
     const name = this.#lastName
-    return name !== undefined && this.tellsUseNext && this.finishReasons.length === 0 && tells(data, name)
+    return name !== undefined && this.reportsUsageNext && this.finishReasons.length === 0 && hasMember(data, name)
   }
 
   #record(data: Buffer, event: string): boolean {
     this.#estimate.add(data)
     const isSought = this.#options.wantsModel === true && this.model === undefined
-    if (event !== 'error' && !isSought && !this.#mayTell(data) && !this.#mayEnd(data)) return false
+    if (event !== 'error' && !isSought && !this.#mayHaveReport(data) && !this.#mayEnd(data)) return false
     const json = data.length > shortBytesMax * 4 ? pruneEvent(data) : parseJsonIfValid(data.toString())
     if (event === 'error') this.fault ??= faultOf(json) ?? 'error'
     if (!isObject(json)) return false
@@ -263,7 +263,7 @@ const letterN = 0x6e
 const backslash = 0x5c
 
 /** Whether a value other than null may follow a name: cheap; a false positive only costs a closer check. */
-function tells(data: Buffer, name: Buffer): boolean {
+function hasMember(data: Buffer, name: Buffer): boolean {
   for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
     // Names inside a text are no members.
     if (data[at - 1] === backslash) continue

@@ -47,7 +47,7 @@ function flawsOf(facet: TranslateFacet, family: Family, operation: string): read
   const section = sectionOf(facet, operation)
   const rule = family.forward.get(operation)
   const forwards = (name: string): boolean => isForwarded(rule, name)
-  const fields = rule?.kind === 'only' ? new Set([...rule.names, ...setBesides(family)]) : undefined
+  const fields = rule?.kind === 'only' ? new Set([...rule.names, ...setInOtherFacets(family)]) : undefined
   const spoken = { operation, section, family, fields, forwards }
   return [
     ...requestIn(spoken),
@@ -75,7 +75,7 @@ function isForwarded(rule: ForwardRule | undefined, name: string): boolean {
 }
 
 /** Fields that other sections of the family set, as `send` says. */
-function setBesides({ facets }: Family): readonly string[] {
+function setInOtherFacets({ facets }: Family): readonly string[] {
   return [...facets.values()].flatMap(facet => namesIn((facet as { readonly send?: unknown } | undefined)?.send))
 }
 

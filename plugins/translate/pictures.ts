@@ -78,7 +78,7 @@ function textOf(value: Json): string | undefined {
 }
 
 /** What a template gets of a picture. @throws Failure picture_is_link */
-export function tellPicture(picture: Picture, what: string, name: string): unknown {
+export function describePicture(picture: Picture, what: string, name: string): unknown {
   if (what === 'url' && picture.kind === 'link') return picture.url
   if (picture.kind === 'link') throw fail('picture_is_link', { name }, { param: name })
   const mime = picture.kind === 'file' ? mimeOf(picture.part) : picture.mime

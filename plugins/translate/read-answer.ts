@@ -51,7 +51,7 @@ export async function* readAnswer(response: Answer, reader: Reader): AsyncGenera
   const values = new AnswerValues()
   values.addHead(response.status, response.headers)
   values.addKept(keptBefore, response.kept)
-  tellFacts(reader, values, isHeader)
+  recordFacts(reader, values, isHeader)
   const refusal = refusalOf(reader, values)
   if (refusal && reading.places.some(place => place.bytes)) throw refusal
   const before = writer.count
@@ -60,12 +60,12 @@ export async function* readAnswer(response: Answer, reader: Reader): AsyncGenera
     rest = yield* passOn(response, reader, values)
   } catch (error) {
     const come = writer.count - before
-    if (come > 0) tell(reader, values, come)
+    if (come > 0) recordAnswer(reader, values, come)
     yield* written(reader)
     throw error
   }
   const found = writer.count - before
-  tell(reader, values, found)
+  recordAnswer(reader, values, found)
   yield* written(reader)
   if (found > 0) return
   throw whyNothing(reader, values, rest)
@@ -162,10 +162,10 @@ function refusalOf({ reading, metadata }: Reader, values: AnswerValues): Refused
 }
 
 /** @param found so many pictures were in the answer */
-function tell(reader: Reader, values: AnswerValues, found: number): void {
+function recordAnswer(reader: Reader, values: AnswerValues, found: number): void {
   const { reading, metadata, sums, writer } = reader
-  tellFacts(reader, values, () => true)
-  if (reader.isOneOfSeveral && reading.facts.length > 0) tellFactsAt(reader, values, found)
+  recordFacts(reader, values, () => true)
+  if (reader.isOneOfSeveral && reading.facts.length > 0) recordFactsAt(reader, values, found)
   if (reading.count !== undefined) metadata.count = (metadata.count ?? 0) + countOf(values.last(reading.count), found)
   const cost = reading.cost && costOf(reading.cost, values)
   if (cost !== undefined) metadata.cost = metadata.cost === undefined ? cost : add(metadata.cost, cost)
@@ -185,7 +185,7 @@ function tell(reader: Reader, values: AnswerValues, found: number): void {
   if (!writer.isOpen) writer.settle({ usage: Object.keys(usage).length > 0 ? usage : undefined, words })
 }
 
-function tellFactsAt({ reading, metadata, writer }: Reader, values: AnswerValues, found: number): void {
+function recordFactsAt({ reading, metadata, writer }: Reader, values: AnswerValues, found: number): void {
   const own = new Map<string, string>()
   for (const [name, path] of reading.facts) {
     const value = values.last(path)
@@ -205,7 +205,7 @@ function costOf({ path, unit }: NonNullable<Reading['cost']>, values: AnswerValu
   return said === undefined ? undefined : multiply(said, unit)
 }
 
-function tellFacts({ reading, metadata }: Reader, values: AnswerValues, which: (path: string) => boolean): void {
+function recordFacts({ reading, metadata }: Reader, values: AnswerValues, which: (path: string) => boolean): void {
   for (const [name, path] of reading.facts) {
     const value = which(path) ? values.last(path) : undefined
     if (value !== undefined) metadata.facts.set(name, value)

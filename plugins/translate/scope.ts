@@ -6,7 +6,7 @@ import {
   readField,
   valueAtNames,
 } from '../../src/plugin-api/index.ts'
-import { type Picture, picturesOf, tellPicture } from './pictures.ts'
+import { type Picture, picturesOf, describePicture } from './pictures.ts'
 import type { Section } from './schema.ts'
 import { absent, type Ref, type Scope } from './template.ts'
 
@@ -77,7 +77,7 @@ export class RequestScope implements Scope {
     const isThere = which === 'only' ? all.length === 1 : which === 'several' ? all.length > 1 : true
     const at = which === undefined || which === 'several' ? (turn ?? 0) : which === 'only' ? 0 : Number(which) - 1
     const picture = isThere ? all[at] : undefined
-    return picture ? tellPicture(picture, what, field) : absent
+    return picture ? describePicture(picture, what, field) : absent
   }
 
   #plain(ref: Ref): unknown {

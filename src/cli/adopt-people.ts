@@ -30,7 +30,7 @@ export async function adoptPeople({ users, groups = [] }: Adoption, from: string
   return made
 }
 
-export function tellPeople(adoption: Adoption, made: Made | undefined): void {
+export function reportPeople(adoption: Adoption, made: Made | undefined): void {
   const [users, keys] = [countOf(adoption.users.length, 'user'), countOf(keysOf(adoption), 'key')]
   say(
     made

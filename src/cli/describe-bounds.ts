@@ -45,28 +45,28 @@ export function describeBounds(
 export type NamedGroup = { readonly name: string } & Pick<Group, 'models'>
 
 /** Of the models that a key names those that its group does not allow, in a sentence; undefined when there is none. */
-export function tellBarred(models: readonly string[] | null, group: NamedGroup | undefined): string | undefined {
+export function describeBarred(models: readonly string[] | null, group: NamedGroup | undefined): string | undefined {
   const barred = modelsBarred(models, group)
   if (!group || barred.length === 0) return undefined
   return `${barred.join(', ')} ${barred.length === 1 ? 'is' : 'are'} not allowed for group ${group.name}.`
 }
 
 /** Which models a key may use, what its group takes away of them, and what does not bound it. */
-export function tellModels(
+export function describeModels(
   models: readonly string[] | null,
   user: Pick<User, 'name' | 'keyBounds'> | undefined,
   group?: NamedGroup,
 ): string {
-  const may = tellMay(models, group)
+  const may = describeAllowed(models, group)
   const bound = user?.keyBounds.models
   return bound
     ? `${may} The restriction to ${bound.to.join(', ')} only applies to keys created by ${user.name}; use --models to restrict this one.`
     : may
 }
 
-function tellMay(models: readonly string[] | null, group: NamedGroup | undefined): string {
+function describeAllowed(models: readonly string[] | null, group: NamedGroup | undefined): string {
   if (!models) return 'It may use every model of its group.'
-  const barred = tellBarred(models, group)
+  const barred = describeBarred(models, group)
   if (barred === undefined) return `It may use ${models.join(', ')}.`
   const left = models.filter(model => !modelsBarred(models, group).includes(model))
   return `It may use ${left.join(', ') || 'no model'}; ${barred}`

@@ -20,7 +20,7 @@ const levels = { info: 30, error: 50 } as const
 let isForPrograms = false
 
 /** Whether messages are records, one a line and of the log's own shape, instead of text. */
-export function tellPrograms(isAsked: boolean): void {
+export function writeRecords(isAsked: boolean): void {
   isForPrograms = isAsked
 }
 

@@ -8,7 +8,7 @@ const plainMs = 10_000
 /** How far work has come. */
 type Progress = {
   /** What is being done now: `12,000 charges replayed`. */
-  tell(text: string): void
+  report(text: string): void
   /** Takes the line away, for something else to be written there. */
   clear(): void
   /** Nothing is left of it on a terminal. */
@@ -21,7 +21,7 @@ function startProgress(first: string): Progress {
   if (!isWatched()) {
     let lastAt = performance.now()
     return {
-      tell(text) {
+      report(text) {
         if (performance.now() - lastAt < plainMs) return
         lastAt = performance.now()
         say(`${text} …`)
@@ -40,7 +40,7 @@ function startProgress(first: string): Progress {
   draw()
   const timer = setInterval(draw, frameMs).unref()
   return {
-    tell(text) {
+    report(text) {
       now = text
     },
     clear,

@@ -1,4 +1,4 @@
-import { Exit, exitCodes, say, tellPrograms } from './exit.ts'
+import { Exit, exitCodes, say, writeRecords } from './exit.ts'
 import { createProgram } from './program.ts'
 
 /** What people type to see the version, whatever the command for it is called. */
@@ -7,7 +7,7 @@ const versionFlags = new Set(['-V', '-v', '--version'])
 /** Runs one command and sets the exit code (`docs/cli.md`). */
 export async function run(argv: readonly string[]): Promise<void> {
   try {
-    tellPrograms(asksForRecords(argv) && !process.stderr.isTTY)
+    writeRecords(asksForRecords(argv) && !process.stderr.isTTY)
     process.stdout.on('error', endQuietly)
     await createProgram().parseAsync(argv.map((word, i) => (i === 2 && versionFlags.has(word) ? 'version' : word)))
   } catch (error) {

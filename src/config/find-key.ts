@@ -64,8 +64,8 @@ function withoutNames(path: string): string {
 function nearest(steps: readonly string[], keys: readonly KeyFacts[]): readonly string[] {
   const known = [...new Set(keys.map(({ path }) => withoutNames(path)))]
   const above = steps.slice(0, -1).join('.')
-  const beside = known.filter(path => path.split('.').slice(0, -1).join('.') === above)
-  for (const paths of [beside, known]) {
+  const siblings = known.filter(path => path.split('.').slice(0, -1).join('.') === above)
+  for (const paths of [siblings, known]) {
     const name = findNear(steps.at(-1) ?? '', [...new Set(paths.map(nameOf))])
     if (name !== undefined) return paths.filter(path => nameOf(path) === name).slice(0, nearMax)
   }

@@ -25,13 +25,13 @@ export function flattenSettings(
   secrets: SecretPlaces,
 ): { readonly [path: string]: string } {
   const facts: { [path: string]: string } = {}
-  const tell = (path: Path, text: string): void => {
+  const record = (path: Path, text: string): void => {
     facts[formatPath(path)] = isSecret(path, text, secrets) ? cover : withoutSecrets(text)
   }
   const walk = (value: unknown, path: Path, schema: SchemaData): void => {
     if (value === undefined) return
-    if (typeof value === 'string') tell(path, secrets.values.has(value) ? value : canonical(value, schema['format']))
-    else if (typeof value !== 'object' || value === null) tell(path, JSON.stringify(value))
+    if (typeof value === 'string') record(path, secrets.values.has(value) ? value : canonical(value, schema['format']))
+    else if (typeof value !== 'object' || value === null) record(path, JSON.stringify(value))
     else if (!Array.isArray(value))
       for (const [name, at, inner] of entriesOf(value as Named, schema)) walk(inner, [...path, name], at)
     else if (value.every(element => typeof element === 'string')) facts[formatPath(path)] = listed(value, path, secrets)
@@ -41,11 +41,11 @@ export function flattenSettings(
   const of = (name: string): SchemaData => propertySchema(schema, name)
   for (const [name, at, value] of entriesOf(rest, schema)) walk(value, [name], at)
   const steps = pipeline.map(step => (typeof step === 'string' ? ([step, undefined] as const) : firstEntry(step)))
-  tell(['pipeline'], steps.map(([plugin]) => plugin).join(', '))
+  record(['pipeline'], steps.map(([plugin]) => plugin).join(', '))
   for (const [plugin, options] of steps)
     walk(options, ['pipeline', plugin], propertySchema(elementSchema(of('pipeline'), 0), plugin))
   for (const [name, own] of Object.entries(models)) {
-    tell(['models', name, 'upstreams'], describeUpstreams(own))
+    record(['models', name, 'upstreams'], describeUpstreams(own))
     walk(
       { ...own, upstream: undefined, upstreams: undefined, send_as: undefined },
       ['models', name],
@@ -55,7 +55,7 @@ export function flattenSettings(
   for (const { match, ...route } of routes) {
     const spellings = [match].flat()
     const path = ['routes', spellings[0] ?? '']
-    tell([...path, 'match'], spellings.join(', '))
+    record([...path, 'match'], spellings.join(', '))
     walk(route, path, elementSchema(of('routes'), 0))
   }
   return facts

@@ -16,7 +16,7 @@ export type Secrets = {
    * The same for the text around secrets whose places are covered already: a known one only where it is long and a word of
    * its own, so that no name and no price is taken for one.
    */
-  maskBeside(text: string): string
+  maskAmongText(text: string): string
   /** Like `mask`, every character covered by one of its own, so that columns stay where they are. */
   maskInPlace(text: string): string
 }
@@ -46,7 +46,7 @@ const shortest = 4
 /** Length from which a whole value is covered everywhere: shorter ones are words and figures that other places have too. */
 const wholeShortest = 8
 /** Of one that is looked for among names and prices. */
-const besideShortest = 12
+const amongTextShortest = 12
 const plainWord = /^(?:[\d.,:\s-]{1,11}|true|false|null)$/
 const cover = '***'
 
@@ -126,7 +126,7 @@ export function gatherSecrets(
   const known = [...new Set([...said, ...unfilled])]
     .filter(text => text.length >= shortest && !plainWord.test(text))
     .sort((a, b) => b.length - a.length)
-  const long = known.filter(text => text.length >= besideShortest)
+  const long = known.filter(text => text.length >= amongTextShortest)
   const mask = (text: string, write: (secret: string) => string): string => {
     let masked = text
     for (const secret of known) masked = masked.replaceAll(secret, write)
@@ -138,7 +138,7 @@ export function gatherSecrets(
     values: new Set([...said].filter(text => text.length >= wholeShortest && !plainWord.test(text))),
     places,
     mask: text => mask(text, () => cover),
-    maskBeside: text => maskBeside(text, long),
+    maskAmongText: text => maskAmongText(text, long),
     maskInPlace: text => mask(text, secret => '*'.repeat(secret.length)),
   }
 }
@@ -158,7 +158,7 @@ function holdOf({ value, span }: ScalarTree, text: string): 'text' | 'value' | u
   return spreadOut.test(text.slice(span.start, span.end)) ? 'text' : undefined
 }
 
-function maskBeside(text: string, known: readonly string[]): string {
+function maskAmongText(text: string, known: readonly string[]): string {
   let masked = text
   for (const secret of known)
     masked = masked.replaceAll(secret, (found, at: number, whole: string) =>

@@ -60,7 +60,7 @@ export function shownTextsOf(plan: CompiledConfig): readonly KeptText[] {
             ? showSheet(sheet, secrets)
                 .map(line => line.text)
                 .join('\n')
-            : secrets.maskBeside(text),
+            : secrets.maskAmongText(text),
         )
       }),
   ]

@@ -158,12 +158,12 @@ export type WebhookStore = {
 
 export type EventStore = {
   /** Outside of any other change; one that belongs to a change is stored in its transaction. */
-  tell(event: NewEvent): Awaitable<void>
+  add(event: NewEvent): Awaitable<void>
   /**
    * The same, unless the last of its sort (the part before the dot) says the same already. With `ends` only where that last one
    * is of this kind.
    */
-  tellNew(event: NewEvent, ends?: EventKind): Awaitable<void>
+  addUnlessRepeated(event: NewEvent, ends?: EventKind): Awaitable<void>
   /** Oldest first, those after `id`. */
   after(id: number, limit: number): Awaitable<readonly StoredEvent[]>
   /**

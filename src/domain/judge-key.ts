@@ -30,7 +30,7 @@ type Measure<T> = {
   readonly read: (key: Chosen) => T | null
   /** Whether the first allows nothing that the second does not. */
   readonly within: (next: T, most: T) => boolean
-  readonly tell: (most: T) => string
+  readonly describe: (most: T) => string
   readonly values: (most: T) => FailureValues
 }
 
@@ -39,7 +39,7 @@ type Measures = { readonly [B in BoundName]: Measure<BoundValues[B]> }
 const limitKinds = ['rpm', 'tpm', 'concurrency'] as const
 
 const listed = {
-  tell: (most: readonly string[]) => `some of ${most.join(', ')}`,
+  describe: (most: readonly string[]) => `some of ${most.join(', ')}`,
   values: (most: readonly string[]) => ({ names: most.join(', ') }),
 }
 
@@ -49,13 +49,13 @@ export const measures: Measures = {
     read: ({ budget, budgetPeriod, budgetSoft }) =>
       budget === null || budgetSoft ? null : { amount: budget, per: budgetPeriod },
     within: (next, most) => next.amount <= most.amount && isPeriodWithin(next.per, most.per),
-    tell: ({ amount, per }) => `at most ${formatMoney(amount)} ${describePeriod(per)}`,
+    describe: ({ amount, per }) => `at most ${formatMoney(amount)} ${describePeriod(per)}`,
     values: ({ amount, per }) => ({ amount: formatMoney(amount), ...showPeriod(per) }),
   },
   limits: {
     read: ({ limits }) => (limitKinds.some(kind => limits[kind] !== undefined) ? limits : null),
     within: (next, most) => limitKinds.every(kind => (next[kind] ?? Infinity) <= (most[kind] ?? Infinity)),
-    tell: most => `at most ${tellLimits(most)}`,
+    describe: most => `at most ${describeLimits(most)}`,
     values: ({ rpm = null, tpm = null, concurrency = null }) => ({ rpm, tpm, concurrency }),
   },
   models: {
@@ -67,19 +67,19 @@ export const measures: Measures = {
   ips: {
     read: ({ ips }) => ips,
     within: (next, most) => next.every(one => most.some(range => holds(range, one))),
-    tell: most => `addresses within ${most.join(', ')}`,
+    describe: most => `addresses within ${most.join(', ')}`,
     values: listed.values,
   },
   expiresAt: {
     read: ({ expiresAt }) => expiresAt,
     within: (next, most) => next <= most,
-    tell: most => `at latest ${new Date(most).toISOString()}`,
+    describe: most => `at latest ${new Date(most).toISOString()}`,
     values: most => ({ at: new Date(most).toISOString() }),
   },
   status: {
     read: ({ status }) => (status === 'disabled' ? status : null),
     within: () => true,
-    tell: () => 'disabled until an administrator enables it',
+    describe: () => 'disabled until an administrator enables it',
     values: () => ({}),
   },
 }
@@ -141,12 +141,12 @@ function judgeOne<B extends BoundName>(
 ): KeyRefusal | undefined {
   const bound = bounds[name]
   if (!bound) return undefined
-  const { read, within, tell, values }: Measures[B] = measures[name]
+  const { read, within, describe, values }: Measures[B] = measures[name]
   const { to, by } = bound
   const [before, after] = [was ? read(was) : null, read(next)]
   if (was && isSame(before, after)) return undefined
   const isLess = after !== null && (within(after, to) || (before !== null && within(after, before)))
-  return isLess ? undefined : { field: fields[name], allowed: tell(to), by, values: values(to) }
+  return isLess ? undefined : { field: fields[name], allowed: describe(to), by, values: values(to) }
 }
 
 /** The bounds of a key that an administrator has made: all that they gave it. */
@@ -207,7 +207,7 @@ export function withinBounds<K extends Partial<KeySettings>>(given: K, bounds: U
   }
 }
 
-export function tellLimits(limits: Limits): string {
+export function describeLimits(limits: Limits): string {
   return limitKinds.flatMap(kind => (limits[kind] === undefined ? [] : [`${kind} ${limits[kind]}`])).join(', ')
 }
 

@@ -167,10 +167,10 @@ export class Unpacker {
     return stream
   }
 
-  #finish(tell: () => void): void {
+  #finish(report: () => void): void {
     if (this.#over) return
     this.#over = true
-    tell()
+    report()
     // A waiting writer continues.
     this.#to.drain()
   }

@@ -431,8 +431,8 @@ export class ResponsePump implements Sink, Timed {
     if (this.#served && this.#hasLastEvent) return this.#settle(arrived)
     if (!this.#detached && this.#res.headersSent) {
       // Between events; anything else shows by its end that it is incomplete.
-      const mayTell = by !== 'gateway' && this.#recent !== undefined
-      const errorEvent = mayTell ? this.#answering.streamError(failure) : undefined
+      const maySendEvent = by !== 'gateway' && this.#recent !== undefined
+      const errorEvent = maySendEvent ? this.#answering.streamError(failure) : undefined
       if (errorEvent === undefined) this.#breakOff()
       else this.#endWith(errorEvent)
     }

@@ -57,10 +57,10 @@ function digestOf({ body, form }: UnsignedRequest): Awaitable<string> {
     )
   if (body.kind === 'composed' && !body.whole) return digestOpened(body.open())
   const bytes = (body.kind === 'json' ? body.json.bytes : body.kind === 'composed' && body.whole) || Buffer.alloc(0)
-  return bytes.length <= quickBytesMax ? hash('sha256', bytes, 'hex') : digestBeside(bytes)
+  return bytes.length <= quickBytesMax ? hash('sha256', bytes, 'hex') : digestInPool(bytes)
 }
 
-async function digestBeside(bytes: Buffer): Promise<string> {
+async function digestInPool(bytes: Buffer): Promise<string> {
   return Buffer.from(await subtle.digest('SHA-256', new Uint8Array(bytes))).toString('hex')
 }
 

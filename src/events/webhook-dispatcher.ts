@@ -89,13 +89,13 @@ export class WebhookDispatcher {
     const round: Round = { arrived: [], retries: [], hasArrived: false }
     const { due, waiting, through: from } = await events.webhooks.due(name, batchMax)
     if (from === null) return false
-    await this.#tellDue(receiver, due, round)
+    await this.#sendDue(receiver, due, round)
     this.#isAway ||= waiting >= waitingMax
     let through = from
     let isOver = true
     if (waiting < waitingMax) {
       const page = await events.page({ after: from, limit: batchMax, kinds })
-      const sent = await this.#tellInOrder(receiver, page.events, round)
+      const sent = await this.#sendInOrder(receiver, page.events, round)
       // One that is away gets the rest later.
       isOver = page.isOver || sent < page.events.length
       through = sent < page.events.length ? (page.events[sent - 1]?.id ?? from) : page.next
@@ -128,7 +128,7 @@ export class WebhookDispatcher {
     if (isBack) this.#isAway = false
   }
 
-  async #tellDue(receiver: WebhookConfig, due: readonly Retry[], round: Round): Promise<void> {
+  async #sendDue(receiver: WebhookConfig, due: readonly Retry[], round: Round): Promise<void> {
     for (let at = 0; at < due.length; at += atOnceMax) {
       const some = due.slice(at, at + atOnceMax)
       await Promise.all(
@@ -144,7 +144,7 @@ export class WebhookDispatcher {
   }
 
   /** @returns how many were sent, or are sent again later; those after them have not been tried */
-  async #tellInOrder(receiver: WebhookConfig, events: readonly FeedEvent[], round: Round): Promise<number> {
+  async #sendInOrder(receiver: WebhookConfig, events: readonly FeedEvent[], round: Round): Promise<number> {
     for (let at = 0; at < events.length; at += atOnceMax) {
       const some = events.slice(at, at + atOnceMax)
       const sent = await Promise.all(some.map(event => this.#send(receiver, event)))

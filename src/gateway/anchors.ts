@@ -15,7 +15,7 @@ type Parts = {
   readonly clock: Clock
   readonly log: Log
   /** Is handed each anchor too, where there is telemetry. */
-  tell(this: void, anchor: Anchor): void
+  report(this: void, anchor: Anchor): void
 }
 
 /**
@@ -35,13 +35,13 @@ export class Anchors {
 
   /** @throws Error when the books cannot be read */
   async run(): Promise<void> {
-    const { storage, log, tell } = this.#parts
+    const { storage, log, report } = this.#parts
     const { chains, ...facts } = await storage.books.anchor()
     const moved = chains.filter(end => this.#reported.get(end.chain) !== end.head)
     for (let at = 0; at < moved.length; at += together) {
       const anchor = { ...facts, chains: moved.slice(at, at + together) }
       log.info({ anchor }, 'ledger anchor')
-      tell(anchor)
+      report(anchor)
     }
     for (const { chain, head } of moved) this.#reported.set(chain, head)
   }

@@ -36,7 +36,7 @@ export function createRecorder(parts: RecorderParts): (row: LogRow, context: Req
   ]
   return (row, context) => {
     charges.forget(row.id)
-    for (const tell of recorders) tell(row, context)
+    for (const record of recorders) record(row, context)
   }
 }
 

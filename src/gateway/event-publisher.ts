@@ -47,7 +47,7 @@ export class EventPublisher {
     const { storage, log } = this.#parts
     const ends = kind === 'config.applied' && findings.length === 0 ? 'config.refused' : undefined
     const written = async (): Promise<void> =>
-      storage.events.tellNew({ kind, data: { ...rest, ...named, count: findings.length } }, ends)
+      storage.events.addUnlessRepeated({ kind, data: { ...rest, ...named, count: findings.length } }, ends)
     written().catch((error: unknown) => log.warn({ err: error }, `${kind} could not be published`))
   }
 

@@ -229,12 +229,12 @@ async function startEngine(
   { connect, env }: { readonly connect: Connect | undefined; readonly env: Environment },
 ): Promise<Started> {
   const { clock, random, ids, log, metrics, observers, storage, counters, telemetry, simulated, modules } = opened
-  const tellFigures = observers.quiet('metrics', (charge: EndedCharge) => metrics.charged(charge))
+  const countCharge = observers.quiet('metrics', (charge: EndedCharge) => metrics.charged(charge))
   const traceCost = telemetry && observers.quiet('telemetry', (charge: EndedCharge) => telemetry.charged(charge))
   const onChargeFault = ({ id }: EndedCharge, plugin: string, err: unknown): void =>
     log.error({ charge: id, plugin, err }, 'a plugin failed in onCharge; the charge is unaffected')
   const charges = watchCharges(storage.ledger, charge => {
-    tellFigures(charge)
+    countCharge(charge)
     traceCost?.(charge)
     const key = engine.vendorKeys.budgets.charged(charge.id, charge.amount)
     if (key) vendorKeyService.spent(key, charge.amount)
@@ -368,7 +368,7 @@ class RunningGateway implements Gateway {
         return keptMs === undefined ? undefined : { keptMs, webhooks: [...(webhooks?.keys() ?? [])] }
       },
     })
-    this.#anchors = new Anchors({ storage, clock, log, tell: anchor => telemetry?.anchored(anchor) })
+    this.#anchors = new Anchors({ storage, clock, log, report: anchor => telemetry?.anchored(anchor) })
     this.#publisher = new EventPublisher({ storage, clock, log, metrics, receivers: () => this.plan.webhooks })
     this.#history = new ConfigHistorian({ storage, clock, log })
     this.#handed = new SignedPictureLinks(hash => storage.keys.findByHash(hash))

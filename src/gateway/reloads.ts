@@ -34,12 +34,12 @@ export class Reloads {
     clock: Clock,
     log: GatewayLog | undefined,
     read: (cause: ConfigCause) => Promise<ReloadResult>,
-    tell: (event: Reloaded) => void = () => undefined,
+    publish: (event: Reloaded) => void = () => undefined,
   ) {
     this.#clock = clock
     this.#log = log
     this.#read = read
-    this.#publish = tell
+    this.#publish = publish
     this.loadedAt = clock.now()
   }
 

@@ -16,7 +16,7 @@ type Parts = {
 /** Counts requests that no route took, and logs those that were refused: of each code one a minute, and how many. */
 export function createUnroutedLog({ clock, log, plan, count }: Parts) {
   const said = new OnceAMinute(clock)
-  function tell({ code, status }: Failure, more: object): void {
+  function logRefusal({ code, status }: Failure, more: object): void {
     const times = said.count(code)
     if (times > 0) log.info({ code, status, times, ...more }, 'requests were refused before routing')
   }
@@ -26,11 +26,11 @@ export function createUnroutedLog({ clock, log, plan, count }: Parts) {
       if (!failure) return
       const { trustedProxies } = plan().server
       const address = callerAddress(socket.remoteAddress ?? '', headers['x-forwarded-for'], trustedProxies)
-      tell(failure, { method, path: shortPath(url), address })
+      logRefusal(failure, { method, path: shortPath(url), address })
     },
     unread(failure: Failure): void {
       count(failure.code, false)
-      tell(failure, {})
+      logRefusal(failure, {})
     },
   }
 }

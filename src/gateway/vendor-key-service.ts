@@ -190,7 +190,7 @@ export class VendorKeyService {
     const { store, log, engine } = this.#parts
     const { states, budgets } = engine().vendorKeys
     try {
-      for (const status of await store.list()) this.#tell(status, states.learn(status))
+      for (const status of await store.list()) this.#report(status, states.learn(status))
       if (keys.some(key => key.budget)) budgets.learn(await store.spent())
     } catch (error) {
       log.warn({ err: error }, 'the status of upstream keys could not be read')
@@ -198,7 +198,7 @@ export class VendorKeyService {
   }
 
   /** The log of every process has what any has found, or a person has decided. */
-  #tell({ upstream, key, model, state, reason, code }: KeyStatus, before: KeyStatus | null | undefined): void {
+  #report({ upstream, key, model, state, reason, code }: KeyStatus, before: KeyStatus | null | undefined): void {
     if (before === undefined || model !== '' || before?.state === state) return
     const { log } = this.#parts
     if (state === 'suspended') log.warn({ upstream, key, reason, answer: code }, 'an upstream key was suspended')
@@ -212,7 +212,7 @@ export class VendorKeyService {
     // A person may have suspended it meanwhile.
     if (!states.of(key).some(({ model, reason }) => model === '' && reason === 'invalid')) return
     if (found.result === 'good') states.resume(key)
-    else if (found.result === 'unclear') states.cannotTell(key)
+    else if (found.result === 'unclear') states.probeFailed(key)
     else states.stays(key)
   }
 }

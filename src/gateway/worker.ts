@@ -15,7 +15,7 @@ import type {
 
 /** The process that a supervisor starts: a whole gateway on an address and a storage that it shares with its like. */
 
-const tell = (message: FromWorker): void => void process.send?.(message)
+const sendToParent = (message: FromWorker): void => void process.send?.(message)
 
 /** The configuration as the gateway reads it: its text is whatever the supervisor said last. */
 type Config = { file: string } & { -readonly [key in keyof Written]: Written[key] }
@@ -52,7 +52,7 @@ async function start({ file, first, current, owner }: WorkerConfig): Promise<voi
     if (message.kind === 'question') void answer(message, gateway, config)
   })
   endOnFault(gateway)
-  tell({ kind: 'listening', url, simulated: [...gateway.simulated.keys()] })
+  sendToParent({ kind: 'listening', url, simulated: [...gateway.simulated.keys()] })
 }
 
 async function answer(
@@ -72,9 +72,9 @@ async function answer(
     },
   }
   try {
-    tell({ kind: 'answer', id, value: await answers[question]() })
+    sendToParent({ kind: 'answer', id, value: await answers[question]() })
   } catch (error) {
-    tell({ kind: 'fault', id, message: error instanceof Error ? error.message : String(error) })
+    sendToParent({ kind: 'fault', id, message: error instanceof Error ? error.message : String(error) })
   }
 }
 

@@ -16,7 +16,7 @@ type OpenCharge = { readonly facts: ChargeFacts; readonly lines: Map<number, Cha
  * Reports each charge that ends here, from the calls that open and end it: a figure may not cost a read on the event
  * loop, and a read that fails may not cost a figure. What others end (recovery, another process, a person) is not reported.
  */
-export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void): WatchedLedger {
+export function watchCharges(ledger: Ledger, onEnd: (charge: EndedCharge) => void): WatchedLedger {
   const open = new Map<string, OpenCharge>()
 
   /** `upstream`: who sold it, where that is not the first one of its opening. */
@@ -25,11 +25,11 @@ export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void
     if (!charge) return
     open.delete(id)
     const facts = upstream === undefined ? charge.facts : { ...charge.facts, upstream }
-    tellOf(facts, state, [...charge.lines.values()])
+    reportEnd(facts, state, [...charge.lines.values()])
   }
 
-  function tellOf(facts: ChargeFacts, state: Charge['state'], lines: readonly ChargeItem[]): void {
-    tell({ ...facts, state, lines, amount: lines.reduce(addPrice, 0) })
+  function reportEnd(facts: ChargeFacts, state: Charge['state'], lines: readonly ChargeItem[]): void {
+    onEnd({ ...facts, state, lines, amount: lines.reduce(addPrice, 0) })
   }
 
   const watched: Partial<Ledger> = {
@@ -54,7 +54,7 @@ export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void
     post(facts, lines, delivery, vendorCost) {
       ledger.post(facts, lines, delivery, vendorCost)
       open.delete(facts.id)
-      if (lines.length > 0) tellOf(facts, 'settled', lines)
+      if (lines.length > 0) reportEnd(facts, 'settled', lines)
     },
     async void(id, reason, vendorCost) {
       const isOurs = await ledger.void(id, reason, vendorCost)

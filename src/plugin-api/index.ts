@@ -139,7 +139,7 @@ export {
   slotsOfJobs,
   slotsOfUpstream,
   sourceLabels,
-  tellOverdrawn,
+  describeOverdrawn as tellOverdrawn,
   treeOf,
   unitAliases,
   units,

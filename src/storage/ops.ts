@@ -324,8 +324,8 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   putVendorKey,
   decideVendorKey,
   spendOfKey,
-  writeEvent: (_self, given) => tell(given),
-  writeNewEvent: (_self, given) => tellNew(given),
+  writeEvent: (_self, given) => addEvent(given),
+  writeNewEvent: (_self, given) => addEventUnlessRepeated(given),
   arrangeEvents: (_self, { at }) => arrangeEvents(at),
   claimWebhook,
   writeDelivery,
@@ -367,12 +367,12 @@ function* note(identity: Scribe, { row, at }: Given<'note'>): QueryProgram<null>
   return null
 }
 
-function* tell({ event, at }: Given<'writeEvent'>): QueryProgram<null> {
+function* addEvent({ event, at }: Given<'writeEvent'>): QueryProgram<null> {
   yield* writeEvent(event, at)
   return null
 }
 
-function* tellNew({ event, at, ends }: Given<'writeNewEvent'>): QueryProgram<null> {
+function* addEventUnlessRepeated({ event, at, ends }: Given<'writeNewEvent'>): QueryProgram<null> {
   yield* writeNewEvent(event, at, ends)
   return null
 }

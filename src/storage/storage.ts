@@ -325,10 +325,10 @@ function createUsers({ clock, reads, reader, writer }: StorageParts, changes: Ow
 
 function createEvents({ clock, reader, writer }: StorageParts): Storage['events'] {
   return {
-    async tell(event) {
+    async add(event) {
       await writer.submit('writeEvent', { event, at: clock.now() })
     },
-    async tellNew(event, ends) {
+    async addUnlessRepeated(event, ends) {
       await writer.submit('writeNewEvent', { event, at: clock.now(), ends })
     },
     after: (after, limit) => reader.ask('events', { after, limit }),

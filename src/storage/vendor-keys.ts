@@ -52,7 +52,7 @@ export function* putVendorKey(
     status,
     `AND (vendor_key.reason IS NULL OR vendor_key.reason <> 'operator' OR vendor_key.until <= excluded.changed_at)`,
   )
-  if (written && isReportable) yield* tell(zoned, before, status, others, null)
+  if (written && isReportable) yield* addEvent(zoned, before, status, others, null)
   return null
 }
 
@@ -85,7 +85,7 @@ export function* decideVendorKey(
   if (!after) return true
   const action = state === 'active' ? 'upstream_key.resume' : 'upstream_key.suspend'
   yield* leave(scribe, { by, at }, action, `${upstream}/${key}`, before ? toFields(before) : {}, toFields(after), note)
-  yield* tell(scribe, before, after, others, by)
+  yield* addEvent(scribe, before, after, others, by)
   return true
 }
 
@@ -126,7 +126,7 @@ function* write(status: KeyStatus, also = ''): QueryProgram<boolean> {
 }
 
 /** Writes that a key is no longer used, is used again, or was the last one of its upstream. */
-function* tell(
+function* addEvent(
   zoned: Zoned,
   before: KeyStatus | undefined,
   after: KeyStatus,
@@ -147,7 +147,7 @@ function* tell(
   const moments = { since: momentText(since), until: momentText(until) }
   yield* writeEvent({ kind: 'upstream.key_suspended', data: { upstream, key, ...said, ...moments, by } }, changedAt)
   if (others !== undefined && !isSame)
-    yield* tellWhereLast(zoned, { upstream, last: key, others, at: changedAt, by: 'word' })
+    yield* addEventIfLast(zoned, { upstream, last: key, others, at: changedAt, by: 'word' })
 }
 
 type Gone = {
@@ -163,7 +163,7 @@ type Gone = {
  * No key is left of an upstream when all others are suspended or have spent their budgets. Reported once, in the order
  * of writing, and not again for a key that was gone for the other reason before.
  */
-function* tellWhereLast(zoned: Zoned, { upstream, last, others, at, by }: Gone): QueryProgram<void> {
+function* addEventIfLast(zoned: Zoned, { upstream, last, others, at, by }: Gone): QueryProgram<void> {
   const rows = yield ask(`SELECT * FROM vendor_key WHERE upstream = ? AND model = '' AND state = 'suspended'`, upstream)
   const suspended = rows.map(toStatus)
   const sums = yield* spentNow(zoned, upstream, at)
@@ -172,10 +172,10 @@ function* tellWhereLast(zoned: Zoned, { upstream, last, others, at, by }: Gone):
   const isSpent = ({ name, budget }: OtherKeys[number]): boolean =>
     budget !== undefined && (sums.get(`${budget.per} ${name}`) ?? 0) >= budget.amount
   const own = others.find(({ name }) => name === last)
-  const beside = others.filter(({ name }) => name !== last)
+  const remaining = others.filter(({ name }) => name !== last)
   if (own && (by === 'word' ? isSpent(own) : isSuspended(own))) return
-  if (beside.every(one => isSuspended(one) || isSpent(one)))
-    yield* writeEvent({ kind: 'upstream.exhausted', data: { upstream, last, keys: beside.length + 1 } }, at)
+  if (remaining.every(one => isSuspended(one) || isSpent(one)))
+    yield* writeEvent({ kind: 'upstream.exhausted', data: { upstream, last, keys: remaining.length + 1 } }, at)
 }
 
 /** What keys of an upstream have spent in total, today and this month, by period and name. */
@@ -235,7 +235,7 @@ export function* spendOfKey({ zone }: Zoned, { upstream, key, amount, at, bound 
     const renews = momentText(renewalAt(per, at, zone))
     const sums = { spent: formatMoney(spent), amount: formatMoney(bound.budget.amount), per, renews }
     yield* writeEvent({ kind: 'upstream.key_exhausted', data: { upstream, key, ...sums } }, at)
-    if (bound.others) yield* tellWhereLast({ zone }, { upstream, last: key, others: bound.others, at, by: 'budget' })
+    if (bound.others) yield* addEventIfLast({ zone }, { upstream, last: key, others: bound.others, at, by: 'budget' })
   }
   yield ask(`DELETE FROM vendor_key_spending WHERE per <> 'total' AND begins < ?`, day - keptMs)
   return null

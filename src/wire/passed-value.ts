@@ -10,7 +10,7 @@ const comma = 0x2c
 
 /** Bytes that matter: inside of a list or an object, and after a value, where a comma ends it. */
 const within = tableOf([quote, openObject, closeObject, openArray, closeArray])
-const beside = tableOf([quote, openObject, closeObject, openArray, closeArray, comma])
+const delimiters = tableOf([quote, openObject, closeObject, openArray, closeArray, comma])
 
 /**
  * Passes over a JSON value, or the rest of a list, by its brackets and strings alone: nothing of it is checked, and a million
@@ -66,7 +66,7 @@ export class PassedValue {
 
   #pass(piece: Buffer, from: number): number {
     const { length } = piece
-    const outside = this.#isRest ? within : beside
+    const outside = this.#isRest ? within : delimiters
     let depth = this.#depth
     let table = depth === 0 ? outside : within
     for (let at = from; at < length; at++) {

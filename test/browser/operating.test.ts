@@ -23,7 +23,7 @@ t.test('shows alerts, the system state and refused sign-ins in both languages', 
   // A key of hers that may spend less than a request costs: refusing one is what tells of the budget.
   const poor = await createKey(gateway.storage, { name: 'poor', user: 'ann', budget: 1 })
   t.equal((await post('/v1/chat/completions', chat, { authorization: `Bearer ${poor.secret}` })).status, 402)
-  await events.tell({ kind: 'config.refused', data: { findings: ['gateway.yaml:1:1 nothing is right'], count: 1 } })
+  await events.add({ kind: 'config.refused', data: { findings: ['gateway.yaml:1:1 nothing is right'], count: 1 } })
 
   for (const [language, theme, words] of [
     [

@@ -393,7 +393,7 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     const of = { actor: 'boss', action: 'config.reload', before: null, after: null }
     await trail.note({ ...of, subject: name, reason: 'asked by @admin, in haste' })
     await trail.note({ ...of, subject: name, reason: 'asked by administrators' })
-    await events.tell({ kind: 'budget.exhausted', data: { level: 'group', name, user: name, per: name } })
+    await events.add({ kind: 'budget.exhausted', data: { level: 'group', name, user: name, per: name } })
     const { pseudonym } = (await users.erase(name, 'boss')) ?? { pseudonym: '' }
     t.match(await users.find('boss'), { role: 'admin', keyBounds: { models: { to: [name], by: pseudonym } } })
     t.match(await keys.find(key.id), { name })

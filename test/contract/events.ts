@@ -18,10 +18,10 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     const { events } = await opened(t)
     clock.set(start)
     t.same(await events.after(0, 10), [])
-    await events.tell({ kind: 'budget.threshold', data: { group: 'default', percent: 80 } })
+    await events.add({ kind: 'budget.threshold', data: { group: 'default', percent: 80 } })
     clock.set(start + 1_000)
-    await events.tell({ kind: 'upstream.key_suspended', data: { upstream: 'ä "quoted"', key: null } })
-    await events.tell({ kind: 'config.applied', data: {} })
+    await events.add({ kind: 'upstream.key_suspended', data: { upstream: 'ä "quoted"', key: null } })
+    await events.add({ kind: 'config.applied', data: {} })
     const all = await events.after(0, 10)
     t.match(all, [
       { at: start, kind: 'budget.threshold', data: { group: 'default', percent: 80 } },
@@ -37,15 +37,16 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     t.same(await events.after(ids[2] ?? 0, 10), [])
     const applied = { kind: 'config.applied', data: { revision: 'a' } } as const
     for (const event of [applied, applied, { ...applied, data: { revision: 'b' } }, applied])
-      await events.tellNew(event)
+      await events.addUnlessRepeated(event)
     t.same(
       (await events.after(ids[2] ?? 0, 10)).map(({ data }) => data['revision']),
       ['a', 'b', 'a'],
       'what several see happen is told once',
     )
-    await events.tellNew({ ...applied, data: {} }, 'config.refused')
-    await events.tellNew({ kind: 'config.refused', data: {} })
-    for (const revision of ['a', 'b']) await events.tellNew({ ...applied, data: { revision } }, 'config.refused')
+    await events.addUnlessRepeated({ ...applied, data: {} }, 'config.refused')
+    await events.addUnlessRepeated({ kind: 'config.refused', data: {} })
+    for (const revision of ['a', 'b'])
+      await events.addUnlessRepeated({ ...applied, data: { revision } }, 'config.refused')
     t.match(
       (await events.after(ids[2] ?? 0, 10)).slice(3),
       [{ kind: 'config.refused' }, { kind: 'config.applied', data: { revision: 'a' } }],
@@ -130,7 +131,7 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     const ids: string[] = []
     for (let i = 0; i < 6; i++) {
       ids.push(...(await post(storage, key, 1 + ((i * 3) % 7))))
-      await events.tell({ kind: 'budget.threshold', data: { percent: i } })
+      await events.add({ kind: 'budget.threshold', data: { percent: i } })
       if (i % 2 === 0) await books.refund(ids.at(-1) ?? '', 'bob', '')
       if (i % 3 === 0) await events.page({ after: null, limit: 1 })
     }
@@ -161,7 +162,7 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     await events.page({ after: null, limit: 1 })
     clock.set(start + minute)
     await post(storage, own, 1, 'ada')
-    await events.tell({ kind: 'config.applied', data: {} })
+    await events.add({ kind: 'config.applied', data: {} })
     const mine = await readAll(storage, { user: 'ada' }, 1)
     t.same(new Set(mine.map(({ data }) => data['user'])), new Set(['ada']))
     t.equal(mine.filter(({ kind }) => kind === 'charge.settled').length, 3)
@@ -177,13 +178,13 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     'one process sends to a receiver while it has the lease, and continues where sending stopped',
     async t => {
       const { harness, storage, events } = await opened(t)
-      await events.tell({ kind: 'config.applied', data: { revision: 'a' } })
+      await events.add({ kind: 'config.applied', data: { revision: 'a' } })
       const held = await events.webhooks.claim('finance')
       t.ok(held)
       const from = held?.through ?? ''
       t.same((await events.page({ after: from, limit: 10 })).events, [], 'a new one is told what comes from now on')
       t.same(await events.webhooks.claim('finance'), held)
-      await events.tell({ kind: 'config.applied', data: { revision: 'b' } })
+      await events.add({ kind: 'config.applied', data: { revision: 'b' } })
       const page = await events.page({ after: from, limit: 10 })
       t.match(page.events, [{ data: { revision: 'b' } }])
       const told = { webhook: 'finance', from, through: page.next, arrived: [], retries: [], isBack: false }
@@ -207,8 +208,8 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     clock.set(start)
     const { webhooks } = events
     const from = (await webhooks.claim('finance'))?.through ?? ''
-    await events.tell({ kind: 'config.applied', data: {} })
-    await events.tell({ kind: 'config.applied', data: {} })
+    await events.add({ kind: 'config.applied', data: {} })
+    await events.add({ kind: 'config.applied', data: {} })
     const { events: some, next } = await events.page({ after: from, limit: 10 })
     const [one, two] = some.map(({ id }) => id) as [string, string]
     const retry = { event: one, tries: 1, nextAt: start + 5_000, why: 'status 500' }
@@ -245,10 +246,10 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     const { webhooks } = events
     const from = (await webhooks.claim('finance'))?.through ?? ''
     const [charged] = await post(storage, key, 1)
-    await events.tell({ kind: 'config.applied', data: { revision: 'old' } })
+    await events.add({ kind: 'config.applied', data: { revision: 'old' } })
     const { events: some, next } = await events.page({ after: from, limit: 10 })
     clock.set(start + minute)
-    await events.tell({ kind: 'config.applied', data: { revision: 'new' } })
+    await events.add({ kind: 'config.applied', data: { revision: 'new' } })
     const left = async () => (await events.after(0, 10)).filter(({ kind }) => kind === 'config.applied').length
     const until = start + 1
     await events.prune(until, 100, ['finance'])

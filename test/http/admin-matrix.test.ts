@@ -67,7 +67,7 @@ async function startCast(t: Test): Promise<Cast> {
   }
   const times = { createdAt: 0, expiresAt: null, deletedAt: null }
   await started.gateway.storage.objects.put([{ id: 'file_live', kind: 'file', keyId: made.key.id, ...place, ...times }])
-  await started.gateway.storage.events.tell({ kind: 'ledger.differs', data: { count: 1, first: '' } })
+  await started.gateway.storage.events.add({ kind: 'ledger.differs', data: { count: 1, first: '' } })
   const { alerts } = (await admin.get('/api/alerts')).body as { alerts: { id: string }[] }
   const kept = await ben.post('/api/account/views', { page: '/console/logs', name: 'mine', query: '?model=x' })
   const { views } = kept.body as { views: { id: string }[] }

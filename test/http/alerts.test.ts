@@ -142,12 +142,12 @@ t.test('an alert is shown to the right roles, dealt with for all, and reported a
   const viewer = await enterAsUser(started, admin, 'vic', 'viewer')
   const billing = await enterAsUser(started, admin, 'bill', 'billing')
   const user = await enterAsUser(started, admin, 'ben')
-  await events.tell({ kind: 'upstream.key_suspended', data: key })
-  await events.tell({ kind: 'config.refused', data: { findings: [] } })
+  await events.add({ kind: 'upstream.key_suspended', data: key })
+  await events.add({ kind: 'config.refused', data: { findings: [] } })
   const limit = (amount: string) => admin.ask('PATCH', '/api/users/ben', { budget: amount, budget_period: 'total' })
   t.equal((await limit('10')).status, 200)
   const budget = { level: 'user', name: 'ben', amount: '10.00', per: 'total', renews: null }
-  await events.tell({ kind: 'budget.exhausted', data: budget })
+  await events.add({ kind: 'budget.exhausted', data: budget })
   type Told = { open: number; alerts: { id: string; kind: string; dealt: object | null }[] }
   const read = async (one: typeof admin) => (await one.get('/api/alerts')).body as Told
   t.match(await read(viewer), { open: 2, alerts: [{ kind: 'budget.exhausted' }, { kind: 'config.refused' }] })
@@ -158,7 +158,7 @@ t.test('an alert is shown to the right roles, dealt with for all, and reported a
   t.match((await admin.post('/api/alerts/dealt', { id, dealt: true })).body, { open: 1 })
   t.match(await read(billing), { open: 0, alerts: [{ dealt: { by: 'root' } }] })
   t.match((await admin.get('/api/audit?action=alert')).body, { rows: [{ action: 'alert.done', subject: id }] })
-  await events.tell({ kind: 'budget.exhausted', data: { ...budget, spent: '0.00' } })
+  await events.add({ kind: 'budget.exhausted', data: { ...budget, spent: '0.00' } })
   t.match(await read(billing), { open: 1, alerts: [{ dealt: null }] })
   t.match((await admin.post('/api/alerts/dealt', { id, dealt: false })).code, 'not_found', 'it is over')
   t.equal((await limit('20')).status, 200)
@@ -168,7 +168,7 @@ t.test('an alert is shown to the right roles, dealt with for all, and reported a
 t.test('the number of rows read does not depend on the number of events', async t => {
   const path = makeFile(t)
   const storage = await openDatabase({ url: `sqlite:${path}`, role: 'tool' })
-  await storage.events.tell({ kind: 'ledger.differs', data: { count: 1 } })
+  await storage.events.add({ kind: 'ledger.differs', data: { count: 1 } })
   await storage.close()
   const connection = new Connection(path)
   t.teardown(() => connection.close())
@@ -184,7 +184,7 @@ t.test('the number of rows read does not depend on the number of events', async 
   const { events } = await again.watch.alerts()
   t.equal(events.length, 101)
   for (let i = 0; i < 150; i++)
-    await again.events.tell({ kind: 'budget.threshold', data: { level: 'key', name: 'own' } })
+    await again.events.add({ kind: 'budget.threshold', data: { level: 'key', name: 'own' } })
   t.equal((await again.watch.alerts()).events.length, 201, 'what is told of keys hides nothing of others')
   t.ok(
     events.some(({ kind }) => kind === 'ledger.differs'),

@@ -156,8 +156,8 @@ await t.test('commands list events and redeliver them to a webhook', async t => 
   })
   const { events } = started.gateway.storage
   while ((await events.webhooks.list()).length === 0) await new Promise(resolve => setTimeout(resolve, 20))
-  await events.tell({ kind: 'config.applied', data: { revision: 'one' } })
-  await events.tell({ kind: 'config.applied', data: { revision: 'two\u001b[31m' } })
+  await events.add({ kind: 'config.applied', data: { revision: 'one' } })
+  await events.add({ kind: 'config.applied', data: { revision: 'two\u001b[31m' } })
   await receiver.has(2)
   const shipped = await readFile(new URL('../../gateway.yaml', import.meta.url), 'utf8')
   await writeFile(config, shipped.replace('retention: {', `${webhooks(receiver.url)}\nretention: {`))

@@ -20,7 +20,7 @@ function setUp() {
   })
   let flushed = 0
   const storage = { flush: async () => void flushed++, books: { anchor } }
-  const anchors = new Anchors({ storage, clock: systemClock, log, tell: one => void told.push(one) })
+  const anchors = new Anchors({ storage, clock: systemClock, log, report: one => void told.push(one) })
   return { chains, lines, told, anchors, flushed: () => flushed, anchor }
 }
 

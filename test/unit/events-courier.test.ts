@@ -44,7 +44,7 @@ async function open(t: Test, more: Partial<WebhookConfig> = {}) {
   })
   const tell = async (count: number, revision = 'a') => {
     for (let i = 0; i < count; i++)
-      await storage.events.tell({ kind: 'config.applied', data: { revision: `${revision}${i}` } })
+      await storage.events.add({ kind: 'config.applied', data: { revision: `${revision}${i}` } })
   }
   /** Turns as a gateway makes them, until there is no more to tell now. */
   const turn = async () => {
@@ -231,7 +231,7 @@ await t.test('an address of a private network is dialled only if the configurati
 
 await t.test('Slack gets one text in which no name becomes a link or a mention', async t => {
   const { receiver, turn, events } = await open(t, { format: 'slack', secrets: [] })
-  await events.tell({
+  await events.add({
     kind: 'key.revoked',
     data: { key_id: 'key_1', user: '<!channel>&', action: 'key.revoke', by: 'bob' },
   })

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import t from 'tap'
 import { askOps } from '../../src/cli/ask-ops.ts'
 import { readSettings } from '../../src/cli/key-settings.ts'
-import { describeBounds, tellModels } from '../../src/cli/describe-bounds.ts'
+import { describeBounds, describeModels } from '../../src/cli/describe-bounds.ts'
 import { loadConfig } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { makeFolder } from '../harness/folder.ts'
@@ -51,17 +51,17 @@ t.test('each changed setting of a user is printed, and unchanged ones are not', 
     t.strictSame(describeBounds(user, told), bound, caseName({ told }))
     t.strictSame(describeBounds({ name: 'dora', keysMax: null, keyBounds: {} }, told), free, caseName({ told }))
   }
-  t.equal(tellModels(['m'], undefined), 'It may use m.')
+  t.equal(describeModels(['m'], undefined), 'It may use m.')
   const narrow = { name: 'narrow', models: ['sim-*'] }
-  t.equal(tellModels(['sim-a'], undefined, narrow), 'It may use sim-a.')
-  t.equal(tellModels(['sim-a', 'b'], undefined, narrow), 'It may use sim-a; b is not allowed for group narrow.')
-  t.equal(tellModels(['b', 'c'], undefined, narrow), 'It may use no model; b, c are not allowed for group narrow.')
+  t.equal(describeModels(['sim-a'], undefined, narrow), 'It may use sim-a.')
+  t.equal(describeModels(['sim-a', 'b'], undefined, narrow), 'It may use sim-a; b is not allowed for group narrow.')
+  t.equal(describeModels(['b', 'c'], undefined, narrow), 'It may use no model; b, c are not allowed for group narrow.')
   t.equal(
-    tellModels(['sim-*', 's*', 'b*'], undefined, narrow),
+    describeModels(['sim-*', 's*', 'b*'], undefined, narrow),
     'It may use sim-*, s*; b* is not allowed for group narrow.',
   )
   t.match(
-    tellModels(null, user),
+    describeModels(null, user),
     /every model of its group\. The restriction to m, n only applies to keys created by dora/,
   )
   t.end()

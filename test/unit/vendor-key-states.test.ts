@@ -91,7 +91,7 @@ t.test('if no probe can verify it, one request tries it every half hour', async 
   const { clock, states, kind } = open(t)
   states.refused(key, invalid)
   clock.pass(minute)
-  states.cannotTell(key)
+  states.probeFailed(key)
   t.equal(kind(), 'shut')
   clock.pass(30 * minute)
   t.equal(kind(), 'trial')

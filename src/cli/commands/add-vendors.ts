@@ -23,12 +23,12 @@ export async function addVendors(folder: string, recipes: readonly Recipe[]): Pr
   await rename(fresh, file)
   for (const path of added) say(`added      ${path}`)
   say(`updated ${file}; backup: ${backup}`)
-  tellNeeds(recipes)
-  await tellLacking(join(folder, '.env.example'), recipes)
+  reportNeeds(recipes)
+  await reportLacking(join(folder, '.env.example'), recipes)
 }
 
 /** Operators own the example of variables by now: missing ones are reported, and nothing is written into it. */
-async function tellLacking(file: string, recipes: readonly Recipe[]): Promise<void> {
+async function reportLacking(file: string, recipes: readonly Recipe[]): Promise<void> {
   const text = await readFile(file, 'utf8').catch(() => undefined)
   if (text === undefined) return
   const named = new Set(text.match(/(?<!\w)\w+(?=\s*=)/g))
@@ -38,7 +38,7 @@ async function tellLacking(file: string, recipes: readonly Recipe[]): Promise<vo
 }
 
 /** What an operator sets before a real vendor is used. */
-export function tellNeeds(recipes: readonly Recipe[]): void {
+export function reportNeeds(recipes: readonly Recipe[]): void {
   const needs = new Map(recipes.flatMap(({ variables }) => variables).map(one => [one.name, one]))
   for (const one of needs.values()) say(`set        ${describeVariable(one)}`)
 }

@@ -8,7 +8,7 @@ import { withProgress } from '../progress.ts'
 export async function backup(to: string, options: { readonly config: string }): Promise<void> {
   const { storage } = await readBooksPlan(options.config)
   await withProgress(`copying to ${to}`, progress =>
-    explained(backupStorage({ url: storage, to, onProgress: text => progress.tell(text) })),
+    explained(backupStorage({ url: storage, to, onProgress: text => progress.report(text) })),
   )
   say(`Backed up the database to ${to}. It contains key hashes and charges: keep it safe.`)
 }
@@ -18,7 +18,7 @@ export async function restore(from: string, options: { readonly config: string }
   const { storage } = await readBooksPlan(options.config)
   await needFile(from, exitCodes.failure)
   const { aside, audit } = await withProgress(`reading ${from}`, progress =>
-    explained(restoreStorage({ url: storage, from, onProgress: text => progress.tell(text) })),
+    explained(restoreStorage({ url: storage, from, onProgress: text => progress.report(text) })),
   )
   say(`Restored ${from}: ${audit.charges} charges, ${audit.entries} entries, 0 problems.`)
   if (aside !== undefined) say(`The previous database is ${aside}.`)

@@ -26,7 +26,7 @@ export async function configCost(file: string, options: Options): Promise<void> 
     const costs = await withProgress('recomputing charges', async progress =>
       replayCosts(plan, storage.books, span, {
         inUse,
-        onProgress: charges => progress.tell(`${charges.toLocaleString('en')} charges recomputed`),
+        onProgress: charges => progress.report(`${charges.toLocaleString('en')} charges recomputed`),
       }),
     )
     say(`charges ${describeSpan({ ...span, zone })}`)

@@ -16,13 +16,13 @@ export async function diff(file: string, options: Options): Promise<void> {
   if (options.against !== undefined) {
     const before = await readPlan(options.against)
     const ends = { before: before.revision, after: plan.revision }
-    return tell(await describeChanges(before, plan), { ...ends, than: options.against }, file, options.format)
+    return report(await describeChanges(before, plan), { ...ends, than: options.against }, file, options.format)
   }
   const response = await askOps(options, 'GET', '/config')
   const running = (await response.json()) as Running
   const changes = await describeSettingChanges(running.settings, plan)
   const than = `the running gateway (${running.file})`
-  tell(changes, { before: running.revision, after: plan.revision, than }, file, options.format)
+  report(changes, { before: running.revision, after: plan.revision, than }, file, options.format)
   say('Credentials and other secrets are not compared: a gateway does not return them.')
 }
 
@@ -34,7 +34,7 @@ type Running = {
 
 type Ends = { readonly before: string; readonly after: string; readonly than: string }
 
-function tell(changes: readonly string[], { before, after, than }: Ends, file: string, format: string): void {
+function report(changes: readonly string[], { before, after, than }: Ends, file: string, format: string): void {
   if (format === 'json') return print(JSON.stringify({ before, after, changes }))
   if (changes.length === 0) return say(`${file} and ${than}: no differences, revision ${after}`)
   print(changes.join('\n'))

@@ -29,7 +29,7 @@ export async function eraseUser(name: string, { dryRun, yes, config, format, end
         )
       if (format === 'json') return print(JSON.stringify({ name, ...traces }))
       print(formatRows(traces.tables))
-      say(tellKept(traces.kept))
+      say(describeKept(traces.kept))
       if (traces.running > 0)
         say(`${countOf(traces.running, 'request or job')} of theirs still running: erasing is refused until they end.`)
       return
@@ -41,7 +41,7 @@ export async function eraseUser(name: string, { dryRun, yes, config, format, end
     if (format === 'json') return print(JSON.stringify(erasure))
     print(formatRows(erasure.tables))
     say(`The user is now called ${erasure.pseudonym}.`)
-    if (erasure.kept) say(tellKept(erasure.kept))
+    if (erasure.kept) say(describeKept(erasure.kept))
   })
 }
 
@@ -63,7 +63,7 @@ async function eraseEndUser(name: string, { dryRun, yes, config, format }: Omit<
   })
 }
 
-function tellKept({ charges, topups, openings }: Traces['kept']): string {
+function describeKept({ charges, topups, openings }: Traces['kept']): string {
   const entries = [countOf(charges, 'charge'), countOf(topups, 'payment')]
   if (openings > 0) entries.push(`${countOf(openings, 'sum')} spent elsewhere before`)
   return `The name remains in ledger entries that are covered by hashes: ${entries.join(', ')}.`

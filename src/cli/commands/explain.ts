@@ -171,7 +171,7 @@ function refuse(error: unknown): never {
 
 type Quoted = NonNullable<RequestExplanation['quote']>
 
-function describeBeside({ name, per, price, price_at, once }: NonNullable<Quoted['beside']>[number]): string {
+function describeExtraLine({ name, per, price, price_at, once }: NonNullable<Quoted['beside']>[number]): string {
   const measure = per === 'token' ? 'million tokens' : per === 'input_image' ? 'input image' : per
   return `plus       ${name}: ${price} per ${measure}, ${once ? 'once' : 'for each image'} (${price_at})`
 }
@@ -256,7 +256,7 @@ function describe(found: RequestExplanation): string {
               .join(', ')} ${quote.currency} each`
         : `price      ${quote.tier}${source}: ${quote.price} ${quote.currency} each (${quote.price_at})`,
       ...(quote.units ?? []).map(describeUnit(quote.currency)),
-      ...(quote.beside ?? []).map(describeBeside),
+      ...(quote.beside ?? []).map(describeExtraLine),
       quote.units && quote.expected !== null
         ? `bill       ${quote.expected} ${quote.currency}; hold ${quote.at_most} before the call`
         : quote.expected === null

@@ -30,12 +30,12 @@ export async function findWithheld({ refund, reason, config, format }: Options):
         if (!last) return
         after = last.id
         read += page.length
-        progress.tell(`${read.toLocaleString('en')} charges read, ${found.length} withheld`)
+        progress.report(`${read.toLocaleString('en')} charges read, ${found.length} withheld`)
       }
     })
     if (format === 'json') for (const charge of found) print(JSON.stringify(show(charge)))
     else if (found.length > 0) print(formatTable(headings, found.map(rowOf)))
-    const sum = tellSums(found)
+    const sum = describeSums(found)
     if (found.length === 0) say('No charges were settled for responses that were cut off for unknown content.')
     else if (refund) say(`${countOf(found.length, 'charge')}, ${sum} refunded.`)
     else say(`${countOf(found.length, 'charge')}, ${sum}. \`tollgate ledger find-withheld --refund\` refunds it.`)
@@ -77,7 +77,7 @@ function leftOf({ amount, refunded }: Charge): number {
   return amount - refunded
 }
 
-function tellSums(found: readonly Found[]): string {
+function describeSums(found: readonly Found[]): string {
   const sums = new Map<string, number>()
   for (const charge of found) sums.set(charge.currency, (sums.get(charge.currency) ?? 0) + leftOf(charge))
   return [...sums].map(([currency, micros]) => `${formatMoney(micros)} ${currency}`).join(' and ')

@@ -16,8 +16,8 @@ export async function fmt(file: string, { check }: { readonly check: boolean }):
 /** A gateway may be reading the file: it finds the old text or the new one, never a part of one. */
 async function replace(file: string, text: string): Promise<void> {
   const path = await realpath(file)
-  const beside = `${path}.${process.pid}.tmp`
+  const temporary = `${path}.${process.pid}.tmp`
   const { mode } = await stat(path)
-  await writeFile(beside, text, { mode })
-  await rename(beside, path)
+  await writeFile(temporary, text, { mode })
+  await rename(temporary, path)
 }

@@ -1,5 +1,5 @@
 import { importBook, type ImportedBook } from '../../index.ts'
-import { adoptPeople, type Made, recordOfPeople, tellPeople } from '../adopt-people.ts'
+import { adoptPeople, type Made, recordOfPeople, reportPeople } from '../adopt-people.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { withProgress } from '../progress.ts'
 import { type ImportFlags, needUsable, placeOfSecrets, reportOf, tellImported, writeImported } from '../import-files.ts'
@@ -34,7 +34,7 @@ async function writeBook(
 function tellBook(source: string, imported: ImportedBook, made: Made | undefined, options: ImportFlags): void {
   tellImported(nameOf(source), imported, options)
   const { adoption, sums } = imported
-  tellPeople(adoption, made)
+  reportPeople(adoption, made)
   say(
     `balances: ${sums.there} USD in the source, ${sums.here} USD imported${sums.there === sums.here ? '' : ': they differ'}`,
   )

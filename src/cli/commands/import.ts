@@ -1,7 +1,7 @@
 import { importConfig } from '../../index.ts'
 import { Exit, exitCodes, print } from '../exit.ts'
 import { type ImportFlags, needUsable, placeOfSecrets, reportOf, tellImported, writeImported } from '../import-files.ts'
-import { adoptPeople, recordOfPeople, tellPeople } from '../adopt-people.ts'
+import { adoptPeople, recordOfPeople, reportPeople } from '../adopt-people.ts'
 import { withProgress } from '../progress.ts'
 import { showFindings } from '../show-findings.ts'
 
@@ -38,7 +38,7 @@ export async function importFrom(
   else {
     if (out === undefined && !dryRun) process.stdout.write(imported.text)
     tellImported(source, imported, options)
-    if (adoption) tellPeople(adoption, made)
+    if (adoption) reportPeople(adoption, made)
   }
   needUsable(source, imported, options)
 }

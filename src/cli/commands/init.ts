@@ -4,7 +4,7 @@ import { draftConfig, firstUpstreams, type FirstDraft, loadConfig } from '../../
 import type { SetupAnswers } from '../ask-setup.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 import { showFindings } from '../show-findings.ts'
-import { addVendors, standIns, tellNeeds } from './add-vendors.ts'
+import { addVendors, standIns, reportNeeds } from './add-vendors.ts'
 import { findRecipe } from './recipes.ts'
 
 type Options = {
@@ -65,7 +65,7 @@ async function initVendors(folder: string, options: Options): Promise<void> {
   const draft = await draftConfig(folder, { ...flags, upstreams: upstream }, recipes)
   await refuseInvalid(join(folder, 'gateway.yaml'), draft.files['gateway.yaml'], standIns(recipes))
   await write(folder, draft)
-  tellNeeds(recipes)
+  reportNeeds(recipes)
 }
 
 async function write(folder: string, { files, ignores }: FirstDraft): Promise<void> {

@@ -14,7 +14,7 @@ import { Exit, exitCodes, print, say } from '../exit.ts'
 import { readSettings, type SettingOptions } from '../key-settings.ts'
 import { actor, withStorage } from '../open-books.ts'
 import { formatTable } from '../table.ts'
-import { type NamedGroup, tellBarred, tellModels } from '../describe-bounds.ts'
+import { type NamedGroup, describeBarred, describeModels } from '../describe-bounds.ts'
 import { writeOut } from '../write-out.ts'
 
 type Place = { readonly config: string }
@@ -35,10 +35,10 @@ export async function createKey(options: CreateOptions): Promise<void> {
         `--user ${user}: unknown user; there are ${users.map(one => one.name).join(', ')} (tollgate users create adds one)`,
       )
     const { key, secret } = await makeKey(storage, { ...settings, name, user }, actor)
-    tellSecret(plan, key, secret, options)
+    showSecret(plan, key, secret, options)
     if (options.format !== 'json')
       say(
-        `Key ${key.id} '${key.name}' of ${key.user}. ${tellModels(key.models, owner, groupOf(plan, key))} The secret is shown only now.`,
+        `Key ${key.id} '${key.name}' of ${key.user}. ${describeModels(key.models, owner, groupOf(plan, key))} The secret is shown only now.`,
       )
   })
 }
@@ -72,7 +72,7 @@ export async function showKey(id: string, options: Options): Promise<void> {
     const record = keyRecord(key, plan.timeZone)
     if (options.format === 'json') return print(JSON.stringify(record))
     for (const [name, value] of Object.entries(record)) print(writeOut(`${name.padEnd(16)}  ${formatValue(value)}`))
-    const barred = tellBarred(key.models, groupOf(plan, key))
+    const barred = describeBarred(key.models, groupOf(plan, key))
     if (barred !== undefined) say(barred)
   })
 }
@@ -92,8 +92,8 @@ export async function updateKey(id: string, options: UpdateOptions): Promise<voi
     say(`Changed key ${id}.`)
     if (!('models' in settings) && !('group' in settings)) return
     const changed = await findKey(storage, id)
-    if (tellBarred(changed.models, groupOf(plan, changed)) !== undefined)
-      say(tellModels(changed.models, undefined, groupOf(plan, changed)))
+    if (describeBarred(changed.models, groupOf(plan, changed)) !== undefined)
+      say(describeModels(changed.models, undefined, groupOf(plan, changed)))
   })
 }
 
@@ -119,7 +119,7 @@ export async function rotateKey(id: string, options: Options & { readonly overla
     const rotated = await giveNewSecret(storage, id, overlapMs, actor)
     if (!rotated) throw await whyNot(storage, id)
     const { key, secret } = rotated
-    tellSecret(plan, key, secret, options)
+    showSecret(plan, key, secret, options)
     if (options.format === 'json') return
     say(`The new secret of key ${id}. The secret is shown only now.`)
     say(overlapMs === 0 ? 'The old one no longer works.' : `The old one works until ${formatMoment(key.oldUntil)}.`)
@@ -157,7 +157,7 @@ function needBudget(budget: number | null | undefined, period: string | undefine
 }
 
 /** The secret, this once: alone on a line, or in an object with what there is to know of its key. */
-function tellSecret({ timeZone }: CompiledConfig, key: Key, secret: string, { format }: Options): void {
+function showSecret({ timeZone }: CompiledConfig, key: Key, secret: string, { format }: Options): void {
   const { id, ...rest } = keyRecord(key, timeZone)
   print(format === 'json' ? JSON.stringify({ id, key: secret, ...rest }) : secret)
 }

@@ -37,18 +37,18 @@ export async function verify(options: VerifyOptions): Promise<void> {
       if (options.anchor !== undefined) say(`compared with ${anchors.length} anchors`)
       say(`${audit.charges} charges, ${audit.lines} lines, ${audit.entries} entries: ${audit.problems.length} problems`)
     }
-    await tellFound(storage, audit)
+    await recordResult(storage, audit)
     if (audit.problems.length + audit.sums.length > 0) throw new Exit(exitCodes.failure, '')
   })
 }
 
 /** Operators see it in the console, and webhooks get an event, unless the storage cannot be written. */
-async function tellFound({ events, watch }: Storage, { problems, sums }: Audit): Promise<void> {
+async function recordResult({ events, watch }: Storage, { problems, sums }: Audit): Promise<void> {
   try {
     const found = [...problems, ...sums]
     const [first = ''] = found
     if (found.length > 0)
-      return await events.tellNew({
+      return await events.addUnlessRepeated({
         kind: 'ledger.differs',
         data: { count: found.length, first: first.slice(0, 300) },
       })
@@ -57,7 +57,7 @@ async function tellFound({ events, watch }: Storage, { problems, sums }: Audit):
       (a, b) => (a && a.id > b.id ? a : b),
       undefined,
     )
-    if (last?.kind === 'ledger.differs') await events.tellNew({ kind: 'ledger.verified', data: { count: 0 } })
+    if (last?.kind === 'ledger.differs') await events.addUnlessRepeated({ kind: 'ledger.verified', data: { count: 0 } })
   } catch {
     // The proof is valid without its event.
   }
@@ -88,7 +88,7 @@ async function rebuildSums(options: Options) {
         !state.isDone;
         state = await storage.books.rebuildCosts(state)
       )
-        progress.tell(
+        progress.report(
           `${state.added.toLocaleString('en')} of ${state.all.toLocaleString('en')} ledger positions added up`,
         )
     })
@@ -138,7 +138,7 @@ export async function replay(options: ReplayOptions): Promise<void> {
         const last = page.at(-1)
         if (!last) return
         after = last.id
-        progress.tell(`${charges.toLocaleString('en')} charges replayed, ${different} differ`)
+        progress.report(`${charges.toLocaleString('en')} charges replayed, ${different} differ`)
       }
     })
     say(`${charges} charges replayed, ${different} differ`)

@@ -238,7 +238,7 @@ export async function showLog(
 
 function formatLine(record: LogRecord): string {
   const { billing } = record
-  const bill = billing ? `  ${billing.amount} ${billing.currency} (${billing.state})  ${tellUse(billing)}` : ''
+  const bill = billing ? `  ${billing.amount} ${billing.currency} (${billing.state})  ${describeUse(billing)}` : ''
   return writeOut(
     `${record.time}  ${record.id}  ${record.status ?? '-'} ${record.outcome}  ${record.model ?? record.operation}${record.alias === null ? '' : ` (as ${record.alias})`}  ${record.duration_ms} ms${bill}`,
   )
@@ -302,7 +302,7 @@ function formatPhases(record: LogRecord): readonly string[] {
 }
 
 /** An image's line with six labels, which are what they are in every language; of tokens and the like `input 12, output 34`. */
-function tellUse({ text, rule, lines }: BillingRecord): string {
+function describeUse({ text, rule, lines }: BillingRecord): string {
   if (rule.kind !== 'usage' || lines.length === 0) return text
   return lines.map(({ tier, quantity }) => `${tier.replaceAll('_', ' ')} ${quantity ?? 0}`).join(', ')
 }
@@ -314,7 +314,7 @@ export function formatBill(billing: BillingRecord): readonly string[] {
     .map(entry => entry.join(' '))
     .join(', ')
   return [
-    tellUse(billing),
+    describeUse(billing),
     ...billing.lines.map(
       line =>
         `  #${line.index}  ${line.why}  →  ${line.price} ${billing.currency}${line.at ? `  (${line.at})` : ''}${line.flags.length > 0 ? `  [${line.flags.join(', ')}]` : ''}`,

@@ -103,13 +103,13 @@ export async function testModels(names: readonly string[], options: TestOptions)
     } finally {
       await forget(storage, key.id)
     }
-    tellSpent(spent)
+    reportSpent(spent)
     if (failed > 0) throw new Exit(exitCodes.failure, `${failed} of ${trials.length} failed`)
   })
 }
 
 /** What all of it came to, by what the charges say. */
-function tellSpent(costs: readonly (string | null)[]): void {
+function reportSpent(costs: readonly (string | null)[]): void {
   const sums = new Map<string, number>()
   for (const cost of costs) {
     const [amount = '', currency = ''] = cost?.split(' ') ?? []

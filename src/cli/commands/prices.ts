@@ -48,15 +48,15 @@ export async function importTable(file: string, options: ImportFlags): Promise<v
     },
   )
   if (imported.rows.length === 0) {
-    for (const line of tellLeft(imported)) say(line)
-    throw new Exit(exitCodes.failure, `${file}: ${tellCount(imported)}; nothing was written`)
+    for (const line of describeLeft(imported)) say(line)
+    throw new Exit(exitCodes.failure, `${file}: ${describeCount(imported)}; nothing was written`)
   }
   if (out !== undefined) await writeTable(out, imported.text, options.force)
   if (format === 'json') print(JSON.stringify(recordOf(imported, out)))
   else {
     if (out === undefined) process.stdout.write(imported.text)
-    for (const line of tellLeft(imported)) say(line)
-    say(`${file}: ${tellCount(imported)}${out === undefined ? '' : `; written to ${out}`}`)
+    for (const line of describeLeft(imported)) say(line)
+    say(`${file}: ${describeCount(imported)}${out === undefined ? '' : `; written to ${out}`}`)
   }
 }
 
@@ -97,18 +97,18 @@ async function writeTable(file: string, text: string, force: boolean): Promise<v
         : `${file} was not written by an import; use --force to overwrite it`,
     )
   const path = await realpath(file)
-  const beside = `${path}.${process.pid}.tmp`
+  const temporary = `${path}.${process.pid}.tmp`
   const { mode } = await stat(path)
-  await writeFile(beside, text, { mode })
-  await rename(beside, path)
+  await writeFile(temporary, text, { mode })
+  await rename(temporary, path)
 }
 
-function tellCount({ rows, left, unasked }: ImportedPrices): string {
+function describeCount({ rows, left, unasked }: ImportedPrices): string {
   return `${countOf(rows.length, 'row')}, ${left.length} left out, ${unasked} not selected`
 }
 
 /** One line for each reason, the most frequent first. */
-function tellLeft({ left }: ImportedPrices): readonly string[] {
+function describeLeft({ left }: ImportedPrices): readonly string[] {
   const byReason = [...Map.groupBy(left, one => one.why)].toSorted(([, a], [, b]) => b.length - a.length)
   return byReason.map(([why, all]) => {
     const names = all.slice(0, namesMax).map(one => writeOut(one.id))

@@ -6,7 +6,7 @@ import { formatTable } from '../table.ts'
 export async function recipes(name: string | undefined, { format }: { readonly format: string }): Promise<void> {
   if (name !== undefined) return show(await findRecipe(name), format)
   const all = await listRecipes()
-  if (format === 'json') return print(JSON.stringify(all.map(tell), undefined, 2))
+  if (format === 'json') return print(JSON.stringify(all.map(recipeJson), undefined, 2))
   print(formatTable(['recipe', 'models', 'operations', 'needs'], all.map(rowOf)))
   say('\nRecipes with an address are simulated until you set it. tollgate recipes NAME prints the lines;')
   say('tollgate init --vendor NAME writes a gateway.yaml with them, or adds them to an existing one.')
@@ -24,12 +24,12 @@ export async function findRecipe(name: string): Promise<Recipe> {
 }
 
 function show(recipe: Recipe, format: string): void {
-  if (format === 'json') return print(JSON.stringify({ ...tell(recipe), lines: recipe.texts }, undefined, 2))
+  if (format === 'json') return print(JSON.stringify({ ...recipeJson(recipe), lines: recipe.texts }, undefined, 2))
   print(recipe.texts.join('\n').trimEnd())
   for (const one of recipe.variables) say(`set ${describeVariable(one)}`)
 }
 
-function tell({ name, title, page, models, variables }: Recipe): object {
+function recipeJson({ name, title, page, models, variables }: Recipe): object {
   return { name, title, page: `docs/recipes/${page}`, models, needs: variables }
 }
 

@@ -33,7 +33,7 @@ export async function reprice(options: Options): Promise<void> {
         { since, until },
         {
           ...(isApplied && { apply: { by: actor, reason: options.reason } }),
-          onProgress: charges => progress.tell(`${charges.toLocaleString('en')} charges compared`),
+          onProgress: charges => progress.report(`${charges.toLocaleString('en')} charges compared`),
         },
       ),
     )

@@ -16,7 +16,7 @@ type Options = {
 export async function copy({ to, snapshot, config, format, ...options }: Options): Promise<void> {
   const from = options.from ?? (await readBooksPlan(config)).storage
   const copied = await withProgress('opening both storages', progress =>
-    copyStorage({ from, to, isSnapshot: snapshot, onProgress: text => progress.tell(text) }),
+    copyStorage({ from, to, isSnapshot: snapshot, onProgress: text => progress.report(text) }),
   )
   const { tables, rows, textsChanged, audit, sums } = copied
   if (format === 'json') print(JSON.stringify(copied))
@@ -46,7 +46,7 @@ export async function migrate({ config, format }: Pick<Options, 'config' | 'form
         said = processes
         progress.clear()
         say(`Waiting for these processes to stop: ${processes}`)
-        progress.tell(`waiting for ${processes}`)
+        progress.report(`waiting for ${processes}`)
       },
     }),
   )

@@ -46,12 +46,12 @@ export function showSheet(
     const code = comment === -1 ? open : open.slice(0, comment)
     // What was covered by its place is not looked at again. What is commented out has none.
     const shown =
-      besideCovers(code, part => secrets.maskBeside(part)) +
-      besideCovers(open.slice(code.length), part => secrets.mask(part))
+      amongCovers(code, part => secrets.maskAmongText(part)) +
+      amongCovers(open.slice(code.length), part => secrets.mask(part))
     return { text: shown, covered: shown !== line }
   })
 }
 
-function besideCovers(text: string, mask: (part: string) => string): string {
+function amongCovers(text: string, mask: (part: string) => string): string {
   return text.split(cover).map(mask).join(cover)
 }

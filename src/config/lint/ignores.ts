@@ -20,8 +20,8 @@ export function readIgnores(tokens: readonly Token[], source: Source): readonly 
     const match = kind === 'comment' ? words.exec(text) : null
     if (!match) return []
     const own = source.locate(at).line
-    const beside = contents.some(token => token.at < at && source.locate(token.at).line === own)
-    const below = beside ? undefined : contents.find(token => token.at > at)
+    const isTrailing = contents.some(token => token.at < at && source.locate(token.at).line === own)
+    const below = isTrailing ? undefined : contents.find(token => token.at > at)
     const lines = below ? [own, source.locate(below.at).line] : [own]
     return [
       {

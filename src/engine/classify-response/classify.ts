@@ -1,7 +1,7 @@
 import type { KeyEffect, OutcomeRow, SaleClass } from '../../domain/index.ts'
 import { valuesAt } from '../../wire/index.ts'
 import { mentions } from './match-message.ts'
-import { besideErrors, limitCodes, outcomes, usualPlaces } from './outcome-table.ts'
+import { membersNextToErrors, limitCodes, outcomes, usualPlaces } from './outcome-table.ts'
 
 /** No machine-readable word is longer. */
 const codeCharsMax = 100
@@ -147,7 +147,7 @@ export function refusalInside(body: unknown): Refusal | undefined {
   if (typeof whole !== 'object' || whole === null || Array.isArray(whole)) return undefined
   const { error } = whole as { readonly error?: unknown }
   const isError = typeof error === 'string' ? error !== '' : typeof error === 'object' && error !== null
-  if (!isError || !Object.entries(whole).every(([name, value]) => besideErrors.has(name) || isNothing(value)))
+  if (!isError || !Object.entries(whole).every(([name, value]) => membersNextToErrors.has(name) || isNothing(value)))
     return undefined
   const status = codesAt(whole, ['error.code', 'error.status', 'code', 'status']).map(Number)
   return {

@@ -1,4 +1,4 @@
-import { besideErrors } from './outcome-table.ts'
+import { membersNextToErrors } from './outcome-table.ts'
 
 const quote = 0x22
 const comma = 0x2c
@@ -12,7 +12,7 @@ const objectCloses = 0x7d
 const signs: readonly number[] = [0x2b, 0x2d, 0x2e]
 const none = -1
 
-const known: readonly Buffer[] = [...besideErrors].map(name => Buffer.from(name))
+const known: readonly Buffer[] = [...membersNextToErrors].map(name => Buffer.from(name))
 const nothing = Buffer.from('null')
 
 /**
@@ -32,15 +32,15 @@ export function mayBeError(json: Buffer): boolean {
     const value = behind === none ? json.length : skipSpace(json, behind)
     if (value === json.length) return true
     if (json[value] !== colon) return !isFirst
-    const isBeside = mayStandBeside(json, name + 1, behind - 1)
-    at = isBeside ? skipPlain(json, skipSpace(json, value + 1)) : skipNothing(json, skipSpace(json, value + 1))
-    if (!isBeside && at === none) return false
+    const isNextToError = mayBeNextToError(json, name + 1, behind - 1)
+    at = isNextToError ? skipPlain(json, skipSpace(json, value + 1)) : skipNothing(json, skipSpace(json, value + 1))
+    if (!isNextToError && at === none) return false
   }
   return true
 }
 
 /** Whether a name, without its quotes, is one of those; with escapes it may be. */
-function mayStandBeside(json: Buffer, from: number, to: number): boolean {
+function mayBeNextToError(json: Buffer, from: number, to: number): boolean {
   for (let i = 0; i < known.length; i++) {
     const name = known[i] as Buffer
     if (name.length === to - from && isThere(json, from, name)) return true

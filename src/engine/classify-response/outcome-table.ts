@@ -203,7 +203,7 @@ export const usualPlaces: readonly string[] = [
 ]
 
 /** Members that may be next to an error and are no answer, in the order in which an answer may begin with them. */
-export const besideErrors: ReadonlySet<string> = new Set([
+export const membersNextToErrors: ReadonlySet<string> = new Set([
   'error',
   'type',
   'code',

@@ -38,8 +38,8 @@ export class Turns {
   /** Running turns by upstream id. A turn may still be waiting for admission. */
   readonly #open = new Map<string, Promise<Turn>>()
   /** The session's second model, such as one for transcription, and the spare turns for it. */
-  #beside: Target | undefined
-  readonly #besideSpares: Turn[] = []
+  #alsoUsed: Target | undefined
+  readonly #alsoUsedSpares: Turn[] = []
   /** Forwarded messages whose turns have not started. */
   #awaited = 0
   #outputMax: number | undefined
@@ -55,7 +55,7 @@ export class Turns {
     this.#session = session
     this.#target = target
     this.#options = options
-    if (options.isSecondOnly) this.#beside = target
+    if (options.isSecondOnly) this.#alsoUsed = target
     this.#outputMax = options.outputMax
   }
 
@@ -71,7 +71,7 @@ export class Turns {
   /** Whether client messages that start `more` turns may be forwarded now. */
   covers(more: number): boolean {
     if (this.#spares.length < this.#wanted(more) || this.#isStale) return false
-    return !this.#beside || this.#besideSpares.length > 0
+    return !this.#alsoUsed || this.#alsoUsedSpares.length > 0
   }
 
   /** Spare turns that are needed. While a turn is running, only a client message starts another. */
@@ -83,7 +83,7 @@ export class Turns {
 
   get #isStale(): boolean {
     const now = this.#host.clock.tick()
-    return [this.#spares[0], this.#besideSpares[0]].some(one => one && now - one.admittedTick > renewMs)
+    return [this.#spares[0], this.#alsoUsedSpares[0]].some(one => one && now - one.admittedTick > renewMs)
   }
 
   /**
@@ -95,11 +95,11 @@ export class Turns {
     // Let ended turns release their holds first.
     await Promise.all(this.#ending)
     await this.#dropStale(this.#spares)
-    await this.#dropStale(this.#besideSpares)
+    await this.#dropStale(this.#alsoUsedSpares)
     while (!this.#isOver && this.#spares.length < this.#wanted(asked))
       await this.#admit(this.#target, this.#spares, onWait)
-    while (!this.#isOver && this.#beside && this.#besideSpares.length === 0)
-      await this.#admit(this.#beside, this.#besideSpares, onWait)
+    while (!this.#isOver && this.#alsoUsed && this.#alsoUsedSpares.length === 0)
+      await this.#admit(this.#alsoUsed, this.#alsoUsedSpares, onWait)
   }
 
   async #admit(target: Target, spares: Turn[], onWait: (failure: Failure) => void): Promise<void> {
@@ -145,7 +145,7 @@ export class Turns {
   read(sign: TurnSign, message: Json): void {
     if (sign.kind === 'began') this.#began(sign.id)
     else if (sign.kind === 'ended') this.#ended(sign, message)
-    else if (sign.kind === 'beside') this.#besideEnded(sign.failed, message)
+    else if (sign.kind === 'beside') this.#alsoUsedEnded(sign.failed, message)
     else if (sign.kind === 'refused') this.#awaited = Math.max(0, this.#awaited - 1)
     else this.#settings(sign)
   }
@@ -175,10 +175,10 @@ export class Turns {
     this.#close(turn, report === undefined ? message : (report ?? undefined), failed)
   }
 
-  #besideEnded(failed: boolean, message: Json): void {
-    if (!this.#beside)
+  #alsoUsedEnded(failed: boolean, message: Json): void {
+    if (!this.#alsoUsed)
       throw fail('session_unmetered', { why: 'it reports a model that the session settings do not name' })
-    this.#close(this.#take(this.#besideSpares, this.#beside), message, failed)
+    this.#close(this.#take(this.#alsoUsedSpares, this.#alsoUsed), message, failed)
   }
 
   #close(turning: Promise<Turn>, message: Json | undefined, failed: boolean): void {
@@ -198,10 +198,10 @@ export class Turns {
     this.#outputMax = outputMax
     if (beside === undefined) return
     const model = beside === null ? undefined : this.#findModel(beside)
-    if (model?.name === this.#beside?.model.name) return
-    const left = this.#besideSpares.splice(0)
+    if (model?.name === this.#alsoUsed?.model.name) return
+    const left = this.#alsoUsedSpares.splice(0)
     if (left.length > 0) this.#track(Promise.all(left.map(one => one.giveBack())))
-    this.#beside = model && { ...this.#target, model, family: model.family }
+    this.#alsoUsed = model && { ...this.#target, model, family: model.family }
   }
 
   /** Finds a model by the gateway's name or the upstream's. @throws Failure model_not_found */
@@ -237,7 +237,7 @@ export class Turns {
   async end(outcome: Outcome): Promise<void> {
     this.#isOver = true
     this.#stopped.abort()
-    for (const turn of [...this.#spares.splice(0), ...this.#besideSpares.splice(0)]) this.#track(turn.giveBack())
+    for (const turn of [...this.#spares.splice(0), ...this.#alsoUsedSpares.splice(0)]) this.#track(turn.giveBack())
     for (const turning of this.#open.values()) this.#track(turning.then(turn => turn.end(undefined, outcome)))
     this.#open.clear()
     await Promise.all(this.#ending)

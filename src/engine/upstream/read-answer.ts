@@ -159,7 +159,7 @@ export class AnswerReader {
     const isCounted = this.#phase === counted
     const end = isCounted ? Math.min(bytes.length, at + this.#left) : bytes.length
     if (isCounted) this.#left -= end - at
-    if (!this.#tell(bytes, at, end, isOwn)) return end
+    if (!this.#passPiece(bytes, at, end, isOwn)) return end
     if (isCounted && this.#left === 0) this.#end(end === bytes.length)
     return end
   }
@@ -193,14 +193,14 @@ export class AnswerReader {
       fault = error
     }
     // What came before the fault is complete.
-    if (length > 0 && !this.#tell(bytes, start, start + length, isOwn)) return at
+    if (length > 0 && !this.#passPiece(bytes, start, start + length, isOwn)) return at
     if (fault) throw fault
     if (chunks.isDone) this.#end(at === bytes.length)
     return at
   }
 
   /** False if the answer was abandoned. */
-  #tell(bytes: Buffer, from: number, to: number, isOwn: boolean): boolean {
+  #passPiece(bytes: Buffer, from: number, to: number, isOwn: boolean): boolean {
     const isWhole = from === 0 && to === bytes.length
     const chunk = isOwn ? (isWhole ? bytes : bytes.subarray(from, to)) : copyOf(bytes, from, to)
     if (this.#to.onContents(chunk)) return true

@@ -224,7 +224,7 @@ export class KeyStates {
   }
 
   /** A free probe could not find out, because the path does not exist: one request tries it, after a while. */
-  cannotTell(key: VendorKey): void {
+  probeFailed(key: VendorKey): void {
     const status = this.#find(key, '')
     if (!status || status.state !== 'suspended' || status.reason !== 'invalid') return
     const now = this.#clock.now()

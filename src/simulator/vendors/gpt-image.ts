@@ -145,18 +145,18 @@ function streamed(
   sketches: readonly Sketch[],
   { verb, facts, usage, partials }: Streamed,
 ): Played {
-  const tell = async (type: string, sketch: Sketch, more: object) =>
+  const eventOf = async (type: string, sketch: Sketch, more: object) =>
     record({ type, b64_json: await sketch.base64(), created_at: seconds(ask.site.now()), ...facts, ...more }, type)
   const events = sketches.flatMap(sketch => [
     ...Array.from({ length: partials }, (_, i) => async () => {
       const partial = order.extra(sketch, sketch.index * partials + i)
-      return tell(`${verb}.partial_image`, partial, { partial_image_index: i })
+      return eventOf(`${verb}.partial_image`, partial, { partial_image_index: i })
     }),
     async () => {
       order.make(sketch)
       // Of the one picture, without the details of its output.
       const { output_tokens_details: _, ...told } = usage(1) as { output_tokens_details: unknown }
-      return tell(`${verb}.completed`, sketch, { usage: told })
+      return eventOf(`${verb}.completed`, sketch, { usage: told })
     },
   ])
   const error = { type: 'server_error', code: 'server_error', message: 'The server had an error.', param: null }

@@ -56,10 +56,10 @@ async function submit(ask: Ask): Promise<Played> {
     aspect_ratio: read.aspect_ratio ?? '16:9',
   }
   const job = order.open<Generation>({ sketch: sketches[0], request, model: read.model }, sketches)
-  if (!read.sync || order.demands.has('late')) return order.answer(tell(ask, job, 'waiting'), 201)
+  if (!read.sync || order.demands.has('late')) return order.answer(generationOf(ask, job, 'waiting'), 201)
   const polls = Math.min(order.demands.numbers('polls')?.[0] ?? 1, 60)
   for (let i = 0; i < polls; i++) job.poll()
-  return order.answer(tell(ask, job, job.poll()), 201)
+  return order.answer(generationOf(ask, job, job.poll()), 201)
 }
 
 const states: { readonly [state in JobState]: string } = {
@@ -78,7 +78,7 @@ const reasons: { readonly [state in JobState]?: string } = {
   moderated: 'The generated image was moderated.',
 }
 
-function tell({ site }: Ask, { id, about }: Job<Generation>, state: JobState): object {
+function generationOf({ site }: Ask, { id, about }: Job<Generation>, state: JobState): object {
   const link = state === 'done' ? about.sketch?.link() : undefined
   return {
     id,
@@ -96,5 +96,5 @@ function poll(ask: Ask): Played {
   const job = ask.desk.jobs.find<Generation>(ask.params['id'])
   const state = job?.poll()
   if (!job || state === undefined || state === 'expired') throw new Problem('not_found', 'Generation not found')
-  return answerJson(200, tell(ask, job, state))
+  return answerJson(200, generationOf(ask, job, state))
 }

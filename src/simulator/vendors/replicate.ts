@@ -111,12 +111,12 @@ async function create(ask: Ask, owned: string | undefined): Promise<Played> {
   const sketches = order.sketch(input.num_outputs ?? 1, wanted)
   const about = { model: name, order, input: head.input, sketches, single: model.single ?? false }
   const job = order.open<Prediction>(about, sketches, ask.id.replaceAll('-', '').slice(0, 26))
-  if (waitS === undefined || order.demands.has('late')) return order.answer(tell(ask, job, job.state()), 201)
+  if (waitS === undefined || order.demands.has('late')) return order.answer(predictionOf(ask, job, job.state()), 201)
   // The caller waits, so that the job is polled for it, and is over.
   await wait(1, undefined, { ref: false })
   const demanded = order.demands.numbers('polls')?.[0] ?? 1
   for (let polls = 0; polls < Math.min(demanded, 60); polls++) job.poll()
-  return order.answer(tell(ask, job, job.poll()), 201)
+  return order.answer(predictionOf(ask, job, job.poll()), 201)
 }
 
 /** Seconds of `Prefer: wait=N`, 60 of `wait` alone; undefined when the caller does not wait. */
@@ -160,7 +160,7 @@ const reasons: { readonly [state in JobState]?: string } = {
   moderated: 'NSFW content detected. Try running it again, or try a different prompt.',
 }
 
-function tell({ desk, site }: Ask, { id, about }: Job<Prediction>, state: JobState): object {
+function predictionOf({ desk, site }: Ask, { id, about }: Job<Prediction>, state: JobState): object {
   const { model, input, sketches, single, order } = about
   const links = state === 'done' ? sketches.filter(({ failed }) => !failed).map(sketch => sketch.link()) : undefined
   const at = `${order.pollUrl}/v1/predictions/${id}`
@@ -193,11 +193,11 @@ function poll(ask: Ask): Played {
   const job = find(ask)
   const state = job.poll()
   if (state === 'expired') throw new Problem('not_found', 'The requested resource could not be found.')
-  return answerJson(200, tell(ask, job, state))
+  return answerJson(200, predictionOf(ask, job, state))
 }
 
 function cancel(ask: Ask): Played {
   const job = find(ask)
   job.cancel()
-  return answerJson(200, tell(ask, job, job.state()))
+  return answerJson(200, predictionOf(ask, job, job.state()))
 }

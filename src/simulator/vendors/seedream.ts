@@ -194,15 +194,15 @@ function usageOf({ sketches, references }: Asked): object {
 /** `partial_succeeded` is a final picture; `completed` carries none. */
 function stream(ask: Ask, asked: Asked): Played {
   const { order, sketches } = asked
-  const tell = (type: string, more: object) =>
+  const eventOf = (type: string, more: object) =>
     record({ type, model: order.entry.model, created_at: seconds(ask.site.now()), ...more }, type)
   const events = sketches.map(sketch => async () => {
     order.make(sketch)
     const role = sketch.failed ? 'partial_failed' : 'partial_succeeded'
     const { output_format: _, ...item } = (await itemOf(asked, sketch)) as { output_format?: string }
-    return tell(`image_generation.${role}`, { image_index: sketch.index, ...item })
+    return eventOf(`image_generation.${role}`, { image_index: sketch.index, ...item })
   })
-  const last = () => tell('image_generation.completed', { usage: usageOf(asked) })
+  const last = () => eventOf('image_generation.completed', { usage: usageOf(asked) })
   const failure = errorOf({
     code: 'InternalServiceError',
     message: 'The service failed.',

@@ -9,14 +9,14 @@ import type { HeldBudget } from './held-budgets.ts'
 import { spentOfWindow } from './hold.ts'
 import { mainPart } from './levels.ts'
 
-type Telling = Pick<WriterIdentity, 'zone' | 'thresholds'>
+type EventTerms = Pick<WriterIdentity, 'zone' | 'thresholds'>
 
 /** A budget that a charge was held from, and its owner. */
 export type Watched = HeldBudget & { readonly name: string; readonly currency: string }
 
 /** Writes events of a key's budget, if it has one: from its row with `foundColumns`, in its current state. */
 export function* writeKeyEvents(
-  identity: Telling,
+  identity: EventTerms,
   [key]: Rows,
   currency: string,
   at: number,
@@ -40,7 +40,7 @@ export function* writeKeyEvents(
 const startsOf = (row: Row) => ({ day: whole(row, 'day_start'), month: whole(row, 'month_start') })
 
 /** What a key has spent in the period that begins with `start`. */
-function* spentOf(identity: Telling, key: Row, per: BudgetPeriod, start: number, at: number): QueryProgram<number> {
+function* spentOf(identity: EventTerms, key: Row, per: BudgetPeriod, start: number, at: number): QueryProgram<number> {
   if (per === 'total') return whole(key, 'spent')
   // Nothing yet if its row is for an earlier day or month.
   if (!isWindow(per)) return whole(key, `${per}_start`) === start ? whole(key, `${per}_spent`) : 0
@@ -51,7 +51,7 @@ function* spentOf(identity: Telling, key: Row, per: BudgetPeriod, start: number,
 
 /** Writes events of the budgets that charges were held from, by the rows that `moveBounded` returned. */
 export function* writeAccountEvents(
-  identity: Telling,
+  identity: EventTerms,
   moved: Rows,
   watched: readonly Watched[],
   at: number,

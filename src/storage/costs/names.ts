@@ -174,7 +174,7 @@ function* sumNarrowed(
   bounds: ReadonlyMap<string, number>,
   sums: Amounts,
 ): QueryProgram<void> {
-  const found = yield* tellWhole(question, names)
+  const found = yield* splitByCoverage(question, names)
   const unknown: string[] = []
   for (const what of found.whole) {
     const amount = bounds.get(what)
@@ -190,7 +190,7 @@ function* sumNarrowed(
  * Of some users or keys, those all of whose charges are in the question, and those with some in it: the former get
  * their sums by one part. `parted` is all of them if places do not distinguish that.
  */
-export function* tellWhole(
+export function* splitByCoverage(
   { by, where }: Narrowed,
   names: readonly string[],
 ): QueryProgram<{ readonly whole: readonly string[]; readonly parted: readonly string[] }> {

@@ -2,7 +2,7 @@ import { type CostRow, type Costs, type PlainQuestion, quarterMs } from '../../d
 import { askIn } from '../ask-in.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import { findNames, type Names, namesTogether, tellWhole } from './names.ts'
+import { findNames, type Names, namesTogether, splitByCoverage } from './names.ts'
 import { addPlaces, openChains } from './places.ts'
 import { type Pass, spansOver } from './spans.ts'
 import { inOneBar, isAsked, quarterOf, statementOf } from './statements.ts'
@@ -71,7 +71,7 @@ function* addSpans(answer: Answer, question: PlainQuestion, names: Names, pass: 
     for (const row of yield* read(question)) add(row, answer.nameOf(text(row, 'what')), 1)
     return
   }
-  const ranked = yield* tellWhole(question, [...names])
+  const ranked = yield* splitByCoverage(question, [...names])
   const named = [
     ...(yield* readNamed({ ...question, where: {} }, ranked.whole)),
     ...(yield* readNamed(question, ranked.parted)),

@@ -159,7 +159,7 @@ class Places {
       const by = { all: 'model', user: 'user_name', key: 'key_id' } as const
       const column = by[detail]
       const values = [...new Set([...noted.values()].map(({ facts }) => facts[column]))]
-      const known = `SELECT id, ${factColumns.join(', ')} FROM cost_place WHERE detail = ?${beside[detail]} AND ${column} IN (…)`
+      const known = `SELECT id, ${factColumns.join(', ')} FROM cost_place WHERE detail = ?${upsertWhere[detail]} AND ${column} IN (…)`
       for (const row of yield* askIn(known, values, [detail])) {
         const one = noted.get(nameOfFacts(row as Facts & Row))
         if (one) one.id = whole(row, 'id')
@@ -223,7 +223,7 @@ function nameOfLabelled(row: Row): string {
 }
 
 /** The columns that a detail lacks are empty: the condition lets the index of all columns find it. */
-const beside: { readonly [D in Detail]: string } = {
+const upsertWhere: { readonly [D in Detail]: string } = {
   all: ` AND key_id = '' AND user_name = ''`,
   user: ` AND key_id = ''`,
   key: '',

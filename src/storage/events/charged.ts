@@ -56,8 +56,8 @@ export function* readSlice(
   )
   const inTime = (row: Row): boolean => whole(row, 'position') <= upto
   const found = [
-    ...(yield* tellEntries(slice.place, [...own, ...back].filter(inTime))),
-    ...segments.filter(inTime).map(row => tellSegment(slice.place, row)),
+    ...(yield* eventsOfEntries(slice.place, [...own, ...back].filter(inTime))),
+    ...segments.filter(inTime).map(row => eventsOfBatch(slice.place, row)),
   ]
   found.sort((a, b) => a.position - b.position)
   const isBehind = (id: string): boolean => after === undefined || id > idOfPosition({ place: slice.place, ...after })
@@ -70,7 +70,7 @@ function endOf(rows: Rows, most: number): readonly number[] {
   return last && rows.length === most ? [whole(last, 'position')] : []
 }
 
-function* tellEntries(place: number, rows: Rows): QueryProgram<readonly Found[]> {
+function* eventsOfEntries(place: number, rows: Rows): QueryProgram<readonly Found[]> {
   const charges = yield* findCharges([...new Set(rows.map(row => text(row, 'charge_id')))])
   return rows.flatMap(row => {
     const charge = charges.get(text(row, 'charge_id'))
@@ -79,13 +79,13 @@ function* tellEntries(place: number, rows: Rows): QueryProgram<readonly Found[]>
     const own = { id: idOfPosition({ place, position, index: 0 }), at: whole(row, 'created_at') }
     const event: FeedEvent =
       text(row, 'kind') === 'refund'
-        ? { ...own, kind: 'charge.refunded', data: tellRefund(charge, whole(row, 'amount')) }
+        ? { ...own, kind: 'charge.refunded', data: refundData(charge, whole(row, 'amount')) }
         : { ...own, kind: 'charge.settled', data: notifyPlugins(charge) }
     return [{ position, events: [event] }]
   })
 }
 
-function tellSegment(place: number, row: Row): Found {
+function eventsOfBatch(place: number, row: Row): Found {
   const position = whole(row, 'position')
   const events = readChargeBatch(row).map((booked, index): FeedEvent => {
     const id = idOfPosition({ place, position, index })
@@ -94,31 +94,31 @@ function tellSegment(place: number, row: Row): Found {
   return { position, events }
 }
 
-function tellRefund(charge: Charge, amount: number): EventData {
-  return { ...tellWho(charge), amount: formatMoney(amount), currency: charge.currency }
+function refundData(charge: Charge, amount: number): EventData {
+  return { ...payerData(charge), amount: formatMoney(amount), currency: charge.currency }
 }
 
 function notifyPlugins(charge: Charge): EventData {
   const { operation, upstream, configRevision, amount, currency, lines } = charge
   return {
-    ...tellWho(charge),
+    ...payerData(charge),
     operation,
     upstream,
     amount: formatMoney(amount),
     currency,
-    lines: tellLines(lines),
+    lines: itemsData(lines),
     config_revision: configRevision,
     created_at: new Date(charge.createdAt).toISOString(),
   }
 }
 
-function tellWho({ id, keyId, user, group, model }: Charge): EventData {
+function payerData({ id, keyId, user, group, model }: Charge): EventData {
   const requestId = id.endsWith(usePart) ? id.slice(0, -usePart.length) : id
   return { charge_id: id, request_id: requestId, key_id: keyId, user, group, model }
 }
 
 /** Items of one tier together: their quantity and amount. */
-function tellLines(lines: readonly ChargeItem[]): readonly EventData[] {
+function itemsData(lines: readonly ChargeItem[]): readonly EventData[] {
   const tiers = new Map<string, { quantity: number; amount: number }>()
   for (const { tier, quantity, price } of lines) {
     const { quantity: before, amount } = tiers.get(tier) ?? { quantity: 0, amount: 0 }

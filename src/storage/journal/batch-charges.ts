@@ -65,7 +65,7 @@ const keep = `INSERT INTO log_page_charge (page, first_ms, last_ms, count, body)
   ON CONFLICT (page) DO NOTHING RETURNING page`
 
 /** Whether the sums of pages answer a filter. */
-export function isKeptBeside(match: LogMatch): boolean {
+export function isKeptSeparately(match: LogMatch): boolean {
   const {
     id,
     keyId,

@@ -18,13 +18,13 @@ const givenBack = [
 
 /** Of some requests those whose charges count a unit, by their ids. */
 export function* findCounting(ids: readonly string[], unit: string): QueryProgram<ReadonlySet<string>> {
-  const beside = ids.map(useChargeId)
-  const found = requestsOf(yield* askIn(inRows, [...ids, ...beside], [unit]))
+  const useIds = ids.map(useChargeId)
+  const found = requestsOf(yield* askIn(inRows, [...ids, ...useIds], [unit]))
   const [first, last] = endsOf(ids)
   if (first === undefined || last === undefined) return found
   const word = `[${JSON.stringify(unit)},`
   if ((yield ask(inTexts, first, reachOf(last), useChargeId(last), word)).length === 0) return found
-  for (const some of [ids.filter(id => !found.has(id)), beside])
+  for (const some of [ids.filter(id => !found.has(id)), useIds])
     for (const [id, { terms }] of yield* findInChargeBatches(some))
       if (terms.lines.some(([tier]) => tier === unit)) found.add(requestOf(id))
   return found

@@ -14,7 +14,7 @@ import { standsAt } from '../charge-batches/reach.ts'
 import { asksForCharge, idsOfFew, keepCharged } from './charged.ts'
 import { addLedger, type Shared } from './ledger-totals.ts'
 import { listLogs } from './list.ts'
-import { addKept, findKept, isKeptBeside } from './batch-charges.ts'
+import { addKept, findKept, isKeptSeparately } from './batch-charges.ts'
 import { addCharges, type Counted, findSettled, Totals } from './total-sums.ts'
 
 /** A filter, and what is older than a row: the rest of it. */
@@ -173,7 +173,7 @@ function* findAllKept(
   heads: readonly LogBatchHead[],
 ): QueryProgram<ReadonlyMap<number, Kept>> {
   if (!where) {
-    if (!isKeptBeside(match)) return new Map()
+    if (!isKeptSeparately(match)) return new Map()
     return new Map([...(yield* findKept(firstMs, endMs, heads))].map(number => [number, number]))
   }
   if (where.user !== undefined || where.key !== undefined || where.group !== undefined) return new Map()

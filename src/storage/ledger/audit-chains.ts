@@ -32,7 +32,7 @@ export function* auditChains(findings: Findings): QueryProgram<void> {
       if (at !== position + 1) findings.report(`entries of ${chain}: ${position + 1} to ${at - 1} are missing`)
       if (text(row, 'prev_hash') !== head) findings.report(`entries of ${chain}: ${at} does not follow the one before`)
       if (hashOf(chain, link) !== text(row, 'hash'))
-        findings.report(`entries of ${chain}: ${at} has been changed${tellCharges(link)}`)
+        findings.report(`entries of ${chain}: ${at} has been changed${nameCharges(link)}`)
       position = at
       head = text(row, 'hash')
     }
@@ -56,7 +56,7 @@ function hashOf(chain: string, { table, row }: Link): string {
   return hashEntry(chain, position, before, toEntry(row))
 }
 
-function tellCharges({ table, row }: Link): string {
+function nameCharges({ table, row }: Link): string {
   return table === 'segment' ? `: it has the charges from ${text(row, 'first_id')} to ${text(row, 'last_id')}` : ''
 }
 

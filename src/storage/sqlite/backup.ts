@@ -13,10 +13,10 @@ import { runInTurns } from './run-in-turns.ts'
 import { sync } from './sync.ts'
 import { startThread } from './thread.ts'
 
-const tellMs = 200
+const reportMs = 200
 
 /** Further files of a database: its write-ahead log, and the index of that. */
-const besides = ['', '-wal', '-shm']
+const sideFiles = ['', '-wal', '-shm']
 
 /**
  * Copies a database at one moment, next to its writers. The file gets its name when it is complete and on the disk;
@@ -37,15 +37,15 @@ export async function backupSqlite(
   await (await open(part, 'wx', 0o600)).close()
   try {
     const whole = statSync(path).size
-    const tellSize = async (): Promise<void> => {
+    const reportSize = async (): Promise<void> => {
       const { size } = await stat(part).catch(() => ({ size: 0 }))
       onProgress(`${megabytes(size)} of at most ${megabytes(whole)} copied`)
     }
-    const telling = clock.every(tellMs, () => void tellSize())
+    const reporting = clock.every(reportMs, () => void reportSize())
     try {
       await copyInThread(path, part)
     } finally {
-      telling.cancel()
+      reporting.cancel()
     }
     onProgress('handing the copy to the disk')
     await sync(part)
@@ -81,8 +81,8 @@ export async function restoreSqlite(
     const before = `${place.path}.before-${stamp(clock.now())}`
     const aside = existsSync(place.path) ? before : undefined
     // Also next to a file that was removed: SQLite would write it over what is restored.
-    for (const beside of besides)
-      if (existsSync(place.path + beside)) await rename(place.path + beside, before + beside)
+    for (const suffix of sideFiles)
+      if (existsSync(place.path + suffix)) await rename(place.path + suffix, before + suffix)
     await rename(part, place.path)
     await sync(dirname(place.path))
     return { aside, audit: found }
@@ -91,7 +91,7 @@ export async function restoreSqlite(
     const reason = storageFailure(error) ?? (error instanceof Error ? error.message : String(error))
     throw new StorageError('backup_unsound', { path: from, reason })
   } finally {
-    for (const beside of besides) await rm(part + beside, { force: true })
+    for (const suffix of sideFiles) await rm(part + suffix, { force: true })
     place.release()
   }
 }

@@ -14,7 +14,7 @@ import { takePlace } from './place.ts'
 import { runInTurns } from './run-in-turns.ts'
 import { sync } from './sync.ts'
 
-const besides = ['', '-wal', '-shm']
+const sideFiles = ['', '-wal', '-shm']
 
 /**
  * Creates a file for a copy. It gets its name when it is kept: until then it is `PATH.copying`, which the next copy
@@ -28,7 +28,7 @@ export async function openTarget(wanted: string, tables: readonly TableLayout[])
   async function drop(): Promise<void> {
     connection?.close()
     connection = undefined
-    for (const beside of besides) await rm(part + beside, { force: true })
+    for (const suffix of sideFiles) await rm(part + suffix, { force: true })
     release()
   }
   try {
@@ -36,7 +36,7 @@ export async function openTarget(wanted: string, tables: readonly TableLayout[])
     // SQLite would write its content over the copy.
     if (existsSync(`${path}-wal`))
       throw new StorageError('copy_taken', { path, reason: `${path}-wal is there, of a file that was taken away` })
-    for (const beside of besides) await rm(part + beside, { force: true })
+    for (const suffix of sideFiles) await rm(part + suffix, { force: true })
     // SQLite fills an empty file; created here, so that no one else can read it from its first byte on.
     await (await open(part, 'wx', 0o600)).close()
     const opened = (connection = new Connection(part))

@@ -105,14 +105,14 @@ export class PictureWriter {
 
   /** It is whole. */
   close(facts: PictureFacts): void {
-    this.#tell(facts)
+    this.#reportSize(facts)
     this.#text(`"${this.#rest(facts)}`)
     this.#isOpen = false
     this.#end()
   }
 
   link(url: string, facts: PictureFacts): void {
-    this.#tell(facts)
+    this.#reportSize(facts)
     this.#begin()
     if (this.#follows) this.#out.push(new LinkToFollow(url, this.#count - 1))
     else this.#text(`"url":${JSON.stringify(url)}`)
@@ -146,7 +146,7 @@ export class PictureWriter {
   }
 
   /** Before the bytes that complete it. */
-  #tell({ size }: PictureFacts): void {
+  #reportSize({ size }: PictureFacts): void {
     if (size) this.#metadata.sizes.set(this.#count, size)
     this.#count++
   }
