@@ -22,7 +22,7 @@ export type Answered = {
 }
 
 /** How its request is read. */
-export type Asked = {
+export type RequestFacts = {
   readonly facet: UsageFacet
   readonly traits: OperationTraits | undefined
   /** Input tokens that are known to come with it. */
@@ -41,7 +41,7 @@ export class TokenCount implements TokenUse {
   #input: number | undefined
   #most: number | undefined
 
-  constructor({ body, model }: Target, asked: Asked, answered: () => Answered) {
+  constructor({ body, model }: Target, asked: RequestFacts, answered: () => Answered) {
     const { facet, traits, inputMin = 0 } = asked
     this.#inputMin = inputMin
     this.#body = body

@@ -5,7 +5,7 @@ import type { Section } from './schema.ts'
 import { pictureFields, RequestScope } from './scope.ts'
 import { absent, compileTemplate, fillTemplate, type Template } from './template.ts'
 
-export type Asked = {
+export type ClientRequest = {
   readonly body: Body
   readonly model: string
   readonly n: number
@@ -27,7 +27,7 @@ export function templateOf(request: object): Template {
  * What the upstream is sent: the section's template filled in, or the body as it is where there is none.
  * @throws Failure picture_is_link, picture_unreadable
  */
-export function shapeRequest(section: Section, asked: Asked, random: Pick<Random, 'bytes'>): Shaped {
+export function shapeRequest(section: Section, asked: ClientRequest, random: Pick<Random, 'bytes'>): Shaped {
   const { body } = asked
   if (section.request === undefined) return { body: withCount(section, asked), value: undefined, dropped: [] }
   const template = templateOf(section.request)
@@ -55,7 +55,7 @@ function compose(section: Section, value: unknown, random: Pick<Random, 'bytes'>
 }
 
 /** Where each request is for one picture, none says so. */
-function withCount({ fan_out: fanOut }: Section, { body }: Asked): Body {
+function withCount({ fan_out: fanOut }: Section, { body }: ClientRequest): Body {
   return fanOut === undefined || readField(body, 'n') === undefined ? body : withField(body, 'n', undefined)
 }
 

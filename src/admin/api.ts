@@ -11,7 +11,7 @@ export type SessionUser = { readonly user: User; readonly session: Session }
 export type TokenUser = { readonly user: User; readonly token: AdminToken }
 
 /** One request of the console, its fields checked against the route's schemas. */
-export type Ask<Query = unknown, Fields = unknown> = {
+export type AdminRequest<Query = unknown, Fields = unknown> = {
   /** Of this request, as in `x-request-id`. */
   readonly id: string
   readonly parts: AdminParts
@@ -70,11 +70,13 @@ export type Route<Query extends object = Schema, Fields extends object = Schema,
   readonly status?: 200 | 201 | 204
   /** What it answers with when that is not JSON. */
   readonly contentType?: string
-  handle(ask: Ask<Admits<Query>, Admits<Fields>>): Awaitable<AnswerOf<Answer> | null | Reply>
+  handle(request: AdminRequest<Admits<Query>, Admits<Fields>>): Awaitable<AnswerOf<Answer> | null | Reply>
 }
 
 /** A route whose types have been forgotten, as the table of them keeps it. */
-export type AnyRoute = Omit<Route, 'handle'> & { handle(ask: Ask<never, never>): Awaitable<object | null | Reply> }
+export type AnyRoute = Omit<Route, 'handle'> & {
+  handle(request: AdminRequest<never, never>): Awaitable<object | null | Reply>
+}
 
 /** Checks a route's types and returns it as it is. */
 export function defineRoute<

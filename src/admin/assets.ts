@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
-import { type Ask, defineRoute, Reply } from './api.ts'
+import { type AdminRequest, defineRoute, Reply } from './api.ts'
 import { chooseEncoding, compressOnce, type Encoding } from './encoding.ts'
 import { fail } from './errors.ts'
 import { notBuilt } from './not-built.ts'
@@ -40,14 +40,14 @@ async function load(folder: string, name: string): Promise<Asset | undefined> {
 }
 
 /** A file of the built console; where there is none the page itself, which reads the address. */
-async function serve(ask: Ask, path: string): Promise<Reply> {
-  const folder = ask.parts.assets
+async function serve(request: AdminRequest, path: string): Promise<Reply> {
+  const folder = request.parts.assets
   const isFile = extname(path) !== ''
   const name = isFile ? path : 'index.html'
   const asset = fileName.test(name) ? await load(folder, name) : undefined
   if (!asset && isFile) throw fail('not_found')
   if (!asset) return notBuilt()
-  const encoding = chooseEncoding(ask.headers['accept-encoding'], ['br', 'gzip'])
+  const encoding = chooseEncoding(request.headers['accept-encoding'], ['br', 'gzip'])
   const headers = {
     'content-type': types[extname(name)] ?? 'application/octet-stream',
     'cache-control': hashed.test(name) ? forEver : 'no-store',
@@ -66,7 +66,7 @@ export const assetRoutes = [
     summary: 'The console.',
     contentType: 'text/html',
     query: anything,
-    handle: ask => serve(ask, ''),
+    handle: request => serve(request, ''),
   }),
   defineRoute({
     method: 'GET',
@@ -75,6 +75,6 @@ export const assetRoutes = [
     summary: "The console's pages and files.",
     contentType: 'text/html',
     query: anything,
-    handle: ask => serve(ask, ask.params['*'] ?? ''),
+    handle: request => serve(request, request.params['*'] ?? ''),
   }),
 ]

@@ -1,4 +1,4 @@
-import type { Ask } from './api.ts'
+import type { AdminRequest } from './api.ts'
 import { refuse } from './reasons.ts'
 
 /** Changes of models and groups, as bodies have them. */
@@ -23,7 +23,7 @@ export const editsOf = {
   },
 } as const
 
-export type Edits = Parameters<Ask['parts']['edits']['propose']>[0]
+export type Edits = Parameters<AdminRequest['parts']['edits']['propose']>[0]
 
 type NotMade = { readonly why: string; readonly edit: Edits[number] | undefined }
 

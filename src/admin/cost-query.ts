@@ -1,6 +1,6 @@
 import { costParts, type CostPart } from '../domain/index.ts'
 import { dateIn, isTimeZone } from '../util/index.ts'
-import type { Ask } from './api.ts'
+import type { AdminRequest } from './api.ts'
 import { fail } from './errors.ts'
 import { refuse } from './reasons.ts'
 import { ownerOf } from './session-user.ts'
@@ -53,11 +53,11 @@ const filtersMax = 12
  *
  * @throws Failure forbidden, invalid for too many combinations
  */
-export function costWheres(ask: Ask<Where>): readonly Where[] {
-  const owner = ownerOf(ask)
+export function costWheres(request: AdminRequest<Where>): readonly Where[] {
+  const owner = ownerOf(request)
   let wheres: readonly Where[] = [owner === undefined ? {} : { user: owner }]
   for (const part of costParts) {
-    const values = [...new Set(ask.query[part]?.split(',').filter(value => value !== '') ?? [])]
+    const values = [...new Set(request.query[part]?.split(',').filter(value => value !== '') ?? [])]
     if (values.length === 0) continue
     if (part === 'user' && owner !== undefined && values.some(value => value !== owner))
       throw fail('forbidden', {}, { param: 'user' })

@@ -1,7 +1,7 @@
 import type { CostQuestion, CostRow, Costs } from '../domain/index.ts'
 
 type Where = CostQuestion['where']
-type Ask = (question: CostQuestion) => Promise<Costs>
+type ReadCosts = (question: CostQuestion) => Promise<Costs>
 
 const counts = ['charges', 'images', 'amount', 'refunded', 'quantity', 'tokens', 'saved'] as const
 
@@ -10,13 +10,13 @@ const counts = ['charges', 'images', 'amount', 'refunded', 'quantity', 'tokens',
  * example. Rows with a name of their own are the dearest of all filters together.
  */
 export async function costsOfSeveral(
-  ask: Ask,
+  readCosts: ReadCosts,
   wheres: readonly Where[],
   question: Omit<CostQuestion, 'where'>,
 ): Promise<readonly CostRow[]> {
   const { apart } = question
   const askAll = async (some: Pick<CostQuestion, 'apart'>) =>
-    Promise.all(wheres.map(async where => (await ask({ ...question, ...some, where })).rows))
+    Promise.all(wheres.map(async where => (await readCosts({ ...question, ...some, where })).rows))
   const answers = await askAll({ ...(apart !== undefined && { apart }) })
   const [only] = answers
   if (only && answers.length === 1) return only

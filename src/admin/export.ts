@@ -1,11 +1,11 @@
 import { countsCell, factNames, type LogMatch, type LogRecord, logRecord, logView } from '../domain/index.ts'
 import { csvLine } from '../util/index.ts'
-import type { Ask } from './api.ts'
+import type { AdminRequest } from './api.ts'
 
 const pageRows = 500
 
 /** Rows of the log, newest first, page after page, as fast as they are taken. */
-async function* records({ parts, left }: Ask, match: LogMatch): AsyncIterable<LogRecord> {
+async function* records({ parts, left }: AdminRequest, match: LogMatch): AsyncIterable<LogRecord> {
   let before: string | undefined
   while (!left.aborted) {
     const page = await parts.storage.journal.list({
@@ -20,8 +20,8 @@ async function* records({ parts, left }: Ask, match: LogMatch): AsyncIterable<Lo
   }
 }
 
-export async function* exportLines(ask: Ask, match: LogMatch): AsyncIterable<string> {
-  for await (const record of records(ask, match)) yield `${JSON.stringify(record)}\n`
+export async function* exportLines(request: AdminRequest, match: LogMatch): AsyncIterable<string> {
+  for await (const record of records(request, match)) yield `${JSON.stringify(record)}\n`
 }
 
 export type Cell = string | number | null | undefined
@@ -94,9 +94,9 @@ const columns: readonly (readonly [name: string, read: Read])[] = [
 ]
 
 /** UTF-8 with a mark at its head, without which spreadsheets take Chinese for something else. */
-export async function* exportTable(ask: Ask, match: LogMatch): AsyncIterable<string> {
+export async function* exportTable(request: AdminRequest, match: LogMatch): AsyncIterable<string> {
   yield `\uFEFF${csvRow(columns.map(([name]) => name))}`
-  for await (const record of records(ask, match)) yield csvRow(columns.map(([, read]) => read(record)))
+  for await (const record of records(request, match)) yield csvRow(columns.map(([, read]) => read(record)))
 }
 
 /** One line of a table, as spreadsheets have it. */

@@ -1,13 +1,13 @@
-import type { Ask } from './api.ts'
+import type { AdminRequest } from './api.ts'
 import { ownerOf } from './session-user.ts'
 
 type KeyNames = { readonly key_names: { readonly [id: string]: string }; readonly key_sessions: readonly string[] }
 
 /** The names of keys that the user may see, by id: an id of another user's key has no name. */
-export async function namesOfKeys(ask: Ask, ids: readonly (string | null)[]): Promise<KeyNames> {
-  const owner = ownerOf(ask)
+export async function namesOfKeys(request: AdminRequest, ids: readonly (string | null)[]): Promise<KeyNames> {
+  const owner = ownerOf(request)
   const wanted = new Set(ids.filter(id => id !== null))
-  const found = await Promise.all([...wanted].map(async id => ask.parts.storage.keys.find(id)))
+  const found = await Promise.all([...wanted].map(async id => request.parts.storage.keys.find(id)))
   const keys = found.filter(key => key !== undefined && (owner === undefined || key.user === owner))
   return {
     key_names: Object.fromEntries(keys.flatMap(key => (key?.kind === 'key' ? [[key.id, key.name] as const] : []))),

@@ -2,7 +2,7 @@ import { cacheResults, type LogMatch, wantedResults } from '../domain/index.ts'
 import type { Admits } from '../util/index.ts'
 import { courseMembers, chargeItemMembers } from '../domain/charge.ts'
 import { logMembers } from '../domain/shapes/log-row.ts'
-import type { Ask } from './api.ts'
+import type { AdminRequest } from './api.ts'
 import { fail } from './errors.ts'
 import { moment, rowId, truth } from './schemas.ts'
 import { ownerOf } from './session-user.ts'
@@ -50,9 +50,9 @@ const logQuerySchema = { type: 'object', additionalProperties: false, properties
 export type LogQuery = Admits<typeof logQuerySchema>
 
 /** The filter of a query, narrowed to the rows that the user may see. */
-export function readLogMatch(query: LogQuery, ask: Ask): LogMatch {
+export function readLogMatch(query: LogQuery, request: AdminRequest): LogMatch {
   const { since, until, key, status, other_size: otherSize, user: wanted, end_user: endUser, tag, ...same } = query
-  const owner = ownerOf(ask)
+  const owner = ownerOf(request)
   const user = owner ?? wanted
   // Another's name finds nothing, as it would if there were nothing of theirs.
   if (owner !== undefined && wanted !== undefined && wanted !== owner) throw fail('forbidden', {}, { param: 'user' })

@@ -1,4 +1,4 @@
-import type { Ask } from './api.ts'
+import type { AdminRequest } from './api.ts'
 import { slowDown } from './session/login-guard.ts'
 import { sessionUserOf } from './session-user.ts'
 
@@ -17,14 +17,14 @@ export class Semaphore {
   }
 
   /** Takes a place until the client has left or has its answer. @throws Failure slow_down when there is none */
-  take(ask: Ask): void {
-    const { name } = sessionUserOf(ask).user
+  take(request: AdminRequest): void {
+    const { name } = sessionUserOf(request).user
     const own = this.#taken.get(name) ?? 0
     if (this.#open >= this.#all || own >= this.#each) throw slowDown(retryMs)
-    if (ask.left.aborted) return
+    if (request.left.aborted) return
     this.#open++
     this.#taken.set(name, own + 1)
-    ask.left.addEventListener('abort', () => this.#leave(name), { once: true })
+    request.left.addEventListener('abort', () => this.#leave(name), { once: true })
   }
 
   #leave(name: string): void {

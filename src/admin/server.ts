@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Failure } from '../domain/index.ts'
 import { callerAddress, plainAddress, readAdminSecret, type Schema } from '../util/index.ts'
-import { type AnyRoute, type Ask, Reply } from './api.ts'
+import { type AnyRoute, type AdminRequest, Reply } from './api.ts'
 import { assetRoutes } from './assets.ts'
 import { type Duty, may } from './duties.ts'
 import { chooseEncoding, compressOnTheWay } from './encoding.ts'
@@ -50,7 +50,7 @@ export type Admin = {
 type Arrival = {
   readonly host: string
   readonly scheme: 'http' | 'https'
-  readonly sessionUser: Ask['sessionUser']
+  readonly sessionUser: AdminRequest['sessionUser']
 }
 
 /** The console's server: its API, its pages, and the files of the built console. It listens nowhere by itself. */
@@ -106,7 +106,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
         if (route.query) request.query = readQuery(request.query as object, route.query)
       },
       async handler(request, reply) {
-        const answered = await route.handle(askOf(request, reply) as Ask<never, never>)
+        const answered = await route.handle(askOf(request, reply) as AdminRequest<never, never>)
         if (answered instanceof Reply) return sendReply(reply, answered)
         reply.status(route.status ?? 200)
         if (route.method !== 'GET' || answered === null) return reply.send(answered ?? undefined)
@@ -115,7 +115,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     })
   }
 
-  function askOf(request: FastifyRequest, reply: FastifyReply): Ask {
+  function askOf(request: FastifyRequest, reply: FastifyReply): AdminRequest {
     const { host, scheme, sessionUser } = arrivals.get(request) as Arrival
     const left = new AbortController()
     reply.raw.once('close', () => left.abort())

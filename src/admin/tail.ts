@@ -1,5 +1,5 @@
 import { followLog, type LogMatch, logRecord } from '../domain/index.ts'
-import type { Ask } from './api.ts'
+import type { AdminRequest } from './api.ts'
 import { Semaphore } from './semaphore.ts'
 import { isSessionOpen } from './session/sessions.ts'
 
@@ -16,17 +16,17 @@ export class Tails {
   readonly #semaphore = new Semaphore(listeners)
 
   /** @throws Failure slow_down when too many listen already */
-  follow(ask: Ask, match: LogMatch): AsyncIterable<string> {
-    this.#semaphore.take(ask)
-    return this.#events(ask, match)
+  follow(request: AdminRequest, match: LogMatch): AsyncIterable<string> {
+    this.#semaphore.take(request)
+    return this.#events(request, match)
   }
 
-  async *#events(ask: Ask, match: LogMatch): AsyncIterable<string> {
-    const { left, parts } = ask
+  async *#events(request: AdminRequest, match: LogMatch): AsyncIterable<string> {
+    const { left, parts } = request
     let polls = 0
     yield 'retry: 3000\n: following\n\n'
     for await (const found of followLog(parts.storage.journal, match, { clock: parts.clock, left })) {
-      if (!(await isSessionOpen(ask))) return
+      if (!(await isSessionOpen(request))) return
       for (const { row, charge } of found) {
         const record = logRecord(row, charge, parts.plan().plugins.known)
         yield `event: log\nid: ${row.id}\ndata: ${JSON.stringify(record)}\n\n`

@@ -25,7 +25,7 @@ export function rerouteRequest(request: ActiveRequest, context: RequestContext, 
   return rerouted.context
 }
 
-type Asked = {
+type ReroutedRequest = {
   readonly context: RequestContext
   readonly body: Body
   /** The name by which the answer calls the model. */
@@ -36,7 +36,7 @@ type Asked = {
 export function rerouteTo(
   { pipeline, plan }: Running,
   model: Model,
-  { context, body, name }: Asked,
+  { context, body, name }: ReroutedRequest,
   formatOf: FormatOf,
 ): { readonly context: RequestContext; readonly body: Body } | undefined {
   if (!model.accepts) return undefined

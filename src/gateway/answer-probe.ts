@@ -4,7 +4,7 @@ import { idHeaders } from '../engine/respond.ts'
 const letterH = 104
 const letterR = 114
 
-type Asked = {
+type ProbeSources = {
   /** Whether the configuration has a route of this path. */
   readonly hasRoute: (path: string) => boolean
   readonly isReady: () => boolean
@@ -16,7 +16,7 @@ type Asked = {
  * takes work). No key is needed, nothing is looked up or logged, and a route of the configuration goes before.
  * @returns false where it is another request
  */
-export function answerProbe(req: IncomingMessage, res: ServerResponse, asked: Asked): boolean {
+export function answerProbe(req: IncomingMessage, res: ServerResponse, asked: ProbeSources): boolean {
   const { url = '', method } = req
   // Requests of callers begin with `/v1`: one character decides.
   const letter = url.charCodeAt(1)

@@ -1,6 +1,6 @@
 import { Failure, type Json, type CompiledConfig } from '../../domain/index.ts'
 import type { Schema } from '../../util/index.ts'
-import { type AnyRoute, type Ask, defineRoute, Reply } from '../api.ts'
+import { type AnyRoute, type AdminRequest, defineRoute, Reply } from '../api.ts'
 import { chooseEncoding, compressOnTheWay } from '../encoding.ts'
 import { notBuilt } from '../not-built.ts'
 import { apiWords } from '../openapi/api-words.ts'
@@ -29,7 +29,7 @@ const referenceHtml = { ...html, 'content-security-policy': `${security}; script
 const json = { 'content-type': 'application/json; charset=utf-8', vary: 'accept-encoding', 'cache-control': 'no-cache' }
 
 type Headers = { readonly [name: string]: string }
-type PageAsk = Ask<{ readonly [name: string]: unknown }>
+type PageRequest = AdminRequest<{ readonly [name: string]: unknown }>
 
 /** The pages that need no script, with what they are made of. `api` is described in the reference. */
 export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
@@ -39,21 +39,26 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
     url: '/api/pricing',
     access: 'anyone',
     summary: 'Get the price list: per tier, per unit, and for common sizes.',
-    handle: (ask: PageAsk) =>
-      sendKept(ask, json, 'prices', plan => JSON.stringify(toPriceJson(ask.parts.prices(plan)))),
+    handle: (request: PageRequest) =>
+      sendKept(request, json, 'prices', plan => JSON.stringify(toPriceJson(request.parts.prices(plan)))),
   })
   const routes = [...api, pricesRoute]
 
-  function describe(ask: PageAsk, plan: CompiledConfig, language: Language): ApiDocument {
-    return describeApi({ plan, routes, version: ask.parts.facts.version, baseUrl: baseUrl(ask), language })
+  function describe(request: PageRequest, plan: CompiledConfig, language: Language): ApiDocument {
+    return describeApi({ plan, routes, version: request.parts.facts.version, baseUrl: baseUrl(request), language })
   }
 
-  function sendKept(ask: PageAsk, headers: Headers, name: string, make: (plan: CompiledConfig) => string): Reply {
-    const plan = ask.parts.plan()
+  function sendKept(
+    request: PageRequest,
+    headers: Headers,
+    name: string,
+    make: (plan: CompiledConfig) => string,
+  ): Reply {
+    const plan = request.parts.plan()
     const { plain, zipped, etag } = shelf.take(plan, name, () => make(plan))
     const tagged = { ...headers, etag }
-    if (isKnown(String(ask.headers['if-none-match']), etag)) return new Reply(304, tagged)
-    if (!chooseEncoding(ask.headers['accept-encoding'], ['gzip'])) return new Reply(200, tagged, plain)
+    if (isKnown(String(request.headers['if-none-match']), etag)) return new Reply(304, tagged)
+    if (!chooseEncoding(request.headers['accept-encoding'], ['gzip'])) return new Reply(200, tagged, plain)
     return new Reply(200, { ...tagged, 'content-encoding': 'gzip' }, zipped)
   }
 
@@ -66,16 +71,16 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
       summary: 'The pricing page.',
       contentType: 'text/html',
       query,
-      async handle(ask: PageAsk) {
-        const pages = await ask.parts.pages()
+      async handle(request: PageRequest) {
+        const pages = await request.parts.pages()
         if (!pages) return notBuilt()
-        const language = languageOf(ask)
+        const language = languageOf(request)
         const render = (plan: CompiledConfig, calculation?: PricingCalculation) =>
-          pages.renderPricing({ language, list: ask.parts.prices(plan), calculation })
-        const asked = readCalculation(ask)
-        if (!asked) return sendKept(ask, html, `pricing ${language}`, plan => render(plan))
-        const result = calculate(ask, asked)
-        return sendOnce(ask, html, render(ask.parts.plan(), { asked, result }))
+          pages.renderPricing({ language, list: request.parts.prices(plan), calculation })
+        const asked = readCalculation(request)
+        if (!asked) return sendKept(request, html, `pricing ${language}`, plan => render(plan))
+        const result = calculate(request, asked)
+        return sendOnce(request, html, render(request.parts.plan(), { asked, result }))
       },
     }),
     defineRoute({
@@ -85,19 +90,19 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
       summary: 'The API reference page.',
       contentType: 'text/html',
       query,
-      async handle(ask: PageAsk) {
-        const pages = await ask.parts.pages()
+      async handle(request: PageRequest) {
+        const pages = await request.parts.pages()
         if (!pages) return notBuilt()
-        const language = languageOf(ask)
-        return sendKept(ask, referenceHtml, `docs ${language} ${baseUrl(ask)}`, plan =>
+        const language = languageOf(request)
+        return sendKept(request, referenceHtml, `docs ${language} ${baseUrl(request)}`, plan =>
           pages.renderDocs({
             language,
-            api: describe(ask, plan, language),
-            list: ask.parts.prices(plan),
+            api: describe(request, plan, language),
+            list: request.parts.prices(plan),
             families: [...plan.families.values()].map(({ name, notes }) => ({ name, notes })),
             errors: apiWords[language].errors,
             errorShapes,
-            baseUrl: baseUrl(ask),
+            baseUrl: baseUrl(request),
           }),
         )
       },
@@ -108,32 +113,32 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
       access: 'anyone',
       summary: 'This document.',
       query,
-      handle(ask: PageAsk) {
+      handle(request: PageRequest) {
         // For programs: it is in another language than English only on request.
-        const language = chooseLanguage(ask.query['lang'], undefined)
-        const name = `openapi ${language} ${baseUrl(ask)}`
-        return sendKept(ask, json, name, plan => JSON.stringify(describe(ask, plan, language)))
+        const language = chooseLanguage(request.query['lang'], undefined)
+        const name = `openapi ${language} ${baseUrl(request)}`
+        return sendKept(request, json, name, plan => JSON.stringify(describe(request, plan, language)))
       },
     }),
   ]
 }
 
-async function sendOnce({ headers: asked }: PageAsk, headers: Headers, text: string): Promise<Reply> {
+async function sendOnce({ headers: asked }: PageRequest, headers: Headers, text: string): Promise<Reply> {
   const zipped = chooseEncoding(asked['accept-encoding'], ['gzip']) && (await compressOnTheWay(text))
   return zipped ? new Reply(200, { ...headers, 'content-encoding': 'gzip' }, zipped) : new Reply(200, headers, text)
 }
 
-function baseUrl({ scheme, host }: PageAsk): string {
+function baseUrl({ scheme, host }: PageRequest): string {
   return `${scheme}://${host}`
 }
 
-function languageOf({ query, headers }: PageAsk): Language {
+function languageOf({ query, headers }: PageRequest): Language {
   return chooseLanguage(query['lang'], headers['accept-language'])
 }
 
 type PricingCalculation = NonNullable<Parameters<Pages['renderPricing']>[0]['calculation']>
 
-function readCalculation({ query, parts }: PageAsk): Calculation | undefined {
+function readCalculation({ query, parts }: PageRequest): Calculation | undefined {
   const text = (name: string, otherwise: string): string => {
     const value = query[name]
     return typeof value === 'string' ? value.slice(0, 200) : otherwise
@@ -154,7 +159,7 @@ const fieldPrefix = 'field.'
 const fieldsMax = 16
 
 /** Fields that prices go by, as the form names them: `field.quality`. A dot in a name leads into a member. */
-function readFields(query: PageAsk['query']): Calculation['fields'] {
+function readFields(query: PageRequest['query']): Calculation['fields'] {
   const given = Object.entries(query).flatMap(([name, value]): readonly (readonly [string, string])[] => {
     const field = name.slice(fieldPrefix.length)
     const isGiven = name.startsWith(fieldPrefix) && field !== '' && typeof value === 'string' && value !== ''
@@ -187,7 +192,7 @@ function toJson(tree: Tree): { readonly [name: string]: Json } {
   return Object.fromEntries([...tree].map(([name, value]) => [name, value instanceof Map ? toJson(value) : value]))
 }
 
-function calculate({ parts }: PageAsk, { model, operation, size, n, fields }: Calculation): Calculated {
+function calculate({ parts }: PageRequest, { model, operation, size, n, fields }: Calculation): Calculated {
   if (!/^[1-9]\d{0,8}$/.test(n)) return { kind: 'wrong_count' }
   const request = {
     model,

@@ -21,9 +21,9 @@ export const accountRoutes = [
       properties: { current: passwordGuess, password },
     },
     status: 204,
-    async handle(ask) {
-      const { parts, body, remote, door } = ask
-      const { user, session } = personOf(ask)
+    async handle(request) {
+      const { parts, body, remote, door } = request
+      const { user, session } = personOf(request)
       checkPassword(body.password, user.name)
       const takeBack = door.guard.begin(user.name, remote)
       const known = await parts.storage.users.passwordHash(user.name)
@@ -32,7 +32,7 @@ export const accountRoutes = [
       takeBack()
       const passwordHash = await door.hashes.run(() => parts.hashPassword(body.password))
       // Another may have been set meanwhile, which ended this session.
-      if (!(await isSessionOpen(ask))) throw fail('not_logged_in')
+      if (!(await isSessionOpen(request))) throw fail('not_logged_in')
       await parts.storage.users.setPassword(user.name, passwordHash, user.name, session.hash)
       await revokeSessionKeys(parts, user.name, name => name !== sessionKeyName(session))
       return null
@@ -44,9 +44,9 @@ export const accountRoutes = [
     access: 'user',
     summary: 'List your own sessions.',
     answer: openSessionsAnswer,
-    async handle(ask) {
-      const { user, session: own } = personOf(ask)
-      const sessions = await ask.parts.storage.sessions.list(user.name)
+    async handle(request) {
+      const { user, session: own } = personOf(request)
+      const sessions = await request.parts.storage.sessions.list(user.name)
       return {
         sessions: sessions.map(session => ({
           id: sessionId(session),
@@ -65,12 +65,12 @@ export const accountRoutes = [
     access: 'user',
     summary: 'End one of your own sessions.',
     status: 204,
-    async handle(ask) {
-      const { user } = personOf(ask)
-      const sessions = await ask.parts.storage.sessions.list(user.name)
-      const session = sessions.find(one => sessionId(one) === ask.params['id'])
+    async handle(request) {
+      const { user } = personOf(request)
+      const sessions = await request.parts.storage.sessions.list(user.name)
+      const session = sessions.find(one => sessionId(one) === request.params['id'])
       if (!session) throw fail('not_found')
-      await endSession(ask.parts, session)
+      await endSession(request.parts, session)
       return null
     },
   }),

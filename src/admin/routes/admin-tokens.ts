@@ -78,18 +78,18 @@ export const adminTokenRoutes = [
     },
     answer: newAdminTokenAnswer,
     status: 201,
-    async handle(ask) {
-      const { parts, body } = ask
+    async handle(request) {
+      const { parts, body } = request
       const { name, role, scopes = adminScopes, ips = null, expires } = body
       const wrong = ips?.find(ip => parseAddressRange(ip) === undefined)
       if (wrong !== undefined) throw refuse('invalid', 'address', { address: wrong }, { param: 'ips' })
       const expiresAt = typeof expires === 'string' ? Date.parse(expires) : null
       if (expiresAt !== null && !(expiresAt > parts.clock.now()))
         throw refuse('invalid', 'passed', {}, { param: 'expires' })
-      await needFreshSignIn(ask, body.password)
+      await needFreshSignIn(request, body.password)
       const secret = createAdminSecret(parts.random)
       const made = { name, role, scopes, ips, expiresAt, hash: hashSecret(secret), hint: hintOfSecret(secret) }
-      const created = await parts.storage.adminTokens.create(made, sessionUserOf(ask).user.name)
+      const created = await parts.storage.adminTokens.create(made, sessionUserOf(request).user.name)
       return { admin_token: showAdminToken(created), token: secret }
     },
   }),
@@ -99,9 +99,10 @@ export const adminTokenRoutes = [
     access: 'admin',
     summary: 'Revoke an admin token. The next request with it is refused.',
     status: 204,
-    async handle(ask) {
-      const { user } = sessionUserOf(ask)
-      if (!(await ask.parts.storage.adminTokens.revoke(ask.params['id'] ?? '', user.name))) throw fail('not_found')
+    async handle(request) {
+      const { user } = sessionUserOf(request)
+      if (!(await request.parts.storage.adminTokens.revoke(request.params['id'] ?? '', user.name)))
+        throw fail('not_found')
       return null
     },
   }),

@@ -1,7 +1,7 @@
 import { readNow, stillOpen } from '../alerts-now.ts'
 import { type Alert, dealtWith, findAlerts } from '../alerts.ts'
 import { alertsAnswer } from '../answers.ts'
-import { type Ask, defineRoute } from '../api.ts'
+import { type AdminRequest, defineRoute } from '../api.ts'
 import { may } from '../duties.ts'
 import { fail } from '../errors.ts'
 import { sessionUserOf } from '../session-user.ts'
@@ -15,8 +15,8 @@ const ofMoney: ReadonlySet<Alert['kind']> = new Set([
   'charges.review',
 ])
 
-async function alertsFor(ask: Ask) {
-  const { parts } = ask
+async function alertsFor(request: AdminRequest) {
+  const { parts } = request
   const { watch, events, books } = parts.storage
   const [{ events: latest, dealt, newest }, webhooks, open] = await Promise.all([
     watch.alerts(),
@@ -32,7 +32,7 @@ async function alertsFor(ask: Ask) {
     newest,
     certificateEnds: parts.facts.certificateEnds(),
   }
-  const sees = may(sessionUserOf(ask).user, 'operators')
+  const sees = may(sessionUserOf(request).user, 'operators')
   const found = findAlerts(latest, status).filter(({ kind }) => sees || ofMoney.has(kind))
   const alerts = stillOpen(found, await readNow(parts, found)).map(({ id, kind, at, data }) => {
     const [by] = dealtWith({ id }, dealt)
@@ -68,16 +68,16 @@ export const alertRoutes = [
       properties: { id: { type: 'string', minLength: 1, maxLength: 200 }, dealt: { type: 'boolean' } },
     },
     answer: alertsAnswer,
-    async handle(ask) {
-      const { id, dealt } = ask.body
-      const { watch } = ask.parts.storage
-      const { alerts } = await alertsFor(ask)
+    async handle(request) {
+      const { id, dealt } = request.body
+      const { watch } = request.parts.storage
+      const { alerts } = await alertsFor(request)
       if (!alerts.some(one => one.id === id)) throw fail('not_found')
-      const by = sessionUserOf(ask).user.name
+      const by = sessionUserOf(request).user.name
       // A mark of what came later counts too, until that is taken back.
       const marks = dealt ? [id] : dealtWith({ id }, (await watch.alerts()).dealt).map(({ alert }) => alert)
       for (const mark of marks) await watch.deal(mark, dealt, by)
-      return alertsFor(ask)
+      return alertsFor(request)
     },
   }),
 ]

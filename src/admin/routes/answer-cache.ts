@@ -21,9 +21,9 @@ export const answerCacheRoutes = [
       },
     },
     status: 204,
-    async handle(ask) {
-      const { parts, body } = ask
-      const { user } = sessionUserOf(ask)
+    async handle(request) {
+      const { parts, body } = request
+      const { user } = sessionUserOf(request)
       const scope = { ...(body.model !== undefined && { model: body.model }), ...(body.key && { keyId: body.key }) }
       await parts.storage.answers.add(scope, user.name, body.reason)
       return null

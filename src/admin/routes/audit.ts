@@ -3,7 +3,7 @@ import { auditedMembers } from '../../domain/shapes/key.ts'
 import { type AnyMember, money } from '../../domain/shapes/member.ts'
 import { userMembers } from '../../domain/shapes/user.ts'
 import { auditAnswer, auditTotalsAnswer, refusedSignInsAnswer } from '../answers.ts'
-import { type Ask, defineRoute } from '../api.ts'
+import { type AdminRequest, defineRoute } from '../api.ts'
 import { pageOf } from '../page-of.ts'
 import { moment, pageLimit, rowId } from '../schemas.ts'
 import { toMoment } from '../to-moment.ts'
@@ -43,7 +43,7 @@ const filterQuery = {
 type Filter = Omit<TrailFilter, 'limit' | 'before'>
 type Asked = { readonly [N in keyof typeof filterQuery]?: string | undefined }
 
-function readFilter({ query }: Ask<Asked>): Filter {
+function readFilter({ query }: AdminRequest<Asked>): Filter {
   const { actor, subject, action, since, until } = query
   return {
     ...(actor !== undefined && { actor }),
@@ -66,10 +66,10 @@ export const auditRoutes = [
       properties: { ...filterQuery, limit: pageLimit, before: rowId },
     },
     answer: auditAnswer,
-    async handle(ask) {
-      const { parts, query } = ask
+    async handle(request) {
+      const { parts, query } = request
       const { limit, before } = query
-      const filter = { ...readFilter(ask), ...(before !== undefined && { before }) }
+      const filter = { ...readFilter(request), ...(before !== undefined && { before }) }
       const { rows, next } = await pageOf(
         limit,
         (row: TrailRow) => row.id,
@@ -88,8 +88,8 @@ export const auditRoutes = [
     summary: 'Count the audit log entries of a filter, by action.',
     query: { type: 'object', additionalProperties: false, properties: filterQuery },
     answer: auditTotalsAnswer,
-    async handle(ask) {
-      const actions = await ask.parts.storage.trail.count(readFilter(ask))
+    async handle(request) {
+      const actions = await request.parts.storage.trail.count(readFilter(request))
       return { rows: actions.reduce((sum, { rows }) => sum + rows, 0), actions }
     },
   }),

@@ -1,7 +1,7 @@
 import { chargerOf, type RatedImages, type Saving, shortPlace } from '../../domain/index.ts'
 import { beginningOf, formatMoney } from '../../util/index.ts'
 import { avoidableAnswer } from '../answers.ts'
-import { type Ask, defineRoute } from '../api.ts'
+import { type AdminRequest, defineRoute } from '../api.ts'
 import { costQuery, costWheres, dayMs, daysOf } from '../cost-query.ts'
 import { refuse } from '../reasons.ts'
 import { toMoment } from '../to-moment.ts'
@@ -19,14 +19,14 @@ export const avoidableRoutes = [
       "Get the avoidable cost of images and the size to request instead. Administrators get everyone's, others their own.",
     query: { type: 'object', additionalProperties: false, properties: costQuery },
     answer: avoidableAnswer,
-    async handle(ask) {
-      const { query, parts } = ask
+    async handle(request) {
+      const { query, parts } = request
       const [first, last] = daysOf(query, parts.clock.now())
       if ((last - first) / dayMs >= daysMax) throw refuse('invalid', 'range', { days: daysMax }, { param: 'to' })
       const [since, until] = [beginningOf(query.zone, first), beginningOf(query.zone, last + dayMs)]
       const { journal } = parts.storage
-      const rated = await Promise.all(costWheres(ask).map(async where => journal.rated({ since, until, where })))
-      const found = savingsOf(ask, rated.flat())
+      const rated = await Promise.all(costWheres(request).map(async where => journal.rated({ since, until, where })))
+      const found = savingsOf(request, rated.flat())
       const sums = new Map<string, number>()
       for (const { currency, saved } of found) sums.set(currency, (sums.get(currency) ?? 0) + saved)
       return {
@@ -50,7 +50,7 @@ type Found = Pick<RatedImages, 'model' | 'size' | 'currency'> &
   }
 
 /** What could have been saved, the most first: by the plugins that have made the charges. */
-function savingsOf({ parts }: Ask, rows: readonly RatedImages[]): readonly Found[] {
+function savingsOf({ parts }: AdminRequest, rows: readonly RatedImages[]): readonly Found[] {
   const { models, plugins } = parts.plan()
   const { known } = plugins
   const found = new Map<string, Found>()

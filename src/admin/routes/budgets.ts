@@ -10,7 +10,7 @@ import {
 } from '../../domain/index.ts'
 import { formatMoney, parseMoney } from '../../util/index.ts'
 import { balanceAnswer, budgetsAnswer, topUpAnswer } from '../answers.ts'
-import { type Ask, defineRoute } from '../api.ts'
+import { type AdminRequest, defineRoute } from '../api.ts'
 import { refusalsOf } from '../budget-refusals.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
@@ -29,7 +29,11 @@ type Found = {
  * their end users.
  * @param called the name of the only end user that is read
  */
-async function readBudgets(parts: Ask['parts'], owner: string | undefined, called: string | undefined): Promise<Found> {
+async function readBudgets(
+  parts: AdminRequest['parts'],
+  owner: string | undefined,
+  called: string | undefined,
+): Promise<Found> {
   const { storage, clock } = parts
   const plan = parts.plan()
   const [users, keys] = await Promise.all([
@@ -63,18 +67,18 @@ export const budgetRoutes = [
       },
     },
     answer: budgetsAnswer,
-    async handle(ask) {
-      const own = ownerOf(ask)
-      const { user, end_user: endUser } = ask.query
+    async handle(request) {
+      const own = ownerOf(request)
+      const { user, end_user: endUser } = request.query
       if (own !== undefined && user !== undefined && user !== own) throw fail('forbidden', {}, { param: 'user' })
       const owner = own ?? user
-      const { budgets: seen, endUsers } = await readBudgets(ask.parts, owner, endUser)
-      const { timeZone, currency } = ask.parts.plan()
-      const now = ask.parts.clock.now()
+      const { budgets: seen, endUsers } = await readBudgets(request.parts, owner, endUser)
+      const { timeZone, currency } = request.parts.plan()
+      const now = request.parts.clock.now()
       const [month, names, { events }] = await Promise.all([
-        sumMonth(ask, owner, timeZone, now),
-        keyNames(ask, seen),
-        ask.parts.storage.watch.alerts(),
+        sumMonth(request, owner, timeZone, now),
+        keyNames(request, seen),
+        request.parts.storage.watch.alerts(),
       ])
       const refusals = refusalsOf(events, seen, now)
       const budgets = seen.map(status => {
@@ -98,10 +102,10 @@ export const budgetRoutes = [
     access: 'user',
     summary: 'Get the top-ups and the balance of a user. Users who are not administrators get only their own.',
     answer: balanceAnswer,
-    async handle(ask) {
-      const { parts, params } = ask
+    async handle(request) {
+      const { parts, params } = request
       const name = params['name'] ?? ''
-      const owner = ownerOf(ask)
+      const owner = ownerOf(request)
       const user = owner === undefined || owner === name ? await parts.storage.users.find(name) : undefined
       if (!user) throw fail('not_found')
       const [sums, topUps] = await Promise.all([
@@ -136,11 +140,11 @@ export const budgetRoutes = [
     },
     answer: topUpAnswer,
     status: 201,
-    async handle(ask) {
-      const { parts, body, params } = ask
+    async handle(request) {
+      const { parts, body, params } = request
       const amount = parseMoney(body.amount) ?? 0
       if (amount === 0) throw refuse('invalid', 'amount', {}, { param: 'amount' })
-      const by = sessionUserOf(ask).user.name
+      const by = sessionUserOf(request).user.name
       const made = await parts.storage.users.topUp(params['name'] ?? '', amount, body.note ?? null, by)
       if (!made) throw fail('not_found')
       return showTopUp(made)
@@ -149,7 +153,7 @@ export const budgetRoutes = [
 ]
 
 /** What this month has come to so far, less what was given back, and what it will at that pace. */
-async function sumMonth({ parts }: Ask, owner: string | undefined, zone: string, now: number) {
+async function sumMonth({ parts }: AdminRequest, owner: string | undefined, zone: string, now: number) {
   const month = spellOf('month', now, zone)
   const until = Math.ceil((now + 1) / quarterMs) * quarterMs
   const where = owner === undefined ? {} : { user: owner }
@@ -167,7 +171,7 @@ async function sumMonth({ parts }: Ask, owner: string | undefined, zone: string,
   }
 }
 
-async function keyNames({ parts }: Ask, seen: readonly BudgetStatus[]): Promise<ReadonlyMap<string, string>> {
+async function keyNames({ parts }: AdminRequest, seen: readonly BudgetStatus[]): Promise<ReadonlyMap<string, string>> {
   const ids = seen.flatMap(({ level, name }) => (level === 'key' ? [name] : []))
   const keys = await Promise.all(ids.map(async id => parts.storage.keys.find(id)))
   return new Map(keys.flatMap(key => (key ? [[key.id, key.name]] : [])))

@@ -20,10 +20,10 @@ export const ceilingRoutes = [
     access: 'user',
     summary: 'Get the ceilings of a user and of their group. Users who cannot read everything get only their own.',
     answer: ceilingsAnswer,
-    async handle(ask) {
-      const { parts, params } = ask
+    async handle(request) {
+      const { parts, params } = request
       const name = params['name'] ?? ''
-      const owner = ownerOf(ask)
+      const owner = ownerOf(request)
       const user = owner === undefined || owner === name ? await parts.storage.users.find(name) : undefined
       if (!user) throw fail('not_found')
       const plan = parts.plan()

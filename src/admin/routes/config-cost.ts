@@ -1,7 +1,7 @@
 import { lastMonth, showWhatIf } from '../../domain/index.ts'
 import { isZone } from '../../util/index.ts'
 import { costUnderAnswer } from '../answers.ts'
-import { type Ask, defineRoute } from '../api.ts'
+import { type AdminRequest, defineRoute } from '../api.ts'
 import { type Edits, editsOf, refuseEdit } from '../config-edits.ts'
 import { findingRecord } from '../finding-record.ts'
 import { refuse } from '../reasons.ts'
@@ -44,12 +44,12 @@ export function configCostRoutes() {
       },
       bodyBytesMax: textBytesMax,
       answer: costUnderAnswer,
-      async handle(ask) {
-        const terms = termsOf(ask)
-        const span = spanOf(ask)
+      async handle(request) {
+        const terms = termsOf(request)
+        const span = spanOf(request)
         if (open >= atOnce) throw slowDown(retryMs)
         open++
-        const found = await ask.parts.costUnder(terms, span, ask.left).finally(() => void open--)
+        const found = await request.parts.costUnder(terms, span, request.left).finally(() => void open--)
         if ('why' in found) throw refuseEdit(found)
         return found.ok
           ? { ok: true, ...showWhatIf(found.costs) }
@@ -64,16 +64,19 @@ type Terms = { readonly text?: string; readonly edits?: unknown }
 /** @throws Failure for neither of the two, and for both */
 function termsOf({
   body: { text, edits },
-}: Ask<unknown, Terms>): { readonly text: string } | { readonly edits: Edits } {
+}: AdminRequest<unknown, Terms>): { readonly text: string } | { readonly edits: Edits } {
   if (text !== undefined && edits === undefined) return { text }
   if (edits !== undefined && text === undefined) return { edits: edits as Edits }
   throw refuse('invalid', 'text_or_edits', {}, { param: 'text' })
 }
 
-type Asked = { readonly since?: string; readonly until?: string; readonly zone?: string }
+type CostPeriod = { readonly since?: string; readonly until?: string; readonly zone?: string }
 
 /** @throws Failure for half a span, one that ends before it begins, and a zone that is none */
-export function spanOf({ body, parts }: Ask<unknown, Asked>): { readonly since: number; readonly until: number } {
+export function spanOf({ body, parts }: AdminRequest<unknown, CostPeriod>): {
+  readonly since: number
+  readonly until: number
+} {
   const zone = body.zone ?? parts.plan().timeZone
   if (!isZone(zone)) throw refuse('invalid', 'zone', {}, { param: 'zone' })
   if (body.since === undefined && body.until === undefined) {

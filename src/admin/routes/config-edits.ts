@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../domain/index.ts'
 import type { AnswerOf } from '../../util/index.ts'
 import { editableAnswer, proposalAnswer, writtenAnswer } from '../answers.ts'
-import { type Ask, defineRoute } from '../api.ts'
+import { type AdminRequest, defineRoute } from '../api.ts'
 import { type Edits, editsOf, refuseEdit } from '../config-edits.ts'
 import { fail } from '../errors.ts'
 import { findingRecord } from '../finding-record.ts'
@@ -26,13 +26,13 @@ export function configEditRoutes() {
     return work().finally(() => void open--)
   }
   /** Writes edits of the files that `base` is the version of, and records it. */
-  const write = async (ask: Ask, edits: Edits, base: string) => {
-    const { parts } = ask
+  const write = async (request: AdminRequest, edits: Edits, base: string) => {
+    const { parts } = request
     const before = parts.plan().revision
-    const by = sessionUserOf(ask).user.name
+    const by = sessionUserOf(request).user.name
     const written = await inTurn(() => parts.edits.write(edits, base, by))
     if ('why' in written) throw refuseEdit(written)
-    const note = (after: WrittenNote) => noteWritten(ask, before, after)
+    const note = (after: WrittenNote) => noteWritten(request, before, after)
     if (written.kind === 'refused') {
       const { findings, left = { files: [], changes: [] } } = written
       if (left.files.length > 0) await note({ revision: null, ...left })
@@ -100,10 +100,10 @@ export function configEditRoutes() {
         },
       },
       answer: writtenAnswer,
-      async handle(ask) {
-        await needWritable(ask)
-        await needFreshSignIn(ask, ask.body.password)
-        return write(ask, ask.body.edits as Edits, ask.body.base)
+      async handle(request) {
+        await needWritable(request)
+        await needFreshSignIn(request, request.body.password)
+        return write(request, request.body.edits as Edits, request.body.base)
       },
     }),
     putGroup(write),
@@ -112,7 +112,7 @@ export function configEditRoutes() {
 
 type Written = AnswerOf<typeof writtenAnswer>
 
-function putGroup(write: (ask: Ask, edits: Edits, base: string) => Promise<Written>) {
+function putGroup(write: (request: AdminRequest, edits: Edits, base: string) => Promise<Written>) {
   return defineRoute({
     method: 'PUT',
     url: '/api/groups/:name',
@@ -124,15 +124,15 @@ function putGroup(write: (ask: Ask, edits: Edits, base: string) => Promise<Writt
       description: 'The settings of the group, as in groups.NAME of gateway.yaml.',
     },
     answer: writtenAnswer,
-    async handle(ask) {
-      await needWritable(ask)
-      await needFreshSignIn(ask, undefined)
-      const name = ask.params['name'] ?? ''
-      const { base, groups } = await ask.parts.edits.list()
+    async handle(request) {
+      await needWritable(request)
+      await needFreshSignIn(request, undefined)
+      const name = request.params['name'] ?? ''
+      const { base, groups } = await request.parts.edits.list()
       const known = groups.find(group => group.name === name)
-      if (known && isDeepStrictEqual(known.own, ask.body))
-        return { ok: true, findings: [], files: [], backups: [], changes: [], revision: ask.parts.plan().revision }
-      const written = await write(ask, [{ path: ['groups', name], value: ask.body as Json }], base)
+      if (known && isDeepStrictEqual(known.own, request.body))
+        return { ok: true, findings: [], files: [], backups: [], changes: [], revision: request.parts.plan().revision }
+      const written = await write(request, [{ path: ['groups', name], value: request.body as Json }], base)
       const wrong = written.findings.find(({ severity }) => severity === 'error')
       if (!written.ok) throw refuse('invalid', 'edit', { why: wrong?.message ?? 'the configuration is not valid' })
       return written
@@ -141,7 +141,7 @@ function putGroup(write: (ask: Ask, edits: Edits, base: string) => Promise<Writt
 }
 
 /** @throws Failure edits_off */
-async function needWritable({ parts }: Ask): Promise<void> {
+async function needWritable({ parts }: AdminRequest): Promise<void> {
   const whyNot = await parts.edits.whyNot()
   if (whyNot && whyNot.reason !== 'read-only') throw fail('edits_off', { detail: whyNot.detail })
 }
@@ -152,10 +152,10 @@ type WrittenNote = {
   readonly files: readonly string[]
 }
 
-async function noteWritten(ask: Ask, before: string, after: WrittenNote): Promise<void> {
-  const { parts } = ask
+async function noteWritten(request: AdminRequest, before: string, after: WrittenNote): Promise<void> {
+  const { parts } = request
   await parts.storage.trail.note({
-    actor: sessionUserOf(ask).user.name,
+    actor: sessionUserOf(request).user.name,
     action: 'config.write',
     subject: parts.plan().file,
     before: { revision: before },

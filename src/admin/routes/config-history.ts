@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type StoredConfig, configHistoryJson, showWhatIf } from '../../domain/index.ts'
 import { costUnderAnswer, restoreAnswer, takenAnswer, takenDiffAnswer } from '../answers.ts'
-import { type Ask, defineRoute } from '../api.ts'
+import { type AdminRequest, defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
 import { findingRecord } from '../finding-record.ts'
 import { refuse } from '../reasons.ts'
@@ -52,10 +52,10 @@ export function configHistoryRoutes() {
         properties: { against: { ...id, description: 'The one to compare it with; the one before it by default.' } },
       },
       answer: takenDiffAnswer,
-      async handle(ask) {
-        const { parts, query } = ask
+      async handle(request) {
+        const { parts, query } = request
         return inTurn(async () => {
-          const kept = await findKept(ask)
+          const kept = await findKept(request)
           const before = await parts.storage.configs.find(query.against ?? kept.id - 1)
           if (!before && query.against !== undefined) throw fail('not_found')
           const { files, ...difference } = parts.history.compare(before, kept)
@@ -86,10 +86,10 @@ export function configHistoryRoutes() {
         },
       },
       answer: costUnderAnswer,
-      async handle(ask) {
-        const span = spanOf(ask)
-        const kept = await findKept(ask)
-        const found = await inTurn(async () => ask.parts.history.cost(kept, span, ask.left))
+      async handle(request) {
+        const span = spanOf(request)
+        const kept = await findKept(request)
+        const found = await inTurn(async () => request.parts.history.cost(kept, span, request.left))
         if (!found) throw refuse('conflict', 'not_kept', {})
         return found.ok
           ? { ok: true, ...showWhatIf(found.costs) }
@@ -108,10 +108,10 @@ function restoreRoute(inTurn: <T>(work: () => Promise<T>) => Promise<T>) {
     summary:
       'Get the changes of models and groups that restore an activated configuration, for `POST /api/config/propose`.',
     answer: restoreAnswer,
-    async handle(ask) {
-      const { parts } = ask
+    async handle(request) {
+      const { parts } = request
       return inTurn(async () => {
-        const kept = await findKept(ask)
+        const kept = await findKept(request)
         const edits = await parts.history.restore(kept)
         if (!edits) throw refuse('conflict', 'not_kept', {})
         const newest = await parts.storage.configs.newest()
@@ -136,7 +136,7 @@ function otherSettings({ settings: now }: StoredConfig, { settings: then }: Stor
 }
 
 /** @throws Failure not_found */
-async function findKept({ parts, params }: Pick<Ask, 'parts' | 'params'>): Promise<StoredConfig> {
+async function findKept({ parts, params }: Pick<AdminRequest, 'parts' | 'params'>): Promise<StoredConfig> {
   const given = params['id'] ?? ''
   const kept = /^\d{1,12}$/.test(given) ? await parts.storage.configs.find(Number(given)) : undefined
   if (!kept) throw fail('not_found')

@@ -66,14 +66,14 @@ export const configRoutes = [
     access: 'admin',
     summary: 'Reload the configuration file. All of it is activated, or nothing.',
     answer: reloadAnswer,
-    async handle(ask) {
-      const { parts } = ask
+    async handle(request) {
+      const { parts } = request
       if (!parts.reload) throw refuse('conflict', 'processes', {})
       const before = parts.plan().revision
-      const result = await parts.reload(sessionUserOf(ask).user.name)
+      const result = await parts.reload(sessionUserOf(request).user.name)
       if (result.ok)
         await parts.storage.trail.note({
-          actor: sessionUserOf(ask).user.name,
+          actor: sessionUserOf(request).user.name,
           action: 'config.reload',
           subject: parts.plan().file,
           before: { revision: before },

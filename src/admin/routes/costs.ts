@@ -8,7 +8,7 @@ import {
 } from '../../domain/index.ts'
 import { beginningOf, csvFile, csvLine, formatMoney } from '../../util/index.ts'
 import { costsAnswer } from '../answers.ts'
-import { type Ask, defineRoute, Reply } from '../api.ts'
+import { type AdminRequest, defineRoute, Reply } from '../api.ts'
 import { costQuery, costWheres, dayMs, daysOf } from '../cost-query.ts'
 import { costsOfSeveral } from '../costs-of-several.ts'
 import { refuse } from '../reasons.ts'
@@ -42,14 +42,14 @@ export const costRoutes = [
       },
     },
     answer: costsAnswer,
-    async handle(ask) {
-      const { query, parts } = ask
+    async handle(request) {
+      const { query, parts } = request
       const { zone, step } = query
       const [first, last] = daysOf(query, parts.clock.now())
       const days = (last - first) / dayMs + 1
       if (days > daysMax[step]) throw refuse('invalid', `range_${step}`, { days: daysMax[step] }, { param: 'to' })
       const label = labelWhere(query)
-      const wheres = costWheres(ask).map(where => ({ ...where, ...label }))
+      const wheres = costWheres(request).map(where => ({ ...where, ...label }))
       const by = query.by ?? null
       if (labelKinds.every(kind => by === kind || query[kind] !== undefined))
         throw refuse('invalid', 'labels_together', {}, { param: 'by' })
@@ -84,7 +84,7 @@ export const costRoutes = [
           totals: totalsOf(allBefore ?? before, isNarrowed),
         },
         ...(await namesOfRows(
-          ask,
+          request,
           by,
           [...namesOf([...rows, ...before])],
           wheres.flatMap(({ key }) => key ?? []),
@@ -189,13 +189,18 @@ async function namesWith(
 }
 
 /** What keys of rows are called, and which names of rows are those of something that there is no more. */
-async function namesOfRows(ask: Ask, by: CostSplit | null, names: readonly string[], keys: readonly string[]) {
-  const { revoked, ...labels } = await namesOfKeys(ask, [...(by === 'key' ? names : []), ...keys])
-  const there = await Promise.all(names.map(name => isThere(ask, by, name)))
+async function namesOfRows(
+  request: AdminRequest,
+  by: CostSplit | null,
+  names: readonly string[],
+  keys: readonly string[],
+) {
+  const { revoked, ...labels } = await namesOfKeys(request, [...(by === 'key' ? names : []), ...keys])
+  const there = await Promise.all(names.map(name => isThere(request, by, name)))
   return { ...labels, gone: by === 'key' ? revoked : names.filter((name, i) => name !== '' && !there[i]) }
 }
 
-async function isThere({ parts }: Ask, by: CostSplit | null, name: string): Promise<boolean> {
+async function isThere({ parts }: AdminRequest, by: CostSplit | null, name: string): Promise<boolean> {
   if (by === 'user') return (await parts.storage.users.find(name)) !== undefined
   const { models, groups, upstreams } = parts.plan()
   if (by === 'model') return models.has(name)
@@ -204,9 +209,9 @@ async function isThere({ parts }: Ask, by: CostSplit | null, name: string): Prom
 }
 
 /** Of the keys that the user may see: the id of another's says nothing. */
-async function namesOfKeys(ask: Ask, ids: readonly string[]) {
-  const owner = ownerOf(ask)
-  const keys = await Promise.all([...new Set(ids)].map(async id => ask.parts.storage.keys.find(id)))
+async function namesOfKeys(request: AdminRequest, ids: readonly string[]) {
+  const owner = ownerOf(request)
+  const keys = await Promise.all([...new Set(ids)].map(async id => request.parts.storage.keys.find(id)))
   const seen = keys.flatMap(key => (key && (owner === undefined || key.user === owner) ? [key] : []))
   return {
     names: Object.fromEntries(seen.map(({ id, name }) => [id, name])),

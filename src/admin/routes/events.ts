@@ -23,10 +23,10 @@ export const eventRoutes = [
       },
     },
     answer: eventsAnswer,
-    async handle(ask) {
-      const { query, parts } = ask
+    async handle(request) {
+      const { query, parts } = request
       const { after, since, kinds, limit } = query
-      const owner = ownerOf(ask)
+      const owner = ownerOf(request)
       const page = await parts.storage.events.page({
         after: after ?? null,
         limit,

@@ -1,6 +1,6 @@
 import { type Invitation, invitationMs, invitationMsMax } from '../../domain/index.ts'
 import { invitationAnswer, invitationsAnswer, invitedAnswer, sessionAnswer } from '../answers.ts'
-import { type Ask, defineRoute, Reply } from '../api.ts'
+import { type AdminRequest, defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 import { chosenName, password, role, userName } from '../schemas.ts'
@@ -22,7 +22,7 @@ function show({ id, name, role, group, by, createdAt, expiresAt }: Invitation) {
 }
 
 /** Slows down guesses of tokens. @throws Failure slow_down, invitation_unknown */
-async function needInvitation({ parts, door, remote }: Ask, hash: string): Promise<Invitation> {
+async function needInvitation({ parts, door, remote }: AdminRequest, hash: string): Promise<Invitation> {
   const takeBack = door.guard.begin('', remote)
   const invitation = await parts.storage.signIn.invitation(hash)
   if (!invitation) throw fail('invitation_unknown')
@@ -62,15 +62,15 @@ export const invitationRoutes = [
     },
     answer: invitedAnswer,
     status: 201,
-    async handle(ask) {
-      const { parts, body, scheme, host } = ask
-      needRightsOver(ask, body.role)
+    async handle(request) {
+      const { parts, body, scheme, host } = request
+      needRightsOver(request, body.role)
       checkGroup(parts.plan(), body.group)
       const secret = newToken(parts.random)
       const { name = null, role, group } = body
       const expiresAt = parts.clock.now() + body.hours * hourMs
       const made = { name, role, group, expiresAt, hash: hashToken(secret) }
-      const invitation = await parts.storage.signIn.invite(made, sessionUserOf(ask).user.name)
+      const invitation = await parts.storage.signIn.invite(made, sessionUserOf(request).user.name)
       const base = parts.plan().server.publicUrl ?? `${scheme}://${host}`
       return { invitation: show(invitation), link: `${base}/console/invite#${secret}` }
     },
@@ -81,9 +81,9 @@ export const invitationRoutes = [
     access: 'admin',
     summary: 'Revoke an invitation.',
     status: 204,
-    async handle(ask) {
-      const { parts, params } = ask
-      const gone = await parts.storage.signIn.revokeInvitation(params['id'] ?? '', sessionUserOf(ask).user.name)
+    async handle(request) {
+      const { parts, params } = request
+      const gone = await parts.storage.signIn.revokeInvitation(params['id'] ?? '', sessionUserOf(request).user.name)
       if (!gone) throw fail('not_found')
       return null
     },
@@ -95,7 +95,7 @@ export const invitationRoutes = [
     summary: 'Get the details of an invitation by its token.',
     body: { type: 'object', additionalProperties: false, required: ['token'], properties: { token } },
     answer: invitationAnswer,
-    handle: async ask => show(await needInvitation(ask, hashToken(ask.body.token))),
+    handle: async request => show(await needInvitation(request, hashToken(request.body.token))),
   }),
   defineRoute({
     method: 'POST',
@@ -113,24 +113,24 @@ export const invitationRoutes = [
       },
     },
     answer: sessionAnswer,
-    async handle(ask) {
-      const { parts, body, door } = ask
+    async handle(request) {
+      const { parts, body, door } = request
       if (parts.plan().signIn?.passwords === false) throw fail('passwords_off')
       const hash = hashToken(body.token)
-      const { name: given, role, group } = await needInvitation(ask, hash)
+      const { name: given, role, group } = await needInvitation(request, hash)
       const name = given ?? body.name
       if (name === undefined) throw refuse('invalid', 'missing', { field: 'name' }, { param: 'name' })
       if (given !== null && body.name !== undefined && body.name !== given)
         throw refuse('invalid', 'invited_as', { name: given }, { param: 'name' })
-      needGroup(ask, group)
+      needGroup(request, group)
       checkPassword(body.password, name)
       const passwordHash = await door.hashes.run(() => parts.hashPassword(body.password))
       const newcomer = { user: { name, group, role, passwordHash }, identity: null, invitation: hash }
       if ((await parts.storage.signIn.admit(newcomer, name)) !== 'admitted') throw fail('invitation_unknown')
-      const { session, cookie } = await enter(ask, name)
+      const { session, cookie } = await enter(request, name)
       const headers = {
         'content-type': 'application/json; charset=utf-8',
-        'set-cookie': [cookie, ...cookieOfIssuer(ask)],
+        'set-cookie': [cookie, ...cookieOfIssuer(request)],
       }
       return new Reply(200, headers, JSON.stringify(session))
     },

@@ -11,7 +11,7 @@ import {
 import { type Admits, formatMoney, parseAddressRange } from '../../util/index.ts'
 import { keyView, parsePeriod, parseSettings, settingSchemas, unset } from '../../domain/shapes/key.ts'
 import { keyAnswer, keysAnswer, keyTotalsAnswer, putKeyAnswer, secretAnswer } from '../answers.ts'
-import { type Ask, defineRoute, Reply } from '../api.ts'
+import { type AdminRequest, defineRoute, Reply } from '../api.ts'
 import { may } from '../duties.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
@@ -22,14 +22,14 @@ import { ownerOf, sessionUserOf } from '../session-user.ts'
 const { name: label, ...settings } = settingSchemas
 
 /** The settings as a request gives them. */
-type Asked = Partial<Admits<{ readonly type: 'object'; readonly properties: typeof settingSchemas }>>
+type GivenSettings = Partial<Admits<{ readonly type: 'object'; readonly properties: typeof settingSchemas }>>
 
 /** @throws Failure invalid, naming the field */
-export function readSettings(asked: Asked, ask: Ask): Partial<KeySettings> {
-  const plan = ask.parts.plan()
+export function readSettings(asked: GivenSettings, request: AdminRequest): Partial<KeySettings> {
+  const plan = request.parts.plan()
   const { group, models, ips } = asked
   // The names of groups are shown to those who choose among them.
-  if (typeof group === 'string' && isAdmin(ask)) checkGroup(plan, group)
+  if (typeof group === 'string' && isAdmin(request)) checkGroup(plan, group)
   const unknown = models?.find(model => !isOffered(plan, model))
   if (unknown !== undefined) throw refuse('invalid', 'model_unknown', { model: unknown }, { param: 'models' })
   const wrong = ips?.find(ip => parseAddressRange(ip) === undefined)
@@ -37,7 +37,7 @@ export function readSettings(asked: Asked, ask: Ask): Partial<KeySettings> {
   checkPeriod(asked)
   const given = parseSettings(asked)
   const { expiresAt } = given
-  if (typeof expiresAt === 'number' && !(expiresAt > ask.parts.clock.now()))
+  if (typeof expiresAt === 'number' && !(expiresAt > request.parts.clock.now()))
     throw refuse('invalid', 'passed', {}, { param: 'expires' })
   return given
 }
@@ -56,34 +56,34 @@ export function checkGroup(plan: CompiledConfig, group: string): void {
 }
 
 /** A key that the user may see. Others' keys are not there. @throws Failure not_found */
-async function findKey(ask: Ask): Promise<Key> {
-  const owner = ownerOf(ask)
-  const key = await ask.parts.storage.keys.find(ask.params['id'] ?? '')
+async function findKey(request: AdminRequest): Promise<Key> {
+  const owner = ownerOf(request)
+  const key = await request.parts.storage.keys.find(request.params['id'] ?? '')
   if (!key || key.kind !== 'key' || (owner !== undefined && key.user !== owner)) throw fail('not_found')
   return key
 }
 
 /** The keys of a name, at most one. @throws Failure conflict, if several keys of the user have the name */
-async function namedKeys(ask: Ask, user: string): Promise<readonly Key[]> {
-  const name = ask.params['name'] ?? ''
-  const keys = await ask.parts.storage.keys.named(user, name)
+async function namedKeys(request: AdminRequest, user: string): Promise<readonly Key[]> {
+  const name = request.params['name'] ?? ''
+  const keys = await request.parts.storage.keys.named(user, name)
   if (keys.length > 1) throw refuse('conflict', 'name_shared', { name, user })
   return keys
 }
 
 /** @throws Failure not_found, conflict */
-async function findNamed(ask: Ask, user: string): Promise<Key> {
-  const [key] = await namedKeys(ask, user)
+async function findNamed(request: AdminRequest, user: string): Promise<Key> {
+  const [key] = await namedKeys(request, user)
   if (!key) throw fail('not_found')
   return key
 }
 
-async function show(ask: Ask, key: Key) {
-  const [shown] = await showAll(ask, [key])
+async function show(request: AdminRequest, key: Key) {
+  const [shown] = await showAll(request, [key])
   return shown as NonNullable<typeof shown>
 }
 
-async function showAll({ parts }: Ask, keys: readonly Key[]) {
+async function showAll({ parts }: AdminRequest, keys: readonly Key[]) {
   const [plan, now] = [parts.plan(), parts.clock.now()]
   const above = levelsAbove(plan, keys)
   const sums = await parts.storage.books.levels(
@@ -97,8 +97,8 @@ async function showAll({ parts }: Ask, keys: readonly Key[]) {
 }
 
 /** What administrators set bounds everybody else. */
-function isAdmin(ask: Ask): boolean {
-  return may(sessionUserOf(ask).user, 'admin')
+function isAdmin(request: AdminRequest): boolean {
+  return may(sessionUserOf(request).user, 'admin')
 }
 
 /** @throws Failure out_of_bounds, when the user's bounds are lower */
@@ -111,8 +111,8 @@ function allowed<T>(result: T | Refused): T {
 const revoked = () => refuse('conflict', 'revoked', {})
 
 /** The owner of the wanted keys: all where it is undefined. @throws Failure for another's, as all lists do */
-function ownerAsked(ask: Ask, wanted: string | undefined): string | undefined {
-  const owner = ownerOf(ask)
+function ownerAsked(request: AdminRequest, wanted: string | undefined): string | undefined {
+  const owner = ownerOf(request)
   if (owner !== undefined && wanted !== undefined && wanted !== owner) throw fail('forbidden', {}, { param: 'user' })
   return owner ?? wanted
 }
@@ -134,21 +134,21 @@ export const keyRoutes = [
       },
     },
     answer: keysAnswer,
-    async handle(ask) {
-      const { limit, before, user: wanted, search } = ask.query
-      const user = ownerAsked(ask, wanted)
+    async handle(request) {
+      const { limit, before, user: wanted, search } = request.query
+      const user = ownerAsked(request, wanted)
       const { rows, next } = await pageOf(
         limit,
         (key: Key) => key.id,
         limit =>
-          ask.parts.storage.keys.list({
+          request.parts.storage.keys.list({
             limit,
             ...(before !== undefined && { before }),
             ...(user !== undefined && { user }),
             ...(search !== undefined && { search }),
           }),
       )
-      return { keys: await showAll(ask, rows), next }
+      return { keys: await showAll(request, rows), next }
     },
   }),
   defineRoute({
@@ -158,13 +158,13 @@ export const keyRoutes = [
     summary: 'Get the number of API keys, and their total spend and holds.',
     query: { type: 'object', additionalProperties: false, properties: { user: { type: 'string', maxLength: 64 } } },
     answer: keyTotalsAnswer,
-    async handle(ask) {
-      const user = ownerAsked(ask, ask.query.user)
-      const keys = await ask.parts.storage.keys.list(user === undefined ? {} : { user })
+    async handle(request) {
+      const user = ownerAsked(request, request.query.user)
+      const keys = await request.parts.storage.keys.list(user === undefined ? {} : { user })
       return {
         keys: keys.length,
         active: keys.filter(({ status }) => status === 'active').length,
-        currency: ask.parts.plan().currency,
+        currency: request.parts.plan().currency,
         spent: formatMoney(keys.reduce((sum, { spent }) => sum + spent, 0)),
         held: formatMoney(keys.reduce((sum, { held }) => sum + held, 0)),
       }
@@ -187,20 +187,20 @@ export const keyRoutes = [
     },
     answer: secretAnswer,
     status: 201,
-    async handle(ask) {
-      const found = sessionUserOf(ask)
+    async handle(request) {
+      const found = sessionUserOf(request)
       const { name: user, group: ownGroup } = found.user
-      const { user: wanted, ...asked } = ask.body
+      const { user: wanted, ...asked } = request.body
       if (wanted === undefined && 'token' in found)
         throw refuse('invalid', 'missing', { field: 'user' }, { param: 'user' })
-      if (wanted !== undefined && wanted !== user && !isAdmin(ask)) throw fail('forbidden', {}, { param: 'user' })
-      const { secret, hash, hint } = ask.parts.newSecret()
-      const chosen = readSettings(asked, ask)
+      if (wanted !== undefined && wanted !== user && !isAdmin(request)) throw fail('forbidden', {}, { param: 'user' })
+      const { secret, hash, hint } = request.parts.newSecret()
+      const chosen = readSettings(asked, request)
       const made = { group: null, ...chosen, name: asked.name, user: wanted ?? user, hash, hint }
-      const { keys } = ask.parts.storage
-      const keysMax = ask.parts.plan().groups.get(ownGroup)?.keysMax
-      const key = isAdmin(ask) ? await keys.create(made, user) : allowed(await keys.createOwn(made, user, keysMax))
-      return { key: await show(ask, key), secret }
+      const { keys } = request.parts.storage
+      const keysMax = request.parts.plan().groups.get(ownGroup)?.keysMax
+      const key = isAdmin(request) ? await keys.create(made, user) : allowed(await keys.createOwn(made, user, keysMax))
+      return { key: await show(request, key), secret }
     },
   }),
   defineRoute({
@@ -210,7 +210,7 @@ export const keyRoutes = [
     summary: 'Get an API key of a user by its name.',
     query: { type: 'object', additionalProperties: false, required: ['user'], properties: { user: userName } },
     answer: keyAnswer,
-    handle: async ask => show(ask, await findNamed(ask, ask.query.user)),
+    handle: async request => show(request, await findNamed(request, request.query.user)),
   }),
   defineRoute({
     method: 'PUT',
@@ -229,17 +229,17 @@ export const keyRoutes = [
       },
     },
     answer: putKeyAnswer,
-    async handle(ask) {
-      const { user, status, ...asked } = ask.body
-      const name = ask.params['name'] ?? ''
+    async handle(request) {
+      const { user, status, ...asked } = request.body
+      const name = request.params['name'] ?? ''
       if (name.length > label.maxLength || !new RegExp(label.pattern, 'u').test(name))
         throw refuse('invalid', 'not_label', { field: 'name' }, { param: 'name' })
-      const { secret, hash, hint } = ask.parts.newSecret()
-      const key = { ...unset, group: null, ...readSettings(asked, ask), name, user, hash, hint }
-      const put = await ask.parts.storage.keys.put(key, status ?? null, sessionUserOf(ask).user.name)
+      const { secret, hash, hint } = request.parts.newSecret()
+      const key = { ...unset, group: null, ...readSettings(asked, request), name, user, hash, hint }
+      const put = await request.parts.storage.keys.put(key, status ?? null, sessionUserOf(request).user.name)
       if (put.kind === 'shared') throw refuse('conflict', 'name_shared', { name, user })
       const created = put.kind === 'created'
-      const answer = { created, key: await show(ask, put.key), secret: created ? secret : null }
+      const answer = { created, key: await show(request, put.key), secret: created ? secret : null }
       const headers = { 'content-type': 'application/json; charset=utf-8' }
       return new Reply(created ? 201 : 200, headers, JSON.stringify(answer))
     },
@@ -251,9 +251,10 @@ export const keyRoutes = [
     summary: 'Revoke an API key of a user by its name, permanently. Without such a key, nothing is changed.',
     query: { type: 'object', additionalProperties: false, required: ['user'], properties: { user: userName } },
     status: 204,
-    async handle(ask) {
-      const { keys } = ask.parts.storage
-      for (const { id } of await namedKeys(ask, ask.query.user)) await keys.revoke(id, sessionUserOf(ask).user.name)
+    async handle(request) {
+      const { keys } = request.parts.storage
+      for (const { id } of await namedKeys(request, request.query.user))
+        await keys.revoke(id, sessionUserOf(request).user.name)
       return null
     },
   }),
@@ -263,7 +264,7 @@ export const keyRoutes = [
     access: 'user',
     summary: 'Get an API key.',
     answer: keyAnswer,
-    handle: async ask => show(ask, await findKey(ask)),
+    handle: async request => show(request, await findKey(request)),
   }),
   defineRoute({
     method: 'PATCH',
@@ -277,15 +278,15 @@ export const keyRoutes = [
       properties: { name: label, status: { type: 'string', enum: ['active', 'disabled'] }, ...settings },
     },
     answer: keyAnswer,
-    async handle(ask) {
-      const { status, ...asked } = ask.body
-      const { id } = await findKey(ask)
-      const change = { ...readSettings(asked, ask), ...(status !== undefined && { status }) }
-      const { keys } = ask.parts.storage
-      const by = sessionUserOf(ask).user.name
-      const key = isAdmin(ask) ? await keys.change(id, change, by) : allowed(await keys.changeOwn(id, change, by))
+    async handle(request) {
+      const { status, ...asked } = request.body
+      const { id } = await findKey(request)
+      const change = { ...readSettings(asked, request), ...(status !== undefined && { status }) }
+      const { keys } = request.parts.storage
+      const by = sessionUserOf(request).user.name
+      const key = isAdmin(request) ? await keys.change(id, change, by) : allowed(await keys.changeOwn(id, change, by))
       if (!key) throw revoked()
-      return show(ask, key)
+      return show(request, key)
     },
   }),
   defineRoute({
@@ -299,13 +300,13 @@ export const keyRoutes = [
       properties: { overlap_seconds: { type: 'integer', minimum: 0, maximum: 604_800, default: 3_600 } },
     },
     answer: secretAnswer,
-    async handle(ask) {
-      const { id } = await findKey(ask)
-      const { secret, hash, hint } = ask.parts.newSecret()
-      const rotation = { hash, hint, overlapMs: ask.body.overlap_seconds * 1_000 }
-      const key = await ask.parts.storage.keys.rotate(id, rotation, sessionUserOf(ask).user.name)
+    async handle(request) {
+      const { id } = await findKey(request)
+      const { secret, hash, hint } = request.parts.newSecret()
+      const rotation = { hash, hint, overlapMs: request.body.overlap_seconds * 1_000 }
+      const key = await request.parts.storage.keys.rotate(id, rotation, sessionUserOf(request).user.name)
       if (!key) throw revoked()
-      return { key: await show(ask, key), secret }
+      return { key: await show(request, key), secret }
     },
   }),
   defineRoute({
@@ -314,9 +315,9 @@ export const keyRoutes = [
     access: 'keys',
     summary: 'Revoke an API key permanently. The next request with it is refused.',
     status: 204,
-    async handle(ask) {
-      const { id } = await findKey(ask)
-      await ask.parts.storage.keys.revoke(id, sessionUserOf(ask).user.name)
+    async handle(request) {
+      const { id } = await findKey(request)
+      await request.parts.storage.keys.revoke(id, sessionUserOf(request).user.name)
       return null
     },
   }),

@@ -39,9 +39,9 @@ export const latencyRoutes = [
       },
     },
     answer: latencyAnswer,
-    async handle(ask) {
-      const { parts, query } = ask
-      const user = ownerOf(ask)
+    async handle(request) {
+      const { parts, query } = request
+      const user = ownerOf(request)
       const until = query.until === undefined ? parts.clock.now() + 1 : Date.parse(query.until)
       const since = query.since === undefined ? until - dayMs : Date.parse(query.since)
       if (until - since > daysMax * dayMs) throw refuse('invalid', 'range', { days: daysMax }, { param: 'since' })

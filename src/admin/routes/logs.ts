@@ -8,7 +8,7 @@ import {
 } from '../../domain/index.ts'
 import { formatMoney, parseMoney } from '../../util/index.ts'
 import { histogramAnswer, logDetailAnswer, logsAnswer, logTotalsAnswer } from '../answers.ts'
-import { type Ask, defineRoute, Reply } from '../api.ts'
+import { type AdminRequest, defineRoute, Reply } from '../api.ts'
 import { may } from '../duties.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
@@ -36,24 +36,24 @@ const filterOnly = { type: 'object', additionalProperties: false, properties: lo
 type Found = { readonly row: LogRow; readonly charge: Charge | null }
 
 /** A row that the user may see. Others' rows are not there. @throws Failure not_found */
-async function findRow(ask: Ask): Promise<Found> {
-  const user = ownerOf(ask)
-  const id = ask.params['id'] ?? ''
-  const [found] = await ask.parts.storage.journal.list({ id, limit: 1, ...(user !== undefined && { user }) })
+async function findRow(request: AdminRequest): Promise<Found> {
+  const user = ownerOf(request)
+  const id = request.params['id'] ?? ''
+  const [found] = await request.parts.storage.journal.list({ id, limit: 1, ...(user !== undefined && { user }) })
   if (!found) throw fail('not_found')
   return found
 }
 
 /** A record with the explanation of its charge: the same that its caller and the command line are shown. */
-async function showDetail(ask: Ask, { row, charge }: Found) {
-  const { parts } = ask
+async function showDetail(request: AdminRequest, { row, charge }: Found) {
+  const { parts } = request
   const refunds = charge && charge.refunded > 0 ? await parts.storage.books.refundsOf(charge.id) : []
   const shown = refunds.map(refund => ({ ...refund, amount: formatMoney(refund.amount), at: toMoment(refund.at) }))
   const record = logRecord(row, charge, parts.plan().plugins.known)
   const ended = toMoment(row.time + row.durationMs)
   return {
     ...record,
-    key_name: row.keyId === null ? null : ((await namesOfKeys(ask, [row.keyId])).key_names[row.keyId] ?? null),
+    key_name: row.keyId === null ? null : ((await namesOfKeys(request, [row.keyId])).key_names[row.keyId] ?? null),
     user_agent: null,
     explanation: record.billing,
     refund: shown.at(-1) ?? null,
@@ -64,18 +64,18 @@ async function showDetail(ask: Ask, { row, charge }: Found) {
 
 /** Changes one charge, and shows its record as it is then. */
 async function decide(
-  ask: Ask,
+  request: AdminRequest,
   change: (id: string, by: string) => Promise<boolean>,
   whyNot: (id: string) => Promise<Failure>,
 ) {
-  const { row } = await findRow(ask)
-  const found = sessionUserOf(ask)
+  const { row } = await findRow(request)
+  const found = sessionUserOf(request)
   const { user } = found
   const person = 'token' in found ? found.token.by : user.name
   // A person who manages the money gives none to themselves, nor does a token of theirs.
   if (!may(user, 'admin') && row.user === person) throw fail('own_charge')
   if (!(await change(row.id, user.name))) throw await whyNot(row.id)
-  return showDetail(ask, await findRow(ask))
+  return showDetail(request, await findRow(request))
 }
 
 const list = defineRoute({
@@ -85,27 +85,27 @@ const list = defineRoute({
   summary: "List requests, newest first. Users who can read everything get everyone's, others their own.",
   query: { ...filterOnly, properties: { ...logQuery, limit: pageLimit, before: rowId } },
   answer: logsAnswer,
-  async handle(ask) {
-    const { limit, before, ...filter } = ask.query
-    const match = readLogMatch(filter, ask)
+  async handle(request) {
+    const { limit, before, ...filter } = request.query
+    const match = readLogMatch(filter, request)
     const { rows, next } = await pageOf(
       limit,
       ({ row }: Found) => row.id,
-      limit => ask.parts.storage.journal.list({ ...match, limit, ...(before !== undefined && { before }) }),
+      limit => request.parts.storage.journal.list({ ...match, limit, ...(before !== undefined && { before }) }),
     )
-    const { known } = ask.parts.plan().plugins
+    const { known } = request.parts.plan().plugins
     const keys = rows.map(({ row }) => row.keyId)
     return {
       records: rows.map(({ row, charge }) => logRecord(row, charge, known)),
       next,
-      ...(await namesOfKeys(ask, keys)),
+      ...(await namesOfKeys(request, keys)),
     }
   },
 })
 
 /** What is counted: lookups only where the filter names them. */
-function countedOf(query: LogQuery, ask: Ask): LogMatch {
-  const match = readLogMatch(query, ask)
+function countedOf(query: LogQuery, request: AdminRequest): LogMatch {
+  const match = readLogMatch(query, request)
   return match.operation === undefined && match.id === undefined ? { ...match, lookups: false } : match
 }
 
@@ -116,12 +116,12 @@ const histogram = defineRoute({
   summary: 'Count requests per time step. The default is the last 24 hours.',
   query: filterOnly,
   answer: histogramAnswer,
-  async handle(ask) {
-    const match = countedOf(ask.query, ask)
-    const until = match.until ?? ask.parts.clock.now() + 1
+  async handle(request) {
+    const match = countedOf(request.query, request)
+    const until = match.until ?? request.parts.clock.now() + 1
     const since = match.since ?? until - dayMs
     const stepMs = stepLengths.find(length => (until - since) / length <= stepsMax) ?? 30 * dayMs
-    const steps = await ask.parts.storage.journal.histogram({ ...match, since, until }, stepMs)
+    const steps = await request.parts.storage.journal.histogram({ ...match, since, until }, stepMs)
     return {
       step_ms: stepMs,
       since: toMoment(since),
@@ -139,10 +139,10 @@ const totals = defineRoute({
     'Get the number and the charges of the matching requests. Very large results return the newest part first, and where to continue.',
   query: { ...filterOnly, properties: { ...logQuery, before: rowId } },
   answer: logTotalsAnswer,
-  async handle(ask) {
-    const { before, ...filter } = ask.query
-    const match = countedOf(filter, ask)
-    const { sums, since, ...counts } = await ask.parts.storage.journal.totals({
+  async handle(request) {
+    const { before, ...filter } = request.query
+    const match = countedOf(filter, request)
+    const { sums, since, ...counts } = await request.parts.storage.journal.totals({
       ...match,
       ...(before !== undefined && { before }),
     })
@@ -167,9 +167,9 @@ const tailOf = (tails: Tails) =>
     summary: 'Stream requests as they end, as server-sent events named `log`.',
     query: filterOnly,
     contentType: 'text/event-stream',
-    handle(ask) {
+    handle(request) {
       const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
-      return new Reply(200, headers, tails.follow(ask, readLogMatch(ask.query, ask)))
+      return new Reply(200, headers, tails.follow(request, readLogMatch(request.query, request)))
     },
   })
 
@@ -184,16 +184,16 @@ const exportBy = (exports: Semaphore) =>
       properties: { ...logQuery, format: { type: 'string', enum: ['csv', 'jsonl'], default: 'csv' } },
     },
     contentType: 'text/csv',
-    handle(ask) {
-      const { format, ...filter } = ask.query
-      const match = readLogMatch(filter, ask)
-      exports.take(ask)
+    handle(request) {
+      const { format, ...filter } = request.query
+      const match = readLogMatch(filter, request)
+      exports.take(request)
       const type = format === 'csv' ? 'text/csv' : 'application/x-ndjson'
       const headers = {
         'content-type': `${type}; charset=utf-8`,
         'content-disposition': `attachment; filename="tollgate-logs.${format}"`,
       }
-      return new Reply(200, headers, format === 'csv' ? exportTable(ask, match) : exportLines(ask, match))
+      return new Reply(200, headers, format === 'csv' ? exportTable(request, match) : exportLines(request, match))
     },
   })
 
@@ -203,7 +203,7 @@ const one = defineRoute({
   access: 'user',
   summary: 'Get a request and the explanation of its charge.',
   answer: logDetailAnswer,
-  handle: async ask => showDetail(ask, await findRow(ask)),
+  handle: async request => showDetail(request, await findRow(request)),
 })
 
 const refund = defineRoute({
@@ -231,13 +231,13 @@ const refund = defineRoute({
     },
   },
   answer: logDetailAnswer,
-  handle(ask) {
-    const { amount, refunded, reason: why } = ask.body
+  handle(request) {
+    const { amount, refunded, reason: why } = request.body
     const part: PartialRefund = { ...moneyIn('amount', amount), ...moneyIn('refunded', refunded) }
     if (part.amount === 0) throw refuse('invalid', 'amount', {}, { param: 'amount' })
-    const { books, ledger } = ask.parts.storage
+    const { books, ledger } = request.parts.storage
     return decide(
-      ask,
+      request,
       async (id, by) => (await books.refund(id, by, why, part)) > 0,
       async id => refusedRefund(await ledger.find(id), part),
     )
@@ -282,13 +282,13 @@ const resolve = defineRoute({
     },
   },
   answer: logDetailAnswer,
-  handle: ask =>
+  handle: request =>
     decide(
-      ask,
+      request,
       (id, by) => {
-        const { as, amount, reason } = ask.body
+        const { as, amount, reason } = request.body
         const micros = as === 'settle' && typeof amount === 'string' ? parseMoney(amount) : 0
-        return ask.parts.storage.books.resolve(id, as, by, reason, micros)
+        return request.parts.storage.books.resolve(id, as, by, reason, micros)
       },
       async () => refuse('conflict', 'resolved', {}),
     ),

@@ -2,15 +2,15 @@ import { type CompiledConfig, type Model, notesOf, serves } from '../../domain/i
 import { formatMoney } from '../../util/index.ts'
 import { showLimits } from '../../domain/shapes/limits.ts'
 import { explainAnswer, modelsAnswer, sessionKeyAnswer } from '../answers.ts'
-import { type Ask, defineRoute } from '../api.ts'
+import { type AdminRequest, defineRoute } from '../api.ts'
 import { newSessionKey } from '../session/sessions.ts'
 import { personOf, sessionUserOf } from '../session-user.ts'
 
 const perUnitDefault = 1
 
 /** A model as the console shows it; `per` is how many of a unit its price is for. */
-function modelRecord(ask: Ask, model: Model) {
-  const { parts } = ask
+function modelRecord(request: AdminRequest, model: Model) {
+  const { parts } = request
   const plan = parts.plan()
   const priced = parts.prices(plan).models.find(one => one.name === model.name)
   const per = new Map(priced?.units.map(unit => [unit.unit, unit.per]))
@@ -37,7 +37,7 @@ function modelRecord(ask: Ask, model: Model) {
     notes: notesOf(model),
     streams: [...model.family.streams],
     enabled: model.enabled,
-    usable: serves(plan.groups.get(sessionUserOf(ask).user.group)?.models, model.name),
+    usable: serves(plan.groups.get(sessionUserOf(request).user.group)?.models, model.name),
   }
 }
 
@@ -53,7 +53,7 @@ export const modelRoutes = [
     access: 'user',
     summary: 'List models with their prices and the location of each price in the configuration.',
     answer: modelsAnswer,
-    handle: ask => ({ models: listedModels(ask.parts.plan()).map(model => modelRecord(ask, model)) }),
+    handle: request => ({ models: listedModels(request.parts.plan()).map(model => modelRecord(request, model)) }),
   }),
   defineRoute({
     method: 'POST',
@@ -85,6 +85,6 @@ export const modelRoutes = [
     access: 'keys',
     summary: 'Create an API key for the playground. It is valid for at most one hour and ends with the session.',
     answer: sessionKeyAnswer,
-    handle: ask => newSessionKey(ask.parts, personOf(ask)),
+    handle: request => newSessionKey(request.parts, personOf(request)),
   }),
 ]

@@ -67,13 +67,13 @@ export const storedObjectRoutes = [
       },
     },
     answer: endedObjectAnswer,
-    async handle(ask) {
-      const { parts, body } = ask
+    async handle(request) {
+      const { parts, body } = request
       const { storage } = parts
       const found = await storage.objects.list({ id: body.id, keyId: body.key, kind: body.kind, limit: 1 })
       const [object] = found
       if (!object || object.deletedAt !== null) throw fail('not_found')
-      const { user } = sessionUserOf(ask)
+      const { user } = sessionUserOf(request)
       if (!(await endStoredObject(storage, object, { by: user.name, reason: body.reason }))) throw fail('not_found')
       const deletion = body.keep ? { kind: 'kept' as const } : await parts.deleteAtVendor(object)
       return {

@@ -37,10 +37,10 @@ export const overviewRoutes = [
       properties: { range: { type: 'string', enum: ['today', '7d', '30d'], default: 'today' } },
     },
     answer: overviewAnswer,
-    async handle(ask) {
-      const { parts, query } = ask
+    async handle(request) {
+      const { parts, query } = request
       const { journal } = parts.storage
-      const user = ownerOf(ask)
+      const user = ownerOf(request)
       const until = parts.clock.now() + 1
       const { since, stepMs } = ranges[query.range](until)
       const span = { since, until, ...(user !== undefined && { user }) }

@@ -12,7 +12,7 @@ import { settingSchemas, unset } from '../../domain/shapes/key.ts'
 import { showLimits } from '../../domain/shapes/limits.ts'
 import { userMembers, userView } from '../../domain/shapes/user.ts'
 import { groupsAnswer, userAnswer, usersAnswer } from '../answers.ts'
-import { type Ask, defineRoute, Reply } from '../api.ts'
+import { type AdminRequest, defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 import { password, passwordGuess, role, userName, userStatus } from '../schemas.ts'
@@ -53,10 +53,10 @@ const changeable = {
 type AskedChange = Partial<Admits<{ readonly type: 'object'; readonly properties: typeof changeable }>>
 
 /** @throws Failure invalid, naming the field */
-function readChange(body: AskedChange, ask: Ask, by: string): UserChange {
+function readChange(body: AskedChange, request: AdminRequest, by: string): UserChange {
   const { keys_max, key_bounds, budget, budget_period, budget_resets_on, budget_soft: budgetSoft, ...same } = body
   const budgetPeriod = checkPeriod({ budget_period, budget_resets_on })
-  const most = key_bounds && { ...unset, ...readSettings(key_bounds, ask) }
+  const most = key_bounds && { ...unset, ...readSettings(key_bounds, request) }
   return {
     ...same,
     ...(keys_max !== undefined && { keysMax: keys_max }),
@@ -68,9 +68,9 @@ function readChange(body: AskedChange, ask: Ask, by: string): UserChange {
 }
 
 /** The user after a change. @throws Failure conflict, not_found */
-async function changeUser(ask: Ask, name: string, change: UserChange): Promise<User> {
-  const { parts } = ask
-  const by = sessionUserOf(ask).user.name
+async function changeUser(request: AdminRequest, name: string, change: UserChange): Promise<User> {
+  const { parts } = request
+  const by = sessionUserOf(request).user.name
   // An administrator is left, whatever is changed: no user takes away their own right to change it.
   if (name === by && ((change.role ?? 'admin') !== 'admin' || change.status === 'disabled'))
     throw refuse('conflict', 'self', {})
@@ -152,15 +152,15 @@ export const peopleRoutes = [
     },
     answer: userAnswer,
     status: 201,
-    async handle(ask) {
-      const { parts, body, door } = ask
-      needRightsOver(ask, body.role)
+    async handle(request) {
+      const { parts, body, door } = request
+      needRightsOver(request, body.role)
       checkGroup(parts.plan(), body.group)
       const chosen = body.password ?? null
       if (chosen !== null) checkPassword(chosen, body.name)
       const passwordHash = chosen === null ? null : await door.hashes.run(() => parts.hashPassword(chosen))
       const { name, group, role } = body
-      await parts.storage.users.create({ name, group, role, passwordHash }, sessionUserOf(ask).user.name)
+      await parts.storage.users.create({ name, group, role, passwordHash }, sessionUserOf(request).user.name)
       const user = await parts.storage.users.find(name)
       if (!user) throw fail('not_found')
       return userView.show(user)
@@ -179,13 +179,13 @@ export const peopleRoutes = [
       properties: changeable,
     },
     answer: userAnswer,
-    async handle(ask) {
-      const { parts, body, params } = ask
-      const by = sessionUserOf(ask).user.name
+    async handle(request) {
+      const { parts, body, params } = request
+      const by = sessionUserOf(request).user.name
       const name = params['name'] ?? ''
-      needRightsOver(ask, body.role, (await parts.storage.users.find(name))?.role)
+      needRightsOver(request, body.role, (await parts.storage.users.find(name))?.role)
       if (body.group !== undefined) checkGroup(parts.plan(), body.group)
-      return userView.show(await changeUser(ask, name, readChange(body, ask, by)))
+      return userView.show(await changeUser(request, name, readChange(body, request, by)))
     },
   }),
   defineRoute({
@@ -195,20 +195,20 @@ export const peopleRoutes = [
     summary: 'Create or update a user. Fields that are not sent stay unchanged, or are the defaults of a new user.',
     body: { type: 'object', additionalProperties: false, properties: changeable },
     answer: userAnswer,
-    async handle(ask) {
-      const { parts, body } = ask
-      const by = sessionUserOf(ask).user.name
-      const name = ask.params['name'] ?? ''
+    async handle(request) {
+      const { parts, body } = request
+      const by = sessionUserOf(request).user.name
+      const name = request.params['name'] ?? ''
       if (name.length > userName.maxLength || !new RegExp(userName.pattern, 'u').test(name))
         throw refuse('invalid', 'not_user_name', { field: 'name' }, { param: 'name' })
       const { users } = parts.storage
-      needRightsOver(ask, body.role, (await users.find(name))?.role)
+      needRightsOver(request, body.role, (await users.find(name))?.role)
       if (body.group !== undefined) checkGroup(parts.plan(), body.group)
-      const change = readChange(body, ask, by)
-      if (await users.find(name)) return userView.show(await changeUser(ask, name, change))
+      const change = readChange(body, request, by)
+      if (await users.find(name)) return userView.show(await changeUser(request, name, change))
       const { group = 'default', role = 'user' } = body
       await users.create({ name, group, role, passwordHash: null }, by)
-      const user = await changeUser(ask, name, change)
+      const user = await changeUser(request, name, change)
       const headers = { 'content-type': 'application/json; charset=utf-8' }
       return new Reply(201, headers, JSON.stringify(userView.show(user)))
     },
@@ -227,11 +227,11 @@ export const peopleRoutes = [
       },
     },
     status: 204,
-    async handle(ask) {
-      const { parts, params, body } = ask
-      const by = sessionUserOf(ask).user.name
-      await needFreshSignIn(ask, body.password)
-      needRightsOver(ask, (await parts.storage.users.find(params['name'] ?? ''))?.role)
+    async handle(request) {
+      const { parts, params, body } = request
+      const by = sessionUserOf(request).user.name
+      await needFreshSignIn(request, body.password)
+      needRightsOver(request, (await parts.storage.users.find(params['name'] ?? ''))?.role)
       if (!(await parts.storage.users.erase(params['name'] ?? '', by, waysIn(parts.plan())))) throw fail('not_found')
       return null
     },
@@ -243,13 +243,13 @@ export const peopleRoutes = [
     summary: 'Set the password of another user, whose sessions end. For your own, use POST /api/account/password.',
     body: { type: 'object', additionalProperties: false, required: ['password'], properties: { password } },
     status: 204,
-    async handle(ask) {
-      const { parts, body, params, door } = ask
-      const { user } = sessionUserOf(ask)
+    async handle(request) {
+      const { parts, body, params, door } = request
+      const { user } = sessionUserOf(request)
       const name = params['name'] ?? ''
       // A session alone would otherwise get the password that is required elsewhere.
       if (name === user.name) throw refuse('conflict', 'own_password', {})
-      needRightsOver(ask, (await parts.storage.users.find(name))?.role)
+      needRightsOver(request, (await parts.storage.users.find(name))?.role)
       checkPassword(body.password, name)
       const hash = await door.hashes.run(() => parts.hashPassword(body.password))
       if (!(await parts.storage.users.setPassword(name, hash, user.name))) throw fail('not_found')

@@ -30,11 +30,11 @@ export function pictureRoutes() {
         properties: { url: { type: 'string', minLength: 8, maxLength: 8_192 } },
       },
       contentType: 'image/*',
-      async handle(ask) {
-        const { parts, query, left, id } = ask
-        const { user, session } = personOf(ask)
+      async handle(request) {
+        const { parts, query, left, id } = request
+        const { user, session } = personOf(request)
         if (!parts.wasHanded(user.name, sessionKeyName(session), query.url)) throw fail('not_found')
-        places.take(ask)
+        places.take(request)
         const fetched = await fetchPicture(query.url, parts.clock, left)
         if (fetched.kind === 'refused') {
           parts.log.info({ request: id, reason: fetched.why }, 'a picture of the playground was not fetched')

@@ -1,6 +1,6 @@
 import { waysIn } from '../../domain/index.ts'
 import { sessionAnswer } from '../answers.ts'
-import { type Ask, defineRoute, Reply } from '../api.ts'
+import { type AdminRequest, defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 import { passwordGuess, password, userName } from '../schemas.ts'
@@ -12,9 +12,9 @@ import { endSession, hashToken } from '../session/sessions.ts'
 import { cookieOfIssuer, signOutAt } from '../sign-in/sign-out.ts'
 
 /** Signs a user in, and answers with their session. */
-async function enterByPassword(ask: Ask, name: string): Promise<Reply> {
-  const { session, cookie } = await enter(ask, name)
-  const cookies = [cookie, ...cookieOfIssuer(ask)]
+async function enterByPassword(request: AdminRequest, name: string): Promise<Reply> {
+  const { session, cookie } = await enter(request, name)
+  const cookies = [cookie, ...cookieOfIssuer(request)]
   const headers = { 'content-type': 'application/json; charset=utf-8', 'set-cookie': cookies }
   return new Reply(200, headers, JSON.stringify(session))
 }
@@ -26,11 +26,11 @@ export const sessionRoutes = [
     access: 'anyone',
     summary: 'Get the signed-in user and the gateway.',
     answer: sessionAnswer,
-    async handle(ask) {
-      if (ask.sessionUser) return describeSession(ask, ask.sessionUser.user)
+    async handle(request) {
+      if (request.sessionUser) return describeSession(request, request.sessionUser.user)
       const { code, message } = fail('not_logged_in')
-      const setup_needed = !(await ask.parts.storage.users.hasAdmin(waysIn(ask.parts.plan())))
-      const error = { code, message, field: null, request_id: ask.id, setup_needed }
+      const setup_needed = !(await request.parts.storage.users.hasAdmin(waysIn(request.parts.plan())))
+      const error = { code, message, field: null, request_id: request.id, setup_needed }
       return new Reply(401, { 'content-type': 'application/json; charset=utf-8' }, JSON.stringify({ error }))
     },
   }),
@@ -47,8 +47,8 @@ export const sessionRoutes = [
       properties: { token: { type: 'string', maxLength: 200 }, name: userName, password },
     },
     answer: sessionAnswer,
-    async handle(ask) {
-      const { parts, body, remote, door } = ask
+    async handle(request) {
+      const { parts, body, remote, door } = request
       const { guard, hashes } = door
       const done = () => refuse('conflict', 'setup_done', {})
       const ways = waysIn(parts.plan())
@@ -67,7 +67,7 @@ export const sessionRoutes = [
       if (claimed === 'done') throw done()
       if (claimed === 'unknown') throw refuse('invalid', 'setup_link', {}, { param: 'token' })
       takeBack()
-      return enterByPassword(ask, body.name)
+      return enterByPassword(request, body.name)
     },
   }),
   defineRoute({
@@ -82,9 +82,9 @@ export const sessionRoutes = [
       properties: { name: { type: 'string', maxLength: 200 }, password: passwordGuess },
     },
     answer: sessionAnswer,
-    async handle(ask) {
-      const { parts, body, remote } = ask
-      const { guard, hashes, decoy } = ask.door
+    async handle(request) {
+      const { parts, body, remote } = request
+      const { guard, hashes, decoy } = request.door
       if (!waysIn(parts.plan()).passwords) throw fail('passwords_off')
       const takeBack = guard.begin(body.name, remote)
       const known = await parts.storage.users.passwordHash(body.name)
@@ -99,13 +99,13 @@ export const sessionRoutes = [
       const isStill = right && known !== undefined && (await parts.storage.users.passwordHash(body.name)) === known
       const user = isStill ? await parts.storage.users.find(body.name) : undefined
       if (!user || user.status !== 'active') {
-        parts.log.warn({ request: ask.id, remote }, 'a login was refused')
-        await noteRefused(ask, body.name, 'password')
+        parts.log.warn({ request: request.id, remote }, 'a login was refused')
+        await noteRefused(request, body.name, 'password')
         throw fail('wrong_password')
       }
       takeBack()
       guard.forgive(body.name, remote)
-      return enterByPassword(ask, user.name)
+      return enterByPassword(request, user.name)
     },
   }),
   defineRoute({
@@ -115,11 +115,11 @@ export const sessionRoutes = [
     summary:
       'Sign out. The session and its API keys end. If `sign_out` of the identity provider requires it, the response is a 200 with `location` for the browser.',
     status: 204,
-    async handle(ask) {
-      const { parts, sessionUser, scheme } = ask
+    async handle(request) {
+      const { parts, sessionUser, scheme } = request
       if (sessionUser && 'session' in sessionUser) await endSession(parts, sessionUser.session)
-      const cookies = { 'set-cookie': [writeCookie(null, scheme), ...cookieOfIssuer(ask)] }
-      const location = sessionUser && (await signOutAt(ask))
+      const cookies = { 'set-cookie': [writeCookie(null, scheme), ...cookieOfIssuer(request)] }
+      const location = sessionUser && (await signOutAt(request))
       if (location === undefined) return new Reply(204, cookies)
       const headers = { 'content-type': 'application/json; charset=utf-8', ...cookies }
       return new Reply(200, headers, JSON.stringify({ location }))

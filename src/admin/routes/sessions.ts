@@ -31,9 +31,9 @@ export const liveSessionRoutes = [
       'End an open WebSocket session. Its gateway cancels and charges running turns and closes it within a second.',
     body: { type: 'object', additionalProperties: false, required: ['reason'], properties: { reason } },
     status: 204,
-    async handle(ask) {
-      const { parts, params, body } = ask
-      const { user } = sessionUserOf(ask)
+    async handle(request) {
+      const { parts, params, body } = request
+      const { user } = sessionUserOf(request)
       if (!(await parts.storage.liveSessions.end(params['id'] ?? '', user.name, body.reason))) throw fail('not_found')
       return null
     },

@@ -1,6 +1,6 @@
 import { type Issuer, waysIn } from '../../domain/index.ts'
 import { departureAnswer, linksAnswer, signedInAnswer, signInAnswer } from '../answers.ts'
-import { type Ask, defineRoute, Reply } from '../api.ts'
+import { type AdminRequest, defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 import { chosenName } from '../schemas.ts'
@@ -17,7 +17,7 @@ import { toMoment } from '../to-moment.ts'
 const json = 'application/json; charset=utf-8'
 
 /** @throws Failure not_found */
-function issuerOf({ parts }: Ask, name: string): Issuer {
+function issuerOf({ parts }: AdminRequest, name: string): Issuer {
   const issuer = parts.plan().signIn?.issuers.get(name)
   if (!issuer) throw fail('not_found')
   return issuer
@@ -71,15 +71,15 @@ export const signInRoutes = [
       },
     },
     answer: departureAnswer,
-    async handle(ask) {
-      const { issuer, next, invitation, name, link } = ask.body
+    async handle(request) {
+      const { issuer, next, invitation, name, link } = request.body
       const errand = {
         next: next ?? null,
-        user: link ? sessionUserOf(ask).user.name : null,
+        user: link ? sessionUserOf(request).user.name : null,
         invitation: invitation === undefined ? null : hashToken(invitation),
         name: name ?? null,
       }
-      const { location, cookie } = await beginLogin(ask, issuerOf(ask, issuer), errand)
+      const { location, cookie } = await beginLogin(request, issuerOf(request, issuer), errand)
       return new Reply(200, { 'content-type': json, 'set-cookie': cookie }, JSON.stringify({ location }))
     },
   }),
@@ -95,25 +95,25 @@ export const signInRoutes = [
       properties: { query: { type: 'string', maxLength: 8192, description: 'The part of the address after `?`.' } },
     },
     answer: signedInAnswer,
-    async handle(ask) {
-      const { parts, body, params, scheme, door } = ask
-      const issuer = issuerOf(ask, params['issuer'] ?? '')
-      const { errand, proof } = await finishLogin(ask, issuer, body.query)
-      const user = errand.user === null ? undefined : sessionUserOf(ask).user
+    async handle(request) {
+      const { parts, body, params, scheme, door } = request
+      const issuer = issuerOf(request, params['issuer'] ?? '')
+      const { errand, proof } = await finishLogin(request, issuer, body.query)
+      const user = errand.user === null ? undefined : sessionUserOf(request).user
       // Another user has signed in meanwhile, in the same browser.
       if (user && user.name !== errand.user) throw fail('sign_in_stale')
-      const vouched = await door.issuers.finish(issuer, proof, body.query, ask.id)
-      const arrived = { ask, issuer, errand, ...vouched }
+      const vouched = await door.issuers.finish(issuer, proof, body.query, request.id)
+      const arrived = { request, issuer, errand, ...vouched }
       const over = writeCookie(null, scheme, 'login')
       if (user) {
         // It may have ended while the issuer answered.
-        if (!(await isSessionOpen(ask))) throw fail('not_logged_in')
+        if (!(await isSessionOpen(request))) throw fail('not_logged_in')
         await tie(arrived, user.name)
-        return finish({ session: describeSession(ask, user), next: errand.next }, [over])
+        return finish({ session: describeSession(request, user), next: errand.next }, [over])
       }
-      const { session, cookie } = await enter(ask, await recognize(arrived), issuer.name)
-      parts.log.info({ request: ask.id, issuer: issuer.name, user: session.user.name }, 'a user signed in')
-      return finish({ session, next: errand.next }, [cookie, over, ...cookieOfIssuer(ask, issuer, vouched.claims)])
+      const { session, cookie } = await enter(request, await recognize(arrived), issuer.name)
+      parts.log.info({ request: request.id, issuer: issuer.name, user: session.user.name }, 'a user signed in')
+      return finish({ session, next: errand.next }, [cookie, over, ...cookieOfIssuer(request, issuer, vouched.claims)])
     },
   }),
   defineRoute({
@@ -122,8 +122,8 @@ export const signInRoutes = [
     access: 'user',
     summary: 'List the identity providers that are linked to you.',
     answer: linksAnswer,
-    async handle(ask) {
-      const links = await ask.parts.storage.signIn.links(sessionUserOf(ask).user.name)
+    async handle(request) {
+      const links = await request.parts.storage.signIn.links(sessionUserOf(request).user.name)
       return {
         links: links.map(({ issuer, subject, createdAt }) => ({
           id: linkId(issuer, subject),
@@ -139,13 +139,13 @@ export const signInRoutes = [
     access: 'user',
     summary: 'Unlink an identity provider. Your only sign-in method cannot be removed.',
     status: 204,
-    async handle(ask) {
-      const { user } = sessionUserOf(ask)
-      const { signIn } = ask.parts.storage
+    async handle(request) {
+      const { user } = sessionUserOf(request)
+      const { signIn } = request.parts.storage
       const links = await signIn.links(user.name)
-      const link = links.find(({ issuer, subject }) => linkId(issuer, subject) === ask.params['id'])
+      const link = links.find(({ issuer, subject }) => linkId(issuer, subject) === request.params['id'])
       if (!link) throw fail('not_found')
-      const { passwords, issuers } = waysIn(ask.parts.plan())
+      const { passwords, issuers } = waysIn(request.parts.plan())
       const stays = (passwords && user.hasPassword) || links.some(one => one !== link && issuers.includes(one.issuer))
       if (!stays || (await signIn.unlink(user.name, link, user.name, true)) === 0)
         throw refuse('conflict', 'only_way_in', {})
@@ -158,11 +158,11 @@ export const signInRoutes = [
     access: 'admin',
     summary: 'Unlink a user from all identity providers. Their sessions end.',
     status: 204,
-    async handle(ask) {
-      const { signIn } = ask.parts.storage
-      const name = ask.params['name'] ?? ''
-      needRightsOver(ask, (await ask.parts.storage.users.find(name))?.role)
-      if ((await signIn.unlink(name, undefined, sessionUserOf(ask).user.name)) === 0) throw fail('not_found')
+    async handle(request) {
+      const { signIn } = request.parts.storage
+      const name = request.params['name'] ?? ''
+      needRightsOver(request, (await request.parts.storage.users.find(name))?.role)
+      if ((await signIn.unlink(name, undefined, sessionUserOf(request).user.name)) === 0) throw fail('not_found')
       await signIn.endSessions(name)
       return null
     },

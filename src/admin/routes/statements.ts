@@ -62,13 +62,13 @@ export function statementRoutes() {
         },
       },
       answer: statementAnswer,
-      async handle(ask) {
-        const { month: wanted, zone, group, format, of, user, by, end_user: endUser, tag } = ask.query
+      async handle(request) {
+        const { month: wanted, zone, group, format, of, user, by, end_user: endUser, tag } = request.query
         const labels = { endUser, tag }
-        const owner = ownerOf(ask)
+        const owner = ownerOf(request)
         if (owner !== undefined && user !== undefined && user !== owner) throw fail('forbidden', {}, { param: 'user' })
         if (!isZone(zone)) throw refuse('invalid', 'zone', {}, { param: 'zone' })
-        const month = readMonth(wanted ?? formatIn(zone, ask.parts.clock.now()).slice(0, 7), zone)
+        const month = readMonth(wanted ?? formatIn(zone, request.parts.clock.now()).slice(0, 7), zone)
         if (!month) throw refuse('invalid', 'month', { month: wanted ?? '' }, { param: 'month' })
         // Balances and sums by label are not kept for one end user or tag.
         if (isOfLabel(labels) && (by !== undefined || of === 'balances'))
@@ -76,14 +76,14 @@ export function statementRoutes() {
         if (open >= atOnce) throw slowDown(retryMs)
         open++
         // Free before the answer is out: a client that fetches one after the other is not refused.
-        const found = await Promise.resolve(ask.parts.storage.books.statement({ ...month, ...labels })).finally(
+        const found = await Promise.resolve(request.parts.storage.books.statement({ ...month, ...labels })).finally(
           () => void open--,
         )
         const accounts = accountsOf(found, { user: owner ?? user, group })
         const balances = isOfLabel(labels) ? [] : balancesOf(found.balances, { user: owner ?? user, group })
-        const split = await splitStatement(ask.parts.storage, month, { by, user: owner ?? user, group })
-        const { currency, organization } = ask.parts.plan()
-        const now = ask.parts.clock.now()
+        const split = await splitStatement(request.parts.storage, month, { by, user: owner ?? user, group })
+        const { currency, organization } = request.parts.plan()
+        const now = request.parts.clock.now()
         if (format === 'json')
           return showStatement(month, found, { accounts, balances, currency, organization, split, labels, now })
         const headers = {

@@ -8,13 +8,13 @@ import {
 } from '../../domain/index.ts'
 import { formatMoney } from '../../util/index.ts'
 import { keyTrialAnswer, upstreamKeyAnswer, upstreamsAnswer } from '../answers.ts'
-import { type Ask, defineRoute } from '../api.ts'
+import { type AdminRequest, defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
 import { reason } from '../schemas.ts'
 import { sessionUserOf } from '../session-user.ts'
 
 /** An upstream as the console shows it, with its keys where it has several. */
-function upstreamRecord({ parts }: Ask, upstream: Upstream) {
+function upstreamRecord({ parts }: AdminRequest, upstream: Upstream) {
   const { name, url, keys } = upstream
   const simulated = new Set(parts.facts.simulated())
   const reports = parts.upstreams.report(upstream)
@@ -36,12 +36,12 @@ export const upstreamRoutes = [
     access: 'operators',
     summary: 'List the upstreams and the status of each key: why it is not used, since when and until when.',
     answer: upstreamsAnswer,
-    async handle(ask) {
-      const { parts } = ask
+    async handle(request) {
+      const { parts } = request
       // What others have decided a moment ago.
       await parts.upstreams.learn()
       const { currency, upstreams } = parts.plan()
-      return { currency, upstreams: [...upstreams.values()].map(one => upstreamRecord(ask, one)) }
+      return { currency, upstreams: [...upstreams.values()].map(one => upstreamRecord(request, one)) }
     },
   }),
   defineRoute({
@@ -64,12 +64,12 @@ export const upstreamRoutes = [
       },
     },
     answer: upstreamKeyAnswer,
-    async handle(ask) {
-      const { parts, body } = ask
-      const key = keyOf(ask)
+    async handle(request) {
+      const { parts, body } = request
+      const key = keyOf(request)
       const until = typeof body.for_seconds === 'number' ? parts.clock.now() + body.for_seconds * 1_000 : null
-      await decide(ask, key, { state: 'suspended', until, note: body.reason })
-      return await recordOf(ask, key)
+      await decide(request, key, { state: 'suspended', until, note: body.reason })
+      return await recordOf(request, key)
     },
   }),
   defineRoute({
@@ -78,10 +78,10 @@ export const upstreamRoutes = [
     access: 'admin',
     summary: 'Resume an upstream key, whatever the reason for its suspension.',
     answer: upstreamKeyAnswer,
-    async handle(ask) {
-      const key = keyOf(ask)
-      await decide(ask, key, { state: 'active', until: null, note: null })
-      return await recordOf(ask, key)
+    async handle(request) {
+      const key = keyOf(request)
+      await decide(request, key, { state: 'active', until: null, note: null })
+      return await recordOf(request, key)
     },
   }),
   defineRoute({
@@ -90,13 +90,13 @@ export const upstreamRoutes = [
     access: 'admin',
     summary: 'Test for free whether the upstream accepts a key. A rejected key that is accepted again is resumed.',
     answer: keyTrialAnswer,
-    async handle(ask) {
-      const { parts } = ask
-      const key = keyOf(ask)
+    async handle(request) {
+      const { parts } = request
+      const key = keyOf(request)
       const { result, answer, path, ms } = await parts.upstreams.test(key)
-      const before = await recordOf(ask, key)
+      const before = await recordOf(request, key)
       if (result === 'good' && before.state === 'suspended' && before.reason === 'invalid')
-        await decide(ask, key, { state: 'active', until: null, note: 'a free test request succeeded' })
+        await decide(request, key, { state: 'active', until: null, note: 'a free test request succeeded' })
       return {
         result,
         answer,
@@ -104,26 +104,30 @@ export const upstreamRoutes = [
         ms,
         cost: formatMoney(0),
         currency: parts.plan().currency,
-        key: await recordOf(ask, key),
+        key: await recordOf(request, key),
       }
     },
   }),
 ]
 
 /** @throws Failure not_found */
-function keyOf({ parts, params }: Pick<Ask, 'parts' | 'params'>): VendorKey {
+function keyOf({ parts, params }: Pick<AdminRequest, 'parts' | 'params'>): VendorKey {
   const { keys = [] } = parts.plan().upstreams.get(params['upstream'] ?? '') ?? {}
   const found = keys.find(({ name }) => name === params['key'])
   if (!found) throw fail('not_found')
   return found
 }
 
-function decide(ask: Ask, key: VendorKey, word: Pick<KeyDecision, 'state' | 'until' | 'note'>): Promise<boolean> {
-  const { parts } = ask
-  return parts.storage.vendorKeys.decide(decisionOn(parts.plan(), key, word), sessionUserOf(ask).user.name)
+function decide(
+  request: AdminRequest,
+  key: VendorKey,
+  word: Pick<KeyDecision, 'state' | 'until' | 'note'>,
+): Promise<boolean> {
+  const { parts } = request
+  return parts.storage.vendorKeys.decide(decisionOn(parts.plan(), key, word), sessionUserOf(request).user.name)
 }
 
-async function recordOf({ parts }: Pick<Ask, 'parts'>, { name, upstream }: VendorKey) {
+async function recordOf({ parts }: Pick<AdminRequest, 'parts'>, { name, upstream }: VendorKey) {
   await parts.upstreams.learn()
   const owner = parts.plan().upstreams.get(upstream.name)
   const report = owner && parts.upstreams.report(owner).find(one => one.name === name)

@@ -27,9 +27,9 @@ export const usageRoutes = [
       },
     },
     answer: usageAnswer,
-    async handle(ask) {
-      const { query, parts } = ask
-      const owner = ownerOf(ask)
+    async handle(request) {
+      const { query, parts } = request
+      const owner = ownerOf(request)
       if (owner !== undefined && query.user !== undefined && query.user !== owner)
         throw fail('forbidden', {}, { param: 'user' })
       const user = owner ?? query.user

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type SavedView, viewNameMax, viewPages, viewQueryMax, viewsMax } from '../../domain/index.ts'
 import { savedViewsAnswer } from '../answers.ts'
-import { type Ask, defineRoute } from '../api.ts'
+import { type AdminRequest, defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 import { label } from '../../domain/shapes/schemas.ts'
@@ -14,8 +14,8 @@ function idOf({ page, name }: SavedView): string {
   return `view_${createHash('sha256').update(`${page}\n${name}`).digest('hex').slice(0, 16)}`
 }
 
-async function showViews({ parts, ...ask }: Ask) {
-  const { user } = sessionUserOf({ parts, ...ask })
+async function showViews({ parts, ...request }: AdminRequest) {
+  const { user } = sessionUserOf({ parts, ...request })
   const views = await parts.storage.views.list(user.name)
   return { views: views.map(view => ({ id: idOf(view), ...view })) }
 }
@@ -46,12 +46,12 @@ export const viewRoutes = [
       },
     },
     answer: savedViewsAnswer,
-    async handle(ask) {
-      const { user } = sessionUserOf(ask)
-      const { page, name, query, before } = ask.body
-      const isKept = await ask.parts.storage.views.put(user.name, { page, name, query }, before)
+    async handle(request) {
+      const { user } = sessionUserOf(request)
+      const { page, name, query, before } = request.body
+      const isKept = await request.parts.storage.views.put(user.name, { page, name, query }, before)
       if (!isKept) throw refuse('conflict', 'views_full', { max: viewsMax })
-      return showViews(ask)
+      return showViews(request)
     },
   }),
   defineRoute({
@@ -60,10 +60,10 @@ export const viewRoutes = [
     access: 'user',
     summary: 'Delete one of your own views.',
     status: 204,
-    async handle(ask) {
-      const { user } = sessionUserOf(ask)
-      const { views } = ask.parts.storage
-      const view = (await views.list(user.name)).find(one => idOf(one) === ask.params['id'])
+    async handle(request) {
+      const { user } = sessionUserOf(request)
+      const { views } = request.parts.storage
+      const view = (await views.list(user.name)).find(one => idOf(one) === request.params['id'])
       if (!view || !(await views.remove(user.name, view))) throw fail('not_found')
       return null
     },

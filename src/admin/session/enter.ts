@@ -1,13 +1,13 @@
 import type { User } from '../../domain/index.ts'
 import { userView } from '../../domain/shapes/user.ts'
-import type { Ask } from '../api.ts'
+import type { AdminRequest } from '../api.ts'
 import { dutiesOf } from '../duties.ts'
 import { fail } from '../errors.ts'
 import { readCookie, writeCookie } from './cookie.ts'
 import { beginSession, endSession, findSessionUser } from './sessions.ts'
 
 /** Whom a session belongs to, and the gateway that it is at. */
-export function describeSession({ parts, scheme, host }: Ask, user: User) {
+export function describeSession({ parts, scheme, host }: AdminRequest, user: User) {
   const { currency, revision } = parts.plan()
   return {
     user: userView.show(user),
@@ -27,13 +27,13 @@ export function describeSession({ parts, scheme, host }: Ask, user: User) {
  * Signs a person in: a new session, whatever the browser had before. `issuer` verified them; absent where they had a password.
  * @returns the session as it is answered with, and its `Set-Cookie`
  */
-export async function enter(ask: Ask, name: string, issuer?: string) {
-  const { parts, headers, scheme, remote } = ask
+export async function enter(request: AdminRequest, name: string, issuer?: string) {
+  const { parts, headers, scheme, remote } = request
   const user = await parts.storage.users.find(name)
   if (user?.status !== 'active') throw fail('not_logged_in')
   const before = await findSessionUser(parts, readCookie(headers['cookie'] as string | undefined, scheme))
   if (before) await endSession(parts, before.session)
-  const token = await beginSession(ask, name)
+  const token = await beginSession(request, name)
   await parts.storage.trail.note({
     actor: name,
     action: 'session.begin',
@@ -42,5 +42,5 @@ export async function enter(ask: Ask, name: string, issuer?: string) {
     after: { remote, ...(issuer !== undefined && { issuer }) },
     reason: null,
   })
-  return { session: describeSession(ask, user), cookie: writeCookie(token, scheme) }
+  return { session: describeSession(request, user), cookie: writeCookie(token, scheme) }
 }

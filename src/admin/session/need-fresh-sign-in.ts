@@ -1,4 +1,4 @@
-import type { Ask } from '../api.ts'
+import type { AdminRequest } from '../api.ts'
 import { fail } from '../errors.ts'
 import { sessionUserOf } from '../session-user.ts'
 
@@ -9,9 +9,9 @@ const freshMs = 600_000
  * A session that was left open, or stolen, is not enough for what cannot be taken back: the password is, or a session no
  * older than 10 minutes. @throws Failure sign_in_again, slow_down
  */
-export async function needFreshSignIn(ask: Ask, guess: string | undefined): Promise<void> {
-  const { parts, door, remote } = ask
-  const found = sessionUserOf(ask)
+export async function needFreshSignIn(request: AdminRequest, guess: string | undefined): Promise<void> {
+  const { parts, door, remote } = request
+  const found = sessionUserOf(request)
   // A program sends its token with every request: there is no session that a person could leave open.
   if ('token' in found) return
   const { user, session } = found

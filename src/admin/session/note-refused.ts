@@ -1,7 +1,7 @@
-import type { Ask } from '../api.ts'
+import type { AdminRequest } from '../api.ts'
 
 /** Counts a refused sign-in for the audit log. A storage that does not answer refuses no other one. */
-export async function noteRefused({ parts, remote, id }: Ask, name: string, way: string): Promise<void> {
+export async function noteRefused({ parts, remote, id }: AdminRequest, name: string, way: string): Promise<void> {
   try {
     await parts.storage.watch.refused({ name, remote: parts.networkOf(remote), way })
   } catch (error) {

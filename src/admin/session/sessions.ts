@@ -2,7 +2,7 @@ import { fail } from '../errors.ts'
 import { hash } from 'node:crypto'
 import { aheadMs, type Session } from '../../domain/index.ts'
 import { toMoment } from '../to-moment.ts'
-import type { Ask, SessionUser } from '../api.ts'
+import type { AdminRequest, SessionUser } from '../api.ts'
 import type { AdminParts } from '../parts.ts'
 
 const idleMs = 30 * 60_000
@@ -27,11 +27,11 @@ export function sessionId(session: Session): string {
 }
 
 /** Begins a session. @returns its token, which only the browser keeps. */
-export async function beginSession(ask: Ask, user: string): Promise<string> {
-  const { storage, clock, random } = ask.parts
+export async function beginSession(request: AdminRequest, user: string): Promise<string> {
+  const { storage, clock, random } = request.parts
   const token = newToken(random)
   const now = clock.now()
-  const agent = String(ask.headers['user-agent'] ?? '').slice(0, agentCharsMax)
+  const agent = String(request.headers['user-agent'] ?? '').slice(0, agentCharsMax)
   await storage.sessions.create({
     hash: hashToken(token),
     user,
@@ -39,7 +39,7 @@ export async function beginSession(ask: Ask, user: string): Promise<string> {
     seenAt: now,
     expiresAt: now + sessionMs,
     agent,
-    remote: ask.remote,
+    remote: request.remote,
   })
   return token
 }
@@ -93,7 +93,7 @@ export async function revokeSessionKeys(
 }
 
 /** Whether the user is still signed in, and in the same role, or the token still valid, for answers that go on for long. */
-export async function isSessionOpen({ parts, sessionUser }: Ask): Promise<boolean> {
+export async function isSessionOpen({ parts, sessionUser }: AdminRequest): Promise<boolean> {
   if (sessionUser && 'token' in sessionUser) {
     const { id } = sessionUser.token
     return (await parts.storage.adminTokens.list()).some(token => token.id === id)

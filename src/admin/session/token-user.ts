@@ -1,6 +1,6 @@
 import { actorOfToken, adminScopes, type AdminToken, type Role, type User } from '../../domain/index.ts'
 import { hashSecret, isTrusted, readAdminSecret } from '../../util/index.ts'
-import type { AnyRoute, Ask, TokenUser } from '../api.ts'
+import type { AnyRoute, AdminRequest, TokenUser } from '../api.ts'
 import { fail } from '../errors.ts'
 import type { AdminParts } from '../parts.ts'
 import { scopeOf } from '../scopes.ts'
@@ -66,7 +66,7 @@ function userOfToken(token: AdminToken): User {
  * A token without every scope would get the others through a user that it makes or takes over, so it manages only users of
  * the role `user`. @throws Failure token_roles
  */
-export function needRightsOver({ sessionUser }: Ask, ...roles: readonly (Role | undefined)[]): void {
+export function needRightsOver({ sessionUser }: AdminRequest, ...roles: readonly (Role | undefined)[]): void {
   if (!sessionUser || !('token' in sessionUser)) return
   const { scopes } = sessionUser.token
   if (adminScopes.every(scope => scopes.includes(scope))) return

@@ -1,5 +1,5 @@
 import { issuerId, type Issuer, loginMs } from '../../domain/index.ts'
-import type { Ask } from '../api.ts'
+import type { AdminRequest } from '../api.ts'
 import { fail } from '../errors.ts'
 import { readCookie, writeCookie } from '../session/cookie.ts'
 import { hashToken, newToken } from '../session/sessions.ts'
@@ -29,7 +29,7 @@ function redirectOf({ name }: Issuer, publicUrl: string): string {
 }
 
 /** @throws Failure sign_in_elsewhere: what is kept in this browser would not be there when it comes back */
-function publicUrlOf({ parts, scheme, host }: Ask): string {
+function publicUrlOf({ parts, scheme, host }: AdminRequest): string {
   const { publicUrl } = parts.plan().server
   if (publicUrl === undefined) throw fail('not_found')
   if (publicUrl !== `${scheme}://${host}`) throw fail('sign_in_elsewhere', { url: `${publicUrl}/console` })
@@ -37,14 +37,14 @@ function publicUrlOf({ parts, scheme, host }: Ask): string {
 }
 
 /** Sends a browser to an issuer. @throws Failure slow_down, sign_in_elsewhere, issuer_unavailable */
-export async function beginLogin(ask: Ask, issuer: Issuer, errand: LoginState) {
-  const { parts, door, scheme } = ask
+export async function beginLogin(request: AdminRequest, issuer: Issuer, errand: LoginState) {
+  const { parts, door, scheme } = request
   const { random, storage, clock } = parts
-  const publicUrl = publicUrlOf(ask)
-  door.departures.begin(ask.remote)
+  const publicUrl = publicUrlOf(request)
+  door.departures.begin(request.remote)
   const [token, state, nonce, verifier] = [newToken(random), newToken(random), newToken(random), newToken(random)]
   const proof = { redirect: redirectOf(issuer, publicUrl), state, nonce, verifier }
-  const location = await door.issuers.begin(issuer, proof, ask.id)
+  const location = await door.issuers.begin(issuer, proof, request.id)
   const stored: StoredState = { ...errand, issuer: issuerId(issuer.url), clientId: issuer.clientId, nonce, verifier }
   const login = { hash: loginHash(token, state), state: JSON.stringify(stored), expiresAt: clock.now() + loginMs }
   await storage.signIn.saveLogin(login)
@@ -56,12 +56,12 @@ export async function beginLogin(ask: Ask, issuer: Issuer, errand: LoginState) {
  * nothing, and disturbs no one. @throws Failure sign_in_stale
  */
 export async function finishLogin(
-  ask: Ask,
+  request: AdminRequest,
   issuer: Issuer,
   query: string,
 ): Promise<{ errand: LoginState; proof: Proof }> {
-  const { parts, scheme, headers } = ask
-  const publicUrl = publicUrlOf(ask)
+  const { parts, scheme, headers } = request
+  const publicUrl = publicUrlOf(request)
   const token = readCookie(headers['cookie'] as string | undefined, scheme, 'login')
   const state = new URLSearchParams(query).get('state')
   if (token === undefined || state === null) throw fail('sign_in_stale')

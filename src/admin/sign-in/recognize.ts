@@ -1,5 +1,5 @@
 import { type Identity, type Issuer, type Role, type User, waysIn } from '../../domain/index.ts'
-import type { Ask } from '../api.ts'
+import type { AdminRequest } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 import { noteRefused } from '../session/note-refused.ts'
@@ -7,7 +7,7 @@ import { groupOf, isDomainAllowed, nameOf, roleOf, verifiedEmail } from './claim
 import type { Vouched } from './issuers.ts'
 import type { LoginState } from './login-state.ts'
 
-type Arrived = Vouched & { readonly ask: Ask; readonly issuer: Issuer; readonly errand: LoginState }
+type Arrived = Vouched & { readonly request: AdminRequest; readonly issuer: Issuer; readonly errand: LoginState }
 
 /**
  * The user whom an issuer has verified: one that it has identified before, one that it is now tied to, or a new one, in the role and
@@ -15,34 +15,34 @@ type Arrived = Vouched & { readonly ask: Ask; readonly issuer: Issuer; readonly 
  * @throws Failure no_account, no_role, account_disabled, identity_taken, invitation_unknown, conflict
  */
 export async function recognize(arrived: Arrived): Promise<string> {
-  const { ask, issuer, claims, identity } = arrived
-  const { storage } = ask.parts
+  const { request, issuer, claims, identity } = arrived
+  const { storage } = request.parts
   const known = await storage.signIn.find(identity)
   const role = roleOf(claims, issuer)
   const isRefused = !isDomainAllowed(verifiedEmail(claims), issuer) || (issuer.roles && role === undefined)
   if (isRefused) {
     // What they did before in another tab was by a role that they have no more.
     if (known) await storage.signIn.endSessions(known.name)
-    throw await turnAway(ask, issuer, 'no_role', known?.name)
+    throw await turnAway(request, issuer, 'no_role', known?.name)
   }
   const user = known ?? (await findByEmail(arrived))
   if (!user) return admit(arrived, role)
-  if (user.status !== 'active') throw await turnAway(ask, issuer, 'account_disabled', user.name)
+  if (user.status !== 'active') throw await turnAway(request, issuer, 'account_disabled', user.name)
   const group = groupOf(claims, issuer)
   const change = {
     ...(role !== undefined && role !== user.role && { role }),
     ...(group !== undefined && group !== user.group && { group }),
   }
   if (Object.keys(change).length > 0)
-    await storage.users.change(user.name, change, actorOf(issuer), waysIn(ask.parts.plan()))
+    await storage.users.change(user.name, change, actorOf(issuer), waysIn(request.parts.plan()))
   return user.name
 }
 
 /** Ties the identity of an issuer to a user who is signed in. @throws Failure no_role, identity_taken */
-export async function tie({ ask, issuer, claims, identity }: Arrived, user: string): Promise<void> {
+export async function tie({ request, issuer, claims, identity }: Arrived, user: string): Promise<void> {
   if (!isDomainAllowed(verifiedEmail(claims), issuer)) throw fail('no_role', { label: issuer.label })
   if (issuer.roles && roleOf(claims, issuer) === undefined) throw fail('no_role', { label: issuer.label })
-  const linked = await ask.parts.storage.signIn.link(identity, user, user)
+  const linked = await request.parts.storage.signIn.link(identity, user, user)
   if (linked !== 'linked') throw fail('identity_taken', { label: issuer.label })
 }
 
@@ -55,32 +55,35 @@ function actorOf({ name }: Issuer): string {
  * A user whose name is their verified e-mail, where the operator trusts the issuer with that. An e-mail may be given to another
  * person one day: a person who has come from this issuer before is known by the subject alone.
  */
-async function findByEmail({ ask, issuer, claims, identity }: Arrived): Promise<User | undefined> {
+async function findByEmail({ request, issuer, claims, identity }: Arrived): Promise<User | undefined> {
   const email = issuer.matchesEmail ? verifiedEmail(claims) : undefined
   if (email === undefined) return undefined
-  const { users, signIn } = ask.parts.storage
+  const { users, signIn } = request.parts.storage
   const user = await users.find(email)
   if (!user) return undefined
   const linked = await signIn.link(identity, user.name, actorOf(issuer), true)
-  if (linked !== 'linked') throw await turnAway(ask, issuer, 'identity_taken', user.name)
+  if (linked !== 'linked') throw await turnAway(request, issuer, 'identity_taken', user.name)
   return user
 }
 
 /** By an invitation, or because new users are allowed. */
-async function admit({ ask, issuer, claims, identity, errand }: Arrived, byClaims: Role | undefined): Promise<string> {
-  const { signIn } = ask.parts.storage
+async function admit(
+  { request, issuer, claims, identity, errand }: Arrived,
+  byClaims: Role | undefined,
+): Promise<string> {
+  const { signIn } = request.parts.storage
   const { invitation: hash } = errand
   const invitation = hash === null ? undefined : await signIn.invitation(hash)
   if (hash !== null && !invitation) throw fail('invitation_unknown')
-  if (!invitation && !issuer.allowsSignUp) throw await turnAway(ask, issuer, 'no_account')
+  if (!invitation && !issuer.allowsSignUp) throw await turnAway(request, issuer, 'no_account')
   // Only invited users choose: the issuer names the others.
   const name = (invitation && (invitation.name ?? errand.name)) ?? nameOf(claims)
-  if (name === undefined) throw await turnAway(ask, issuer, 'no_account')
+  if (name === undefined) throw await turnAway(request, issuer, 'no_account')
   const role = byClaims ?? invitation?.role ?? issuer.defaultRole
-  if (role === undefined) throw await turnAway(ask, issuer, 'no_role')
+  if (role === undefined) throw await turnAway(request, issuer, 'no_role')
   const group = groupOf(claims, issuer) ?? invitation?.group ?? issuer.group
-  needGroup(ask, group)
-  await admitAs(ask, { identity, hash, actor: actorOf(issuer), label: issuer.label }, { name, role, group })
+  needGroup(request, group)
+  await admitAs(request, { identity, hash, actor: actorOf(issuer), label: issuer.label }, { name, role, group })
   return name
 }
 
@@ -92,7 +95,7 @@ type Way = {
 }
 
 async function admitAs(
-  { parts }: Ask,
+  { parts }: AdminRequest,
   { identity, hash, actor, label }: Way,
   user: Pick<User, 'name' | 'role' | 'group'>,
 ): Promise<void> {
@@ -103,19 +106,19 @@ async function admitAs(
 }
 
 /** The configuration may have lost the group of an invitation. @throws Failure conflict */
-export function needGroup({ parts }: Ask, group: string): void {
+export function needGroup({ parts }: AdminRequest, group: string): void {
   if (!parts.plan().groups.has(group)) throw refuse('conflict', 'group_gone', { group })
 }
 
 async function turnAway(
-  ask: Ask,
+  request: AdminRequest,
   { name, label }: Issuer,
   code: 'no_account' | 'no_role' | 'account_disabled' | 'identity_taken',
   user?: string,
 ) {
-  await noteRefused(ask, user ?? '', name)
-  ask.parts.log.warn(
-    { request: ask.id, issuer: name, reason: code, ...(user !== undefined && { user }) },
+  await noteRefused(request, user ?? '', name)
+  request.parts.log.warn(
+    { request: request.id, issuer: name, reason: code, ...(user !== undefined && { user }) },
     'a sign-in was refused',
   )
   return fail(code, { label })

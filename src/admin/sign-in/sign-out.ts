@@ -1,5 +1,5 @@
 import type { Issuer } from '../../domain/index.ts'
-import type { Ask } from '../api.ts'
+import type { AdminRequest } from '../api.ts'
 import { readCookie, writeCookie } from '../session/cookie.ts'
 import type { Claims } from './claims.ts'
 
@@ -9,28 +9,28 @@ import type { Claims } from './claims.ts'
 const hintCharsMax = 200
 
 /** The cookie with the issuer of the session, or one that removes that of a session before; none where neither is needed. */
-export function cookieOfIssuer(ask: Ask, issuer?: Issuer, claims: Claims = {}): readonly string[] {
+export function cookieOfIssuer(request: AdminRequest, issuer?: Issuer, claims: Claims = {}): readonly string[] {
   if (issuer?.signOut === 'issuer') {
     const hint = Buffer.from(hintOf(claims)).toString('base64url')
-    return [writeCookie(`${issuer.name}.${hint}`, ask.scheme, 'issuer')]
+    return [writeCookie(`${issuer.name}.${hint}`, request.scheme, 'issuer')]
   }
-  return readIssuer(ask) === undefined ? [] : [writeCookie(null, ask.scheme, 'issuer')]
+  return readIssuer(request) === undefined ? [] : [writeCookie(null, request.scheme, 'issuer')]
 }
 
 /**
  * The address at which a person who has signed out here signs out at the issuer too. @returns undefined for a session by a password, where the
  * configuration keeps it here, and where the issuer has no such address or does not answer: the session here has ended anyway.
  */
-export async function signOutAt(ask: Ask): Promise<string | undefined> {
-  const { signIn, server } = ask.parts.plan()
-  const [name = '', hint = ''] = readIssuer(ask)?.split('.', 2) ?? []
+export async function signOutAt(request: AdminRequest): Promise<string | undefined> {
+  const { signIn, server } = request.parts.plan()
+  const [name = '', hint = ''] = readIssuer(request)?.split('.', 2) ?? []
   const issuer = signIn?.issuers.get(name)
   if (issuer?.signOut !== 'issuer' || server.publicUrl === undefined) return undefined
   const back = { redirect: `${server.publicUrl}/console`, hint: Buffer.from(hint, 'base64url').toString() }
-  return ask.door.issuers.signOut(issuer, back, ask.id)
+  return request.door.issuers.signOut(issuer, back, request.id)
 }
 
-function readIssuer({ headers, scheme }: Ask): string | undefined {
+function readIssuer({ headers, scheme }: AdminRequest): string | undefined {
   return readCookie(headers['cookie'] as string | undefined, scheme, 'issuer')
 }
 

@@ -42,7 +42,7 @@ type ListOptions = {
 }
 
 /** The filter of a question, apart from its limit. */
-type Asked = {
+type LogOptions = {
   readonly match: LogMatch
   /** Micro-units that a request has cost at least. */
   readonly minCost: number
@@ -77,7 +77,7 @@ export async function listLogs(options: ListOptions): Promise<void> {
 }
 
 /** @throws Exit 2 for what cannot be meant */
-function readAsked(options: ListOptions): Asked {
+function readAsked(options: ListOptions): LogOptions {
   const { status, user, model, key, endUser, tag, outcome, cache, result, follow } = options
   const zone = readZone(options.zone)
   const span = readSpan(options, Date.now(), zone)
@@ -106,7 +106,7 @@ function readAsked(options: ListOptions): Asked {
 }
 
 /** Newest first, page after page until there are enough. */
-async function collect(storage: Storage, { match, minCost }: Asked, limit: number): Promise<readonly Found[]> {
+async function collect(storage: Storage, { match, minCost }: LogOptions, limit: number): Promise<readonly Found[]> {
   const found: Found[] = []
   for (let before: string | undefined; found.length < limit; ) {
     const together = minCost > 0 ? pageRows : Math.min(limit - found.length, pageRows)
@@ -125,7 +125,7 @@ function costs({ charge }: Found, minCost: number): boolean {
 /** Until Ctrl-C. A gateway that restarts, or a database that is away for a while, does not end it. */
 async function follow(
   storage: Storage,
-  { match, minCost }: Asked,
+  { match, minCost }: LogOptions,
   known: readonly string[],
   write: (some: readonly Found[]) => void,
 ): Promise<void> {

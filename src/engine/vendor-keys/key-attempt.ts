@@ -37,7 +37,7 @@ export type AttemptHost = {
 }
 
 /** A request, as far as its attempts with keys need to know it. */
-export type Asked = {
+export type AttemptFacts = {
   readonly model: string
   readonly request: string
   readonly keyUser: KeyUser
@@ -65,7 +65,7 @@ export class KeyAttempt {
   /** The current upstream and key. */
   key: VendorKey | undefined
   readonly #keys: AttemptHost
-  readonly #asked: Asked
+  readonly #asked: AttemptFacts
   /** The chosen keys. The only key is known without a list. */
   #tried: Set<VendorKey> | undefined
   #isOnlyTried = false
@@ -89,7 +89,7 @@ export class KeyAttempt {
   /** The failure of the last call without an answer. */
   fault: Failure | undefined
 
-  constructor(keys: AttemptHost, upstream: Upstream, asked: Asked) {
+  constructor(keys: AttemptHost, upstream: Upstream, asked: AttemptFacts) {
     this.#keys = keys
     this.upstream = upstream
     this.#asked = asked

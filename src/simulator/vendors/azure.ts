@@ -2,10 +2,10 @@ import { text } from '../text/upstream.ts'
 import type { Played, SimulatedUpstream } from '../upstream.ts'
 import { drawEdit, drawGeneration, errorOf } from './gpt-image.ts'
 import { bearer, openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { Problem } from './problem.ts'
 
-type Draw = (ask: Ask, deployment: string | undefined) => Promise<Played>
+type Draw = (request: VendorRequest, deployment: string | undefined) => Promise<Played>
 
 const images: SimulatedUpstream = openVendor({
   name: 'azure',
@@ -35,8 +35,8 @@ const images: SimulatedUpstream = openVendor({
     ['', '/openai'].flatMap(root => [
       [`POST ${root}/deployments/{deployment}/images/generations`, byDeployment(drawGeneration)],
       [`POST ${root}/deployments/{deployment}/images/edits`, byDeployment(drawEdit)],
-      [`POST ${root}/v1/images/generations`, (ask: Ask) => drawGeneration(ask, undefined)],
-      [`POST ${root}/v1/images/edits`, (ask: Ask) => drawEdit(ask, undefined)],
+      [`POST ${root}/v1/images/generations`, (request: VendorRequest) => drawGeneration(request, undefined)],
+      [`POST ${root}/v1/images/edits`, (request: VendorRequest) => drawEdit(request, undefined)],
     ]),
   ),
 })
@@ -44,13 +44,13 @@ const images: SimulatedUpstream = openVendor({
 /** GPT Image at Azure: by deployment and version of the API, or at the newer address; and text at the newer address. */
 export const azure: SimulatedUpstream = { ...text, ...images }
 
-function byDeployment(draw: Draw): (ask: Ask) => Promise<Played> {
-  return async ask => {
-    const version = ask.query.get('api-version')
+function byDeployment(draw: Draw): (request: VendorRequest) => Promise<Played> {
+  return async request => {
+    const version = request.query.get('api-version')
     if (version === null) throw new Problem('not_found', 'Resource not found')
     if (!/^\d{4}-\d\d-\d\d(?:-preview)?$/.test(version)) {
       throw new Problem('invalid_value', `The API version '${version}' is not supported.`)
     }
-    return draw(ask, ask.params['deployment'])
+    return draw(request, request.params['deployment'])
   }
 }

@@ -3,7 +3,7 @@ import type { Played, SimulatedUpstream } from '../upstream.ts'
 import { anything, decimal, image, must, oneOf, readJson, shape, text, whole } from './fields.ts'
 import type { Read, Sent } from './fields.ts'
 import { bearer, openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { eachOf, openOrder } from './order.ts'
 import type { Order, Sketch } from './order.ts'
 import { Problem } from './problem.ts'
@@ -86,25 +86,25 @@ const stabilityFields = {
 }
 const stabilityPrices: { readonly [name: string]: string } = { core: '0.04', ultra: '0.14', sd3: '0.08' }
 
-function invoke(ask: Ask): Promise<Played> {
+function invoke(request: VendorRequest): Promise<Played> {
   // A model, or an inference profile of one in a region or as an ARN.
-  const last = (ask.params['model'] ?? '').split('/').at(-1) ?? ''
+  const last = (request.params['model'] ?? '').split('/').at(-1) ?? ''
   const from = Math.max(...['amazon.nova', 'amazon.titan', 'stability.'].map(maker => last.indexOf(maker)))
   const name = from === -1 ? undefined : last.slice(from)
   if (name === undefined) throw new Problem('not_found', 'The provided model identifier is invalid.', { status: 400 })
-  return name.startsWith('amazon') ? drawNova(ask, name) : drawStability(ask, name)
+  return name.startsWith('amazon') ? drawNova(request, name) : drawStability(request, name)
 }
 
 type Nova = Read<typeof novaFields>
 
-async function drawNova(ask: Ask, name: string): Promise<Played> {
-  const read = readJson(ask, novaFields, 'application/json')
+async function drawNova(request: VendorRequest, name: string): Promise<Played> {
+  const read = readJson(request, novaFields, 'application/json')
   const { prompt, sent } = taskOf(read)
   const { width = 1024, height = 1024, numberOfImages: count = 1, quality } = read.imageGenerationConfig ?? {}
   if (width * height > 4_194_304) throw new Problem('invalid_value', 'The picture is larger than 4,194,304 pixels.')
   const large = width * height > 1024 * 1024
   const price = quality === 'premium' ? (large ? '0.08' : '0.06') : large ? '0.06' : '0.04'
-  const order = await openOrder(ask, name, prompt)
+  const order = await openOrder(request, name, prompt)
   if (order.demands.has('refused'))
     throw new Problem('moderated', 'This request has been blocked by our content filters.')
   const pixels = read.imageGenerationConfig?.width === undefined && sent?.pixels ? sent.pixels : { width, height }
@@ -137,10 +137,10 @@ async function base64Of(sketches: readonly Sketch[]): Promise<string[]> {
   )
 }
 
-async function drawStability(ask: Ask, name: string): Promise<Played> {
-  const read = readJson(ask, stabilityFields, 'application/json')
+async function drawStability(request: VendorRequest, name: string): Promise<Played> {
+  const read = readJson(request, stabilityFields, 'application/json')
   if (read.mode === 'image-to-image' && !read.image) throw new Problem('missing_field', 'image is required')
-  const order: Order = await openOrder(ask, name, read.prompt)
+  const order: Order = await openOrder(request, name, read.prompt)
   const reason = order.demands.has('refused')
     ? 'Filter reason: prompt'
     : order.demands.has('moderated')

@@ -6,7 +6,7 @@ import type { Shape } from './fields.ts'
 import type { Job } from './jobs.ts'
 import { times } from './ledger.ts'
 import { bearer, openVendor } from './open-vendor.ts'
-import type { Ask, Vendor } from './open-vendor.ts'
+import type { VendorRequest, Vendor } from './open-vendor.ts'
 import { eachOf, openOrder } from './order.ts'
 import type { Order, Sketch } from './order.ts'
 import { Problem } from './problem.ts'
@@ -109,18 +109,18 @@ const models: { readonly [name: string]: Model } = {
   },
 }
 
-type Asked = {
+type ReadRequest = {
   readonly order: Order
   readonly model: Model
   readonly inline: boolean
   readonly sketches: readonly Sketch[]
 }
 
-async function readAsked(ask: Ask): Promise<Asked> {
-  const name = ask.params['model'] ?? ''
+async function readAsked(request: VendorRequest): Promise<ReadRequest> {
+  const name = request.params['model'] ?? ''
   const model = Object.hasOwn(models, name) ? models[name] : undefined
   if (!model) throw new Problem('not_found', `Application '${name}' not found`)
-  const read = readJson(ask, model.fields) as {
+  const read = readJson(request, model.fields) as {
     prompt?: string
     num_images?: number
     image_size?: string | Pixels
@@ -131,7 +131,7 @@ async function readAsked(ask: Ask): Promise<Asked> {
     output_format?: 'png' | 'jpeg' | 'webp'
   }
   const pixels = pixelsOf(read)
-  const order = await openOrder(ask, name, read.prompt ?? '')
+  const order = await openOrder(request, name, read.prompt ?? '')
   const price =
     model.perMegapixel === undefined
       ? model.prices?.[read.resolution ?? read.quality ?? ('quality' in model.fields ? 'auto' : '1K')]
@@ -152,8 +152,8 @@ function pixelsOf(read: { image_size?: string | Pixels; aspect_ratio?: string; r
   return { width, height }
 }
 
-async function run(ask: Ask): Promise<Played> {
-  const asked = await readAsked(ask)
+async function run(request: VendorRequest): Promise<Played> {
+  const asked = await readAsked(request)
   refuseIfDemanded(asked.order)
   for (const sketch of asked.sketches) asked.order.make(sketch)
   return asked.order.answer(await resultOf(asked))
@@ -165,7 +165,7 @@ function refuseIfDemanded({ demands }: Order): void {
   }
 }
 
-async function resultOf({ order, model, inline, sketches }: Asked): Promise<object> {
+async function resultOf({ order, model, inline, sketches }: ReadRequest): Promise<object> {
   const shown = sketches.filter(({ failed }) => !failed)
   const told = 'resolution' in model.fields
   const images = await eachOf(shown, async sketch => ({
@@ -182,12 +182,12 @@ async function resultOf({ order, model, inline, sketches }: Asked): Promise<obje
   return { images, timings: { inference: 0.1 }, seed: 42, has_nsfw_concepts: flagged, prompt: order.demands.prompt }
 }
 
-type Queued = { readonly app: string; readonly asked: Asked }
+type Queued = { readonly app: string; readonly asked: ReadRequest }
 
-async function submit(ask: Ask): Promise<Played> {
-  const asked = await readAsked(ask)
-  const app = (ask.params['model'] ?? '').split('/').slice(0, 2).join('/')
-  const job = asked.order.open({ app, asked }, asked.sketches, ask.id)
+async function submit(request: VendorRequest): Promise<Played> {
+  const asked = await readAsked(request)
+  const app = (request.params['model'] ?? '').split('/').slice(0, 2).join('/')
+  const job = asked.order.open({ app, asked }, asked.sketches, request.id)
   return asked.order.answer({ status: 'IN_QUEUE', ...urlsOf(job), queue_position: 0 })
 }
 
@@ -196,7 +196,7 @@ function urlsOf({ id, about: { app, asked } }: Job<Queued>): object {
   return { request_id: id, response_url: at, status_url: `${at}/status`, cancel_url: `${at}/cancel` }
 }
 
-function findJob({ desk, params }: Ask): Job<Queued> {
+function findJob({ desk, params }: VendorRequest): Job<Queued> {
   const job = desk.jobs.find<Queued>(params['id'])
   if (!job) throw new Problem('not_found', 'Request not found')
   // A sub path before `requests` is no address of the queue.
@@ -204,8 +204,8 @@ function findJob({ desk, params }: Ask): Job<Queued> {
   return job
 }
 
-function status(ask: Ask): Played {
-  const job = findJob(ask)
+function status(request: VendorRequest): Played {
+  const job = findJob(request)
   const state = job.poll()
   if (state === 'expired') throw new Problem('not_found', 'Request not found')
   const told = urlsOf(job)
@@ -223,8 +223,8 @@ function status(ask: Ask): Played {
   })
 }
 
-async function response(ask: Ask): Promise<Played> {
-  const job = findJob(ask)
+async function response(request: VendorRequest): Promise<Played> {
+  const job = findJob(request)
   const state = job.state()
   if (state === 'waiting' || state === 'running')
     throw new Problem('not_found', 'Request is still in progress', { status: 400 })
@@ -234,7 +234,7 @@ async function response(ask: Ask): Promise<Played> {
   return answerJson(200, await resultOf(job.about.asked))
 }
 
-function cancel(ask: Ask): Played {
-  findJob(ask).cancel()
+function cancel(request: VendorRequest): Played {
+  findJob(request).cancel()
   return answerJson(202, { status: 'CANCELLATION_REQUESTED' })
 }

@@ -6,7 +6,7 @@ import type { Read, Sent } from './fields.ts'
 import { sum, times } from './ledger.ts'
 import type { JobState } from './jobs.ts'
 import { openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { openOrder } from './order.ts'
 import type { Sketch } from './order.ts'
 import { Problem } from './problem.ts'
@@ -97,12 +97,12 @@ const models: { readonly [name: string]: Model } = {
   },
 }
 
-async function submit(ask: Ask): Promise<Played> {
-  const name = ask.params['model'] ?? ''
+async function submit(request: VendorRequest): Promise<Played> {
+  const name = request.params['model'] ?? ''
   const model = Object.hasOwn(models, name) ? models[name] : undefined
   if (!model) throw new Problem('not_found', 'Not Found')
-  const read = readJson(ask, model.fields)
-  const order = await openOrder(ask, name, read.prompt)
+  const read = readJson(request, model.fields)
+  const order = await openOrder(request, name, read.prompt)
   const sent = Object.values(read).filter(isSent)
   const pixels = pixelsOf(model, read, sent)
   const inputMp = sent.reduce((total, one) => total + Math.ceil(megapixels(one.pixels ?? model.otherwise)), 0)
@@ -149,7 +149,7 @@ const statuses: { readonly [state in JobState]: string } = {
   canceled: 'Error',
 }
 
-async function poll({ desk, query }: Ask): Promise<Played> {
+async function poll({ desk, query }: VendorRequest): Promise<Played> {
   const id = query.get('id')
   if (id === null) throw new Problem('missing_field', 'Field required', { field: 'id' })
   const job = desk.jobs.find<{ sketch: Sketch | undefined }>(id)

@@ -4,7 +4,7 @@ import type { Handler, Played, SimulatedUpstream } from '../upstream.ts'
 import { anything, decimal, either, image, list, must, oneOf, readJson, shape, text, whole } from './fields.ts'
 import { sizeOf } from './gemini-models.ts'
 import { bearer, openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { openOrder, record } from './order.ts'
 import type { Order, Sketch } from './order.ts'
 import { Problem } from './problem.ts'
@@ -76,7 +76,7 @@ const imageConfig = shape({
   outputCompressionQuality: whole(0, 100),
   imageOutputOptions: shape({ mimeType: text, compressionQuality: whole(0, 100) }),
 })
-const request = {
+const schema = {
   model: text,
   contents: must(list(content, 100)),
   systemInstruction: either(content, text),
@@ -101,16 +101,16 @@ const request = {
   }),
 }
 
-type Asked = {
+type ReadRequest = {
   readonly order: Order
   readonly words: boolean
   readonly sketches: readonly Sketch[]
   readonly tokens: number
 }
 
-async function readAsked(ask: Ask, streamed: boolean): Promise<Asked> {
-  const name = ask.params['model'] ?? ''
-  const read = readJson({ headers: ask.headers, body: camelBody(ask.body) }, request)
+async function readAsked(request: VendorRequest, streamed: boolean): Promise<ReadRequest> {
+  const name = request.params['model'] ?? ''
+  const read = readJson({ headers: request.headers, body: camelBody(request.body) }, schema)
   const config = read.generationConfig
   if ((config?.candidateCount ?? 1) > 1) {
     throw new Problem('invalid_value', 'Multiple candidates is not enabled for this model')
@@ -121,7 +121,7 @@ async function readAsked(ask: Ask, streamed: boolean): Promise<Asked> {
     .trim()
   if (prompt === '') throw new Problem('missing_field', 'GenerateContentRequest.contents: contents is not specified')
   const { pixels, tokens, price } = sizeOf(name, config?.imageConfig?.aspectRatio, config?.imageConfig?.imageSize)
-  const order = await openOrder(ask, name, prompt, streamed)
+  const order = await openOrder(request, name, prompt, streamed)
   const modalities = config?.responseModalities ?? ['TEXT', 'IMAGE']
   const more = order.demands.numbers('more')?.[0] ?? 0
   const silent = ['refused', 'moderated', 'words-only'].some(demand => order.demands.has(demand))
@@ -134,29 +134,29 @@ async function readAsked(ask: Ask, streamed: boolean): Promise<Asked> {
   }
 }
 
-async function generate(ask: Ask): Promise<Played> {
-  const asked = await readAsked(ask, false)
-  return asked.order.answer(await wholeAnswer(ask, asked))
+async function generate(request: VendorRequest): Promise<Played> {
+  const asked = await readAsked(request, false)
+  return asked.order.answer(await wholeAnswer(request, asked))
 }
 
-async function wholeAnswer(ask: Ask, asked: Asked): Promise<object> {
+async function wholeAnswer(request: VendorRequest, asked: ReadRequest): Promise<object> {
   const parts: object[] = []
   for (const make of partsOf(asked)) parts.push(await make())
-  return chunkOf(ask, asked, parts, finishOf(asked.order), asked.sketches.length)
+  return chunkOf(request, asked, parts, finishOf(asked.order), asked.sketches.length)
 }
 
-async function stream(ask: Ask): Promise<Played> {
-  const asked = await readAsked(ask, true)
+async function stream(request: VendorRequest): Promise<Played> {
+  const asked = await readAsked(request, true)
   const makers = partsOf(asked)
-  if (ask.query.get('alt') !== 'sse') return asked.order.answer([await wholeAnswer(ask, asked)])
-  const records = makers.map(make => async () => record(chunkOf(ask, asked, [await make()], undefined, 0)))
-  const last = () => record(chunkOf(ask, asked, [], finishOf(asked.order), asked.sketches.length))
+  if (request.query.get('alt') !== 'sse') return asked.order.answer([await wholeAnswer(request, asked)])
+  const records = makers.map(make => async () => record(chunkOf(request, asked, [await make()], undefined, 0)))
+  const last = () => record(chunkOf(request, asked, [], finishOf(asked.order), asked.sketches.length))
   const broken = record(errorOf({ status: 503, code: 'UNAVAILABLE', message: 'The model is overloaded.' }))
   return asked.order.events([...records, last], broken)
 }
 
 /** The parts of the answer, each made when it is its turn. */
-function partsOf({ order, words, sketches }: Asked): readonly (() => Promise<object>)[] {
+function partsOf({ order, words, sketches }: ReadRequest): readonly (() => Promise<object>)[] {
   const { demands } = order
   if (demands.has('refused') || demands.has('moderated')) return []
   const say = (said: string) => async () => ({ text: said })
@@ -186,8 +186,8 @@ function finishOf({ demands }: Order): string {
 }
 
 function chunkOf(
-  ask: Ask,
-  { order, tokens }: Asked,
+  request: VendorRequest,
+  { order, tokens }: ReadRequest,
   parts: readonly object[],
   finishReason: string | undefined,
   count: number,
@@ -207,15 +207,15 @@ function chunkOf(
       promptTokensDetails: [{ modality: 'TEXT', tokenCount: input }],
       ...(count > 0 && { candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: count * tokens }] }),
     },
-    modelVersion: ask.params['model'],
-    responseId: seedOf(ask.id).slice(0, 22),
-    createTime: new Date(seconds(ask.site.now()) * 1000).toISOString(),
+    modelVersion: request.params['model'],
+    responseId: seedOf(request.id).slice(0, 22),
+    createTime: new Date(seconds(request.site.now()) * 1000).toISOString(),
   }
 }
 
 /** Section 2.2 of the vendor's compatible endpoint: neither `created` nor usage. */
-async function likeChatCompletions(ask: Ask): Promise<Played> {
-  const read = readJson(ask, {
+async function likeChatCompletions(request: VendorRequest): Promise<Played> {
+  const read = readJson(request, {
     model: must(text),
     prompt: must(text),
     n: whole(1, 10),
@@ -224,7 +224,7 @@ async function likeChatCompletions(ask: Ask): Promise<Played> {
     user: text,
   })
   const { pixels, price } = sizeOf(read.model)
-  const order = await openOrder(ask, read.model, read.prompt)
+  const order = await openOrder(request, read.model, read.prompt)
   if (order.demands.has('refused')) throw new Problem('moderated', 'The prompt was blocked.')
   const drawn = order.draw(read.n ?? 1, { ...pixels, format: 'png', price }).filter(({ failed }) => !failed)
   const data = await Promise.all(drawn.map(async sketch => ({ b64_json: await sketch.base64() })))

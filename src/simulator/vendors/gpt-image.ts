@@ -3,7 +3,7 @@ import type { PictureFormat } from '../pictures/picture.ts'
 import type { Played } from '../upstream.ts'
 import { either, file, flag, image, list, must, oneOf, readFormOf, readJson, shape, text, whole } from './fields.ts'
 import type { Read } from './fields.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { eachOf, openOrder, record } from './order.ts'
 import type { Order, Sketch } from './order.ts'
 import { Problem } from './problem.ts'
@@ -49,30 +49,30 @@ const prices: { readonly [quality: string]: readonly [square: string, long: stri
 }
 const tokens: { readonly [quality: string]: number } = { low: 272, medium: 1056, high: 4160, xhigh: 6000, max: 8000 }
 
-type Asked = Read<Pick<typeof generation, keyof typeof common | 'model'>>
+type ReadRequest = Read<Pick<typeof generation, keyof typeof common | 'model'>>
 
 /** @param deployment names the model, where the body need not */
-export function drawGeneration(ask: Ask, deployment: string | undefined): Promise<Played> {
-  return draw(ask, readJson(ask, generation), deployment, 'image_generation', 0)
+export function drawGeneration(request: VendorRequest, deployment: string | undefined): Promise<Played> {
+  return draw(request, readJson(request, generation), deployment, 'image_generation', 0)
 }
 
 /** A form, or JSON whose pictures are links or data: URLs. */
-export async function drawEdit(ask: Ask, deployment: string | undefined): Promise<Played> {
-  if ((ask.headers['content-type'] ?? '').startsWith('application/json')) {
-    const { images, ...read } = readJson(ask, jsonEdit)
-    return draw(ask, read, deployment, 'image_edit', images.length)
+export async function drawEdit(request: VendorRequest, deployment: string | undefined): Promise<Played> {
+  if ((request.headers['content-type'] ?? '').startsWith('application/json')) {
+    const { images, ...read } = readJson(request, jsonEdit)
+    return draw(request, read, deployment, 'image_edit', images.length)
   }
-  const read = readFormOf(ask, formEdit)
+  const read = readFormOf(request, formEdit)
   const count = (read.image ? 1 : 0) + (read['image[]']?.length ?? 0)
   if (count === 0) throw new Problem('missing_field', "Missing required parameter: 'image'.", { field: 'image' })
-  return draw(ask, read, deployment, 'image_edit', count)
+  return draw(request, read, deployment, 'image_edit', count)
 }
 
 type Verb = 'image_generation' | 'image_edit'
 
 async function draw(
-  ask: Ask,
-  read: Asked,
+  request: VendorRequest,
+  read: ReadRequest,
   deployment: string | undefined,
   verb: Verb,
   references: number,
@@ -88,7 +88,7 @@ async function draw(
   const quality = read.quality === undefined || read.quality === 'auto' ? 'medium' : read.quality
   const format = read.output_format ?? 'png'
   const price = prices[quality]?.[pixels.width === pixels.height ? 0 : 1] ?? '0'
-  const order = await openOrder(ask, model, read.prompt, stream)
+  const order = await openOrder(request, model, read.prompt, stream)
   if (order.demands.has('refused') || order.demands.has('moderated')) {
     throw new Problem('moderated', 'Your request was rejected by the safety system.')
   }
@@ -96,10 +96,11 @@ async function draw(
   const [{ width, height } = pixels] = sketches
   const facts = { background: 'opaque', output_format: format, quality, size: `${width}x${height}` }
   const usage = (made: number) => usageOf(order, references, made * (tokens[quality] ?? 0))
-  if (stream) return streamed(ask, order, sketches, { verb, facts, usage, partials: read.partial_images ?? 0, format })
+  if (stream)
+    return streamed(request, order, sketches, { verb, facts, usage, partials: read.partial_images ?? 0, format })
   for (const sketch of sketches) order.make(sketch)
   const data = await eachOf(sketches, async sketch => ({ b64_json: await sketch.base64() }))
-  return order.answer({ created: seconds(ask.site.now()), ...facts, data, usage: usage(data.length) })
+  return order.answer({ created: seconds(request.site.now()), ...facts, data, usage: usage(data.length) })
 }
 
 const older = ['1024x1024', '1536x1024', '1024x1536']
@@ -140,13 +141,13 @@ type Streamed = {
 }
 
 function streamed(
-  ask: Ask,
+  request: VendorRequest,
   order: Order,
   sketches: readonly Sketch[],
   { verb, facts, usage, partials }: Streamed,
 ): Played {
   const eventOf = async (type: string, sketch: Sketch, more: object) =>
-    record({ type, b64_json: await sketch.base64(), created_at: seconds(ask.site.now()), ...facts, ...more }, type)
+    record({ type, b64_json: await sketch.base64(), created_at: seconds(request.site.now()), ...facts, ...more }, type)
   const events = sketches.flatMap(sketch => [
     ...Array.from({ length: partials }, (_, i) => async () => {
       const partial = order.extra(sketch, sketch.index * partials + i)

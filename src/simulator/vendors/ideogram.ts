@@ -3,7 +3,7 @@ import type { Played, SimulatedUpstream } from '../upstream.ts'
 import { anything, file, list, must, oneOf, readFormOf, text, whole } from './fields.ts'
 import type { Shape } from './fields.ts'
 import { openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { openOrder } from './order.ts'
 import { Problem } from './problem.ts'
 import { parseSize, shapeAt } from './shapes.ts'
@@ -18,12 +18,13 @@ export const ideogram: SimulatedUpstream = openVendor({
   },
   credential: ({ headers }) => headers['api-key'] !== undefined,
   routes: {
-    'POST /v1/ideogram-v3/generate': ask => draw(ask, third, '3.0'),
-    'POST /v1/ideogram-v3/edit': ask => draw(ask, { ...third, image: must(file), mask: must(file) }, '3.0'),
-    'POST /v1/ideogram-v3/remix': ask => draw(ask, { ...third, image: must(file), image_weight: whole(1, 100) }, '3.0'),
-    'POST /v1/ideogram-v4/generate': ask => draw(ask, third, '4.0'),
-    'POST /v2/image/generate/ideogram-4-5': ask => draw(ask, newest, '4.5'),
-    'POST /v2/image/precise-edit/ideogram-4-5': ask => draw(ask, { ...newest, image: must(file) }, '4.5'),
+    'POST /v1/ideogram-v3/generate': request => draw(request, third, '3.0'),
+    'POST /v1/ideogram-v3/edit': request => draw(request, { ...third, image: must(file), mask: must(file) }, '3.0'),
+    'POST /v1/ideogram-v3/remix': request =>
+      draw(request, { ...third, image: must(file), image_weight: whole(1, 100) }, '3.0'),
+    'POST /v1/ideogram-v4/generate': request => draw(request, third, '4.0'),
+    'POST /v2/image/generate/ideogram-4-5': request => draw(request, newest, '4.5'),
+    'POST /v2/image/precise-edit/ideogram-4-5': request => draw(request, { ...newest, image: must(file) }, '4.5'),
   },
 })
 
@@ -58,8 +59,8 @@ const prices: { readonly [level: string]: string } = {
   high: '0.10',
 }
 
-async function draw(ask: Ask, fields: Shape, version: string): Promise<Played> {
-  const read = readFormOf(ask, fields) as {
+async function draw(request: VendorRequest, fields: Shape, version: string): Promise<Played> {
+  const read = readFormOf(request, fields) as {
     prompt: string
     num_images?: number
     resolution?: string
@@ -71,7 +72,7 @@ async function draw(ask: Ask, fields: Shape, version: string): Promise<Played> {
   if (read.resolution !== undefined && read.aspect_ratio !== undefined) {
     throw new Problem('invalid_value', 'resolution and aspect_ratio cannot be used together')
   }
-  const order = await openOrder(ask, version, read.prompt)
+  const order = await openOrder(request, version, read.prompt)
   if (order.demands.has('refused')) throw new Problem('moderated', 'Prompt provided failed safety check.')
   const level = read.rendering_speed ?? read.quality ?? (version === '4.5' ? 'medium' : 'DEFAULT')
   const wanted = { ...pixelsOf(read), format: 'png' as const, price: prices[level] ?? '0' }
@@ -86,7 +87,7 @@ async function draw(ask: Ask, fields: Shape, version: string): Promise<Played> {
     seed: 42 + sketch.index,
     style_type: read.style_type ?? 'GENERAL',
   }))
-  return order.answer({ created: new Date(ask.site.now()).toISOString(), data })
+  return order.answer({ created: new Date(request.site.now()).toISOString(), data })
 }
 
 function pixelsOf({ resolution, aspect_ratio: ratio = '1x1' }: { resolution?: string; aspect_ratio?: string }): Pixels {

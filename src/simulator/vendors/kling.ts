@@ -3,7 +3,7 @@ import type { Call, Played, SimulatedUpstream } from '../upstream.ts'
 import { decimal, image, must, oneOf, readJson, text, whole } from './fields.ts'
 import type { JobState } from './jobs.ts'
 import { bearer, openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { openOrder } from './order.ts'
 import type { Sketch } from './order.ts'
 import { Problem } from './problem.ts'
@@ -61,17 +61,17 @@ const fields = {
   external_task_id: text,
 }
 
-async function submit(ask: Ask): Promise<Played> {
-  const read = readJson(ask, fields)
+async function submit(request: VendorRequest): Promise<Played> {
+  const read = readJson(request, fields)
   const name = read.model_name ?? 'kling-v1'
-  const order = await openOrder(ask, name, read.prompt)
+  const order = await openOrder(request, name, read.prompt)
   if (order.demands.has('refused'))
-    return order.answer({ code: 1301, message: 'The prompt is sensitive.', request_id: ask.id })
+    return order.answer({ code: 1301, message: 'The prompt is sensitive.', request_id: request.id })
   const area = (1024 * Number((read.resolution ?? '1k').slice(0, -1))) ** 2
   const pixels = shapeAt(read.aspect_ratio ?? '16:9', area, 16)
   const sketches = order.sketch(read.n ?? 1, { ...pixels, format: 'png', price: '0.014' })
   const { id } = order.open(sketches, sketches)
-  return order.answer(answerOf(ask, id, 'waiting', {}))
+  return order.answer(answerOf(request, id, 'waiting', {}))
 }
 
 const statuses: { readonly [state in JobState]: string } = {
@@ -85,21 +85,21 @@ const statuses: { readonly [state in JobState]: string } = {
   canceled: 'failed',
 }
 
-function answerOf({ id: request, site }: Ask, id: string, state: JobState, more: object): object {
+function answerOf({ id: request, site }: VendorRequest, id: string, state: JobState, more: object): object {
   const data = { task_id: id, task_status: statuses[state], created_at: site.now(), updated_at: site.now(), ...more }
   return { code: 0, message: 'SUCCEED', request_id: request, data }
 }
 
-function poll(ask: Ask): Played {
-  const job = ask.desk.jobs.find<readonly Sketch[]>(ask.params['id'])
+function poll(request: VendorRequest): Played {
+  const job = request.desk.jobs.find<readonly Sketch[]>(request.params['id'])
   const state = job?.poll() ?? 'expired'
   if (!job || state === 'expired') throw new Problem('not_found', 'The task does not exist.')
   if (state === 'done') {
     const images = job.about
       .filter(({ failed }) => !failed)
       .map(sketch => ({ index: sketch.index, url: sketch.link() }))
-    return answerJson(200, answerOf(ask, job.id, state, { task_result: { images } }))
+    return answerJson(200, answerOf(request, job.id, state, { task_result: { images } }))
   }
   const reason = state === 'moderated' ? 'The picture was moderated.' : state === 'failed' ? 'The task failed.' : ''
-  return answerJson(200, answerOf(ask, job.id, state, { task_status_msg: reason }))
+  return answerJson(200, answerOf(request, job.id, state, { task_status_msg: reason }))
 }

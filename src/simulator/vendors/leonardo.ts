@@ -3,7 +3,7 @@ import type { Played, SimulatedUpstream } from '../upstream.ts'
 import { anything, decimal, flag, list, must, readJson, text, whole } from './fields.ts'
 import type { JobState } from './jobs.ts'
 import { bearer, openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { openOrder } from './order.ts'
 import type { Sketch } from './order.ts'
 import { Problem } from './problem.ts'
@@ -45,11 +45,11 @@ const fields = {
 const price = '0.016'
 const creditsEach = 8
 
-async function submit(ask: Ask): Promise<Played> {
-  const read = readJson(ask, fields)
+async function submit(request: VendorRequest): Promise<Played> {
+  const read = readJson(request, fields)
   const { width = 1024, height = 768, num_images: count = 4 } = read
   if (Math.max(width, height) > 768 && count > 4) throw new Problem('invalid_value', 'At most 4 images of this size.')
-  const order = await openOrder(ask, read.modelId ?? 'default', read.prompt)
+  const order = await openOrder(request, read.modelId ?? 'default', read.prompt)
   if (order.demands.has('refused')) throw new Problem('moderated', 'Content moderation filter: the prompt is blocked.')
   const sketches = order.sketch(count, { width, height, format: 'jpeg', price })
   const { id } = order.open({ sketches, width, height, read }, sketches)
@@ -71,7 +71,7 @@ const statuses: { readonly [state in JobState]: string } = {
 
 type Generation = { readonly sketches: readonly Sketch[]; readonly width: number; readonly height: number }
 
-function poll({ desk, params, site }: Ask): Played {
+function poll({ desk, params, site }: VendorRequest): Played {
   const job = desk.jobs.find<Generation>(params['id'])
   const state = job?.poll() ?? 'expired'
   if (!job || state === 'expired') return answerJson(200, { generations_by_pk: null })

@@ -3,7 +3,7 @@ import type { Played, SimulatedUpstream } from '../upstream.ts'
 import { decimal, flag, image, list, must, oneOf, readJson, shape, text, whole } from './fields.ts'
 import type { Job, JobState } from './jobs.ts'
 import { bearer, openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { openOrder } from './order.ts'
 import type { Sketch } from './order.ts'
 import { Problem } from './problem.ts'
@@ -42,24 +42,24 @@ const fields = {
 
 type Generation = { readonly sketch: Sketch | undefined; readonly request: object; readonly model: string }
 
-async function submit(ask: Ask): Promise<Played> {
-  const read = readJson(ask, fields)
-  const order = await openOrder(ask, read.model, read.prompt)
+async function submit(request: VendorRequest): Promise<Played> {
+  const read = readJson(request, fields)
+  const order = await openOrder(request, read.model, read.prompt)
   // About two megapixels, whatever the ratio.
   const pixels = shapeAt(read.aspect_ratio ?? '16:9', 2_000_000, 16)
   const price = read.model === 'photon-1' ? '0.015' : '0.004'
   const sketches = order.sketch(1, { ...pixels, format: read.format === 'png' ? 'png' : 'jpeg', price })
-  const request = {
+  const sent = {
     generation_type: 'image',
     model: read.model,
     prompt: read.prompt,
     aspect_ratio: read.aspect_ratio ?? '16:9',
   }
-  const job = order.open<Generation>({ sketch: sketches[0], request, model: read.model }, sketches)
-  if (!read.sync || order.demands.has('late')) return order.answer(generationOf(ask, job, 'waiting'), 201)
+  const job = order.open<Generation>({ sketch: sketches[0], request: sent, model: read.model }, sketches)
+  if (!read.sync || order.demands.has('late')) return order.answer(generationOf(request, job, 'waiting'), 201)
   const polls = Math.min(order.demands.numbers('polls')?.[0] ?? 1, 60)
   for (let i = 0; i < polls; i++) job.poll()
-  return order.answer(generationOf(ask, job, job.poll()), 201)
+  return order.answer(generationOf(request, job, job.poll()), 201)
 }
 
 const states: { readonly [state in JobState]: string } = {
@@ -78,7 +78,7 @@ const reasons: { readonly [state in JobState]?: string } = {
   moderated: 'The generated image was moderated.',
 }
 
-function generationOf({ site }: Ask, { id, about }: Job<Generation>, state: JobState): object {
+function generationOf({ site }: VendorRequest, { id, about }: Job<Generation>, state: JobState): object {
   const link = state === 'done' ? about.sketch?.link() : undefined
   return {
     id,
@@ -92,9 +92,9 @@ function generationOf({ site }: Ask, { id, about }: Job<Generation>, state: JobS
   }
 }
 
-function poll(ask: Ask): Played {
-  const job = ask.desk.jobs.find<Generation>(ask.params['id'])
+function poll(request: VendorRequest): Played {
+  const job = request.desk.jobs.find<Generation>(request.params['id'])
   const state = job?.poll()
   if (!job || state === undefined || state === 'expired') throw new Problem('not_found', 'Generation not found')
-  return answerJson(200, generationOf(ask, job, state))
+  return answerJson(200, generationOf(request, job, state))
 }

@@ -2,7 +2,7 @@ import type { Pixels } from '../pictures/measure.ts'
 import type { Played, SimulatedUpstream } from '../upstream.ts'
 import { either, flag, image, list, must, oneOf, readJson, shape, text, whole } from './fields.ts'
 import { bearer, openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { eachOf, openOrder, record } from './order.ts'
 import type { Order, Sketch } from './order.ts'
 import { Problem } from './problem.ts'
@@ -28,8 +28,8 @@ export const minimax: SimulatedUpstream = openVendor({
   linkMinutes: 24 * 60,
   routes: {
     'POST /v1/image_generation': first,
-    'POST /v1/images/generations': ask => third(ask, 'image_generation'),
-    'POST /v1/images/edits': ask => third(ask, 'image_edit'),
+    'POST /v1/images/generations': request => third(request, 'image_generation'),
+    'POST /v1/images/edits': request => third(request, 'image_edit'),
   },
 })
 
@@ -46,8 +46,8 @@ const ratios = {
 } as const
 const ratioNames = Object.keys(ratios) as (keyof typeof ratios)[]
 
-async function first(ask: Ask): Promise<Played> {
-  const read = readJson(ask, {
+async function first(request: VendorRequest): Promise<Played> {
+  const read = readJson(request, {
     model: must(oneOf('image-01', 'image-01-live')),
     prompt: must(text),
     aspect_ratio: oneOf(...ratioNames),
@@ -60,9 +60,9 @@ async function first(ask: Ask): Promise<Played> {
     aigc_watermark: flag,
     subject_reference: list(shape({ type: must(oneOf('character')), image_file: must(picture) }), 1),
   })
-  const order = await openOrder(ask, read.model, read.prompt)
+  const order = await openOrder(request, read.model, read.prompt)
   const { demands } = order
-  const id = ask.id
+  const id = request.id
   if (demands.has('refused')) {
     return order.answer({ id, data: {}, base_resp: { status_code: 1026, status_msg: 'input new_sensitive' } })
   }
@@ -91,8 +91,8 @@ function sizeOf([width, height]: readonly [number, number]): Pixels {
   return { width, height }
 }
 
-async function third(ask: Ask, verb: 'image_generation' | 'image_edit'): Promise<Played> {
-  const read = readJson(ask, {
+async function third(request: VendorRequest, verb: 'image_generation' | 'image_edit'): Promise<Played> {
+  const read = readJson(request, {
     model: must(oneOf('MiniMax-H3-Image', 'MiniMax-H3-Image-Highspeed')),
     prompt: must(text),
     ...(verb === 'image_edit' && { image: must(either(picture, list(picture, 16))) }),
@@ -108,7 +108,7 @@ async function third(ask: Ask, verb: 'image_generation' | 'image_edit'): Promise
   if (read.size !== undefined && read.size !== 'auto' && !pixels)
     throw new Problem('invalid_value', 'size must be WxH or auto')
   const area = (1024 * Number((read.area ?? '1K').slice(0, -1))) ** 2
-  const order = await openOrder(ask, read.model, read.prompt, read.stream)
+  const order = await openOrder(request, read.model, read.prompt, read.stream)
   if (order.demands.has('refused')) throw new Problem('moderated', 'The prompt is sensitive.', { status: 422 })
   const wanted = {
     ...(pixels ?? shapeAt(read.aspect_ratio ?? '1:1', area, 16)),
@@ -116,7 +116,7 @@ async function third(ask: Ask, verb: 'image_generation' | 'image_edit'): Promise
     price: '0.016',
   }
   const sketches = order.sketch(read.n ?? 1, wanted).filter(({ failed }) => !failed)
-  if (read.stream) return stream(ask, order, sketches, verb)
+  if (read.stream) return stream(request, order, sketches, verb)
   for (const sketch of sketches) order.make(sketch)
   const inline = read.response_format === 'b64_json'
   const data = await eachOf(sketches, async sketch => ({
@@ -124,10 +124,10 @@ async function third(ask: Ask, verb: 'image_generation' | 'image_edit'): Promise
     size: `${sketch.width}x${sketch.height}`,
   }))
   return order.answer({
-    created: seconds(ask.site.now()),
+    created: seconds(request.site.now()),
     data,
     usage: usageOf(order, data.length),
-    request_id: ask.id,
+    request_id: request.id,
   })
 }
 
@@ -138,7 +138,7 @@ function usageOf({ entry }: Order, made: number): object {
 }
 
 /** Each picture as it is finished, the last first: they come in the order in which they are done. */
-function stream(ask: Ask, order: Order, sketches: readonly Sketch[], verb: string): Played {
+function stream(request: VendorRequest, order: Order, sketches: readonly Sketch[], verb: string): Played {
   const events = sketches.toReversed().map(sketch => () => {
     order.make(sketch)
     const size = `${sketch.width}x${sketch.height}`
@@ -146,8 +146,8 @@ function stream(ask: Ask, order: Order, sketches: readonly Sketch[], verb: strin
     return record({ type, image_index: sketch.index, url: sketch.link(), size }, type)
   })
   const type = `${verb}.completed`
-  const last = () => record({ type, usage: usageOf(order, sketches.length), request_id: ask.id }, type)
+  const last = () => record({ type, usage: usageOf(order, sketches.length), request_id: request.id }, type)
   const error = { type: 'server_error', message: 'The service failed.', http_code: '500' }
-  const broken = record({ type: 'error', error, usage: usageOf(order, 0), request_id: ask.id }, 'error')
+  const broken = record({ type: 'error', error, usage: usageOf(order, 0), request_id: request.id }, 'error')
   return order.events([() => ': keepalive\n\n', ...events, last], broken)
 }

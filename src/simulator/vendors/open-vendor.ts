@@ -24,7 +24,7 @@ export type Desk = {
 }
 
 /** A request to a vendor whose credential is there. */
-export type Ask = Call & {
+export type VendorRequest = Call & {
   readonly desk: Desk
   /** The vendor's id of the request, sent in `x-request-id`. */
   readonly id: string
@@ -39,7 +39,7 @@ export type Vendor = {
   /** How long links live, an hour by default. */
   readonly linkMinutes?: number
   /** By `METHOD /path`, as in a simulated upstream. */
-  readonly routes: { readonly [route: string]: (ask: Ask) => Awaitable<Played> }
+  readonly routes: { readonly [route: string]: (request: VendorRequest) => Awaitable<Played> }
 }
 
 const linksMax = 20_000
@@ -59,7 +59,7 @@ export function openVendor(vendor: Vendor): SimulatedUpstream {
     return desk
   }
   const serve =
-    (route: (ask: Ask) => Awaitable<Played>): Handler =>
+    (route: (request: VendorRequest) => Awaitable<Played>): Handler =>
     async call => {
       const id = randomUUID()
       const played = await guard(vendor, call, () => route({ ...call, id, desk: deskOf(call.site) }))

@@ -21,8 +21,8 @@ const images: SimulatedUpstream = openVendor({
   },
   credential: bearer,
   routes: {
-    'POST /v1/images/generations': ask => drawGeneration(ask, undefined),
-    'POST /v1/images/edits': ask => drawEdit(ask, undefined),
+    'POST /v1/images/generations': request => drawGeneration(request, undefined),
+    'POST /v1/images/edits': request => drawEdit(request, undefined),
   },
 })
 

@@ -3,7 +3,7 @@ import type { Played, SimulatedUpstream } from '../upstream.ts'
 import { anything, decimal, either, flag, image, list, must, oneOf, readJson, shape, text, whole } from './fields.ts'
 
 import { bearer, openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { eachOf, openOrder, record } from './order.ts'
 import type { Order, Sketch } from './order.ts'
 import { Problem } from './problem.ts'
@@ -80,15 +80,15 @@ function usageOf({ entry }: Order, made: number): object {
   }
 }
 
-async function draw(ask: Ask): Promise<Played> {
-  const read = readJson(ask, fields)
+async function draw(request: VendorRequest): Promise<Played> {
+  const read = readJson(request, fields)
   checkModel(read.model)
   const pixels = pixelsOf(read.size, read.aspect_ratio, read.resolution)
-  const order = await openOrder(ask, read.model, read.prompt, read.stream)
+  const order = await openOrder(request, read.model, read.prompt, read.stream)
   if (order.demands.has('refused')) throw new Problem('moderated', 'Your input was flagged.')
   const wanted = { ...pixels, format: read.output_format ?? ('png' as const), price }
   const sketches = order.sketch(read.n ?? 1, wanted).filter(({ failed }) => !failed)
-  const created = seconds(ask.site.now())
+  const created = seconds(request.site.now())
   const item = async (sketch: Sketch) => ({ b64_json: await sketch.base64(), media_type: sketch.mime })
   if (!read.stream) {
     for (const sketch of sketches) order.make(sketch)
@@ -136,11 +136,11 @@ const chatFields = {
   user: text,
 }
 
-async function chat(ask: Ask): Promise<Played> {
-  const read = readJson(ask, chatFields)
+async function chat(request: VendorRequest): Promise<Played> {
+  const read = readJson(request, chatFields)
   checkModel(read.model)
   const prompt = read.messages.map(({ content }) => wordsOf(content)).join(' ')
-  const order = await openOrder(ask, read.model, prompt, read.stream)
+  const order = await openOrder(request, read.model, prompt, read.stream)
   const { demands } = order
   if (demands.has('refused')) throw new Problem('moderated', 'Your input was flagged.')
   // A model of pictures makes them unless the request is for text.
@@ -152,7 +152,12 @@ async function chat(ask: Ask): Promise<Played> {
     order.make(sketch)
     return { type: 'image_url', image_url: { url: await sketch.dataUrl() }, index: sketch.index }
   }
-  const head = { id: `gen-${ask.id}`, provider: 'Simulated', model: read.model, created: seconds(ask.site.now()) }
+  const head = {
+    id: `gen-${request.id}`,
+    provider: 'Simulated',
+    model: read.model,
+    created: seconds(request.site.now()),
+  }
   const content = drawn ? '' : 'I would rather talk about it.'
   if (!read.stream) {
     const images = await eachOf(sketches, item)

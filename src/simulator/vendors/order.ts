@@ -8,7 +8,7 @@ import type { Demands } from './demands.ts'
 import { readDemands } from './demands.ts'
 import type { Job } from './jobs.ts'
 import type { Entry } from './ledger.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { Problem } from './problem.ts'
 
 /** A picture that may be made. */
@@ -36,14 +36,14 @@ export type Wanted = Pixels & {
 export class Order {
   readonly demands: Demands
   readonly entry: Entry
-  readonly #ask: Ask
+  readonly #request: VendorRequest
   readonly #seed: string
 
-  constructor(ask: Ask, demands: Demands, entry: Entry) {
-    this.#ask = ask
+  constructor(request: VendorRequest, demands: Demands, entry: Entry) {
+    this.#request = request
     this.demands = demands
     this.entry = entry
-    this.#seed = seedOf(entry.model, demands.text, ask.body.length, ask.body.subarray(0, 4096))
+    this.#seed = seedOf(entry.model, demands.text, request.body.length, request.body.subarray(0, 4096))
   }
 
   /**
@@ -66,7 +66,7 @@ export class Order {
   }
 
   #picture({ width, height, format, price = '0' }: Wanted, index: number, failed: boolean): Sketch {
-    const ask = this.#ask
+    const request = this.#request
     const hollow = this.demands.has('hollow')
     const picture: Picture = {
       width,
@@ -77,7 +77,7 @@ export class Order {
       quality: 80,
       plain: true,
     }
-    const bytes = async () => (hollow ? Buffer.from('no picture at all') : await ask.site.paint(picture))
+    const bytes = async () => (hollow ? Buffer.from('no picture at all') : await request.site.paint(picture))
     const base64 = async () => (await bytes()).toString('base64')
     const mime = mediaTypes[format]
     return {
@@ -91,7 +91,7 @@ export class Order {
       bytes,
       base64,
       dataUrl: async () => `data:${mime};base64,${await base64()}`,
-      link: () => ask.desk.publish(picture, this.demands),
+      link: () => request.desk.publish(picture, this.demands),
     }
   }
 
@@ -114,13 +114,13 @@ export class Order {
     const finish = () => {
       for (const sketch of sketches) this.make(sketch)
     }
-    return this.#ask.desk.jobs.open(this.demands, about, finish, id)
+    return this.#request.desk.jobs.open(this.demands, about, finish, id)
   }
 
   /** Where an address of the vendor's is: at its own, or elsewhere on demand. */
   get pollUrl(): string {
     const port = this.demands.numbers('elsewhere')?.[0]
-    return port === undefined ? this.#ask.desk.url : `http://localhost:${port}`
+    return port === undefined ? this.#request.desk.url : `http://localhost:${port}`
   }
 
   answer(value: unknown, status = 200, headers: Played['headers'] = {}): Played {
@@ -142,15 +142,15 @@ export class Order {
  * Opens an order.
  * @throws Problem when the prompt demands a refusal
  */
-export async function openOrder(ask: Ask, model: string, prompt: string, stream = false): Promise<Order> {
-  const demands = readDemands(prompt, ask.desk.ledger.turn(prompt))
+export async function openOrder(request: VendorRequest, model: string, prompt: string, stream = false): Promise<Order> {
+  const demands = readDemands(prompt, request.desk.ledger.turn(prompt))
   const { slowMs, refusal, errorEvent } = demands
   // Nothing waits for the simulator to end: the connection is what keeps it.
   if (slowMs > 0) await wait(slowMs, undefined, { ref: false })
   if (refusal) throw demanded(refusal)
   if (demands.has('html')) throw new Problem('broken', 'a page', { played: page })
   if (errorEvent && !stream) throw new Problem('broken', 'The simulator fails, as the prompt demands.', { status: 200 })
-  return new Order(ask, demands, ask.desk.ledger.open(ask.id, model, prompt))
+  return new Order(request, demands, request.desk.ledger.open(request.id, model, prompt))
 }
 
 const page: Played = {

@@ -5,7 +5,7 @@ import { anything, flag, image, list, must, oneOf, readJson, shape, text, whole 
 import type { Sent } from './fields.ts'
 import type { JobState } from './jobs.ts'
 import { bearer, openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { openOrder } from './order.ts'
 import type { Order, Sketch } from './order.ts'
 import { Problem } from './problem.ts'
@@ -31,9 +31,9 @@ export const qwen: SimulatedUpstream = openVendor({
   linkMinutes: 24 * 60,
   routes: {
     [`${services}/multimodal-generation/generation`]: answerAtOnce,
-    [`${services}/text2image/image-synthesis`]: ask => submit(ask, promptOf(ask, synthesisInput)),
-    [`${services}/image2image/image-synthesis`]: ask => submit(ask, promptOf(ask, editInput)),
-    [`${services}/image-generation/generation`]: ask => submit(ask, messagesOf(ask)),
+    [`${services}/text2image/image-synthesis`]: request => submit(request, promptOf(request, synthesisInput)),
+    [`${services}/image2image/image-synthesis`]: request => submit(request, promptOf(request, editInput)),
+    [`${services}/image-generation/generation`]: request => submit(request, messagesOf(request)),
     'GET /api/v1/tasks/{id}': poll,
     'POST /api/v1/tasks/{id}/cancel': cancel,
   },
@@ -69,16 +69,16 @@ type Read = {
   readonly parameters: { readonly size?: string | undefined; readonly n?: number | undefined } | undefined
 }
 
-function messagesOf(ask: Ask): Read {
-  const { model, input, parameters: rest } = readJson(ask, messages)
+function messagesOf(request: VendorRequest): Read {
+  const { model, input, parameters: rest } = readJson(request, messages)
   const content = input.messages[0]?.content ?? []
   const prompt = content.map(one => one.text ?? '').join('')
   if (prompt === '') throw new Problem('missing_field', 'The content of the message has no text.')
   return { model, prompt, sent: content.flatMap(one => one.image ?? []), parameters: rest }
 }
 
-function promptOf(ask: Ask, input: typeof synthesisInput | typeof editInput): Read {
-  const read = readJson(ask, {
+function promptOf(request: VendorRequest, input: typeof synthesisInput | typeof editInput): Read {
+  const read = readJson(request, {
     model: must(text),
     input: must<{ prompt: string; images?: readonly Sent[] | undefined }>(input),
     parameters,
@@ -117,16 +117,23 @@ const kinds: readonly (readonly [name: string, kind: Kind])[] = [
   ['z-image', { count: [1, 1], price: '0.015', usage: plainUsage }],
 ]
 
-type Asked = { readonly order: Order; readonly sketches: readonly Sketch[]; readonly usage: (made: number) => object }
+type ReadRequest = {
+  readonly order: Order
+  readonly sketches: readonly Sketch[]
+  readonly usage: (made: number) => object
+}
 
-async function readAsked(ask: Ask, { model, prompt, sent, parameters: asked }: Read): Promise<Asked> {
+async function readAsked(
+  request: VendorRequest,
+  { model, prompt, sent, parameters: asked }: Read,
+): Promise<ReadRequest> {
   const kind = kinds.find(([name]) => model.startsWith(name))?.[1]
   if (!kind) throw new Problem('not_found', 'Model not exist.')
   const [otherwise, most] = kind.count
   const count = asked?.n ?? otherwise
   if (count > most) throw new Problem('invalid_value', `num_images_per_prompt must be 1 to ${most}`)
   const pixels = pixelsOf(kind, asked?.size, sent)
-  const order = await openOrder(ask, model, prompt)
+  const order = await openOrder(request, model, prompt)
   const sketches = order.sketch(count, { ...pixels, format: 'png', price: kind.price })
   return { order, sketches, usage: made => kind.usage(sketches[0] ?? pixels, made, sent.length) }
 }
@@ -144,8 +151,8 @@ function pixelsOf({ sizes }: Kind, size: string | undefined, [first]: readonly S
   throw new Problem('invalid_value', `The size does not match the allowed size ${sizes?.join(',') ?? 'W*H'}: ${asked}`)
 }
 
-function wantJob(ask: Ask, wanted: boolean): void {
-  const asked = ask.headers['x-dashscope-async'] === 'enable'
+function wantJob(request: VendorRequest, wanted: boolean): void {
+  const asked = request.headers['x-dashscope-async'] === 'enable'
   if (asked === wanted) return
   const which = asked ? 'asynchronous' : 'synchronous'
   throw new Problem('invalid_value', `current user api does not support ${which} calls.`, { status: 403 })
@@ -153,24 +160,24 @@ function wantJob(ask: Ask, wanted: boolean): void {
 
 const inspected = { code: 'DataInspectionFailed', message: 'Input text data may contain inappropriate content.' }
 
-async function answerAtOnce(ask: Ask): Promise<Played> {
-  wantJob(ask, false)
-  const { order, sketches, usage } = await readAsked(ask, messagesOf(ask))
-  if (order.demands.has('refused')) return order.answer({ ...inspected, request_id: ask.id })
+async function answerAtOnce(request: VendorRequest): Promise<Played> {
+  wantJob(request, false)
+  const { order, sketches, usage } = await readAsked(request, messagesOf(request))
+  if (order.demands.has('refused')) return order.answer({ ...inspected, request_id: request.id })
   if (order.demands.has('moderated')) throw new Problem('moderated', 'Output data may contain inappropriate content.')
   for (const sketch of sketches) order.make(sketch)
   const images = sketches.filter(({ failed }) => !failed).map(sketch => ({ image: sketch.link() }))
   const choice = (content: readonly object[]) => ({ finish_reason: 'stop', message: { role: 'assistant', content } })
   // Wan gives each picture a choice of its own; the others are in one.
   const choices = order.entry.model.startsWith('wan') ? images.map(one => choice([one])) : [choice(images)]
-  return order.answer({ output: { choices }, usage: usage(images.length), request_id: ask.id })
+  return order.answer({ output: { choices }, usage: usage(images.length), request_id: request.id })
 }
 
-async function submit(ask: Ask, read: Read): Promise<Played> {
-  wantJob(ask, true)
-  const asked = await readAsked(ask, read)
+async function submit(request: VendorRequest, read: Read): Promise<Played> {
+  wantJob(request, true)
+  const asked = await readAsked(request, read)
   const { id } = asked.order.open(asked, asked.sketches)
-  return asked.order.answer({ output: { task_id: id, task_status: 'PENDING' }, request_id: ask.id })
+  return asked.order.answer({ output: { task_id: id, task_status: 'PENDING' }, request_id: request.id })
 }
 
 const statuses: { readonly [state in JobState]: string } = {
@@ -184,9 +191,9 @@ const statuses: { readonly [state in JobState]: string } = {
   canceled: 'CANCELED',
 }
 
-function poll({ desk, params, id: request }: Ask): Played {
+function poll({ desk, params, id: request }: VendorRequest): Played {
   const id = params['id'] ?? ''
-  const job = desk.jobs.find<Asked>(id)
+  const job = desk.jobs.find<ReadRequest>(id)
   const state = job?.poll() ?? 'expired'
   const output = { task_id: id, task_status: statuses[state] }
   const answer = (more: object, rest: object = {}) =>
@@ -204,7 +211,7 @@ function poll({ desk, params, id: request }: Ask): Played {
   return answer({ results, task_metrics: metrics }, { usage: usage(results.length - failed) })
 }
 
-function cancel({ desk, params, id }: Ask): Played {
+function cancel({ desk, params, id }: VendorRequest): Played {
   desk.jobs.find(params['id'])?.cancel()
   return answerJson(200, { request_id: id })
 }

@@ -3,7 +3,7 @@ import type { Played, SimulatedUpstream } from '../upstream.ts'
 import { anything, decimal, file, must, oneOf, readFormOf, readJson, text, whole } from './fields.ts'
 import type { Sent, Shape } from './fields.ts'
 import { bearer, openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { eachOf, openOrder } from './order.ts'
 import type { Order, Sketch } from './order.ts'
 import { Problem } from './problem.ts'
@@ -28,12 +28,12 @@ export const recraft: SimulatedUpstream = openVendor({
   linkMinutes: 24 * 60,
   routes: {
     'POST /v1/images/generations': generate,
-    'POST /v1/images/imageToImage': ask => rework(ask, { ...several, strength: must(decimal(0, 1)) }, false),
-    'POST /v1/images/inpaint': ask => rework(ask, { ...several, mask: must(file) }, false),
-    'POST /v1/images/replaceBackground': ask => rework(ask, several, false),
-    'POST /v1/images/removeBackground': ask => rework(ask, alone, true),
-    'POST /v1/images/crispUpscale': ask => rework(ask, alone, true),
-    'POST /v1/images/creativeUpscale': ask => rework(ask, alone, true),
+    'POST /v1/images/imageToImage': request => rework(request, { ...several, strength: must(decimal(0, 1)) }, false),
+    'POST /v1/images/inpaint': request => rework(request, { ...several, mask: must(file) }, false),
+    'POST /v1/images/replaceBackground': request => rework(request, several, false),
+    'POST /v1/images/removeBackground': request => rework(request, alone, true),
+    'POST /v1/images/crispUpscale': request => rework(request, alone, true),
+    'POST /v1/images/creativeUpscale': request => rework(request, alone, true),
   },
 })
 
@@ -69,8 +69,8 @@ const credits: { readonly [model: string]: number } = {
 }
 const reworkCredits = 4
 
-async function generate(ask: Ask): Promise<Played> {
-  const read = readJson(ask, {
+async function generate(request: VendorRequest): Promise<Played> {
+  const read = readJson(request, {
     ...common,
     prompt: must(text),
     model: models,
@@ -84,11 +84,11 @@ async function generate(ask: Ask): Promise<Played> {
   const size = read.size ?? known[0] ?? ''
   const pixels = parseSize(size)
   if (!pixels || !known.includes(size)) throw new Problem('invalid_value', `size must be one of ${known.join(', ')}`)
-  return draw(ask, { ...read, model }, pixels, credits[model] ?? 0, false)
+  return draw(request, { ...read, model }, pixels, credits[model] ?? 0, false)
 }
 
-function rework(ask: Ask, fields: Shape, single: boolean): Promise<Played> {
-  const read = readFormOf(ask, fields) as {
+function rework(request: VendorRequest, fields: Shape, single: boolean): Promise<Played> {
+  const read = readFormOf(request, fields) as {
     image: Sent
     prompt?: string
     n?: number
@@ -97,24 +97,24 @@ function rework(ask: Ask, fields: Shape, single: boolean): Promise<Played> {
   }
   const pixels = read.image.pixels ?? { width: 1024, height: 1024 }
   const model = read.model ?? 'recraftv3'
-  return draw(ask, { ...read, model }, pixels, single ? reworkCredits : (credits[model] ?? 0), single)
+  return draw(request, { ...read, model }, pixels, single ? reworkCredits : (credits[model] ?? 0), single)
 }
 
 async function draw(
-  ask: Ask,
+  request: VendorRequest,
   read: { model: string; prompt?: string; n?: number | undefined; response_format?: string | undefined },
   pixels: Pixels,
   each: number,
   single: boolean,
 ): Promise<Played> {
-  const order = await openOrder(ask, read.model, read.prompt ?? '')
+  const order = await openOrder(request, read.model, read.prompt ?? '')
   if (order.demands.has('refused')) throw new Problem('moderated', 'The prompt violates the content policy.')
   const price = (each / 1000).toFixed(3)
   const sketches = order
     .draw(single ? 1 : (read.n ?? 1), { ...pixels, format: 'webp', price })
     .filter(one => !one.failed)
   const data = await eachOf(sketches, sketch => itemOf(order, sketch, read.response_format === 'b64_json'))
-  const told = { created: seconds(ask.site.now()), credits: each * data.length }
+  const told = { created: seconds(request.site.now()), credits: each * data.length }
   return order.answer(single ? { ...told, image: data[0] } : { ...told, data })
 }
 

@@ -7,7 +7,7 @@ import { anything, decimal, flag, image, list, must, oneOf, readJson, shape, tex
 import type { Shape } from './fields.ts'
 import type { Job, JobState } from './jobs.ts'
 import { bearer, openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { openOrder } from './order.ts'
 import type { Order, Sketch } from './order.ts'
 import { Problem } from './problem.ts'
@@ -33,8 +33,8 @@ export const replicate: SimulatedUpstream = openVendor({
   },
   credential: call => bearer(call) || bearer(call, 'Token'),
   routes: {
-    'POST /v1/models/{model}/predictions': ask => create(ask, ask.params['model'] ?? ''),
-    'POST /v1/predictions': ask => create(ask, undefined),
+    'POST /v1/models/{model}/predictions': request => create(request, request.params['model'] ?? ''),
+    'POST /v1/predictions': request => create(request, undefined),
     'POST /v1/predictions/{id}/cancel': cancel,
     'GET /v1/predictions/{id}': poll,
   },
@@ -87,9 +87,9 @@ type Prediction = {
   readonly single: boolean
 }
 
-async function create(ask: Ask, owned: string | undefined): Promise<Played> {
-  const waitS = waitOf(ask)
-  const head = readJson(ask, {
+async function create(request: VendorRequest, owned: string | undefined): Promise<Played> {
+  const waitS = waitOf(request)
+  const head = readJson(request, {
     input: must((value): object | undefined => (typeof value === 'object' && value !== null ? value : undefined)),
     version: owned === undefined ? must(text) : anything,
     webhook: text,
@@ -105,22 +105,23 @@ async function create(ask: Ask, owned: string | undefined): Promise<Played> {
     num_outputs?: number
     output_format?: 'webp' | 'jpg' | 'png'
   } & Sides
-  const order = await openOrder(ask, name, input.prompt)
+  const order = await openOrder(request, name, input.prompt)
   const format: PictureFormat = input.output_format === 'jpg' ? 'jpeg' : (input.output_format ?? 'webp')
   const wanted = { ...pixelsOf(input), format, price: model.price }
   const sketches = order.sketch(input.num_outputs ?? 1, wanted)
   const about = { model: name, order, input: head.input, sketches, single: model.single ?? false }
-  const job = order.open<Prediction>(about, sketches, ask.id.replaceAll('-', '').slice(0, 26))
-  if (waitS === undefined || order.demands.has('late')) return order.answer(predictionOf(ask, job, job.state()), 201)
+  const job = order.open<Prediction>(about, sketches, request.id.replaceAll('-', '').slice(0, 26))
+  if (waitS === undefined || order.demands.has('late'))
+    return order.answer(predictionOf(request, job, job.state()), 201)
   // The caller waits, so that the job is polled for it, and is over.
   await wait(1, undefined, { ref: false })
   const demanded = order.demands.numbers('polls')?.[0] ?? 1
   for (let polls = 0; polls < Math.min(demanded, 60); polls++) job.poll()
-  return order.answer(predictionOf(ask, job, job.poll()), 201)
+  return order.answer(predictionOf(request, job, job.poll()), 201)
 }
 
 /** Seconds of `Prefer: wait=N`, 60 of `wait` alone; undefined when the caller does not wait. */
-function waitOf({ headers }: Ask): number | undefined {
+function waitOf({ headers }: VendorRequest): number | undefined {
   const prefer = headers['prefer']
   if (prefer === undefined) return undefined
   const found = /^wait(?:=(\d{1,3}))?$/.exec(prefer)
@@ -160,7 +161,7 @@ const reasons: { readonly [state in JobState]?: string } = {
   moderated: 'NSFW content detected. Try running it again, or try a different prompt.',
 }
 
-function predictionOf({ desk, site }: Ask, { id, about }: Job<Prediction>, state: JobState): object {
+function predictionOf({ desk, site }: VendorRequest, { id, about }: Job<Prediction>, state: JobState): object {
   const { model, input, sketches, single, order } = about
   const links = state === 'done' ? sketches.filter(({ failed }) => !failed).map(sketch => sketch.link()) : undefined
   const at = `${order.pollUrl}/v1/predictions/${id}`
@@ -183,21 +184,21 @@ function predictionOf({ desk, site }: Ask, { id, about }: Job<Prediction>, state
   }
 }
 
-function find({ desk, params }: Ask): Job<Prediction> {
+function find({ desk, params }: VendorRequest): Job<Prediction> {
   const job = desk.jobs.find<Prediction>(params['id'])
   if (!job) throw new Problem('not_found', 'The requested resource could not be found.')
   return job
 }
 
-function poll(ask: Ask): Played {
-  const job = find(ask)
+function poll(request: VendorRequest): Played {
+  const job = find(request)
   const state = job.poll()
   if (state === 'expired') throw new Problem('not_found', 'The requested resource could not be found.')
-  return answerJson(200, predictionOf(ask, job, state))
+  return answerJson(200, predictionOf(request, job, state))
 }
 
-function cancel(ask: Ask): Played {
-  const job = find(ask)
+function cancel(request: VendorRequest): Played {
+  const job = find(request)
   job.cancel()
-  return answerJson(200, predictionOf(ask, job, job.state()))
+  return answerJson(200, predictionOf(request, job, job.state()))
 }

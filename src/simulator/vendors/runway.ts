@@ -3,7 +3,7 @@ import type { Played, SimulatedUpstream } from '../upstream.ts'
 import { anything, image, list, must, oneOf, readJson, shape, text, whole } from './fields.ts'
 import type { JobState } from './jobs.ts'
 import { bearer, openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { openOrder } from './order.ts'
 import type { Sketch } from './order.ts'
 import { Problem } from './problem.ts'
@@ -34,20 +34,20 @@ const fields = {
   contentModeration: anything,
 }
 
-async function submit(ask: Ask): Promise<Played> {
-  checkVersion(ask)
-  const read = readJson(ask, fields)
+async function submit(request: VendorRequest): Promise<Played> {
+  checkVersion(request)
+  const read = readJson(request, fields)
   if (read.model === 'gen4_image_turbo' && !read.referenceImages?.length) {
     throw new Problem('missing_field', 'gen4_image_turbo needs referenceImages.', { field: 'referenceImages' })
   }
-  const order = await openOrder(ask, read.model, read.promptText)
+  const order = await openOrder(request, read.model, read.promptText)
   const pixels = parseSize(read.ratio, ':') ?? { width: 1024, height: 1024 }
   const price = read.model === 'gen4_image' ? (pixels.width * pixels.height > 1_000_000 ? '0.08' : '0.05') : '0.02'
   const sketches = order.sketch(1, { ...pixels, format: 'png', price })
   return order.answer({ id: order.open(sketches, sketches).id })
 }
 
-function checkVersion({ headers }: Ask): void {
+function checkVersion({ headers }: VendorRequest): void {
   if (headers['x-runway-version'] !== '2024-11-06')
     throw new Problem('invalid_value', 'X-Runway-Version is missing or unknown.')
 }
@@ -68,16 +68,16 @@ const reasons: { readonly [state in JobState]?: readonly [text: string, code: st
   moderated: ['The output was moderated.', 'SAFETY.OUTPUT.IMAGE'],
 }
 
-function poll(ask: Ask): Played {
-  checkVersion(ask)
-  const job = ask.desk.jobs.find<readonly Sketch[]>(ask.params['id'])
+function poll(request: VendorRequest): Played {
+  checkVersion(request)
+  const job = request.desk.jobs.find<readonly Sketch[]>(request.params['id'])
   const state = job?.poll() ?? 'expired'
   if (!job || state === 'expired') throw new Problem('not_found', 'The task was not found.')
   const [failure, failureCode] = reasons[state] ?? []
   return answerJson(200, {
     id: job.id,
     status: statuses[state],
-    createdAt: new Date(ask.site.now()).toISOString(),
+    createdAt: new Date(request.site.now()).toISOString(),
     ...(state === 'running' && { progress: 0.5 }),
     ...(state === 'done' && { output: job.about.map(sketch => sketch.link()) }),
     ...(failure !== undefined && { failure, failureCode }),

@@ -2,7 +2,7 @@ import type { Pixels } from '../pictures/measure.ts'
 import type { Played, SimulatedUpstream } from '../upstream.ts'
 import { anything, decimal, either, flag, image, list, must, oneOf, readJson, shape, text, whole } from './fields.ts'
 import { bearer, openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { eachOf, openOrder, record } from './order.ts'
 import type { Order, Sketch } from './order.ts'
 import { Problem } from './problem.ts'
@@ -93,7 +93,7 @@ const models: readonly (readonly [name: string, model: Model])[] = [
   ['ep.', four],
 ]
 
-type Asked = {
+type ReadRequest = {
   readonly order: Order
   readonly sketches: readonly Sketch[]
   readonly layers: boolean
@@ -101,8 +101,8 @@ type Asked = {
   readonly references: number
 }
 
-async function generate(ask: Ask): Promise<Played> {
-  const read = readJson(ask, fields)
+async function generate(request: VendorRequest): Promise<Played> {
+  const read = readJson(request, fields)
   const model = models.find(([name]) => read.model.replaceAll('-', '.').includes(name))?.[1]
   if (!model) throw new Problem('not_found', `The model or endpoint ${read.model} does not exist.`, { field: 'model' })
   const references = read.image === undefined ? 0 : Array.isArray(read.image) ? read.image.length : 1
@@ -113,7 +113,7 @@ async function generate(ask: Ask): Promise<Played> {
     throw new Problem('invalid_value', 'The model does not support streaming.', { field: 'stream' })
   }
   const pixels = pixelsOf(model, read.size ?? '2K')
-  const order = await openOrder(ask, read.model, read.prompt, read.stream)
+  const order = await openOrder(request, read.model, read.prompt, read.stream)
   const set = read.sequential_image_generation === 'auto'
   const most = Math.min(15 - references, read.sequential_image_generation_options?.max_images ?? 15)
   const layers = read.layer_decomposition ?? false
@@ -132,7 +132,7 @@ async function generate(ask: Ask): Promise<Played> {
     .sketch(count, wanted)
     .map(one => ({ ...one, failed: one.failed || order.demands.has('moderated') }))
   const asked = { order, sketches, layers, inline: read.response_format === 'b64_json', references }
-  return read.stream ? stream(ask, asked) : answer(ask, asked)
+  return read.stream ? stream(request, asked) : answer(request, asked)
 }
 
 function halfOf(price: string): string {
@@ -158,7 +158,7 @@ const lost = {
   message: 'The request failed because the output image may contain sensitive information.',
 }
 
-async function itemOf({ inline, layers }: Asked, sketch: Sketch): Promise<object> {
+async function itemOf({ inline, layers }: ReadRequest, sketch: Sketch): Promise<object> {
   if (sketch.failed) return { error: lost }
   const { index, width, height } = sketch
   const told = {
@@ -171,16 +171,16 @@ async function itemOf({ inline, layers }: Asked, sketch: Sketch): Promise<object
   return { ...at, size: `${width}x${height}`, output_format: sketch.format, ...layer }
 }
 
-async function answer(ask: Ask, asked: Asked): Promise<Played> {
+async function answer(request: VendorRequest, asked: ReadRequest): Promise<Played> {
   const { order, sketches } = asked
   for (const sketch of sketches) order.make(sketch)
   if (sketches.every(({ failed }) => failed)) throw new Problem('moderated', lost.message)
   const data = await eachOf(sketches, sketch => itemOf(asked, sketch))
   const { model } = order.entry
-  return order.answer({ model, created: seconds(ask.site.now()), data, usage: usageOf(asked) })
+  return order.answer({ model, created: seconds(request.site.now()), data, usage: usageOf(asked) })
 }
 
-function usageOf({ sketches, references }: Asked): object {
+function usageOf({ sketches, references }: ReadRequest): object {
   const made = sketches.filter(({ failed }) => !failed)
   const tokens = made.reduce((sum, { width, height }) => sum + Math.floor((width * height) / 256), 0)
   return {
@@ -192,10 +192,10 @@ function usageOf({ sketches, references }: Asked): object {
 }
 
 /** `partial_succeeded` is a final picture; `completed` carries none. */
-function stream(ask: Ask, asked: Asked): Played {
+function stream(request: VendorRequest, asked: ReadRequest): Played {
   const { order, sketches } = asked
   const eventOf = (type: string, more: object) =>
-    record({ type, model: order.entry.model, created_at: seconds(ask.site.now()), ...more }, type)
+    record({ type, model: order.entry.model, created_at: seconds(request.site.now()), ...more }, type)
   const events = sketches.map(sketch => async () => {
     order.make(sketch)
     const role = sketch.failed ? 'partial_failed' : 'partial_succeeded'

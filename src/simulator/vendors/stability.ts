@@ -4,7 +4,7 @@ import type { Played, SimulatedUpstream } from '../upstream.ts'
 import { anything, decimal, file, must, oneOf, readFormOf, text, whole } from './fields.ts'
 import type { Sent, Shape } from './fields.ts'
 import { bearer, openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { openOrder } from './order.ts'
 import type { Order, Sketch } from './order.ts'
 import { Problem } from './problem.ts'
@@ -70,12 +70,12 @@ const methods: { readonly [method: string]: Method } = {
   },
 }
 
-async function perform(ask: Ask): Promise<Played> {
-  const name = ask.params['method'] ?? ''
+async function perform(request: VendorRequest): Promise<Played> {
+  const name = request.params['method'] ?? ''
   const method = Object.hasOwn(methods, name) ? methods[name] : undefined
   if (!method) throw new Problem('not_found', 'There is no such method.')
-  const accept = acceptOf(ask)
-  const read = readFormOf(ask, method.fields) as {
+  const accept = acceptOf(request)
+  const read = readFormOf(request, method.fields) as {
     prompt?: string
     image?: Sent
     aspect_ratio?: string
@@ -83,7 +83,7 @@ async function perform(ask: Ask): Promise<Played> {
     mode?: string
   }
   if (read.mode === 'image-to-image' && !read.image) throw new Problem('missing_field', 'image: is required')
-  const order = await openOrder(ask, name, read.prompt ?? '')
+  const order = await openOrder(request, name, read.prompt ?? '')
   if (order.demands.has('refused'))
     throw new Problem('moderated', 'Your request was flagged by our content moderation.')
   const pixels = pixelsOf(read.image?.pixels, read.aspect_ratio)
@@ -97,7 +97,7 @@ async function perform(ask: Ask): Promise<Played> {
 
 type Accept = 'bytes' | 'json'
 
-function acceptOf({ headers }: Ask): Accept {
+function acceptOf({ headers }: VendorRequest): Accept {
   const accept = headers['accept'] ?? '*/*'
   if (accept.includes('application/json')) return 'json'
   if (/image\/\*|\*\/\*/.test(accept)) return 'bytes'
@@ -117,9 +117,9 @@ async function show({ demands }: Order, sketch: Sketch, accept: Accept): Promise
   return { status: 200, headers, body: await sketch.bytes() }
 }
 
-async function collect(ask: Ask): Promise<Played> {
-  const accept = acceptOf(ask)
-  const job = ask.desk.jobs.find<{ order: Order; sketch: Sketch }>(ask.params['id'])
+async function collect(request: VendorRequest): Promise<Played> {
+  const accept = acceptOf(request)
+  const job = request.desk.jobs.find<{ order: Order; sketch: Sketch }>(request.params['id'])
   const state = job?.poll() ?? 'expired'
   if (state === 'expired' || !job) throw new Problem('not_found', 'id: no generation of this id was found')
   if (state === 'waiting' || state === 'running') return answerJson(202, { id: job.id, status: 'in-progress' })

@@ -4,7 +4,7 @@ import type { Call, Played, SimulatedUpstream } from '../upstream.ts'
 import { anything, either, image, must, oneOf, readJson, shape, text, whole } from './fields.ts'
 import type { Job, JobState } from './jobs.ts'
 import { bearer, openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { openOrder } from './order.ts'
 import type { Sketch } from './order.ts'
 import { Problem } from './problem.ts'
@@ -55,35 +55,35 @@ const common = {
   Seed: whole(1, 4_294_967_295),
 }
 const content = shape({ ImageUrl: image('link'), ImageBase64: image('base64') })
-const actions: { readonly [action: string]: (ask: Ask) => Promise<Played> } = {
+const actions: { readonly [action: string]: (request: VendorRequest) => Promise<Played> } = {
   TextToImageLite: drawAtOnce,
   SubmitHunyuanImageJob: submit,
   QueryHunyuanImageJob: poll,
 }
 
-function act(ask: Ask): Promise<Played> {
-  const action = ask.headers['x-tc-action'] ?? ''
-  const version = ask.headers['x-tc-version']
+function act(request: VendorRequest): Promise<Played> {
+  const action = request.headers['x-tc-action'] ?? ''
+  const version = request.headers['x-tc-version']
   if (version !== '2023-09-01')
     throw new Problem('missing_field', 'The request header X-TC-Version is missing or wrong.')
   const perform = Object.hasOwn(actions, action) ? actions[action] : undefined
   if (!perform) throw new Problem('not_found', `The action ${action} does not exist.`)
-  return perform(ask)
+  return perform(request)
 }
 
-async function drawAtOnce(ask: Ask): Promise<Played> {
-  const read = readJson(ask, { ...common, RspImgType: oneOf('base64', 'url') })
-  const order = await openOrder(ask, 'lite', read.Prompt)
+async function drawAtOnce(request: VendorRequest): Promise<Played> {
+  const read = readJson(request, { ...common, RspImgType: oneOf('base64', 'url') })
+  const order = await openOrder(request, 'lite', read.Prompt)
   if (order.demands.has('refused')) throw new Problem('moderated', 'The text is not allowed.')
   const wanted = { ...pixelsOf(read.Resolution ?? '768:768'), format: 'jpeg' as const, price: '0.007' }
   const [sketch] = order.draw(1, wanted)
   const shown = read.RspImgType === 'url' ? sketch?.link() : await sketch?.base64()
   // One string here; a list where a job is polled.
-  return order.answer({ Response: { ResultImage: shown ?? '', Seed: 42, RequestId: ask.id } })
+  return order.answer({ Response: { ResultImage: shown ?? '', Seed: 42, RequestId: request.id } })
 }
 
-async function submit(ask: Ask): Promise<Played> {
-  const read = readJson(ask, {
+async function submit(request: VendorRequest): Promise<Played> {
+  const read = readJson(request, {
     ...common,
     Num: whole(1, 4),
     Clarity: oneOf('x2', 'x4'),
@@ -93,11 +93,11 @@ async function submit(ask: Ask): Promise<Played> {
   })
   const { width, height } = pixelsOf(read.Resolution ?? '1024:1024')
   const factor = Number(read.Clarity?.slice(1) ?? 1)
-  const order = await openOrder(ask, 'job', read.Prompt)
+  const order = await openOrder(request, 'job', read.Prompt)
   if (order.demands.has('refused')) throw new Problem('moderated', 'The text is not allowed.')
   const wanted = { width: width * factor, height: height * factor, format: 'jpeg' as const, price: '0.014' }
   const sketches = order.sketch(read.Num ?? 1, wanted)
-  return order.answer({ Response: { JobId: order.open(sketches, sketches).id, RequestId: ask.id } })
+  return order.answer({ Response: { JobId: order.open(sketches, sketches).id, RequestId: request.id } })
 }
 
 function pixelsOf(resolution: string): Pixels {
@@ -118,13 +118,13 @@ const codes: { readonly [state in JobState]: readonly [code: string, message: st
   canceled: ['4', 'failed'],
 }
 
-async function poll(ask: Ask): Promise<Played> {
-  const { JobId } = readJson(ask, { JobId: must(text) })
-  const job: Job<readonly Sketch[]> | undefined = ask.desk.jobs.find(JobId)
+async function poll(request: VendorRequest): Promise<Played> {
+  const { JobId } = readJson(request, { JobId: must(text) })
+  const job: Job<readonly Sketch[]> | undefined = request.desk.jobs.find(JobId)
   const state = job?.poll() ?? 'expired'
   if (!job || state === 'expired') throw new Problem('invalid_value', 'The job does not exist.')
   const [JobStatusCode, JobStatusMsg] = codes[state]
-  const told = { JobStatusCode, JobStatusMsg, RequestId: ask.id }
+  const told = { JobStatusCode, JobStatusMsg, RequestId: request.id }
   if (state === 'done') {
     const shown = job.about.filter(({ failed }) => !failed)
     const ResultDetails = job.about.map(({ failed }) => (failed ? 'Failed' : 'Success'))

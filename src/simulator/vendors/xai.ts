@@ -6,7 +6,7 @@ import { image, list, must, oneOf, readJson, shape, text, whole } from './fields
 import type { Sent } from './fields.ts'
 import { times } from './ledger.ts'
 import { bearer, openVendor } from './open-vendor.ts'
-import type { Ask } from './open-vendor.ts'
+import type { VendorRequest } from './open-vendor.ts'
 import { eachOf, openOrder } from './order.ts'
 import { Problem } from './problem.ts'
 import { shapeAt } from './shapes.ts'
@@ -27,7 +27,7 @@ const images: SimulatedUpstream = openVendor({
   },
   credential: bearer,
   routes: {
-    'POST /v1/images/generations': ask => draw(ask, readJson(ask, fields), []),
+    'POST /v1/images/generations': request => draw(request, readJson(request, fields), []),
     'POST /v1/images/edits': edit,
     'GET /v1/image-generation-models/{model}': describe,
   },
@@ -77,12 +77,16 @@ const prices: { readonly [model: string]: { readonly [cell: string]: string } | 
 }
 const inputPrice = '0.01'
 
-function edit(ask: Ask): Promise<Played> {
-  const { image: one, images = [], ...read } = readJson(ask, { ...fields, image: picture, images: list(picture, 5) })
+function edit(request: VendorRequest): Promise<Played> {
+  const {
+    image: one,
+    images = [],
+    ...read
+  } = readJson(request, { ...fields, image: picture, images: list(picture, 5) })
   const sent = one ? [one.url, ...images.map(({ url }) => url)] : images.map(({ url }) => url)
   if (sent.length === 0) throw new Problem('missing_field', 'Expected image or images.', { field: 'image' })
   if (one && images.length > 0) throw new Problem('invalid_value', 'Send either image or images.', { field: 'image' })
-  return draw(ask, read, sent)
+  return draw(request, read, sent)
 }
 
 function priceOf({ model, quality = 'medium', resolution = '1k' }: Read): string {
@@ -101,9 +105,9 @@ function pixelsOf({ aspect_ratio: ratio = 'auto', resolution = '1k' }: Read, [fi
   return shapeAt(shown, (1024 * Number(resolution.slice(0, -1))) ** 2, 16)
 }
 
-async function draw(ask: Ask, read: Read, sent: readonly Sent[]): Promise<Played> {
+async function draw(request: VendorRequest, read: Read, sent: readonly Sent[]): Promise<Played> {
   const price = priceOf(read)
-  const order = await openOrder(ask, read.model, read.prompt)
+  const order = await openOrder(request, read.model, read.prompt)
   const { demands, entry } = order
   const withheld = demands.has('refused') || demands.has('moderated')
   const sketches = order
@@ -121,7 +125,7 @@ async function draw(ask: Ask, read: Read, sent: readonly Sent[]): Promise<Played
   return order.answer({ data, usage: { cost_in_usd_ticks: Number(entry.ticks) } })
 }
 
-function describe({ params }: Ask): Played {
+function describe({ params }: VendorRequest): Played {
   const id = params['model'] ?? ''
   const price = Object.hasOwn(prices, id) ? prices[id] : undefined
   if (price === undefined) throw new Problem('not_found', `The model ${id} does not exist.`)

@@ -17,7 +17,7 @@ export function labelKindOf({ by, where }: Pick<CostQuestion, 'by' | 'where'>): 
   return kinds[0]
 }
 
-type Asked = {
+type LabelQuestion = {
   readonly question: CostQuestion
   readonly kind: LabelKind
   /** Only charges with this label. */
@@ -45,7 +45,7 @@ export function* readLabelled(question: CostQuestion, kind: LabelKind, pass: Pas
 }
 
 /** Costs of one label, by any other part. */
-function* splitOne(asked: Asked, by: CostPart | null): QueryProgram<Costs['rows']> {
+function* splitOne(asked: LabelQuestion, by: CostPart | null): QueryProgram<Costs['rows']> {
   const { question } = asked
   const rows = yield* readBars(asked, by === null ? `''` : `p.${columnOf[by]}`)
   const amounts = new Map<string, number>()
@@ -62,7 +62,7 @@ function* splitOne(asked: Asked, by: CostPart | null): QueryProgram<Costs['rows'
 }
 
 /** Costs by end users or tags. Charges without one are `''`. */
-function* splitByLabel(asked: Asked, tail: Tail): QueryProgram<Costs['rows']> {
+function* splitByLabel(asked: LabelQuestion, tail: Tail): QueryProgram<Costs['rows']> {
   const { question, kind, label, where, pass } = asked
   const isWhole = label === undefined
   // Charges with several tags count for each: the others are no difference.
@@ -100,7 +100,7 @@ function* splitByLabel(asked: Asked, tail: Tail): QueryProgram<Costs['rows']> {
 }
 
 /** The end users with rows of their own: the most expensive of the whole range, by the fewest spans; undefined for all. */
-function* findLabels(asked: Asked): QueryProgram<ReadonlySet<string> | undefined> {
+function* findLabels(asked: LabelQuestion): QueryProgram<ReadonlySet<string> | undefined> {
   const { question } = asked
   const apart = yield* apartOf(asked)
   if (typeof apart !== 'number') return apart && new Set(apart)
@@ -115,14 +115,14 @@ function* findLabels(asked: Asked): QueryProgram<ReadonlySet<string> | undefined
 }
 
 /** `apart` of the question, as ids. */
-function* apartOf({ question: { apart }, kind }: Asked): QueryProgram<number | readonly string[] | undefined> {
+function* apartOf({ question: { apart }, kind }: LabelQuestion): QueryProgram<number | readonly string[] | undefined> {
   if (apart === undefined || typeof apart === 'number') return apart
   const ids: string[] = []
   for (const name of apart) if (name !== '') ids.push(yield* idInQuestion(kind, name))
   return ids
 }
 
-function amountsOf({ tail }: Asked, rows: Rows): Map<string, number> {
+function amountsOf({ tail }: LabelQuestion, rows: Rows): Map<string, number> {
   const amounts = new Map<string, number>()
   for (const row of rows) add(amounts, text(row, 'what'), whole(row, 'amount'))
   for (const { label, counts } of tail) add(amounts, label, counts.amount)
@@ -138,7 +138,7 @@ function namedOf(amounts: ReadonlyMap<string, number>, apart: CostQuestion['apar
 }
 
 /** The stored sums of a question, each with the number of its bar. `only`: some labels. */
-function* readBars(asked: Asked, what: string, only?: readonly string[]): QueryProgram<Rows> {
+function* readBars(asked: LabelQuestion, what: string, only?: readonly string[]): QueryProgram<Rows> {
   const { bars, until } = asked.question
   const barOfSpan = new Map<number, number>()
   for (const [bar, at] of bars.entries())
@@ -153,7 +153,7 @@ const counted = countNames.map(name => `sum(s.${name}) AS ${name}`).join(', ')
 
 /** Rows of spans (`(…)`): of the label, of some labels, or of all. By labels alone there are few sums. */
 function statementOf(
-  { kind, label, where, question }: Asked,
+  { kind, label, where, question }: LabelQuestion,
   what: string,
   only?: readonly string[],
 ): { readonly sql: string; readonly params: readonly Value[] } {

@@ -11,13 +11,13 @@ const toUser = /^(?:user|session)\./
 const ofInvitation = /^invitation\./
 
 /** Whether rows are written, or only counted; and since when rows are read. */
-export type Asked = { readonly writes: boolean; readonly since: number }
+export type NameSearch = { readonly writes: boolean; readonly since: number }
 
 /**
  * In the audit trail: the actor, the target, and what is reported about them. Its triggers permit that while `meta`
  * allows it.
  */
-export function* renameInTrail(person: Person, { writes, since }: Asked): QueryProgram<number> {
+export function* renameInTrail(person: Person, { writes, since }: NameSearch): QueryProgram<number> {
   const { name } = person
   const quoted = JSON.stringify(name)
   let count = 0
@@ -99,7 +99,7 @@ export const userBounds = { table: '"user"', id: 'name', column: 'key_bounds', s
 export function* renameInJson(
   { table, id, column, saysWho, where }: InJson,
   person: Person,
-  { writes, since }: Asked,
+  { writes, since }: NameSearch,
 ): QueryProgram<number> {
   const rows = yield ask(
     `SELECT ${id} AS id, ${column} AS written FROM ${table} WHERE instr(${column}, ?) > 0 ${where ? `AND ${where}` : ''}`,
@@ -118,7 +118,7 @@ export function* renameInJson(
 }
 
 /** Who dealt with alerts. The subjects are in the events. */
-export function* renameInAlerts({ name, pseudonym }: Person, { writes, since }: Asked): QueryProgram<number> {
+export function* renameInAlerts({ name, pseudonym }: Person, { writes, since }: NameSearch): QueryProgram<number> {
   const rows = yield ask('SELECT alert FROM alert_done WHERE actor = ? AND at >= ?', name, since)
   if (writes && rows.length > 0)
     yield ask('UPDATE alert_done SET actor = ? WHERE actor = ? AND at >= ?', pseudonym, name, since)
@@ -126,7 +126,7 @@ export function* renameInAlerts({ name, pseudonym }: Person, { writes, since }: 
 }
 
 /** Who applied configurations: all of the few hundred rows are checked. Its trigger permits that as the trail's do. */
-export function* renameInConfigs({ name, pseudonym }: Person, { writes }: Asked): QueryProgram<number> {
+export function* renameInConfigs({ name, pseudonym }: Person, { writes }: NameSearch): QueryProgram<number> {
   const rows = yield ask('SELECT number FROM config_history WHERE actor = ?', name)
   if (writes && rows.length > 0) yield ask('UPDATE config_history SET actor = ? WHERE actor = ?', pseudonym, name)
   return rows.length

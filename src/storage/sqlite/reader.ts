@@ -3,7 +3,7 @@ import type { Reading, Readings } from '../readings.ts'
 import type { FromReader, ReaderStart, ToReader } from './messages.ts'
 import type { StartThread, StorageThread } from './thread.ts'
 
-type Asked = { resolve(value: unknown): void; reject(error: Error): void }
+type PendingRead = { resolve(value: unknown): void; reject(error: Error): void }
 
 /**
  * Lists, or audits, on their own thread: a page over ten million rows or an audit of all charges never blocks the event
@@ -12,7 +12,7 @@ type Asked = { resolve(value: unknown): void; reject(error: Error): void }
 export class Reader {
   readonly #path: string
   readonly #startThread: StartThread
-  readonly #asked = new Map<number, Asked>()
+  readonly #asked = new Map<number, PendingRead>()
   #thread: StorageThread | undefined
   #lastId = 0
   #closed = false

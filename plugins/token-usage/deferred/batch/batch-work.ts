@@ -141,9 +141,13 @@ export function sendBatch(
   }
 }
 
-type Asked = { readonly context: RequestContext; readonly target: Target; readonly found: Batch }
+type BatchRequest = { readonly context: RequestContext; readonly target: Target; readonly found: Batch }
 
-async function readFile(tools: BatchTools, client: UpstreamClient, { context, target, found }: Asked): Promise<void> {
+async function readFile(
+  tools: BatchTools,
+  client: UpstreamClient,
+  { context, target, found }: BatchRequest,
+): Promise<void> {
   const { requests } = found.batch
   if (!('file' in requests)) return
   const id = readField(target.body, requests.file)
@@ -192,7 +196,7 @@ async function checkObjects(
   if (missing) throw fail('batch_object_unknown', { kind: missing.kind, id: missing.id.slice(0, 120) })
 }
 
-async function holdBatch(tools: BatchTools, { context, target, found }: Asked): Promise<void> {
+async function holdBatch(tools: BatchTools, { context, target, found }: BatchRequest): Promise<void> {
   const { input } = found
   const { model, rule }: BatchModel = input.model
   if (!rule) return

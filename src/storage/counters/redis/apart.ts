@@ -38,7 +38,7 @@ export async function giveBack(
       if (answer?.kind === 'full') return put(standings, part, answer.standings)
       if (answer) void store.settle(member, part.demands.map(nothingOf))
       const asked = await store.ask(part.tag, 'peek', '', part.demands).catch(() => undefined)
-      if (asked) put(standings, part, asked.standings)
+      if (asked) put(standings, part, asked.statuses)
     }),
   )
   return standings
@@ -60,7 +60,7 @@ export function merged(
 
 async function takePart(store: Store, { tag, demands }: Part, member: string): Promise<Answer> {
   try {
-    const { taken, standings } = await store.ask(tag, 'take', member, demands)
+    const { taken, statuses: standings } = await store.ask(tag, 'take', member, demands)
     return { kind: taken ? 'taken' : 'full', standings }
   } catch (error) {
     untake(store, demands, member, error)

@@ -13,7 +13,7 @@ import { connect, type Link, type Script, script } from './connect.ts'
 import { textsOf } from './texts.ts'
 import { renewScript, turnScript } from './scripts.ts'
 import { type Part, partsOf, tagOf, tagOfAll } from './slots.ts'
-import { type Asked, keyOf, type SendTurn, sumKeyOf, Turn, type Used } from './turn.ts'
+import { type LimitAnswer, keyOf, type SendTurn, sumKeyOf, Turn, type Used } from './turn.ts'
 
 const turnOfStore = script(turnScript)
 const renew = script(renewScript)
@@ -124,7 +124,7 @@ export class Store {
   }
 
   /** @throws NotAsked, or the error of the call */
-  ask(tag: string, how: 'peek' | 'take', member: string, demands: readonly LimitRequest[]): Promise<Asked> {
+  ask(tag: string, how: 'peek' | 'take', member: string, demands: readonly LimitRequest[]): Promise<LimitAnswer> {
     if (!this.isAway(tag)) return this.#turnAt(tag).ask(how, member, demands)
     return Promise.reject(new NotAsked(`the counters do not answer: ${this.whyAway(tag)}`))
   }
@@ -142,7 +142,7 @@ export class Store {
     await Promise.all(
       this.partsOf(demands).map(async part => {
         try {
-          put(standings, part, (await this.ask(part.tag, 'peek', '', part.demands)).standings)
+          put(standings, part, (await this.ask(part.tag, 'peek', '', part.demands)).statuses)
         } catch (error) {
           if (whenDown === 'refuse') throw new CountersDown('the counters do not answer', { cause: error })
         }

@@ -3,7 +3,7 @@ import type { LimitRequest, LimitStatus } from '../../../domain/index.ts'
 /** More in one script would block other clients of the server. */
 const operationsMax = 64
 
-export type Asked = { readonly taken: boolean; readonly standings: readonly LimitStatus[] }
+export type LimitAnswer = { readonly taken: boolean; readonly statuses: readonly LimitStatus[] }
 
 /** What a ticket took of a demand, and what was used of it. */
 export type Used = readonly [demand: LimitRequest, amount: number]
@@ -19,7 +19,7 @@ type Asking = {
   readonly how: 'peek' | 'take'
   readonly ticket: string
   readonly demands: readonly LimitRequest[]
-  readonly resolve: (asked: Asked) => void
+  readonly resolve: (asked: LimitAnswer) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -57,7 +57,7 @@ export class Turn {
     this.#onIdle = onIdle
   }
 
-  ask(how: 'peek' | 'take', ticket: string, demands: readonly LimitRequest[]): Promise<Asked> {
+  ask(how: 'peek' | 'take', ticket: string, demands: readonly LimitRequest[]): Promise<LimitAnswer> {
     return new Promise((resolve, reject) => {
       this.#asking.push({ how, ticket, demands, resolve, reject })
       this.#schedule()
@@ -174,11 +174,11 @@ function answer(asking: readonly Asking[], reply: readonly number[]): void {
   let at = 0
   for (const { demands, resolve } of asking) {
     const taken = reply[at++] === 1
-    const standings = demands.map(() => ({
+    const statuses = demands.map(() => ({
       remaining: reply[at++] as number,
       waitMs: Math.ceil((reply[at++] as number) / 1000),
       resetMs: Math.ceil((reply[at++] as number) / 1000),
     }))
-    resolve({ taken, standings })
+    resolve({ taken, statuses })
   }
 }
