@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
 import { Client } from 'pg'
-import { type CostPart, costParts, type CostQuestion, type Key, quarterMs, type Storage } from '../src/domain/index.ts'
+import { type CostPart, costParts, type CostQuery, type Key, quarterMs, type Storage } from '../src/domain/index.ts'
 import { beginningOf, type Clock, systemTimers } from '../src/util/index.ts'
 import { rollUpCosts } from '../src/storage/costs/roll-up.ts'
 import { quarterOfSpan } from '../src/storage/costs/spans.ts'
@@ -70,7 +70,7 @@ const [firstDay, lastDay] = [until - 30 * dayMs, until - dayMs]
  * The requests of the first page, as the routes send them to the storage: of everyone, and of a user who sees only
  * themselves.
  */
-async function askPage(storage: Storage, by: CostPart | null, where: CostQuestion['where']): Promise<void> {
+async function askPage(storage: Storage, by: CostPart | null, where: CostQuery['where']): Promise<void> {
   const [since, end] = [beginningOf(options.zone, firstDay), beginningOf(options.zone, lastDay + dayMs)]
   const earlier = beginningOf(options.zone, firstDay - 30 * dayMs)
   const bars = Array.from({ length: 30 }, (_, i) => beginningOf(options.zone, firstDay + i * dayMs))
@@ -79,7 +79,7 @@ async function askPage(storage: Storage, by: CostPart | null, where: CostQuestio
   await storage.journal.costs({ since: earlier, until: since, bars: [earlier], by, where, apart })
 }
 
-const narrowed: readonly CostQuestion['where'][] = [
+const narrowed: readonly CostQuery['where'][] = [
   {},
   { user: 'user 7' },
   { model: 'model 3' },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import type { DatabaseSync } from 'node:sqlite'
-import { type CostQuestion, labelKinds, quarterMs } from '../src/domain/index.ts'
+import { type CostQuery, labelKinds, quarterMs } from '../src/domain/index.ts'
 import { readCosts } from '../src/storage/costs/read.ts'
 import { dayLength, spansAround } from '../src/storage/costs/spans.ts'
 import { openStorage } from '../src/storage/index.ts'
@@ -88,7 +88,7 @@ try {
   const [rows] = connection.db.prepare('SELECT count(*) AS count FROM cost_label_sum').all()
   console.log(`${Number(rows?.['count'])} sums in ${Math.round((performance.now() - begun) / 1000)} s`)
   const bars = Array.from({ length: days }, (_, day) => from + day * dayMs)
-  const questions: readonly Pick<CostQuestion, 'by' | 'where'>[] = [
+  const questions: readonly Pick<CostQuery, 'by' | 'where'>[] = [
     ...labelKinds.map(by => ({ by, where: {} })),
     ...labelKinds.map(by => ({ by, where: { model: 'model 2' } })),
     ...labelKinds.map(by => ({ by, where: { user: 'user 3' } })),

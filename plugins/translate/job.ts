@@ -164,9 +164,9 @@ async function tryStep(
   note: JobNote,
   polling: Polling,
 ): Promise<UpstreamResponse | undefined> {
-  const question = toQuestion(step, note, polling)
+  const request = toRequest(step, note, polling)
   try {
-    return await asker.ask(question)
+    return await asker.ask(request)
   } catch (error) {
     return goOn(error)
   }
@@ -180,7 +180,7 @@ function goOn(error: unknown): undefined {
   return undefined
 }
 
-function toQuestion(
+function toRequest(
   step: StepSettings,
   note: JobNote,
   { model, random }: Polling,

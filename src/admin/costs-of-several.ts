@@ -1,7 +1,7 @@
-import type { CostQuestion, CostRow, Costs } from '../domain/index.ts'
+import type { CostQuery, CostRow, Costs } from '../domain/index.ts'
 
-type Where = CostQuestion['where']
-type ReadCosts = (question: CostQuestion) => Promise<Costs>
+type Where = CostQuery['where']
+type ReadCosts = (question: CostQuery) => Promise<Costs>
 
 const counts = ['charges', 'images', 'amount', 'refunded', 'quantity', 'tokens', 'saved'] as const
 
@@ -12,10 +12,10 @@ const counts = ['charges', 'images', 'amount', 'refunded', 'quantity', 'tokens',
 export async function costsOfSeveral(
   readCosts: ReadCosts,
   wheres: readonly Where[],
-  question: Omit<CostQuestion, 'where'>,
+  question: Omit<CostQuery, 'where'>,
 ): Promise<readonly CostRow[]> {
   const { apart } = question
-  const askAll = async (some: Pick<CostQuestion, 'apart'>) =>
+  const askAll = async (some: Pick<CostQuery, 'apart'>) =>
     Promise.all(wheres.map(async where => (await readCosts({ ...question, ...some, where })).rows))
   const answers = await askAll({ ...(apart !== undefined && { apart }) })
   const [only] = answers

@@ -12,7 +12,7 @@ export type CostSplit = CostPart | LabelKind
 /** Costs are kept by quarters of an hour: every day of every time zone begins with one. */
 export const quarterMs = 900_000
 
-export type CostQuestion = {
+export type CostQuery = {
   /** Moments at which charges were made, milliseconds since the epoch: whole quarters of an hour. */
   readonly since: number
   readonly until: number
@@ -48,7 +48,7 @@ export type CostRow = {
 }
 
 /** A question about no label. */
-export type PlainQuestion = Omit<CostQuestion, 'by' | 'where'> & {
+export type PlainCostQuery = Omit<CostQuery, 'by' | 'where'> & {
   readonly by: CostPart | null
   readonly where: { readonly [P in CostPart]?: string }
 }

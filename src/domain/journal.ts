@@ -4,7 +4,7 @@ import type { Charge, TierSource } from './charge.ts'
 import type { WantedResult } from './log-result.ts'
 import type { RowKind } from './row-kind.ts'
 import type { LogRow } from './shapes/log-row.ts'
-import type { CostQuestion, Costs, PlainQuestion, RatedImages } from './costs.ts'
+import type { CostQuery, Costs, PlainCostQuery, RatedImages } from './costs.ts'
 import type { UsageRow } from './shapes/usage-row.ts'
 import type { VendorRow } from './shapes/vendor-row.ts'
 import type { Micros } from '../util/units.ts'
@@ -159,9 +159,9 @@ export type Journal = {
     readonly by: UsageSort
   }): Awaitable<readonly UsageSum[]>
   /** What charges came to: exact at every moment, whatever has been added up. */
-  costs(question: CostQuestion): Awaitable<Costs>
+  costs(query: CostQuery): Awaitable<Costs>
   /** Images whose tier did not come from what came back, as they were charged. */
-  rated(question: Pick<PlainQuestion, 'since' | 'until' | 'where'>): Awaitable<readonly RatedImages[]>
+  rated(query: Pick<PlainCostQuery, 'since' | 'until' | 'where'>): Awaitable<readonly RatedImages[]>
   /**
    * By day and model, oldest first, what vendors say that they charged; models whose vendors never said it in that time are
    * left out.

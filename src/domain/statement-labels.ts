@@ -1,6 +1,6 @@
 import { csvLine } from '../util/csv.ts'
 import { formatMoney } from '../util/units.ts'
-import type { CostQuestion, CostRow, Costs } from './costs.ts'
+import type { CostQuery, CostRow, Costs } from './costs.ts'
 import type { LabelKind } from './labels.ts'
 import { moneyCell } from './statement-balance.ts'
 
@@ -15,7 +15,7 @@ export type StatementSplit = {
 
 /** Reads the sums by label of a month; undefined without `by`. Charges without a label have the name `''`. */
 export async function splitStatement(
-  { journal }: { readonly journal: { costs(question: CostQuestion): Costs | Promise<Costs> } },
+  { journal }: { readonly journal: { costs(query: CostQuery): Costs | Promise<Costs> } },
   { from, until }: { readonly from: number; readonly until: number },
   {
     by,

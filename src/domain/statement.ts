@@ -26,7 +26,7 @@ export type Statement = {
 }
 
 /** What a statement is of: charges between two moments, optionally only those of an end user and with a tag, by name. */
-export type StatementQuestion = StatementLabels & { readonly from: number; readonly until: number }
+export type StatementQuery = StatementLabels & { readonly from: number; readonly until: number }
 
 /** Whether only some charges of each account are in the statement. */
 export function isOfLabel({ endUser, tag }: StatementLabels): boolean {

@@ -15,7 +15,7 @@ import type { LevelKind } from './budget.ts'
 import type { LabelStore } from './labels.ts'
 import type { Level, LevelName, LevelSums, NamedSums } from './levels.ts'
 import type { Micros } from '../util/units.ts'
-import type { Statement, StatementQuestion } from './statement.ts'
+import type { Statement, StatementQuery } from './statement.ts'
 import type { LiveSessionStore } from './live-sessions.ts'
 import type { ObjectStore } from './stored-objects.ts'
 import type { SignInStore } from './sign-in.ts'
@@ -226,7 +226,7 @@ export type Storage = Omit<Stores, 'counters'> & {
     /** The same of end users who have spent or held anything, with their names; of 10,000 that spent last. */
     endUsers(periods?: readonly BudgetPeriod[]): Awaitable<readonly NamedSums[]>
     /** What was charged and given back from a moment on and before another, by who pays, held against the entries. */
-    statement(question: StatementQuestion): Awaitable<Statement>
+    statement(query: StatementQuery): Awaitable<Statement>
     /** What has not ended, added up. */
     open(): Awaitable<readonly OpenCharges[]>
     /**

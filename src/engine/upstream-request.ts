@@ -23,31 +23,31 @@ type Asking = {
  * @throws Failure upstream_address_refused for an address of an answer that may not be called
  */
 export function toRequest(
-  question: UpstreamRequest,
+  request: UpstreamRequest,
   { upstream, address, reuse, headers, resolve }: Asking,
 ): CallRequest {
-  const { body, url } = question
-  const isOwn = question.path === undefined && url === undefined
-  const more = { ...headers, ...(isOwn && address.headers), ...question.headers, ...contentType(body) }
-  const method = question.method ?? (isOwn ? address.method : 'GET')
+  const { body, url } = request
+  const isOwn = request.path === undefined && url === undefined
+  const more = { ...headers, ...(isOwn && address.headers), ...request.headers, ...contentType(body) }
+  const method = request.method ?? (isOwn ? address.method : 'GET')
   if (url === undefined) {
     const list = toList(upstream, more)
-    return { upstream, method, path: question.path ?? address.path, headers: list, body, reuse }
+    return { upstream, method, path: request.path ?? address.path, headers: list, body, reuse }
   }
   const own = new URL(resolve(upstream.url))
-  const verdict = checkForeign(url, { own, hosts: patternsOf(question.hosts) })
+  const verdict = checkForeign(url, { own, hosts: patternsOf(request.hosts) })
   if (verdict.kind === 'refused') throw fail('upstream_address_refused', { url: verdict.why })
   const { url: asked, sameOrigin } = verdict
   const path = asked.pathname + asked.search
   if (sameOrigin) {
     const own = { ...upstream, url: asked.origin }
-    const there = question.withCredential === false ? { ...own, ...stranger } : own
+    const there = request.withCredential === false ? { ...own, ...stranger } : own
     return { upstream: there, method, path, headers: toList(there, more), body, reuse }
   }
   // A key that is sent encrypted is not sent in clear because an answer demands it.
   const isSafe = asked.protocol === 'https:' || own.protocol === 'http:'
-  const withCredential = question.withCredential === true && isSafe
-  const sent = { ...question.headers, ...contentType(body) }
+  const withCredential = request.withCredential === true && isSafe
+  const sent = { ...request.headers, ...contentType(body) }
   const list = withCredential ? toList(upstream, sent) : toList(stranger, sent)
   return {
     upstream: hastened(upstream),

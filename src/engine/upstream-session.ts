@@ -35,7 +35,7 @@ export type Sent = {
 export class UpstreamSession implements Call, UpstreamClient {
   readonly upstream: Upstream
   readonly head: Promise<AnswerHead>
-  readonly #send: (question: UpstreamRequest) => Promise<Sent> | Sent
+  readonly #send: (request: UpstreamRequest) => Promise<Sent> | Sent
   readonly #clock: Clock
   readonly #calls = new Set<Call>()
   readonly #ended = Promise.withResolvers<never>()
@@ -60,7 +60,7 @@ export class UpstreamSession implements Call, UpstreamClient {
       clock,
     }: {
       readonly upstream: Upstream
-      readonly send: (question: UpstreamRequest) => Promise<Sent> | Sent
+      readonly send: (request: UpstreamRequest) => Promise<Sent> | Sent
       readonly clock: Clock
     },
   ) {
@@ -128,15 +128,15 @@ export class UpstreamSession implements Call, UpstreamClient {
     return spoken
   }
 
-  async ask(question: UpstreamRequest): Promise<UpstreamResponse> {
+  async ask(request: UpstreamRequest): Promise<UpstreamResponse> {
     if (this.#over) throw this.#over
-    const { call, open } = await this.#send(question)
+    const { call, open } = await this.#send(request)
     this.#calls.add(call)
     if (this.#over) call.abort(this.#over)
     if (this.#isLeft) call.leave()
     const head = await this.#race(call.head)
     const source = open(head)
-    const { bytesMax } = question
+    const { bytesMax } = request
     const body = new UpstreamResponseBody(source, bytesMax, () => {
       this.#isSent = call.isSent
     })

@@ -19,7 +19,7 @@ export type WorkerConfig = {
 }
 
 /** The requests of a supervisor to its workers, by name. */
-export type Questions = {
+export type WorkerRequests = {
   state: { given: null; gives: { readonly ready: boolean; readonly open: number } }
   status: { given: null; gives: ProcessStatus }
   reviews: { given: null; gives: ReviewStatus | null }
@@ -27,15 +27,15 @@ export type Questions = {
   reload: { given: Written & { readonly cause: ConfigCause }; gives: ReloadResult }
 }
 
-export type Question = keyof Questions
+export type WorkerRequest = keyof WorkerRequests
 
 export type ToWorker =
   | { readonly kind: 'start'; readonly config: WorkerConfig }
   | {
       readonly kind: 'question'
       readonly id: number
-      readonly question: Question
-      readonly given: Questions[Question]['given']
+      readonly question: WorkerRequest
+      readonly given: WorkerRequests[WorkerRequest]['given']
     }
   /** Finish what is under way, and end. */
   | { readonly kind: 'close' }

@@ -5,8 +5,8 @@ import { importHttp } from './import-http.ts'
 import { useEnvironmentProxy } from './use-environment-proxy.ts'
 import type {
   FromWorker,
-  Question,
-  Questions,
+  WorkerRequest,
+  WorkerRequests,
   StartFailure,
   ToWorker,
   WorkerConfig,
@@ -60,7 +60,9 @@ async function answer(
   gateway: Gateway,
   config: Config,
 ) {
-  const answers: { readonly [Q in Question]: () => Promise<Questions[Q]['gives']> | Questions[Q]['gives'] } = {
+  const answers: {
+    readonly [Q in WorkerRequest]: () => Promise<WorkerRequests[Q]['gives']> | WorkerRequests[Q]['gives']
+  } = {
     state: () => ({ ready: gateway.ready, open: gateway.open }),
     status: () => gateway.status(),
     reviews: () => gateway.reviews(),

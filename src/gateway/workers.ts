@@ -30,7 +30,7 @@ import { Reloads } from './reloads.ts'
 import { joinStatus, type ProcessStatus, type Status } from './status.ts'
 import { type Claim, claimStorage } from '../storage/index.ts'
 import { readVersion } from './version.ts'
-import type { FromWorker, Question, Questions, StartFailure, ToWorker, Written } from './worker-messages.ts'
+import type { FromWorker, WorkerRequest, WorkerRequests, StartFailure, ToWorker, Written } from './worker-messages.ts'
 
 /** One that ends before it has taken up work so many times in a row will not do better. */
 const failedStartsMax = 5
@@ -267,7 +267,7 @@ class Crew {
     )
   }
 
-  async states(): Promise<readonly Questions['state']['gives'][]> {
+  async states(): Promise<readonly WorkerRequests['state']['gives'][]> {
     const states = await Promise.all([...this.#members].map(member => member.ask('state', null).catch(() => undefined)))
     return states.filter(state => state !== undefined)
   }
@@ -460,11 +460,11 @@ class Member {
   }
 
   /** One that still starts gets the request afterwards. @throws Error when it does not answer in time, or ends */
-  async ask<Q extends Question>(
+  async ask<Q extends WorkerRequest>(
     question: Q,
-    given: Questions[Q]['given'],
+    given: WorkerRequests[Q]['given'],
     limitMs = question === 'reload' ? reloadMs : answerMs,
-  ): Promise<Questions[Q]['gives']> {
+  ): Promise<WorkerRequests[Q]['gives']> {
     const id = ++this.#id
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     this.#asked.set(id, { resolve, reject })
@@ -475,7 +475,7 @@ class Member {
     )
     try {
       // What a worker answers to a question is what its table of answers says.
-      return (await promise) as Questions[Q]['gives']
+      return (await promise) as WorkerRequests[Q]['gives']
     } finally {
       limit.cancel()
       this.#asked.delete(id)

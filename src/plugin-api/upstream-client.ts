@@ -42,7 +42,7 @@ export type UpstreamResponse = {
 /** The target's upstream, for a plugin that calls it itself: with its credential, its time limits, and the end of its client's connection. */
 export type UpstreamClient = {
   /** @throws Failure when no answer comes, or the address is not allowed */
-  ask(question: UpstreamRequest): Promise<UpstreamResponse>
+  ask(request: UpstreamRequest): Promise<UpstreamResponse>
   /** @throws Failure when the exchange ends meanwhile */
   sleep(ms: number): Promise<void>
   /** The caller has left, and the rest is read for the charge's sake alone. */

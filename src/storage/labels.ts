@@ -88,8 +88,8 @@ export function* pruneLabels(given: {
   return rows.length
 }
 
-/** The id of a name in a question; one that nothing has if the name is unknown. */
-export function* idInQuestion(kind: LabelKind, name: string): QueryProgram<string> {
+/** The id of a name in a query; one that nothing has if the name is unknown. */
+export function* idOfLabel(kind: LabelKind, name: string): QueryProgram<string> {
   if (name === otherName) return otherLabels[kind]
   // What an erased one is shown as.
   if (name.startsWith(erased)) return labelPrefixes[kind] + name.slice(erased.length)
@@ -121,8 +121,8 @@ export function* withLabelIds<M extends LogMatch>(match: M): QueryProgram<M> {
   if (endUser === undefined && tag === undefined) return match
   return {
     ...match,
-    ...(endUser !== undefined && { endUser: yield* idInQuestion('end_user', endUser) }),
-    ...(tag !== undefined && { tag: yield* idInQuestion('tag', tag) }),
+    ...(endUser !== undefined && { endUser: yield* idOfLabel('end_user', endUser) }),
+    ...(tag !== undefined && { tag: yield* idOfLabel('tag', tag) }),
   }
 }
 

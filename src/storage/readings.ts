@@ -9,7 +9,7 @@ import type {
   FeedEvent,
   FeedPage,
   FeedQuery,
-  CostQuestion,
+  CostQuery,
   Costs,
   GatewaySeen,
   Key,
@@ -28,7 +28,7 @@ import type {
   RatedImages,
   Refund,
   Statement,
-  StatementQuestion,
+  StatementQuery,
   Summary,
   StoredEvent,
   TopUp,
@@ -50,7 +50,7 @@ import { findNamedEvent, readNamedFeed } from './events/named.ts'
 import { eventsAfter } from './events/write-event.ts'
 import { listWebhooks, readDue } from './events/webhooks.ts'
 import { findConfig, listConfigs, type PackedConfig } from './config-history.ts'
-import { type RatedQuestion, readRated } from './costs/rated.ts'
+import { type RatedQuery, readRated } from './costs/rated.ts'
 import { readCosts } from './costs/read.ts'
 import { readEndUserSums, readSums } from './accounts/read-sums.ts'
 import { readTopUps } from './accounts/top-up.ts'
@@ -110,8 +110,8 @@ export type Readings = {
     given: { readonly since: number; readonly until: number; readonly by: UsageSort }
     gives: readonly UsageSum[]
   }
-  costs: { given: CostQuestion; gives: Costs }
-  rated: { given: RatedQuestion; gives: readonly RatedImages[] }
+  costs: { given: CostQuery; gives: Costs }
+  rated: { given: RatedQuery; gives: readonly RatedImages[] }
   vendorCosts: { given: Pick<UsageMatch, 'since' | 'until'>; gives: readonly VendorRow[] }
   logs: { given: LogFilter; gives: readonly { readonly row: LogRow; readonly charge: Charge | null }[] }
   charges: { given: { readonly after: string | null; readonly limit: number }; gives: readonly Charge[] }
@@ -121,7 +121,7 @@ export type Readings = {
   }
   corrections: { given: { readonly at: number; readonly zone: string }; gives: Corrections }
   anchor: { given: { readonly at: number }; gives: Anchor }
-  statement: { given: StatementQuestion; gives: Statement }
+  statement: { given: StatementQuery; gives: Statement }
   refunds: { given: { readonly id: string }; gives: readonly Refund[] }
   open: { given: null; gives: readonly OpenCharges[] }
   sums: {
@@ -181,15 +181,15 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     latency: span => snapshot(sumLatency(span)),
     usage: match => snapshot(sumUsage(match)),
     usageBy: asked => snapshot(sumUsageBy(asked)),
-    costs: question => snapshot(readCosts(question)),
-    rated: question => snapshot(readRated(question)),
+    costs: query => snapshot(readCosts(query)),
+    rated: query => snapshot(readRated(query)),
     vendorCosts: match => snapshot(sumVendorCosts(match)),
     logs: filter => snapshot(listCharged(filter)),
     charges: ({ after, limit }) => snapshot(pageCharges(after, limit)),
     audit: given => snapshot(audit(given)),
     corrections: given => snapshot(findCorrections(given)),
     anchor: ({ at }) => snapshot(readAnchor(at)),
-    statement: question => snapshot(sumStatement(question)),
+    statement: query => snapshot(sumStatement(query)),
     refunds: ({ id }) => snapshot(findRefundsOf(id)),
     open: () => run(sumOpen()),
     sums: given => run(readSums(given)),

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import {
   type CostPart,
-  type CostQuestion,
+  type CostQuery,
   type CostRow,
   costParts,
   type Key,
@@ -91,7 +91,7 @@ async function sell(storage: Storage, clock: ReturnType<typeof clockAt>, keys: r
 }
 
 /** The same from the test's own list, without a limit of names. */
-function count(sold: readonly Sold[], { since, until: end, bars, by, where }: CostQuestion): readonly CostRow[] {
+function count(sold: readonly Sold[], { since, until: end, bars, by, where }: CostQuery): readonly CostRow[] {
   const rows = new Map<string, { -readonly [N in keyof CostRow]: CostRow[N] }>()
   for (const one of sold) {
     if (one.at < since || one.at >= end) continue
@@ -153,7 +153,7 @@ const spans = [
   { since: from, until, bars: [from] },
   { since: from + 5 * quarterMs, until: until - 3 * quarterMs, bars: [from + 5 * quarterMs, from + 2 * dayMs] },
 ]
-const questions: readonly Pick<CostQuestion, 'by' | 'where'>[] = [
+const questions: readonly Pick<CostQuery, 'by' | 'where'>[] = [
   { by: 'end_user', where: {} },
   { by: 'tag', where: {} },
   { by: null, where: { end_user: 'ada' } },

@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import t from 'tap'
-import { type CostPart, type CostQuestion, quarterMs } from '../../src/domain/index.ts'
+import { type CostPart, type CostQuery, quarterMs } from '../../src/domain/index.ts'
 import { beginningOf } from '../../src/util/index.ts'
 import { readRated } from '../../src/storage/costs/rated.ts'
 import { readCosts } from '../../src/storage/costs/read.ts'
@@ -116,12 +116,12 @@ class Counted {
   }
 }
 
-function daysOf(zone: string): Pick<CostQuestion, 'since' | 'until' | 'bars'> {
+function daysOf(zone: string): Pick<CostQuery, 'since' | 'until' | 'bars'> {
   const bars = Array.from({ length: 30 }, (_, day) => beginningOf(zone, begun + (day + 3) * dayMs))
   return { since: bars[0] as number, until: beginningOf(zone, begun + 33 * dayMs), bars }
 }
 
-const questions: readonly (readonly [by: CostPart | null, where: CostQuestion['where']])[] = [
+const questions: readonly (readonly [by: CostPart | null, where: CostQuery['where']])[] = [
   [null, {}],
   ['key', {}],
   ['user', {}],
@@ -153,7 +153,7 @@ t.test('[9.7] the first page of costs reads as much with twice as many charges',
 })
 
 /** What is one of very many keys, narrowed: by what they are told apart by, and by what they are not. */
-const narrowed: readonly CostQuestion['where'][] = [
+const narrowed: readonly CostQuery['where'][] = [
   { model: 'm2' },
   { operation: 'chat' },
   { upstream: 'alpha' },

@@ -8,7 +8,7 @@ import {
   type ChargeFacts,
   type CostPart,
   costParts,
-  type PlainQuestion,
+  type PlainCostQuery,
   type CostRow,
   type Costs,
   type Key,
@@ -177,7 +177,7 @@ const bySum = (a: CostRow, b: CostRow): number =>
   compareText(a.what ?? '', b.what ?? '')
 
 /** Of what costs are split by those that cost most. */
-function dearest(sold: readonly Sold[], question: PlainQuestion, most: number): ReadonlySet<string> {
+function dearest(sold: readonly Sold[], question: PlainCostQuery, most: number): ReadonlySet<string> {
   const sums = new Map<string, number>()
   for (const { what, amount } of count(sold, {
     since: question.since,
@@ -192,7 +192,7 @@ function dearest(sold: readonly Sold[], question: PlainQuestion, most: number): 
 }
 
 /** The same from the test's own list. */
-function count(sold: readonly Sold[], question: PlainQuestion): readonly CostRow[] {
+function count(sold: readonly Sold[], question: PlainCostQuery): readonly CostRow[] {
   const { since, until, bars, by, where, apart } = question
   const names =
     by === null || apart === undefined
@@ -271,7 +271,7 @@ const where = fc.oneof(
 )
 /** Two put their clocks back in this time; two are parts of an hour away from the others. */
 const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'Asia/Kolkata', 'UTC'] as const
-const daysThere: fc.Arbitrary<PlainQuestion> = fc
+const daysThere: fc.Arbitrary<PlainCostQuery> = fc
   .record({
     zone: fc.constantFrom(...zones),
     ends: fc.tuple(fc.nat(10), fc.nat(10)),
@@ -285,7 +285,7 @@ const daysThere: fc.Arbitrary<PlainQuestion> = fc
     for (let day = first; day < end; day += dayMs) bars.push(beginningOf(zone, day))
     return { since: beginningOf(zone, first), until: beginningOf(zone, end), bars, by, where }
   })
-const anyQuarters: fc.Arbitrary<PlainQuestion> = fc
+const anyQuarters: fc.Arbitrary<PlainCostQuery> = fc
   .record({
     ends: fc.tuple(fc.nat(960), fc.nat(960)),
     step: fc.constantFrom(1, 4, 96, 97, 2_000),
@@ -302,13 +302,13 @@ const anyQuarters: fc.Arbitrary<PlainQuestion> = fc
 
 const questions = fc
   .tuple(fc.oneof(anyQuarters, daysThere), fc.constantFrom(undefined, 1, 2, 3, [], ['ada', 'm0', 'm4', '4K', 'beta']))
-  .map(([question, apart]): PlainQuestion => ({ ...question, ...(apart !== undefined && { apart }) }))
+  .map(([question, apart]): PlainCostQuery => ({ ...question, ...(apart !== undefined && { apart }) }))
 
 async function compare(
   t: Test,
   sold: readonly Sold[],
-  asked: readonly PlainQuestion[],
-  ask: (question: PlainQuestion) => Costs | Promise<Costs>,
+  asked: readonly PlainCostQuery[],
+  ask: (question: PlainCostQuery) => Costs | Promise<Costs>,
   stage: string,
 ): Promise<void> {
   let [rows, wrong] = [0, 0]
@@ -377,11 +377,11 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
   })
   const { sold, refund, keys } = await sell(storage, clock, charges, 7)
   const asked = fc.sample(questions, { numRuns: 80, seed: 11 })
-  const ask = (question: PlainQuestion) => connection.snapshot(readCosts(question))
+  const ask = (question: PlainCostQuery) => connection.snapshot(readCosts(question))
   const addUp = (): number => connection.transact(() => connection.run(rollUpCosts()))
 
   await compare(t, sold, asked.slice(0, Math.min(20, inTail)), ask, 'nothing added up')
-  t.ok(ask(asked[0] as PlainQuestion).tail >= sold.length, 'all of it was looked at one by one')
+  t.ok(ask(asked[0] as PlainCostQuery).tail >= sold.length, 'all of it was looked at one by one')
   await refund(20)
   const half = Math.max(3, Math.floor(charges / 400))
   for (let i = 0; i < half; i++) t.ok(addUp() > 0, caseName({ i }))
@@ -400,7 +400,7 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
   await migrated.close()
   while (addUp() > 0);
   await compare(t, sold, asked, ask, 'all of it')
-  t.equal(ask(asked[0] as PlainQuestion).tail, 0)
+  t.equal(ask(asked[0] as PlainCostQuery).tail, 0)
   const audited = await storage.books.verify()
   t.same([...audited.problems, ...audited.sums], [])
   await refund(1_000)
@@ -445,7 +445,7 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
     state = await storage.books.rebuildCosts(state)
   t.ok(steps > 3, caseName({ steps }))
   await compare(t, [...sold, ...more], asked, ask, 'made anew, while something was sold')
-  t.equal(ask(asked[0] as PlainQuestion).tail, 0)
+  t.equal(ask(asked[0] as PlainCostQuery).tail, 0)
   t.same((await storage.books.verify()).sums, [], 'and right again')
   t.equal(connection.all({ sql: 'SELECT DISTINCT pass FROM cost_progress', params: [] }).length, 1)
   t.same(
@@ -544,7 +544,7 @@ t.test('the same on PostgreSQL, summed by three at once', async t => {
   const pool = createPool(url, 3, 600_000)
   t.teardown(() => pool.end())
   const asked = fc.sample(questions, { numRuns: wished === undefined ? 16 : 80, seed: 5 })
-  const ask = (question: PlainQuestion) => storage.journal.costs(question)
+  const ask = (question: PlainCostQuery) => storage.journal.costs(question)
   await compare(t, sold, asked.slice(0, Math.min(6, inTail)), ask, 'nothing added up')
   const addUp = async (): Promise<number> => {
     const client = await pool.connect()
@@ -556,7 +556,7 @@ t.test('the same on PostgreSQL, summed by three at once', async t => {
   }
   for (let counts = [1]; counts.some(count => count > 0); ) counts = await Promise.all([addUp(), addUp(), addUp()])
   await compare(t, sold, asked, ask, 'all of it')
-  t.equal((await ask(asked[0] as PlainQuestion)).tail, 0)
+  t.equal((await ask(asked[0] as PlainCostQuery)).tail, 0)
   t.same((await storage.books.verify()).sums, [])
   for (let state = await storage.books.rebuildCosts(); !state.isDone; ) state = await storage.books.rebuildCosts(state)
   await compare(t, sold, asked, ask, 'made anew')

@@ -1,11 +1,4 @@
-import {
-  type CostSplit,
-  costSplits,
-  labelKinds,
-  type CostQuestion,
-  type CostRow,
-  quarterMs,
-} from '../../domain/index.ts'
+import { type CostSplit, costSplits, labelKinds, type CostQuery, type CostRow, quarterMs } from '../../domain/index.ts'
 import { beginningOf, csvFile, csvLine, formatMoney } from '../../util/index.ts'
 import { costsAnswer } from '../answers.ts'
 import { type AdminRequest, defineRoute, Reply } from '../api.ts'
@@ -60,7 +53,7 @@ export const costRoutes = [
       // Charges are counted once for each of their tiers there: their sum is one of its own.
       const sumBy = by === 'tier' || by === 'tag' ? null : by
       const past = { since: earlier, until: since, bars: [earlier] }
-      const read = async (question: Omit<CostQuestion, 'where'>) =>
+      const read = async (question: Omit<CostQuery, 'where'>) =>
         costsOfSeveral(async one => journal.costs(one), wheres, question)
       const [rows, all, allBefore] = await Promise.all([
         read({ since, until, bars, by, apart: namedMax }),
@@ -177,9 +170,9 @@ function asCsv(rows: readonly ReturnType<typeof showRow>[], bars: readonly numbe
 
 /** Names of rows, and of what was used before and not since: the dearest of that, as long as there is room for a row of its own. */
 async function namesWith(
-  read: (question: Omit<CostQuestion, 'where'>) => Promise<readonly CostRow[]>,
+  read: (question: Omit<CostQuery, 'where'>) => Promise<readonly CostRow[]>,
   rows: readonly CostRow[],
-  past: Omit<CostQuestion, 'apart' | 'where'>,
+  past: Omit<CostQuery, 'apart' | 'where'>,
 ): Promise<readonly string[]> {
   const names = namesOf(rows)
   // Where there are others, what came to something since may be one of them.

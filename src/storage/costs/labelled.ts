@@ -1,7 +1,7 @@
-import { type CostPart, type CostQuestion, type Costs, type PlainQuestion, quarterMs } from '../../domain/costs.ts'
+import { type CostPart, type CostQuery, type Costs, type PlainCostQuery, quarterMs } from '../../domain/costs.ts'
 import { type LabelKind, labelKinds } from '../../domain/labels.ts'
 import { askIn } from '../ask-in.ts'
-import { idInQuestion, namesOfLabels } from '../labels.ts'
+import { idOfLabel, namesOfLabels } from '../labels.ts'
 import type { QueryProgram, Rows, Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { anyLabel, eachLabelled, type Labelled } from './label-sums.ts'
@@ -11,63 +11,63 @@ import { inOneBar, isAsked, narrowedBy, quarterOf } from './statements.ts'
 import { columnOf, countNames } from './sums.ts'
 
 /** The kind of label that a question is about. @throws Error if it is about both: no sums distinguish them */
-export function labelKindOf({ by, where }: Pick<CostQuestion, 'by' | 'where'>): LabelKind | undefined {
+export function labelKindOf({ by, where }: Pick<CostQuery, 'by' | 'where'>): LabelKind | undefined {
   const kinds = labelKinds.filter(kind => by === kind || where[kind] !== undefined)
   if (kinds.length > 1) throw new Error('costs are not kept by end users and tags together')
   return kinds[0]
 }
 
-type LabelQuestion = {
-  readonly question: CostQuestion
+type LabelQuery = {
+  readonly query: CostQuery
   readonly kind: LabelKind
   /** Only charges with this label. */
   readonly label: string | undefined
   /** The rest of what the question is narrowed to. */
-  readonly where: PlainQuestion['where']
+  readonly where: PlainCostQuery['where']
   readonly pass: Pass
   /** Charges that are not added up yet. */
   readonly tail: readonly Labelled[]
 }
 
 /** Costs by end users or tags, or of one of them. */
-export function* readLabelled(question: CostQuestion, kind: LabelKind, pass: Pass, tail: Tail): QueryProgram<Costs> {
-  const { end_user: _, tag: __, ...where } = question.where
-  const name = question.where[kind]
-  const label = name === undefined ? undefined : yield* idInQuestion(kind, name)
-  const { since, until } = question
+export function* readLabelled(query: CostQuery, kind: LabelKind, pass: Pass, tail: Tail): QueryProgram<Costs> {
+  const { end_user: _, tag: __, ...where } = query.where
+  const name = query.where[kind]
+  const label = name === undefined ? undefined : yield* idOfLabel(kind, name)
+  const { since, until } = query
   const labelled = [...eachLabelled(tail.sums)].filter(
     one => one.kind === kind && isAsked(one.place, { since, until, where }) && (label ?? one.label) === one.label,
   )
-  const asked = { question, kind, label, where, pass, tail: labelled }
+  const asked = { query, kind, label, where, pass, tail: labelled }
   const rows =
-    question.by === kind ? yield* splitByLabel(asked, tail) : yield* splitOne(asked, question.by as CostPart | null)
+    query.by === kind ? yield* splitByLabel(asked, tail) : yield* splitOne(asked, query.by as CostPart | null)
   return { rows, tail: tail.charges }
 }
 
 /** Costs of one label, by any other part. */
-function* splitOne(asked: LabelQuestion, by: CostPart | null): QueryProgram<Costs['rows']> {
-  const { question } = asked
+function* splitOne(asked: LabelQuery, by: CostPart | null): QueryProgram<Costs['rows']> {
+  const { query } = asked
   const rows = yield* readBars(asked, by === null ? `''` : `p.${columnOf[by]}`)
   const amounts = new Map<string, number>()
   const whatOf = (one: Labelled): string => (by === null ? '' : one.place[columnOf[by]])
   for (const row of rows) add(amounts, text(row, 'what'), whole(row, 'amount'))
   for (const one of asked.tail) add(amounts, whatOf(one), one.counts.amount)
-  const names = namedOf(amounts, question.apart)
-  const answer = new Answer({ ...question, by, where: asked.where }, names)
+  const names = namedOf(amounts, query.apart)
+  const answer = new Answer({ ...query, by, where: asked.where }, names)
   for (const row of rows)
     answer.add(whole(row, 'bar'), answer.nameOf(text(row, 'what')), text(row, 'currency'), countsOf(row, 1))
   for (const one of asked.tail)
-    answer.add(barAt(question, one), answer.nameOf(whatOf(one)), one.place.currency, one.counts)
+    answer.add(barAt(query, one), answer.nameOf(whatOf(one)), one.place.currency, one.counts)
   return answer.inOrder()
 }
 
 /** Costs by end users or tags. Charges without one are `''`. */
-function* splitByLabel(asked: LabelQuestion, tail: Tail): QueryProgram<Costs['rows']> {
-  const { question, kind, label, where, pass } = asked
+function* splitByLabel(asked: LabelQuery, tail: Tail): QueryProgram<Costs['rows']> {
+  const { query, kind, label, where, pass } = asked
   const isWhole = label === undefined
   // Charges with several tags count for each: the others are no difference.
   const names = isWhole && kind === 'end_user' ? yield* findLabels(asked) : undefined
-  const answer = new Answer({ ...question, by: null, where }, undefined)
+  const answer = new Answer({ ...query, by: null, where }, undefined)
   const rows = yield* readBars(asked, 'p.label', names && [...names, anyLabel])
   const shown = names ?? namedOf(amountsOf(asked, rows), yield* apartOf(asked))
   const put = (bar: number, what: string, currency: string, counts: ReturnType<typeof countsOf>): void => {
@@ -85,9 +85,9 @@ function* splitByLabel(asked: LabelQuestion, tail: Tail): QueryProgram<Costs['ro
     } else if (!isShown) answer.add(bar, null, currency, counts)
   }
   for (const row of rows) put(whole(row, 'bar'), text(row, 'what'), text(row, 'currency'), countsOf(row, 1))
-  for (const one of asked.tail) put(barAt(question, one), one.label, one.place.currency, one.counts)
+  for (const one of asked.tail) put(barAt(query, one), one.label, one.place.currency, one.counts)
   if (isWhole) {
-    const { apart: _, ...all } = question
+    const { apart: _, ...all } = query
     const total = yield* readPlain({ ...all, by: null, where }, pass, tail)
     for (const { bar, currency, charges, what: __, ...counts } of total.rows)
       answer.add(bar, '', currency, { ...counts, charges, firsts: charges })
@@ -100,11 +100,11 @@ function* splitByLabel(asked: LabelQuestion, tail: Tail): QueryProgram<Costs['ro
 }
 
 /** The end users with rows of their own: the most expensive of the whole range, by the fewest spans; undefined for all. */
-function* findLabels(asked: LabelQuestion): QueryProgram<ReadonlySet<string> | undefined> {
-  const { question } = asked
+function* findLabels(asked: LabelQuery): QueryProgram<ReadonlySet<string> | undefined> {
+  const { query } = asked
   const apart = yield* apartOf(asked)
   if (typeof apart !== 'number') return apart && new Set(apart)
-  const spans = spansOver(quarterOf(question.since), quarterOf(question.until), asked.pass)
+  const spans = spansOver(quarterOf(query.since), quarterOf(query.until), asked.pass)
   const { sql, params } = statementOf(asked, 'p.label')
   const amounts = new Map<string, number>()
   for (const row of yield* askIn(`SELECT what, sum(amount) AS amount FROM (${sql}) spans GROUP BY what`, spans, params))
@@ -115,14 +115,14 @@ function* findLabels(asked: LabelQuestion): QueryProgram<ReadonlySet<string> | u
 }
 
 /** `apart` of the question, as ids. */
-function* apartOf({ question: { apart }, kind }: LabelQuestion): QueryProgram<number | readonly string[] | undefined> {
+function* apartOf({ query: { apart }, kind }: LabelQuery): QueryProgram<number | readonly string[] | undefined> {
   if (apart === undefined || typeof apart === 'number') return apart
   const ids: string[] = []
-  for (const name of apart) if (name !== '') ids.push(yield* idInQuestion(kind, name))
+  for (const name of apart) if (name !== '') ids.push(yield* idOfLabel(kind, name))
   return ids
 }
 
-function amountsOf({ tail }: LabelQuestion, rows: Rows): Map<string, number> {
+function amountsOf({ tail }: LabelQuery, rows: Rows): Map<string, number> {
   const amounts = new Map<string, number>()
   for (const row of rows) add(amounts, text(row, 'what'), whole(row, 'amount'))
   for (const { label, counts } of tail) add(amounts, label, counts.amount)
@@ -130,7 +130,7 @@ function amountsOf({ tail }: LabelQuestion, rows: Rows): Map<string, number> {
   return amounts
 }
 
-function namedOf(amounts: ReadonlyMap<string, number>, apart: CostQuestion['apart']): ReadonlySet<string> | undefined {
+function namedOf(amounts: ReadonlyMap<string, number>, apart: CostQuery['apart']): ReadonlySet<string> | undefined {
   if (apart === undefined) return undefined
   if (typeof apart !== 'number') return new Set(apart)
   const inOrder = [...amounts].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
@@ -138,8 +138,8 @@ function namedOf(amounts: ReadonlyMap<string, number>, apart: CostQuestion['apar
 }
 
 /** The stored sums of a question, each with the number of its bar. `only`: some labels. */
-function* readBars(asked: LabelQuestion, what: string, only?: readonly string[]): QueryProgram<Rows> {
-  const { bars, until } = asked.question
+function* readBars(asked: LabelQuery, what: string, only?: readonly string[]): QueryProgram<Rows> {
+  const { bars, until } = asked.query
   const barOfSpan = new Map<number, number>()
   for (const [bar, at] of bars.entries())
     for (const span of spansOver(quarterOf(at), quarterOf(bars[bar + 1] ?? until), asked.pass)) barOfSpan.set(span, bar)
@@ -153,14 +153,14 @@ const counted = countNames.map(name => `sum(s.${name}) AS ${name}`).join(', ')
 
 /** Rows of spans (`(…)`): of the label, of some labels, or of all. By labels alone there are few sums. */
 function statementOf(
-  { kind, label, where, question }: LabelQuestion,
+  { kind, label, where, query }: LabelQuery,
   what: string,
   only?: readonly string[],
 ): { readonly sql: string; readonly params: readonly Value[] } {
   const labels = label === undefined ? only : [label]
   const marks = labels && `AND p.label IN (${labels.map(() => '?').join(', ') || 'NULL'})`
   const narrowed = narrowedBy(where)
-  const isAlone = narrowed.length === 0 && (question.by === kind || question.by === null)
+  const isAlone = narrowed.length === 0 && (query.by === kind || query.by === null)
   if (isAlone)
     return {
       sql: `SELECT p.span AS span, ${what} AS what, p.currency AS currency, ${countNames.map(name => `p.${name} AS ${name}`).join(', ')}
@@ -168,7 +168,7 @@ function statementOf(
       params: [kind, ...(labels ?? [])],
     }
   // Of one model there are few sums too.
-  const isOfModel = narrowed.length === 1 && narrowed[0] === 'model' && (question.by === kind || question.by === null)
+  const isOfModel = narrowed.length === 1 && narrowed[0] === 'model' && (query.by === kind || query.by === null)
   if (isOfModel)
     return {
       sql: `SELECT p.span AS span, ${what} AS what, p.currency AS currency, ${countNames.map(name => `p.${name} AS ${name}`).join(', ')}
@@ -184,7 +184,7 @@ function statementOf(
   }
 }
 
-function barAt({ bars }: CostQuestion, { place }: Labelled): number {
+function barAt({ bars }: CostQuery, { place }: Labelled): number {
   return barOf(bars, place.quarter * quarterMs)
 }
 

@@ -1,4 +1,4 @@
-import type { CostPart, PlainQuestion } from '../../domain/costs.ts'
+import type { CostPart, PlainCostQuery } from '../../domain/costs.ts'
 import { askIn, inOne } from '../ask-in.ts'
 import { ask, type QueryProgram, type Rows, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
@@ -24,17 +24,17 @@ export const namesTogether = 512
  * The most expensive of the whole range, by the fewest spans: the cost depends on the number of names, not on the
  * range.
  */
-export function* findNames(question: PlainQuestion, tail: readonly Sum[], pass: Pass): QueryProgram<Names> {
-  const { since, until, by, apart } = question
+export function* findNames(query: PlainCostQuery, tail: readonly Sum[], pass: Pass): QueryProgram<Names> {
+  const { since, until, by, apart } = query
   if (by === null || apart === undefined) return undefined
   if (typeof apart !== 'number') return new Set(apart)
   const beside: Amounts = new Map()
   for (const { place, counts } of tail) add(beside, place[columnOf[by]], counts.amount)
   const spans = spansOver(quarterOf(since), quarterOf(until), pass)
-  const isAmongMany = isBounded(question)
+  const isAmongMany = isBounded(query)
   const sums = isAmongMany
-    ? yield* sumDearest({ question, by, spans, apart }, beside)
-    : yield* sumEach({ question, by, spans, apart }, beside)
+    ? yield* sumDearest({ query, by, spans, apart }, beside)
+    : yield* sumEach({ query, by, spans, apart }, beside)
   if (sums.size <= apart && !isAmongMany) return undefined
   return new Set(
     inOrder(sums)
@@ -44,7 +44,7 @@ export function* findNames(question: PlainQuestion, tail: readonly Sum[], pass: 
 }
 
 type Search = {
-  readonly question: Narrowed
+  readonly query: Narrowed
   readonly by: CostPart
   readonly spans: readonly number[]
   readonly apart: number
@@ -60,27 +60,27 @@ function isBounded({ by, where }: Narrowed): boolean {
 }
 
 /** The most expensive of all, and one more than are shown, which indicates that there are others. */
-function* sumEach({ question, spans, apart }: Search, beside: Amounts): QueryProgram<Amounts> {
+function* sumEach({ query, spans, apart }: Search, beside: Amounts): QueryProgram<Amounts> {
   const sums = new Map(beside)
   const most = apart + 1
-  const rows = yield* sumNames(question, spans, { most })
+  const rows = yield* sumNames(query, spans, { most })
   for (const row of rows) add(sums, text(row, 'what'), whole(row, 'amount'))
   if (rows.length < most) return sums
   const known = new Set(rows.map(row => text(row, 'what')))
   const missed = [...beside.keys()].filter(what => !known.has(what))
-  for (const row of yield* sumSome(question, spans, missed)) add(sums, text(row, 'what'), whole(row, 'amount'))
+  for (const row of yield* sumSome(query, spans, missed)) add(sums, text(row, 'what'), whole(row, 'amount'))
   return sums
 }
 
 /** The same with a filter: candidates are read until no other can have more. No charge is negative. */
 function* sumDearest(search: Search, beside: Amounts): QueryProgram<Amounts> {
-  const { question, apart } = search
+  const { query, apart } = search
   const sums = new Map(beside)
   const seen = new Set<string>()
   const bounding = yield* boundingOf(search)
   for (const most of [boundsFirst, undefined]) {
     const rows = yield* bounding.ask(most)
-    if (question.by === 'user' && rows.length <= few) return yield* sumEach(search, beside)
+    if (query.by === 'user' && rows.length <= few) return yield* sumEach(search, beside)
     if (seen.size === 0) yield* sumNarrowed(search, [...beside.keys()], new Map(), sums)
     for (const what of beside.keys()) seen.add(what)
     const bounds: Amounts = new Map()
@@ -110,15 +110,15 @@ type Bounding = {
 }
 
 function* boundingOf(search: Search): QueryProgram<Bounding> {
-  const { question, by, spans } = search
+  const { query, by, spans } = search
   const whole: Bounding = {
-    ask: most => sumNames({ by, where: {} }, spans, { most, among: amongUser(question) }),
+    ask: most => sumNames({ by, where: {} }, spans, { most, among: amongUser(query) }),
     isOfWhole: true,
     isExact: false,
   }
   const together = inOne(spans)
-  if (by !== 'key' || question.where.user !== undefined || !together) return whole
-  const { asked, others } = yield* findKeyPlaces(question.where)
+  if (by !== 'key' || query.where.user !== undefined || !together) return whole
+  const { asked, others } = yield* findKeyPlaces(query.where)
   const isLess = others.length < asked.length
   const places = inOne(isLess ? others : asked)
   if (!places) return asked.length === 0 ? { ...whole, ask: () => askIn('', []) } : whole
@@ -137,12 +137,12 @@ function* boundingOf(search: Search): QueryProgram<Bounding> {
       ...(most === undefined ? [] : [most]),
     )
   }
-  return { ask: askPlaces, isOfWhole: false, isExact: !isLess && question.where.tier === undefined }
+  return { ask: askPlaces, isOfWhole: false, isExact: !isLess && query.where.tier === undefined }
 }
 
 /** Places that distinguish keys and not tiers: those of the question, and the others. */
 function* findKeyPlaces(
-  where: PlainQuestion['where'],
+  where: PlainCostQuery['where'],
 ): QueryProgram<{ readonly asked: readonly number[]; readonly others: readonly number[] }> {
   const { sql, params } = askedOf(where)
   const facts = 'group_name, model, operation, upstream, currency'
@@ -169,12 +169,12 @@ function lowestOf(sums: Amounts, count: number): number {
 
 /** `bounds`: the totals of some. */
 function* sumNarrowed(
-  { question, by, spans }: Search,
+  { query, by, spans }: Search,
   names: readonly string[],
   bounds: ReadonlyMap<string, number>,
   sums: Amounts,
 ): QueryProgram<void> {
-  const found = yield* splitByCoverage(question, names)
+  const found = yield* splitByCoverage(query, names)
   const unknown: string[] = []
   for (const what of found.whole) {
     const amount = bounds.get(what)
@@ -183,7 +183,7 @@ function* sumNarrowed(
   }
   for (const row of yield* sumSome({ by, where: {} }, spans, unknown))
     add(sums, text(row, 'what'), whole(row, 'amount'))
-  for (const row of yield* sumSome(question, spans, found.parted)) add(sums, text(row, 'what'), whole(row, 'amount'))
+  for (const row of yield* sumSome(query, spans, found.parted)) add(sums, text(row, 'what'), whole(row, 'amount'))
 }
 
 /**
@@ -214,11 +214,11 @@ type Among = { readonly sql: string; readonly params: readonly Value[] }
 
 /** The amount of each, the most expensive first; `most` of them. */
 function* sumNames(
-  question: Narrowed,
+  query: Narrowed,
   spans: readonly number[],
   { most, among }: { readonly most?: number | undefined; readonly among?: Among | undefined },
 ): QueryProgram<Rows> {
-  const { sql, params } = statementOf(question)
+  const { sql, params } = statementOf(query)
   const sums = `SELECT what, sum(amount) AS amount FROM (${sql}) spans`
   const together = inOne(spans)
   // No single one of several statements knows the most expensive.
@@ -233,10 +233,10 @@ function* sumNames(
   )
 }
 
-function* sumSome(question: Narrowed, spans: readonly number[], names: readonly string[]): QueryProgram<Rows> {
+function* sumSome(query: Narrowed, spans: readonly number[], names: readonly string[]): QueryProgram<Rows> {
   const found: Rows[number][] = []
   for (let at = 0; at < names.length; at += namesTogether) {
-    const { sql, params } = statementOf(question, names.slice(at, at + namesTogether))
+    const { sql, params } = statementOf(query, names.slice(at, at + namesTogether))
     found.push(...(yield* askIn(`SELECT what, sum(amount) AS amount FROM (${sql}) spans GROUP BY what`, spans, params)))
   }
   return found

@@ -1,4 +1,4 @@
-import { type CostRow, type Costs, type PlainQuestion, quarterMs } from '../../domain/costs.ts'
+import { type CostRow, type Costs, type PlainCostQuery, quarterMs } from '../../domain/costs.ts'
 import { askIn } from '../ask-in.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
@@ -11,12 +11,12 @@ import { columnOf, CostSums, countNames, type Counts, noCounts, type Place } fro
 const { firsts: _firsts, ...nothing } = noCounts
 
 /** Costs by a part that every charge has. */
-export function* readPlain(question: PlainQuestion, pass: Pass, { sums, charges: tail }: Tail): QueryProgram<Costs> {
-  const asked = [...sums.all()].filter(({ place }) => isAsked(place, question))
-  const names = yield* findNames(question, asked, pass)
-  const answer = new Answer(question, names)
+export function* readPlain(query: PlainCostQuery, pass: Pass, { sums, charges: tail }: Tail): QueryProgram<Costs> {
+  const asked = [...sums.all()].filter(({ place }) => isAsked(place, query))
+  const names = yield* findNames(query, asked, pass)
+  const answer = new Answer(query, names)
   for (const { place, counts } of asked) answer.addPlace(place, counts)
-  yield* addSpans(answer, question, names, pass)
+  yield* addSpans(answer, query, names, pass)
   return { rows: answer.inOrder(), tail }
 }
 
@@ -44,16 +44,16 @@ export function* readTail(pass: Pass): QueryProgram<Tail> {
 }
 
 /** The stored sums, by the bars that spans are in. */
-function* addSpans(answer: Answer, question: PlainQuestion, names: Names, pass: Pass): QueryProgram<void> {
-  const { bars, until, by } = question
+function* addSpans(answer: Answer, query: PlainCostQuery, names: Names, pass: Pass): QueryProgram<void> {
+  const { bars, until, by } = query
   const barOf = new Map<number, number>()
   for (const [bar, at] of bars.entries())
     for (const span of spansOver(quarterOf(at), quarterOf(bars[bar + 1] ?? until), pass)) barOf.set(span, bar)
-  function* read(of: PlainQuestion, named?: readonly string[]): QueryProgram<Rows> {
+  function* read(of: PlainCostQuery, named?: readonly string[]): QueryProgram<Rows> {
     const { sql, params } = statementOf(of, named)
     return yield* askIn(bars.length === 1 ? inOneBar(sql) : sql, [...barOf.keys()], params)
   }
-  function* readNamed(of: PlainQuestion, named: readonly string[]): QueryProgram<Rows> {
+  function* readNamed(of: PlainCostQuery, named: readonly string[]): QueryProgram<Rows> {
     const found: Row[] = []
     for (let at = 0; at < named.length; at += namesTogether)
       for (const row of yield* read(of, named.slice(at, at + namesTogether))) found.push(row)
@@ -68,17 +68,17 @@ function* addSpans(answer: Answer, question: PlainQuestion, names: Names, pass: 
     )
   if (names === undefined || by === 'tier') {
     // A charge counts once for each of its tiers: there is no total to subtract from.
-    for (const row of yield* read(question)) add(row, answer.nameOf(text(row, 'what')), 1)
+    for (const row of yield* read(query)) add(row, answer.nameOf(text(row, 'what')), 1)
     return
   }
-  const ranked = yield* splitByCoverage(question, [...names])
+  const ranked = yield* splitByCoverage(query, [...names])
   const named = [
-    ...(yield* readNamed({ ...question, where: {} }, ranked.whole)),
-    ...(yield* readNamed(question, ranked.parted)),
+    ...(yield* readNamed({ ...query, where: {} }, ranked.whole)),
+    ...(yield* readNamed(query, ranked.parted)),
   ]
   for (const row of named) add(row, text(row, 'what'), 1)
   // The others are the total without those that have names.
-  for (const row of yield* read({ ...question, by: null })) add(row, null, 1)
+  for (const row of yield* read({ ...query, by: null })) add(row, null, 1)
   for (const row of named) add(row, null, -1)
 }
 
@@ -89,16 +89,16 @@ export function countsOf(row: Row, sign: 1 | -1): Counts {
 }
 
 export class Answer {
-  readonly #question: Pick<PlainQuestion, 'bars' | 'by' | 'where'>
+  readonly #query: Pick<PlainCostQuery, 'bars' | 'by' | 'where'>
   readonly #names: Names
   /** A charge counts once for each tier if the question is about tiers. */
   readonly #countsTiers: boolean
   readonly #rows = new Map<string, { -readonly [N in keyof CostRow]: CostRow[N] }>()
 
-  constructor(question: Pick<PlainQuestion, 'bars' | 'by' | 'where'>, names: Names) {
-    this.#question = question
+  constructor(query: Pick<PlainCostQuery, 'bars' | 'by' | 'where'>, names: Names) {
+    this.#query = query
     this.#names = names
-    this.#countsTiers = question.by === 'tier' || question.where.tier !== undefined
+    this.#countsTiers = query.by === 'tier' || query.where.tier !== undefined
   }
 
   nameOf(what: string): string | null {
@@ -106,7 +106,7 @@ export class Answer {
   }
 
   addPlace(place: Place, counts: Counts): void {
-    const { by, bars } = this.#question
+    const { by, bars } = this.#query
     const what = by === null ? '' : this.nameOf(place[columnOf[by]])
     this.add(barOf(bars, place.quarter * quarterMs), what, place.currency, counts)
   }

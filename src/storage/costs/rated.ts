@@ -1,5 +1,5 @@
 import type { ChargeRule } from '../../domain/charge.ts'
-import { type PlainQuestion, quarterMs, type RatedImages } from '../../domain/costs.ts'
+import { type PlainCostQuery, quarterMs, type RatedImages } from '../../domain/costs.ts'
 import { askIn } from '../ask-in.ts'
 import type { QueryProgram } from '../query.ts'
 import { text, textOrNull, toLine, whole } from '../rows.ts'
@@ -8,14 +8,14 @@ import { spansOver } from './spans.ts'
 import { isAsked, placesOf } from './statements.ts'
 import { type Kind, nameOfKind, toKind } from './sums.ts'
 
-export type RatedQuestion = Pick<PlainQuestion, 'since' | 'until' | 'where'>
+export type RatedQuery = Pick<PlainCostQuery, 'since' | 'until' | 'where'>
 
 /**
  * Settled images whose tier did not come from the returned image, grouped by how they were priced; without refunded
  * ones.
  */
-export function* readRated(question: RatedQuestion): QueryProgram<readonly RatedImages[]> {
-  const { since, until, where } = question
+export function* readRated(query: RatedQuery): QueryProgram<readonly RatedImages[]> {
+  const { since, until, where } = query
   const pass = yield* readPass()
   const { sums } = yield* readTail(pass)
   const byId = new Map<number, number>()
@@ -32,7 +32,7 @@ export function* readRated(question: RatedQuestion): QueryProgram<readonly Rated
     if (same) same.images += images
     else found.set(name, { kind, images })
   }
-  for (const { place, kind, images } of sums.kinds()) if (isAsked(place, question)) add(kind, images)
+  for (const { place, kind, images } of sums.kinds()) if (isAsked(place, query)) add(kind, images)
   for (const row of yield* askIn('SELECT * FROM cost_kind WHERE id IN (…)', [...byId.keys()]))
     add(toKind(row), byId.get(whole(row, 'id')) ?? 0)
   return [...found.values()].filter(({ images }) => images > 0).map(({ kind, images }) => show(kind, images))

@@ -1,4 +1,4 @@
-import { costParts, type CostPart, type PlainQuestion, quarterMs } from '../../domain/costs.ts'
+import { costParts, type CostPart, type PlainCostQuery, quarterMs } from '../../domain/costs.ts'
 import { inOne } from '../ask-in.ts'
 import type { Value } from '../query.ts'
 import type { Detail } from './write-sums.ts'
@@ -7,7 +7,7 @@ import { columnOf, countNames, type Place } from './sums.ts'
 /** Whether charges of a place belong to the question. */
 export function isAsked(
   place: Place,
-  { since, until, where }: Pick<PlainQuestion, 'since' | 'until' | 'where'>,
+  { since, until, where }: Pick<PlainCostQuery, 'since' | 'until' | 'where'>,
 ): boolean {
   const at = place.quarter * quarterMs
   if (at < since || at >= until) return false
@@ -22,9 +22,9 @@ export function inOneBar(sql: string): string {
 }
 
 type Statement = { readonly sql: string; readonly params: readonly Value[] }
-export type Narrowed = Pick<PlainQuestion, 'by' | 'where'>
+export type Narrowed = Pick<PlainCostQuery, 'by' | 'where'>
 
-export function narrowedBy(where: PlainQuestion['where']): readonly CostPart[] {
+export function narrowedBy(where: PlainCostQuery['where']): readonly CostPart[] {
   return costParts.filter(part => where[part] !== undefined)
 }
 
@@ -39,12 +39,12 @@ export function isOfOnePart({ by, where }: Narrowed): boolean {
  * one for each name; otherwise it reads the places of the smallest detail that answers the question. `named`: only some
  * names, at most as many as one statement takes.
  */
-export function statementOf(question: Narrowed, named?: readonly string[]): Statement {
-  const { by, where } = question
+export function statementOf(query: Narrowed, named?: readonly string[]): Statement {
+  const { by, where } = query
   const names = named ? (inOne(named) ?? []) : []
   const isNamed = (column: string): string =>
     names.length === 0 ? '' : `AND ${column} IN (${names.map(() => '?').join(', ')})`
-  if (isOfOnePart(question)) {
+  if (isOfOnePart(query)) {
     const [only] = narrowedBy(where)
     const narrowed = only === undefined ? '' : 'AND what = ?'
     const sql = `SELECT span, ${by === null ? `''` : 'what'} AS what, currency, ${countNames.join(', ')} FROM cost_part_sum
@@ -60,7 +60,7 @@ export function statementOf(question: Narrowed, named?: readonly string[]): Stat
 }
 
 /** A condition on `cost_place p`: places of the smallest detail that answers the question. */
-export function placesOf(where: PlainQuestion['where'], by: PlainQuestion['by']): Statement {
+export function placesOf(where: PlainCostQuery['where'], by: PlainCostQuery['by']): Statement {
   const conditions = conditionsOf(where)
   return {
     sql: ['p.detail = ?', ...conditions.sql].join(' AND '),
@@ -78,7 +78,7 @@ export function detailOf({ by, where }: Narrowed): Detail {
  * The same for some names. Their index has every column: names are looked up in it, and the other conditions are an
  * expression, so that the planner does not read all places for them.
  */
-function placesOfNames(where: PlainQuestion['where'], by: CostPart): Statement {
+function placesOfNames(where: PlainCostQuery['where'], by: CostPart): Statement {
   const asked = askedOf(where)
   const detail = detailOf({ by, where })
   const isInOrder = detail === 'user' ? ` AND p.key_id = ''` : ''
@@ -86,12 +86,12 @@ function placesOfNames(where: PlainQuestion['where'], by: CostPart): Statement {
 }
 
 /** Whether a place `p` belongs to the question: 1, else 0. */
-export function askedOf(where: PlainQuestion['where']): Statement {
+export function askedOf(where: PlainCostQuery['where']): Statement {
   const conditions = conditionsOf(where)
   return { sql: `CASE WHEN ${conditions.sql.join(' AND ')} THEN 1 ELSE 0 END`, params: conditions.params }
 }
 
-function conditionsOf(where: PlainQuestion['where']): {
+function conditionsOf(where: PlainCostQuery['where']): {
   readonly sql: readonly string[]
   readonly params: readonly Value[]
 } {

@@ -8,7 +8,7 @@ import { type Tokens, TokenWalk } from './tokens.ts'
 
 const usePart = useChargeId('')
 
-type UsageQuestion = { readonly since: number; readonly until: number; readonly by: UsageSort }
+type UsageQuery = { readonly since: number; readonly until: number; readonly by: UsageSort }
 
 /** What one charge adds to a sum. */
 type Part = Pick<UsageSum, 'images' | 'quantity' | 'amount' | 'refunded'>
@@ -17,7 +17,7 @@ type Part = Pick<UsageSum, 'images' | 'quantity' | 'amount' | 'refunded'>
  * Charged use between two moments by a part without stored sums: charges are read one by one, on one snapshot. The sums
  * equal the ledger, to the micro-unit.
  */
-export function* sumUsageBy({ since, until, by }: UsageQuestion): QueryProgram<readonly UsageSum[]> {
+export function* sumUsageBy({ since, until, by }: UsageQuery): QueryProgram<readonly UsageSum[]> {
   const sums = new Sums()
   const walk = new TokenWalk({ since, until })
   yield* eachCharge(firstIdAt('req_', since), firstIdAt('req_', until), function* (some) {

@@ -30,12 +30,12 @@ const byItself = new Set(['gateway', 'recovery'])
  * Proves the books from their rows alone: every charge against its items and entries, every key against its charges,
  * every chain of entries against its hashes. Run on one snapshot; changes nothing.
  */
-export function* audit(asked: AuditQuestion): QueryProgram<Audit> {
+export function* audit(asked: AuditOptions): QueryProgram<Audit> {
   const { corrections, ...found } = yield* auditBooks(asked)
   return { ...found, budgets: corrections.length }
 }
 
-type AuditQuestion = {
+type AuditOptions = {
   readonly at: number
   /** The zone of the days and months of budgets; undefined if it is unknown, and only totals are proved. */
   readonly zone: string | undefined
@@ -45,14 +45,14 @@ type AuditQuestion = {
 /**
  * The same, before budgets are corrected: what has to be added to each, and whether the underlying charges are sound.
  */
-export function* findCorrections(asked: Omit<AuditQuestion, 'anchors'>): QueryProgram<Corrections> {
+export function* findCorrections(asked: Omit<AuditOptions, 'anchors'>): QueryProgram<Corrections> {
   const repairs = yield* countRepairs()
   const { corrections, problems } = yield* auditBooks({ ...asked, anchors: [] })
   const ofBudgets = corrections.reduce((sum, { problems }) => sum + problems.length, 0)
   return { repairs, corrections, isSound: problems.length === ofBudgets }
 }
 
-function* auditBooks({ at, zone, anchors }: AuditQuestion) {
+function* auditBooks({ at, zone, anchors }: AuditOptions) {
   const problems: string[] = []
   let more = 0
   const { running, since } = yield* openRunning(zone, at)

@@ -4,10 +4,10 @@ import {
   type Statement,
   type StatementAccount,
   type StatementLine,
-  type StatementQuestion,
+  type StatementQuery,
   type StatementTotals,
 } from '../../domain/index.ts'
-import { idInQuestion } from '../labels.ts'
+import { idOfLabel } from '../labels.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { ChargeBatchPage } from '../charge-batches/batch-page.ts'
@@ -29,11 +29,11 @@ const none: StatementTotals = { charges: 0, charged: 0, refunds: 0, refunded: 0 
  * What was charged and refunded between two moments, by payer: from the charges and their items, and next to it the sum
  * of the ledger's entries of that time. Reads the whole ledger, for the opening amount; run on one snapshot.
  */
-export function* sumStatement({ endUser, tag, ...span }: StatementQuestion): QueryProgram<Statement> {
+export function* sumStatement({ endUser, tag, ...span }: StatementQuery): QueryProgram<Statement> {
   const accounts = new Accounts(span)
   const asked = [
-    ...(endUser === undefined ? [] : [['end_user', yield* idInQuestion('end_user', endUser)] as const]),
-    ...(tag === undefined ? [] : [['tag', yield* idInQuestion('tag', tag)] as const]),
+    ...(endUser === undefined ? [] : [['end_user', yield* idOfLabel('end_user', endUser)] as const]),
+    ...(tag === undefined ? [] : [['tag', yield* idOfLabel('tag', tag)] as const]),
   ]
   const isAsked = ({ attribution }: Charge): boolean =>
     asked.every(([kind, id]) => labelsIn(attribution, kind).includes(id))

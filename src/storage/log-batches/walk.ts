@@ -7,7 +7,7 @@ import { placesIn, rangeOf } from './match.ts'
 import type { LogBatch } from './parse.ts'
 import { wordOf } from './search-words.ts'
 
-type Question = LogMatch & Pick<LogFilter, 'before' | 'after'>
+type BatchQuery = LogMatch & Pick<LogFilter, 'before' | 'after'>
 /** A row, and when its request began. */
 type Placed = { readonly row: LogRow; readonly ms: number }
 
@@ -16,15 +16,15 @@ const rowsFirst = 512
 const rowsMost = 8_192
 
 /** Pages that may have rows of a question, in no order. */
-export function* findLogBatches(question: Question): QueryProgram<readonly LogBatchHead[]> {
-  const { from, before } = rangeOf(question)
+export function* findLogBatches(query: BatchQuery): QueryProgram<readonly LogBatchHead[]> {
+  const { from, before } = rangeOf(query)
   const beforeMs = before === undefined ? Number.MAX_SAFE_INTEGER : standsAt(before)
-  return yield* findHeads(standsAt(from), beforeMs, wordOf(question))
+  return yield* findHeads(standsAt(from), beforeMs, wordOf(query))
 }
 
 /** Reads the rows of the log that match, in the order of their ids, although pages overlap. */
 export class LogWalk {
-  readonly #question: Question
+  readonly #query: BatchQuery
   readonly #isOnward: boolean
   readonly #damaged: Damaged
   #pages: readonly LogBatchHead[] | undefined
@@ -34,15 +34,15 @@ export class LogWalk {
   #lastId: string | undefined
 
   /** Oldest first, or newest first. */
-  constructor(question: Question, order: 'oldest' | 'newest', damaged: Damaged = 'told') {
-    this.#question = question
+  constructor(query: BatchQuery, order: 'oldest' | 'newest', damaged: Damaged = 'told') {
+    this.#query = query
     this.#damaged = damaged
     this.#isOnward = order === 'oldest'
   }
 
   /** The next ones, in order; empty at the end. */
   *next(): QueryProgram<readonly LogRow[]> {
-    const pages = (this.#pages ??= this.#inOrder(yield* findLogBatches(this.#question)))
+    const pages = (this.#pages ??= this.#inOrder(yield* findLogBatches(this.#query)))
     while (this.#read < pages.length || this.#waiting.length > 0) {
       const together = takeTogether(pages, this.#read, this.#rowsTogether)
       this.#read += together.length
@@ -61,7 +61,7 @@ export class LogWalk {
   }
 
   #take(page: LogBatch): void {
-    for (const at of placesIn(page, this.#question)) {
+    for (const at of placesIn(page, this.#query)) {
       const row = page.rowOf(at)
       this.#waiting.push({ row, ms: sortMs(row) })
     }

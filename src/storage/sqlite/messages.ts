@@ -61,8 +61,8 @@ export type FromWriter =
       readonly broken: string | undefined
     }
 
-export type Question = {
+export type ReadRequest = {
   [R in Reading]: { readonly id: number; readonly reading: R; readonly given: Readings[R]['given'] }
 }[Reading]
-export type ToReader = Question | { readonly close: true }
+export type ToReader = ReadRequest | { readonly close: true }
 export type FromReader = { readonly id: number; readonly value?: unknown; readonly fault?: string }

@@ -1,7 +1,7 @@
 import { createAnswers, type Readings } from '../readings.ts'
 import type { Tables } from '../tables.ts'
 import { Connection } from './connect.ts'
-import type { FromReader, Port, Question, ReaderStart, ToReader } from './messages.ts'
+import type { FromReader, Port, ReadRequest, ReaderStart, ToReader } from './messages.ts'
 
 /** Answers the queries of `port`, from its own connection, until it closes. */
 export function runReader({ path }: ReaderStart, port: Port<ToReader, FromReader>): void {
@@ -21,7 +21,7 @@ export function runReader({ path }: ReaderStart, port: Port<ToReader, FromReader
     void answer(message).then(found => port.postMessage(found, []))
   })
 
-  async function answer({ id, reading, given }: Question): Promise<FromReader> {
+  async function answer({ id, reading, given }: ReadRequest): Promise<FromReader> {
     try {
       return { id, value: reading === 'audit' ? await auditFile(given) : await answers[reading](given as never) }
     } catch (error) {
