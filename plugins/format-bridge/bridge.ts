@@ -6,7 +6,7 @@ import {
   readField,
   type RerouteAsk,
   type Rerouted,
-  withField,
+  withFields,
 } from '../../src/plugin-api/index.ts'
 import { withCacheMarks } from './cache-marks.ts'
 import { fail } from './errors.ts'
@@ -35,6 +35,12 @@ export type Bridge = {
 
 export const bridgeSlot = defineSlot<Bridge>('format-bridge')
 
+/** What the gateway reads itself where it keeps responses: no upstream gets it. */
+const stateOfGateway = new Map([
+  ['store', undefined],
+  ['previous_response_id', undefined],
+])
+
 /**
  * The request in the upstream's format; undefined if the model takes it as it is.
  * @param keepsState the gateway keeps what the client wants to be stored @throws Failure
@@ -52,7 +58,7 @@ export function translateRequest(
   if (!upstream) return undefined
   const issuer = issuerOf(model)
   const isStream = format.counts === undefined && (ask.stream ?? wantsStream(body))
-  const conversation = readRequest(keepsState ? withField(body, 'store', undefined) : body, value =>
+  const conversation = readRequest(keepsState ? withFields(body, stateOfGateway) : body, value =>
     client.parseRequest({ body: value, stream: isStream, issuer: 'client' }),
   )
   const plain = upstream.carries.has('grammar') ? conversation : withoutFreeform(conversation)

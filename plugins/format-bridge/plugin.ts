@@ -3,6 +3,7 @@ import {
   callerSlot,
   configuredModels,
   definePlugin,
+  type Failure,
   type Host,
   type Reply,
   type RequestContext,
@@ -56,7 +57,8 @@ export const formatBridge = definePlugin({
   accepts: true,
   inspect,
 
-  reroute: (ask, facet) => (translateEmbedding(ask) ?? translateRequest(ask, facet))?.rerouted,
+  reroute: (ask, facet, { responses }) =>
+    (translateEmbedding(ask) ?? translateRequest(ask, facet, responses !== undefined))?.rerouted,
 
   create(options, host) {
     if (!configuredModels(host.plan).some(model => model.accepts)) return {}
@@ -113,11 +115,18 @@ export const formatBridge = definePlugin({
 function withKept(reply: Reply, context: RequestContext, keeper: ResponseKeeper | undefined): Reply {
   const state = context.slots.get(stateSlot)
   if (!keeper || !state?.isStored || reply.status >= 400) return reply
-  const { id: requestId, payer, params } = context
+  const { client = context, id: requestId, notes, payer, params } = context
   const { before, input } = state
   const maker = { payer, requestId, model: params['model'] ?? '' }
   const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true
-  const stage = new KeepStage(isStream, (id, response) => keeper.keep(maker, id, { before, input, response }))
+  const { dialect, route } = client
+  const lateError = (failure: Failure): string => {
+    notes.failed = failure.code
+    return dialect.streamError(failure, requestId, route.operation) ?? ''
+  }
+  const stage = new KeepStage(isStream ? lateError : undefined, (id, response) =>
+    keeper.keep(maker, id, { before, input, response }),
+  )
   return { ...reply, stages: [...reply.stages, stage] }
 }
 
