@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import {
   type Body,
-  defineSlot,
   type Model,
   readField,
   type RerouteAsk,
@@ -19,6 +18,7 @@ import type { BridgeFacet } from './schema.ts'
 
 /** A request that was translated: what its answer needs. */
 export type Bridge = {
+  readonly kind: 'conversation'
   readonly client: Adapter
   readonly upstream: Adapter
   /** The client's request. */
@@ -32,8 +32,6 @@ export type Bridge = {
   readonly counts?: string
   readonly dropped: readonly string[]
 }
-
-export const bridgeSlot = defineSlot<Bridge>('format-bridge')
 
 /** What the gateway reads itself where it keeps responses: no upstream gets it. */
 const stateOfGateway = new Map([
@@ -78,7 +76,10 @@ export function translateRequest(
   }
   const freeform = new Set(conversation.tools.filter(tool => tool.freeform).map(tool => tool.name))
   const counts = format.counts === undefined ? {} : { counts: format.counts }
-  return { rerouted, bridge: { client, upstream, conversation, names, freeform, issuer, dropped, ...counts } }
+  return {
+    rerouted,
+    bridge: { kind: 'conversation', client, upstream, conversation, names, freeform, issuer, dropped, ...counts },
+  }
 }
 
 /** As for requests that are not translated: a client that wants events reads anything else as an empty answer. */
