@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
 import {
   type Body,
-  defineSlot,
   type Model,
   readField,
   type RerouteAsk,
   type Rerouted,
-  withField,
+  withFields,
 } from '../../src/plugin-api/index.ts'
 import { withCacheMarks } from './cache-marks.ts'
 import { fail } from './errors.ts'
@@ -19,6 +18,7 @@ import type { BridgeFacet } from './schema.ts'
 
 /** A request that was translated: what its answer needs. */
 export type Bridge = {
+  readonly kind: 'conversation'
   readonly client: Adapter
   readonly upstream: Adapter
   /** The client's request. */
@@ -33,7 +33,11 @@ export type Bridge = {
   readonly dropped: readonly string[]
 }
 
-export const bridgeSlot = defineSlot<Bridge>('format-bridge')
+/** What the gateway reads itself where it keeps responses: no upstream gets it. */
+const stateOfGateway = new Map([
+  ['store', undefined],
+  ['previous_response_id', undefined],
+])
 
 /**
  * The request in the upstream's format; undefined if the model takes it as it is.
@@ -52,7 +56,7 @@ export function translateRequest(
   if (!upstream) return undefined
   const issuer = issuerOf(model)
   const isStream = format.counts === undefined && (ask.stream ?? wantsStream(body))
-  const conversation = readRequest(keepsState ? withField(body, 'store', undefined) : body, value =>
+  const conversation = readRequest(keepsState ? withFields(body, stateOfGateway) : body, value =>
     client.parseRequest({ body: value, stream: isStream, issuer: 'client' }),
   )
   const plain = upstream.carries.has('grammar') ? conversation : withoutFreeform(conversation)
@@ -72,7 +76,10 @@ export function translateRequest(
   }
   const freeform = new Set(conversation.tools.filter(tool => tool.freeform).map(tool => tool.name))
   const counts = format.counts === undefined ? {} : { counts: format.counts }
-  return { rerouted, bridge: { client, upstream, conversation, names, freeform, issuer, dropped, ...counts } }
+  return {
+    rerouted,
+    bridge: { kind: 'conversation', client, upstream, conversation, names, freeform, issuer, dropped, ...counts },
+  }
 }
 
 /** As for requests that are not translated: a client that wants events reads anything else as an empty answer. */

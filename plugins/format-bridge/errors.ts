@@ -50,13 +50,15 @@ export const errors = {
     type: 'server_error',
     text: 'The response could not be stored, so it was not delivered. Send `store: false` if it need not be.',
     retry: false,
-    operator: 'Writing to the storage failed: see the error in the log. What was used is charged.',
+    operator:
+      'Writing to the storage failed: see the error in the log. What was used is charged if a stream had begun.',
   },
   upstream_answer_untranslatable: {
     status: 502,
     type: 'server_error',
     text: 'The response of the upstream could not be translated: {reason}.',
-    operator: 'Compare the response of the upstream with its API format. What was used is charged.',
+    operator:
+      'Compare the response of the upstream with its API format. What was used is charged if a stream had begun.',
   },
   upstream_stream_failed: {
     status: 502,

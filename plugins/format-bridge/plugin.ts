@@ -3,6 +3,8 @@ import {
   callerSlot,
   configuredModels,
   definePlugin,
+  defineSlot,
+  type Failure,
   type Host,
   type Reply,
   type RequestContext,
@@ -19,8 +21,8 @@ import {
   type TurningError,
   WholeStage,
 } from './answer-stages.ts'
-import { type Bridge, bridgeSlot, translateRequest } from './bridge.ts'
-import { type Embedding, embeddingSlot, translateEmbedding, turnVectors } from './embeddings/index.ts'
+import { type Bridge, translateRequest } from './bridge.ts'
+import { type Embedding, translateEmbedding, turnVectors } from './embeddings/index.ts'
 import { estimateInput } from './estimate.ts'
 import { inspect } from './inspect.ts'
 import { withOwnThoughts } from './own-thoughts.ts'
@@ -42,6 +44,8 @@ const droppedHeader = 'x-tollgate-dropped'
 const estimateHeader = 'x-tollgate-estimate'
 const headerCharsMax = 1_000
 
+const bridgeSlot = defineSlot<Bridge | Embedding>('format-bridge')
+
 /**
  * Lets clients of one API format call models of another (docs/translation.md). The request becomes one of the upstream's
  * format before anything else reads it, and its answer the client's after everything else has: limits, charges, keys and
@@ -52,11 +56,12 @@ export const formatBridge = definePlugin({
   options: optionsSchema,
   facet: facetSchema,
   needs: [callerSlot],
-  gives: [bridgeSlot, embeddingSlot],
+  gives: [bridgeSlot],
   accepts: true,
   inspect,
 
-  reroute: (ask, facet) => (translateEmbedding(ask) ?? translateRequest(ask, facet))?.rerouted,
+  reroute: (ask, facet, { responses }) =>
+    (translateEmbedding(ask) ?? translateRequest(ask, facet, responses !== undefined))?.rerouted,
 
   create(options, host) {
     if (!configuredModels(host.plan).some(model => model.accepts)) return {}
@@ -68,38 +73,34 @@ export const formatBridge = definePlugin({
         onObject: context => answerKept(context, keeper),
       }),
       onRoute(context, ask, facet) {
-        const embedded = translateEmbedding(ask)
-        if (embedded) context.slots.put(embeddingSlot, embedded.embedding)
-        if (embedded) return embedded.rerouted
-        const translated = translateRequest(ask, facet, context.slots.get(stateSlot) !== undefined)
+        const keepsState = context.slots.get(stateSlot) !== undefined
+        const translated = translateEmbedding(ask) ?? translateRequest(ask, facet, keepsState)
         if (!translated) return undefined
         context.slots.put(bridgeSlot, translated.bridge)
         return translated.rerouted
       },
       onAdmit(context) {
         const bridge = context.slots.get(bridgeSlot)
-        return bridge?.counts === undefined ? undefined : countAnswer(bridge, bridge.counts)
+        return bridge?.kind === 'conversation' ? countAnswer(bridge) : undefined
       },
       onForward(context, out) {
         if (!context.client) {
           const body = withOwnThoughts(out.body)
           return body === out.body ? out : { ...out, body }
         }
-        const { dropped = [] } = embeddingOf(context) ?? bridgeOf(context) ?? {}
+        const { dropped = [] } = bridgeOf(context) ?? {}
         if (dropped.length > 0) context.notes.dropped = [...new Set([...context.notes.dropped, ...dropped])]
         return out
       },
       onReply(context, reply) {
-        const [embedding, bridge] = [embeddingOf(context), bridgeOf(context)]
-        const translated = embedding ?? bridge
-        if (!translated) return reply
+        const bridge = bridgeOf(context)
+        if (!bridge) return reply
         const held = new HeldAnswer(budget)
         context.slots.put(heldSlot, held)
-        const { dropped } = translated
+        const { dropped } = bridge
         const named =
           dropped.length > 0 ? { ...reply, headers: { ...reply.headers, [droppedHeader]: headerOf(dropped) } } : reply
-        if (embedding) return translateVectors(named, context, embedding, held)
-        if (!bridge) return reply
+        if (bridge.kind === 'embeddings') return translateVectors(named, context, bridge, held)
         return withKept(translateReply(named, turningOf(context, bridge, host, held)), context, keeper)
       },
       onSettle(context) {
@@ -113,21 +114,24 @@ export const formatBridge = definePlugin({
 function withKept(reply: Reply, context: RequestContext, keeper: ResponseKeeper | undefined): Reply {
   const state = context.slots.get(stateSlot)
   if (!keeper || !state?.isStored || reply.status >= 400) return reply
-  const { id: requestId, payer, params } = context
+  const { client = context, id: requestId, notes, payer, params } = context
   const { before, input } = state
   const maker = { payer, requestId, model: params['model'] ?? '' }
   const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true
-  const stage = new KeepStage(isStream, (id, response) => keeper.keep(maker, id, { before, input, response }))
+  const { dialect, route } = client
+  const lateError = (failure: Failure): string => {
+    notes.failed = failure.code
+    return dialect.streamError(failure, requestId, route.operation) ?? ''
+  }
+  const stage = new KeepStage(isStream ? lateError : undefined, (id, response) =>
+    keeper.keep(maker, id, { before, input, response }),
+  )
   return { ...reply, stages: [...reply.stages, stage] }
 }
 
 /** A fallback may get a request as it is after another model got it translated. */
-function bridgeOf({ client, slots }: RequestContext): Bridge | undefined {
+function bridgeOf({ client, slots }: RequestContext): Bridge | Embedding | undefined {
   return client && slots.get(bridgeSlot)
-}
-
-function embeddingOf({ client, slots }: RequestContext): Embedding | undefined {
-  return client && slots.get(embeddingSlot)
 }
 
 function translateVectors(reply: Reply, context: RequestContext, embedding: Embedding, held: HeldAnswer): Reply {
@@ -149,11 +153,12 @@ function jsonHeaders({ headers }: Reply): Reply['headers'] {
 }
 
 /** Vendors count each in their own way, and no request is sent to count: the figure is an estimate and says so. */
-function countAnswer({ conversation }: Bridge, member: string): Answer {
+function countAnswer({ conversation, counts }: Bridge): Answer | undefined {
+  if (counts === undefined) return undefined
   return {
     status: 200,
-    headers: { 'content-type': 'application/json', [estimateHeader]: member },
-    body: JSON.stringify({ [member]: estimateInput(conversation) }),
+    headers: { 'content-type': 'application/json', [estimateHeader]: counts },
+    body: JSON.stringify({ [counts]: estimateInput(conversation) }),
   }
 }
 

@@ -57,7 +57,7 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
   /** Meaning checks on its options, beyond their schema; paths are inside the options. */
   inspectOptions?(options: Admits<Options>): readonly Diagnostic[]
   /** The request that `onRoute` continues with, for explanations. @throws Failure the one of the request */
-  reroute?(ask: RerouteAsk, facet: Admits<Facet>): Rerouted | undefined
+  reroute?(ask: RerouteAsk, facet: Admits<Facet>, options: Admits<Options>): Rerouted | undefined
   /**
    * Before the fact: what this plugin would do with a request and what it would hold for it, by the functions that its
    * hooks use. Called in the pipeline's order. @throws Failure the one that the request would be refused with
@@ -89,7 +89,7 @@ export type KnownPlugin = Omit<
   chargesItems?(operation: string, body: Body, facet: never): boolean
   inspect?(facet: never, family: Family, models: readonly Model[], operations: OperationsByName): readonly Diagnostic[]
   inspectOptions?(options: never): readonly Diagnostic[]
-  reroute?(ask: RerouteAsk, facet: never): Rerouted | undefined
+  reroute?(ask: RerouteAsk, facet: never, options: never): Rerouted | undefined
   quote?(request: Imagined, facet: never): Quote | undefined
   prices?(ask: PriceAsk, facet: never): Prices | undefined
   reprice?(charge: Charge, to: RepriceAsk, facet: never): Repriced

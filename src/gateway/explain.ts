@@ -136,16 +136,20 @@ function askPlugins(plan: CompiledConfig, first: Imagined): { readonly out: Body
   return { out, quotes }
 }
 
-/** The plugins that act on a family, each with its section: those with a section act where it is. */
+/** The plugins that act on a family, each with its section and options: those with a section act where it is. */
 export function concerned(
-  plan: CompiledConfig,
-  family: Family,
-): readonly { readonly plugin: KnownPlugin; readonly facet: never }[] {
+  { plugins, pipeline }: CompiledConfig,
+  { facets }: Family,
+): readonly { readonly plugin: KnownPlugin; readonly facet: never; readonly options: never }[] {
   return (
-    plan.plugins.inUse
-      .filter(plugin => plugin.facet === undefined || family.facets.has(plugin.name))
-      // Checked against the plugin's own schema, which is what its type follows from.
-      .map(plugin => ({ plugin, facet: family.facets.get(plugin.name) as never }))
+    plugins.inUse
+      // Checked against the plugin's own schemas, which is what their types follow from.
+      .map((plugin, i) => ({
+        plugin,
+        facet: facets.get(plugin.name) as never,
+        options: pipeline[i]?.options as never,
+      }))
+      .filter(({ plugin }) => plugin.facet === undefined || facets.has(plugin.name))
   )
 }
 
@@ -195,8 +199,8 @@ function imagineRoute(
   const own = { operation, body, dropped: [] }
   if (!model?.enabled || !model.accepts) return own
   const ask = { operation, model, body, stream: undefined, parseObject: scanObject }
-  for (const { plugin, facet } of concerned(plan, model.family)) {
-    const rerouted = plugin.reroute?.(ask, facet)
+  for (const { plugin, facet, options } of concerned(plan, model.family)) {
+    const rerouted = plugin.reroute?.(ask, facet, options)
     if (rerouted) return rerouted
   }
   return own

@@ -30,6 +30,9 @@ const named: readonly [string, string] = [
     .join('')}\n  sim-responses:`,
 ]
 
+/** What `translated.js` sends. */
+const picture = 'iVBORw0KGgo='
+
 const { values } = parseArgs({ options: { build: { type: 'string' } } })
 const temporary = await mkdtemp(join(tmpdir(), 'tollgate-translated-'))
 const folder = values.build === undefined ? join(temporary, 'node') : resolve(values.build)
@@ -40,8 +43,17 @@ try {
     { teardown: end => void ends.push(end) },
     { upstreams: ['text'], edit: [{ 'groups/default': { rpm: 60_000, tpm: 200_000_000 } }, ...translatedEdits, named] },
   )
-  started.upstreams['text']?.answer(answerAsVendor)
-  report(await call(started.url, started.key))
+  const upstream = started.upstreams['text']
+  upstream?.answer(answerAsVendor)
+  const calls = await call(started.url, started.key)
+  report(calls)
+  const bodies = upstream?.received.map(({ body }) => String(body)) ?? []
+  const without = bodies.filter(body => !body.includes(picture)).length
+  const schemas = bodies.filter(body => body.includes('"warm":{"type":"boolean"')).length
+  // Both requests of each loop of the AI SDK, and one of LangChain, which requests structured output by itself.
+  const wanted = (calls.length / 2) * 3
+  process.stdout.write(`${without} requests without the image; ${schemas} of ${wanted} with the schema\n`)
+  if (without > 0 || schemas !== wanted) process.exitCode = 1
 } finally {
   for (const end of ends.toReversed()) await end()
   await rm(temporary, { recursive: true, force: true })

@@ -42,6 +42,8 @@ const answers: readonly (readonly [end: RegExp, answer: object])[] = [
       usage: { prompt_tokens: 3, total_tokens: 3 },
     },
   ],
+  [/:embedContent$/, { embedding: { values: [0] } }],
+  [/:batchEmbedContents$/, { embeddings: [{ values: [0] }, { values: [1] }] }],
   [/images\/generations$/, { created: 1, data: [{ b64_json: picture }] }],
   [/transcriptions$/, { text: 'Hi', duration: 2 }],
   [/moderations$/, { id: 'mod', results: [{ flagged: false }] }],
@@ -82,9 +84,11 @@ export function keysOf(text: string): Record<string, string> {
 type Asked = readonly [path: string, body: object | FormData]
 
 /** A request of a client of the model's own format, and one of the format that all clients of the other gateway have. */
-export function requestsOf(model: Model): readonly Asked[] {
-  const isTalk = model.accepts?.has('chat') === true
-  return [requestOf(model), ...(isTalk ? [['/v1/chat/completions', { model: model.name, messages }] as const] : [])]
+export function requestsOf(asked: Model): readonly Asked[] {
+  const { name: model, accepts } = asked
+  const talk: Asked = ['/v1/chat/completions', { model, messages }]
+  const embed: Asked = ['/v1/embeddings', { model, input: 'Hello' }]
+  return [requestOf(asked), ...(accepts?.has('chat') ? [talk] : []), ...(accepts?.has('embeddings') ? [embed] : [])]
 }
 
 /** Sends it with a key of the gateway. */
@@ -107,6 +111,8 @@ function requestOf({ name, family }: Model): Asked {
       `/v1beta/models/${encodeURIComponent(name)}:generateContent`,
       { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
     ]
+  if (family.name === 'generative-embedding')
+    return [`/v1beta/models/${encodeURIComponent(name)}:embedContent`, { content: { parts: [{ text: 'Hello' }] } }]
   if (family.name === 'embedding') return ['/v1/embeddings', { model: name, input: 'Hello' }]
   if (family.name === 'speech') return ['/v1/audio/speech', { model: name, input: 'Hello' }]
   if (family.name === 'image') return ['/v1/images/generations', { model: name, prompt: 'Hello' }]

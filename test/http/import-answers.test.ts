@@ -19,8 +19,9 @@ const places: readonly RegExp[] = [
   /^\/api\.openai\.com\/v1\/(?:chat\/completions|embeddings|audio\/speech|audio\/transcriptions|moderations)$/,
   /^\/api\.anthropic\.com\/v1\/messages$/,
   /^\/generativelanguage\.googleapis\.com\/(?:v1|v1beta)\/models\/gemini-2\.5-(?:pro|flash):generateContent$/,
+  /^\/generativelanguage\.googleapis\.com\/v1beta\/models\/gemini-embedding-001:(?:embedContent|batchEmbedContents)$/,
   /^\/generativelanguage\.googleapis\.com\/v1beta\/openai\/(?:chat\/completions|embeddings)$/,
-  /^\/(?:us-central1-|us-east5-|europe-west4-)?aiplatform\.googleapis\.com\/v1\/projects\/acme-\w+\/locations\/[\w-]+\/(?:publishers\/google\/models\/[\w.-]+:generateContent|publishers\/anthropic\/models\/[\w.@-]+:rawPredict|endpoints\/openapi\/chat\/completions)$/,
+  /^\/(?:us-central1-|us-east5-|europe-west4-)?aiplatform\.googleapis\.com\/v1\/projects\/acme-\w+\/locations\/[\w-]+\/(?:publishers\/google\/models\/(?:[\w.-]+:generateContent|gemini-embedding-2:embedContent)|publishers\/anthropic\/models\/[\w.@-]+:rawPredict|endpoints\/openapi\/chat\/completions)$/,
   /^\/bedrock-runtime\.(?:us-west-2|us-east-1|eu-central-1)\.amazonaws\.com\/(?:anthropic\/v1\/messages|openai\/v1\/chat\/completions)$/,
   /^\/acme-(?:east|west)\.openai\.azure\.com\/openai\/v1\/chat\/completions$/,
   /^\/vllm-base-is-not-set\.invalid\/v1\/chat\/completions$/,
@@ -76,6 +77,11 @@ t.test('of a dozen configurations nine in ten of the priced names answer the cli
     if (!imported.ok) throw new Error(JSON.stringify(imported.findings))
     const text = movedTo(fake.url, imported.text).replaceAll('${file:account.json}', `\${file:${account}}`)
     const { gateway, url, key, plan } = await start(t, { yaml: text, upstreams: [], env: keysOf(text) })
+    for (const model of plan.models.keys()) {
+      if (!name.startsWith('gemini') || !model.startsWith('vectors')) continue
+      const two = await ask(url, key, ['/v1/embeddings', { model, input: ['Hello', 'you'] }])
+      t.equal(two.status, 200, `${name}: two texts for ${model}`)
+    }
     const broken = new Set<string>()
     const asked = [...plan.models.values()].flatMap(model => requestsOf(model).map(one => [model, one] as const))
     for (const [model, one] of asked) {

@@ -3,6 +3,8 @@ import { DatabaseSync } from 'node:sqlite'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import type { Answer } from '../../plugins/format-bridge/neutral/index.ts'
+import type { Json } from '../../src/domain/index.ts'
+import { explainRequest } from '../../src/gateway/explain.ts'
 import { caseName } from '../harness/case-name.ts'
 import { runCli } from '../harness/cli.ts'
 import { fourYaml, startFour, vendorAnswer } from '../harness/four-formats.ts'
@@ -186,7 +188,7 @@ t.test('a response expires', async t => {
   t.match(await refusalOf(openai.responses.retrieve(id)), { status: 404 })
 })
 
-t.test('a response that fails, is cut or cannot be recorded is not kept', async t => {
+t.test('a response that fails or is cut is not kept', async t => {
   const started = await open(t)
   const { openai, upstream: up, gateway } = started
   const { records } = vendorAnswer('chat', answer('half'))
@@ -200,14 +202,69 @@ t.test('a response that fails, is cut or cannot be recorded is not kept', async 
   )
   t.match(await refusalOf(openai.responses.create({ model: 'up-chat', input: 'hi' })), { status: 400 })
   t.same(await gateway.storage.objects.list({ limit: 10 }), [])
+})
+
+t.test('a response that cannot be stored ends with an error, and a stream that had begun is charged', async t => {
+  const { openai, post, url, key, gateway, charges } = await open(t)
   gateway.storage.objects.put = () => Promise.reject(new Error('disk full'))
-  t.match(await refusalOf(openai.responses.create({ model: 'up-chat', input: 'hi' })), {
-    status: 503,
-    code: 'kept_response_lost',
-  })
-  const streamed = await started.post('/v1/responses', { model: 'up-chat', input: 'hi', stream: true })
-  const events = await streamed.text().catch(() => '')
-  t.notMatch(events, /response\.completed/, 'the end is withheld')
+  const ask = { model: 'up-chat', input: 'hi' } as const
+  const lost = { code: 'kept_response_lost' }
+  t.match(await refusalOf(openai.responses.create(ask)), { status: 503, ...lost })
+  const events: OpenAI.Responses.ResponseStreamEvent[] = []
+  const stream = openai.responses.stream(ask).on('event', event => void events.push(event))
+  t.match(await refusalOf(stream.finalResponse()), { message: /could not be stored/ })
+  t.ok(
+    events.some(({ type }) => type === 'response.output_text.delta'),
+    'what was written before arrives',
+  )
+  const streamed = await (await post('/v1/responses', { ...ask, stream: true })).text()
+  t.notMatch(streamed, /response\.completed/, 'the end is withheld')
+  const [, last = ''] = /event: response\.failed\ndata: (.*)\n\n$/.exec(streamed) ?? []
+  t.match(JSON.parse(last), { type: 'response.failed', response: { status: 'failed', error: lost } })
+  const talk = await openTalk(t, `${url}/v1/responses`, key)
+  talk.send({ type: 'response.create', ...ask, store: true })
+  t.match(await talk.next('response.failed'), { response: { error: lost } })
+  talk.socket.close()
+  await talk.closed
+  t.same(await refusalOf(openai.responses.create({ ...ask, store: false })), {}, 'one that is not stored arrives')
+  const made = await charges(10)
+  t.equal(made.length, 4, 'all but the whole one, of which the client has nothing')
+  for (const [i, one] of made.entries())
+    t.match(one, { state: 'settled', amount: made[0]?.amount ?? '' }, `charge ${i}`)
+})
+
+t.test('`explain` shows requests for stored responses as the gateway answers them', async t => {
+  const { gateway, reload } = await open(t)
+  const explain = (fields: { readonly [field: string]: Json }) =>
+    explainRequest(gateway.plan, {
+      operation: 'responses',
+      model: 'up-chat',
+      size: undefined,
+      quality: undefined,
+      n: undefined,
+      fields: { input: 'hi', ...fields },
+    })
+  for (const fields of [{ store: true }, { previous_response_id: 'resp_1' }]) {
+    const { operation, dropped, sent } = explain(fields)
+    t.match([operation, dropped], ['chat', []], JSON.stringify(fields))
+    t.notOk('store' in sent || 'previous_response_id' in sent, JSON.stringify(fields))
+  }
+  t.throws(() => explain({ background: true }), { code: 'not_translatable' }, 'other state is not kept')
+  await reload([[`responses: { secret: ${secret} }`, '']])
+  t.throws(() => explain({ store: true }), { code: 'not_translatable' }, 'off')
+})
+
+t.test('kept responses do not count toward the limit of stored objects', async t => {
+  const edit: Edits = [
+    ...keeping(`secret: ${secret}`),
+    ['rpm: 60000', 'rpm: 60000, stored_objects: { max: 0, bytes: 1B }'],
+  ]
+  const started = await startFour(t, edit)
+  serve(started)
+  const { openai, gateway, keyId } = started
+  const { id } = await openai.responses.create({ model: 'up-chat', input: 'hi' })
+  t.equal((await openai.responses.retrieve(id)).id, id)
+  t.same(await gateway.storage.objects.sizeOf(keyId), { count: 0, bytes: 0 })
 })
 
 t.test('counts, sessions and other models of the key know the conversation', async t => {

@@ -61,6 +61,12 @@ async def call(case):
     to = models[case["to"]]
     if case["from"] == "chat":
         answer = await litellm.acompletion(**body, **to)
+    elif case["from"] == "generate":
+        # As its proxy passes on a body of generateContent.
+        body["config"] = body.pop("generationConfig", {})
+        ask = litellm.google_genai.agenerate_content_stream if case["stream"] else litellm.google_genai.agenerate_content
+        body.pop("stream", None)
+        answer = await ask(**body, **to)
     elif case["from"] == "responses":
         answer = await litellm.aresponses(**body, **to)
     else:

@@ -44,6 +44,9 @@ const directions: readonly (readonly [from: Format, to: Format])[] = [
   ['messages', 'responses'],
   ['responses', 'messages'],
   ['responses', 'generate'],
+  ['generate', 'chat'],
+  ['generate', 'responses'],
+  ['generate', 'messages'],
 ]
 
 /** The same cases in every run. */
@@ -112,7 +115,8 @@ type Case = {
 /** A request in the client's format: of another format it is a translation, without what that format cannot carry. */
 function makeCase(i: number): Case {
   const [from, to] = directions[i % directions.length] as (typeof directions)[number]
-  const stream = i % 2 === 1
+  // Of each direction as many streams as whole answers.
+  const stream = Math.floor(i / directions.length) % 2 === 1
   const chat = makeChat()
   const whole = from === 'chat' ? chat : translateRequest('chat', chat, from, { facts: { reasoning: 'effort' } }).body
   const counted = from === 'chat' ? { stream_options: { include_usage: true } } : {}

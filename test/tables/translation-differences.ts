@@ -2,6 +2,18 @@ export type Explanation = { readonly favour: 'ours' | 'neither'; readonly why: s
 
 /** By the direction and the part of a difference. None was in favour of LiteLLM when they were last judged (1.110.2). */
 const judged: readonly (readonly [where: string, path: string, Explanation['favour'], why: string])[] = [
+  ['generate →', '.usage.', 'ours', 'the format has fields for cached and reasoning tokens'],
+  ['generate →', '.output.name', 'neither', 'any name will do'],
+  ['generate →', '.output.strict', 'ours', "the client's vendor enforces the schema"],
+  ['generate →', '.reasoning.wantsSeal', 'ours', 'without the encrypted reasoning a tool loop thinks anew'],
+  ['generate →', '.reasoning.', 'ours', 'it drops `thinkingConfig`'],
+  ['generate →', '.sampling.topP', 'ours', 'the vendor refuses both values together'],
+  ['generate →', '.sampling.seed', 'ours', 'it drops `seed`'],
+  ['generate →', '.toolChoice.', 'ours', 'it drops the name of the tool'],
+  ['generate →', '.tools[].strict', 'ours', 'without `strict: false` the format makes optional arguments required'],
+  ['generate →', '.parts[].arguments differs', 'neither', 'the same JSON with other spaces'],
+  ['generate →', '.parts[].parts[].text', 'ours', 'the result of the client is a text, and is no object'],
+  ['generate →', '.parts[].', 'ours', 'its ids are names of tools: of two calls of one tool, messages gets one'],
   ['chat → generate request', 'reasoning.show', 'neither', 'it requests thoughts, which chat has no field to request'],
   ['chat → generate request', 'additionalProperties', 'ours', 'it writes the older dialect, and drops the keyword'],
   ['chat → generate request', 'parts[].parts[].text', 'ours', "the vendor's name for a result is `output`"],
@@ -42,6 +54,7 @@ const judged: readonly (readonly [where: string, path: string, Explanation['favo
   ['messages → responses request', 'output.name', 'neither', 'any name will do'],
   ['messages → responses request', 'parallelCalls', 'ours', 'the model would make several calls'],
   ['messages → responses request', 'reasoning.effort', 'ours', 'it drops the budget of the client'],
+  ['messages → responses request', '.user', 'ours', 'the format has a field for it'],
   ['messages → responses request', 'wantsSeal', 'ours', 'without the encrypted reasoning a tool loop thinks anew'],
   [
     'messages → responses request',

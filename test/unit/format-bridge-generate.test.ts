@@ -341,6 +341,11 @@ t.test('reasons of filters are refusals, and reasons of faults are errors', asyn
   }
   t.throws(() => generate.parseAnswer(of('MALFORMED_FUNCTION_CALL'), facts), { message: /MALFORMED_FUNCTION_CALL/ })
   t.match(read([JSON.stringify(of('MALFORMED_FUNCTION_CALL'))]).at(-1), { kind: 'error' })
+  for (const reason of ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS']) {
+    const empty = of(reason, [])
+    t.throws(() => generate.parseAnswer(empty, facts), { message: new RegExp(`stopped with ${reason}$`) }, reason)
+    t.match(read([JSON.stringify(empty)]).at(-1), { kind: 'error' }, `${reason} in a stream`)
+  }
   const blocked = { promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: { promptTokenCount: 3 } }
   t.match(generate.parseAnswer(blocked, facts), { parts: [], stop: { why: 'refused' }, usage: { input: 3 } })
   t.match(answerOf(read([JSON.stringify(blocked)])), { parts: [], stop: { why: 'refused', raw: 'SAFETY' } })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { chat } from '../../plugins/format-bridge/chat/index.ts'
+import { generate } from '../../plugins/format-bridge/generate/index.ts'
 import { messages } from '../../plugins/format-bridge/messages/index.ts'
 import {
   type Adapter,
@@ -7,9 +8,12 @@ import {
   type AnswerEvent,
   answerOf,
   eventsOf,
+  type JsonObject,
   type StreamRecord,
   type WriteFacts,
 } from '../../plugins/format-bridge/neutral/index.ts'
+import type { Json } from '../../src/plugin-api/index.ts'
+import { readRecords } from '../harness/translating.ts'
 
 const parse = { issuer: 'up', id: 'x1' }
 const write: WriteFacts = {
@@ -138,4 +142,65 @@ t.test('parallel calls of chat completions become one block after another', asyn
     stop: { why: 'calls' },
     usage: { input: 7, output: 8 },
   })
+})
+
+t.test(
+  'calls of chat completions are read as vendors write them: with one index for all, or arguments as objects',
+  async t => {
+    const call = (id: string, given: Json): JsonObject => ({
+      index: 0,
+      id,
+      type: 'function',
+      function: { name: 'look', arguments: given },
+    })
+    const chunk = (delta: JsonObject, finish_reason: string | null = null): JsonObject => ({
+      choices: [{ index: 0, delta, finish_reason }],
+    })
+    const wanted = [1, 2].map(n => ({ kind: 'call', id: `call_${n}`, name: 'look', arguments: `{"n":${n}}` }))
+    for (const [name, given] of [
+      ['texts', ['{"n":1}', '{"n":2}']],
+      ['objects', [{ n: 1 }, { n: 2 }]],
+    ] as const) {
+      const tool_calls = given.map((one, i) => call(`call_${i + 1}`, one))
+      const chunks = tool_calls.map(one => chunk({ tool_calls: [one] }))
+      t.match(
+        answerOf(readRecords('chat', [...chunks, chunk({}, 'tool_calls'), '[DONE]'])).parts,
+        wanted,
+        `${name}, streamed`,
+      )
+      const whole = {
+        choices: [{ message: { role: 'assistant', content: null, tool_calls }, finish_reason: 'tool_calls' }],
+      }
+      t.match(chat.parseAnswer(whole, { issuer: 'up', id: 'x' }).parts, wanted, `${name}, whole`)
+    }
+  },
+)
+
+t.test('a call that the limit of tokens cuts ends the answer with that reason, streamed or whole', async t => {
+  const cut: Answer = {
+    parts: [
+      { kind: 'text', text: 'I look.' },
+      { kind: 'call', id: 'call_1', name: 'look', arguments: '{"city":"Pa' },
+    ],
+    stop: { why: 'length' },
+    usage: { input: 3, output: 2 },
+  }
+  const facts: WriteFacts = { ...write, form: 'list' }
+  t.match(messages.writeAnswer(cut, facts), {
+    content: [{ type: 'text' }, { type: 'tool_use', name: 'look', input: {} }],
+    stop_reason: 'max_tokens',
+  })
+  const wanted = { candidates: [{ content: { parts: [{ text: 'I look.' }] }, finishReason: 'MAX_TOKENS' }] }
+  const whole = generate.writeAnswer(cut, facts)
+  t.match(whole, wanted)
+  t.notMatch(JSON.stringify(whole), 'functionCall')
+  const written = (answer: Answer): string => {
+    const writer = generate.createStreamWriter(facts)
+    return eventsOf(answer)
+      .map(event => writer.write(event))
+      .join('')
+  }
+  t.match((JSON.parse(written(cut)) as JsonObject[]).at(-1), { candidates: [{ finishReason: 'MAX_TOKENS' }] })
+  t.notMatch(written(cut), 'functionCall')
+  t.throws(() => written({ ...cut, stop: { why: 'calls' } }), { message: /not a JSON object/ }, 'any other is wrong')
 })

@@ -5,12 +5,14 @@ import {
   createSequencer,
   effortOf,
   eventsOf,
+  type JsonObject,
   nearestEffort,
   packSeal,
   safeCallId,
   unpackSeal,
   withSafeNames,
 } from '../../plugins/format-bridge/neutral/index.ts'
+import { translateRequest } from '../harness/translating.ts'
 
 t.test("a seal returns to its issuer, and one that the gateway did not pack belongs to the client's side", async t => {
   const seal = { issuer: 'a1b2', value: 'Zm9v.YmFy' }
@@ -91,4 +93,30 @@ t.test('efforts and budgets convert, and a model gets an effort that it takes', 
   t.equal(effortOf({ budget: 'auto' }), undefined)
   t.equal(nearestEffort('max', ['low', 'high']), 'high')
   t.equal(nearestEffort('minimal', ['low', 'high']), 'low')
+})
+
+t.test('what is empty is left out where its vendor refuses it', async t => {
+  const user = (content: string): JsonObject => ({ role: 'user', content })
+  const empties = ['', '  ', null, []].map(content => ({ role: 'assistant', content }))
+  for (const empty of empties) {
+    const body = { messages: [{ role: 'system', content: '' }, user('a'), empty, user('b')] }
+    const name = JSON.stringify(empty.content)
+    const messages = translateRequest('chat', body, 'messages').body
+    const content = ['a', 'b'].map(text => ({ type: 'text', text }))
+    t.same([messages['system'], messages['messages']], [undefined, [{ role: 'user', content }]], `messages: ${name}`)
+    const generate = translateRequest('chat', body, 'generate').body
+    t.equal(generate['systemInstruction'], undefined, `generate: ${name}`)
+    t.notMatch(JSON.stringify(generate), '"parts":[]', `generate: ${name}`)
+  }
+  const thought = { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm', signature: 'of another model' }] }
+  const { body } = translateRequest(
+    'messages',
+    { max_tokens: 9, messages: [user('a'), thought, user('b')] },
+    'generate',
+  )
+  t.same(
+    body['contents'],
+    ['a', 'b'].map(text => ({ role: 'user', parts: [{ text }] })),
+    'a thought of another model',
+  )
 })

@@ -115,6 +115,19 @@ t.test('several keys of a channel are one upstream with several keys', async t =
   t.notMatch([text, ...notes].join(), /made-up-\d/)
 })
 
+t.test('embeddings of a Gemini channel are called by all clients of embeddings', async t => {
+  const tables = madeNewApi(upstream.url).map(table => {
+    const type = table.columns.findIndex(([column]) => column === 'type')
+    return table.name === 'channels' ? { ...table, rows: table.rows.map(row => row.with(type, 24)) } : table
+  })
+  const file = join(folder, 'gemini.db')
+  writeSqlite(file, tables)
+  const { text } = await importBook(file, 'new-api', { secretsAt: './secrets', mode: 'embedding' })
+  t.match(text, /^ {2}vec-1: \{ family: generative-embedding, .*prices: \{ input: "0\.02" \}, accepts: \[embeddings\]/m)
+  t.match(text, 'match: POST /v1/embeddings, operation: embeddings')
+  t.match(text, /^ {2}gpt-4o: \{ family: generative, .*accepts: \[chat, responses, messages\]/m)
+})
+
 t.test('disabled entries stay disabled, with the reason', async t => {
   const told = (part: string) =>
     t.ok(

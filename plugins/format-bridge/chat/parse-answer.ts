@@ -99,10 +99,16 @@ function parseCall(call: Json, i: number, issuer: string, id: string): readonly 
       kind: 'call',
       id: asText(valueAt(call, 'id')) || `call_${id}_${i}`,
       name,
-      arguments: asText(own?.['arguments']) || '{}',
+      arguments: argumentsOf(own) || '{}',
       ...(sealed !== undefined && { seal: { issuer, value: sealed } }),
     },
   ]
+}
+
+/** Some vendors write them as an object, and not as its text. */
+export function argumentsOf(own: JsonObject | undefined): string {
+  const value = own?.['arguments']
+  return asText(value) ?? (asObject(value) ? JSON.stringify(value) : '')
 }
 
 export function parseCitations(annotations: Json | undefined): readonly Citation[] {

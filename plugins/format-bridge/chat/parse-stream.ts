@@ -17,6 +17,7 @@ import {
 } from '../neutral/index.ts'
 import { parseLogprobs } from '../openai/logprobs.ts'
 import {
+  argumentsOf,
   imagesOf,
   parseCitations,
   parseProblem,
@@ -35,8 +36,7 @@ export class ChatStreamParser implements StreamParser {
   readonly #kinds: Pick<Part, 'kind'>[] = []
   /** The open part that is no call. */
   #open: { readonly kind: Single; readonly at: number } | undefined
-  /** Calls by the vendor's index. */
-  readonly #calls = new Map<number, { readonly at: number; hasArguments: boolean }>()
+  readonly #calls: { readonly index: number; readonly at: number; readonly id: string; hasArguments: boolean }[] = []
   #hasStarted = false
   #hasFinished = false
   #hasUsage = false
@@ -121,23 +121,24 @@ export class ChatStreamParser implements StreamParser {
     this.#open = undefined
   }
 
-  /** Vendors that leave out the index send each call whole. */
+  /** Vendors that leave out the index, or give all calls the same one, send each call whole. */
   #readCall(value: Json, i: number, events: AnswerEvent[]): void {
     const own = asObject(valueAt(value, 'function'))
-    const index = asNumber(valueAt(value, 'index')) ?? (asText(valueAt(value, 'id')) ? this.#calls.size : i)
-    let call = this.#calls.get(index)
-    if (!call) {
-      const name = asText(own?.['name'])
+    const given = asText(valueAt(value, 'id'))
+    const index = asNumber(valueAt(value, 'index')) ?? (given ? this.#calls.length : i)
+    const name = asText(own?.['name'])
+    let call = this.#calls.findLast(one => one.index === index)
+    if (!call || (name && given && given !== call.id)) {
       if (!name) return
       this.#closeSingle(events)
-      const id = asText(valueAt(value, 'id')) || `call_${this.#facts.id}_${index}`
+      const id = given || `call_${this.#facts.id}_${index}`
       const sealed = asText(valueAt(value, 'extra_content', 'google', 'thought_signature'))
       const seal = sealed === undefined ? {} : { seal: { issuer: this.#facts.issuer, value: sealed } }
-      call = { at: this.#begin({ kind: 'call', id, name, ...seal }, events), hasArguments: false }
-      this.#calls.set(index, call)
+      call = { index, at: this.#begin({ kind: 'call', id, name, ...seal }, events), id, hasArguments: false }
+      this.#calls.push(call)
     }
-    const text = asText(own?.['arguments'])
-    if (!text) return
+    const text = argumentsOf(own)
+    if (text === '') return
     call.hasArguments = true
     events.push({ kind: 'text', at: call.at, text })
   }
@@ -147,7 +148,7 @@ export class ChatStreamParser implements StreamParser {
     if (reason === undefined || reason === null || this.#hasFinished) return
     this.#hasFinished = true
     this.#closeSingle(events)
-    for (const { at, hasArguments } of this.#calls.values()) {
+    for (const { at, hasArguments } of this.#calls) {
       if (!hasArguments) events.push({ kind: 'text', at, text: '{}' })
       events.push({ kind: 'close', at })
     }

@@ -1,11 +1,4 @@
-import {
-  defineSlot,
-  type Family,
-  type Json,
-  type Model,
-  type RerouteAsk,
-  type Rerouted,
-} from '../../../src/plugin-api/index.ts'
+import { type Family, type Json, type Model, type RerouteAsk, type Rerouted } from '../../../src/plugin-api/index.ts'
 import { tokensOfText } from '../estimate.ts'
 import { judgeLosses } from '../judge-losses.ts'
 import { AnswerFault, type JsonObject } from '../neutral/index.ts'
@@ -20,13 +13,12 @@ export const embeddingNames: readonly string[] = formats.map(({ operation }) => 
 
 /** A translated request for embeddings: what its answer needs. */
 export type Embedding = {
+  readonly kind: 'embeddings'
   readonly client: EmbeddingFormat
   readonly upstream: EmbeddingFormat
   readonly request: EmbeddingRequest
   readonly dropped: readonly string[]
 }
-
-export const embeddingSlot = defineSlot<Embedding>('format-bridge.embedding')
 
 export function embeddingFormat(operation: string): EmbeddingFormat | undefined {
   return formats.find(one => one.operation === operation)
@@ -40,7 +32,7 @@ export function upstreamEmbedding({ forward }: Pick<Family, 'forward'>): Embeddi
 /** The request in the upstream's format; undefined if it is none for embeddings, or the model takes it as it is. @throws Failure */
 export function translateEmbedding(
   ask: RerouteAsk,
-): { readonly rerouted: Rerouted; readonly embedding: Embedding } | undefined {
+): { readonly rerouted: Rerouted; readonly bridge: Embedding } | undefined {
   const { operation, model, body } = ask
   const client = embeddingFormat(operation)
   const upstream = upstreamEmbedding(model.family)
@@ -57,7 +49,7 @@ export function translateEmbedding(
     dropped,
     ...(path !== undefined && { path }),
   }
-  return { rerouted, embedding: { client, upstream, request, dropped } }
+  return { rerouted, bridge: { kind: 'embeddings', client, upstream, request, dropped } }
 }
 
 function isTranslatedEmbedding({ family: { forward }, accepts }: Model, operation: string): boolean {

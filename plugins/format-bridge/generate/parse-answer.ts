@@ -71,6 +71,9 @@ const refusals: ReadonlySet<string> = new Set([
   ...'IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION JAILBREAK'.split(' '),
 ])
 
+/** The model failed, mostly before its first part. */
+const faults = /^(?:MALFORMED|UNEXPECTED|TOO_MANY|MISSING)_/
+
 /** @throws AnswerFault for a model that failed: its answer is no answer */
 export function parseStop(reason: Json | undefined, parts: readonly Pick<Part, 'kind'>[]): Stop {
   const raw = asText(reason)
@@ -78,7 +81,7 @@ export function parseStop(reason: Json | undefined, parts: readonly Pick<Part, '
   if (raw === 'MAX_TOKENS') return { why: 'length', ...named }
   if (raw === undefined || raw === 'STOP' || raw === 'FINISH_REASON_UNSPECIFIED')
     return { why: parts.some(part => part.kind === 'call') ? 'calls' : 'end', ...named }
-  if (refusals.has(raw) || parts.length === 0) return { why: 'refused', ...named }
+  if (refusals.has(raw) || (parts.length === 0 && !faults.test(raw))) return { why: 'refused', ...named }
   throw new AnswerFault(`the model stopped with ${raw}`)
 }
 

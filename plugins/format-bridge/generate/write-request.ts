@@ -43,10 +43,11 @@ export function writeRequest(conversation: Conversation, to: UpstreamFacts): Wri
   const { stop, serviceTier, toolChoice } = conversation
   const first = conversation.turns.findIndex(turn => turn.role !== 'system')
   const system = first === -1 ? conversation.turns : conversation.turns.slice(0, first)
+  const instructions = system.flatMap(turn => writeParts(turn.parts, place))
   const turns = first === -1 ? [] : conversation.turns.slice(first)
   const tools = allowedTools(conversation)
   const body = compact({
-    systemInstruction: system.length > 0 ? { parts: system.flatMap(turn => writeParts(turn.parts, place)) } : undefined,
+    systemInstruction: instructions.length > 0 ? { parts: instructions } : undefined,
     contents: turns.map(turn => writeTurn(turn, place)).filter(content => content.parts.length > 0),
     tools: tools.length > 0 ? [{ functionDeclarations: tools.map(writeTool) }] : undefined,
     toolConfig: tools.length > 0 && toolChoice ? { functionCallingConfig: writeChoice(toolChoice) } : undefined,

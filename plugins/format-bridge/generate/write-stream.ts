@@ -1,6 +1,7 @@
 import {
   type AnswerEvent,
   type AnswerUsage,
+  isCutCall,
   type JsonObject,
   type Part,
   type PartHead,
@@ -23,6 +24,8 @@ export class GenerateStreamWriter implements StreamWriter {
   #stop: Stop = { why: 'end' }
   #usage: AnswerUsage | undefined
   #hasWritten = false
+  /** A call without an object of arguments: the limit of tokens has cut it, or the answer is wrong. */
+  #broken: Part | undefined
 
   constructor(facts: WriteFacts) {
     this.#facts = facts
@@ -38,7 +41,7 @@ export class GenerateStreamWriter implements StreamWriter {
         return ''
       case 'finish':
         this.#stop = event.stop
-        return ''
+        return this.#broken && !isCutCall(this.#broken, event.stop) ? this.#record(writePart(this.#broken)) : ''
       case 'end': {
         const last = this.#record([], { finishReason: writeStop(this.#stop) }, this.#usage)
         return this.#facts.form === 'list' ? `${last}]` : last
@@ -57,7 +60,9 @@ export class GenerateStreamWriter implements StreamWriter {
     if (event.kind === 'close') {
       this.#parts.delete(event.at)
       const whole = wholePart(open)
-      return whole ? this.#record(writePart(whole)) : ''
+      if (whole && isCutCall(whole, { why: 'length' })) this.#broken = whole
+      else if (whole) return this.#record(writePart(whole))
+      return ''
     }
     if (event.kind === 'logprobs') return this.#record([], { logprobsResult: writeLogprobs(event.tokens) })
     if (head.kind === 'call') {

@@ -1,27 +1,45 @@
-import type { Passed, Stage } from '../../../src/plugin-api/index.ts'
+import { Failure, type Passed, type Stage } from '../../../src/plugin-api/index.ts'
 import { asObject, asText, type JsonObject, parseJson } from '../neutral/index.ts'
 
 /** The last event of a whole stream. The stage before hands on whole events. */
 const lastEvent = /^event: response\.(?:completed|incomplete)\ndata: (.*)$/m
 
-/** Keeps a response before the client gets the end of it. One that is cut or fails is not kept. */
+/** The end of a stream whose response could not be kept, in the client's format. */
+type LateError = (failure: Failure) => string
+
+/**
+ * Keeps a response before the client gets the end of it. One that is cut or fails is not kept, and one that cannot be kept
+ * ends with an error.
+ */
 export class KeepStage implements Stage {
-  readonly #isStream: boolean
+  readonly #lateError: LateError | undefined
   readonly #keep: (id: string, response: JsonObject) => Promise<void>
 
-  /** @param keep resolves once the response is durable */
-  constructor(isStream: boolean, keep: (id: string, response: JsonObject) => Promise<void>) {
-    this.#isStream = isStream
+  /**
+   * @param lateError of a stream; undefined for a whole response, of which the client has nothing yet
+   * @param keep resolves once the response is durable; rejects with a Failure
+   */
+  constructor(lateError: LateError | undefined, keep: (id: string, response: JsonObject) => Promise<void>) {
+    this.#lateError = lateError
     this.#keep = keep
   }
 
   write(chunk: Buffer): Passed | Promise<Passed> {
+    const lateError = this.#lateError
     const text = chunk.toString()
-    const data = this.#isStream ? lastEvent.exec(text)?.[1] : text
-    const read = data === undefined ? undefined : asObject(parseJson(data))
-    const response = this.#isStream ? asObject(read?.['response']) : read
+    const last = lateError && lastEvent.exec(text)
+    if (lateError && !last) return chunk
+    const read = asObject(parseJson(last?.[1] ?? text))
+    const response = last ? asObject(read?.['response']) : read
     const id = asText(response?.['id'])
-    return response && id !== undefined ? this.#keep(id, response).then(() => chunk) : chunk
+    if (!response || id === undefined) return chunk
+    return this.#keep(id, response).then(
+      () => chunk,
+      (failure: unknown) => {
+        if (!last || !(failure instanceof Failure)) throw failure
+        return Buffer.from(text.slice(0, last.index) + lateError(failure))
+      },
+    )
   }
 
   end(): Passed {

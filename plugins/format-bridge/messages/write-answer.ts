@@ -5,6 +5,7 @@ import {
   asObject,
   type Citation,
   compact,
+  isCutCall,
   type JsonObject,
   packCallSeal,
   packSeal,
@@ -21,7 +22,8 @@ export function writeAnswer({ parts, stop, usage }: Answer, facts: WriteFacts): 
     type: 'message',
     role: 'assistant',
     model,
-    content: parts.flatMap(writePart),
+    // In a stream the SDK makes the same of it.
+    content: parts.flatMap(part => writePart(isCutCall(part, stop) ? { ...part, arguments: '' } : part)),
     stop_reason: writeStop(stop),
     stop_sequence: stop.sequence ?? null,
     usage: writeUsage(usage ?? { input: facts.inputEstimate, output: 0 }),

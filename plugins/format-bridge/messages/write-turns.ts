@@ -16,7 +16,10 @@ import { writeCache } from './write-cache.ts'
 
 type Place = { readonly to: UpstreamFacts; readonly losses: Loss[] }
 
-/** Turns of equal roles are one message. Instructions that come later keep their place in a message of the user. */
+/**
+ * Turns of equal roles are one message. Instructions that come later keep their place in a message of the user. A turn of
+ * which nothing is left, such as an interrupted answer, is none: the vendor refuses a message without content.
+ */
 export function writeTurns(turns: readonly Turn[], place: Place): readonly JsonObject[] {
   const messages: { role: string; parts: readonly Part[] }[] = []
   for (const turn of turns) {
@@ -26,7 +29,14 @@ export function writeTurns(turns: readonly Turn[], place: Place): readonly JsonO
     if (last?.role === role) last.parts = [...last.parts, ...parts]
     else messages.push({ role, parts })
   }
-  return messages.map(({ role, parts }) => ({ role, content: writeBlocks(resultsFirst(parts), place) }))
+  const written: { role: string; content: readonly JsonObject[] }[] = []
+  for (const { role, parts } of messages) {
+    const content = writeBlocks(resultsFirst(parts), place)
+    const last = written.at(-1)
+    if (content.length > 0 && last?.role === role) last.content = [...last.content, ...content]
+    else if (content.length > 0) written.push({ role, content })
+  }
+  return written
 }
 
 function asInstructions(parts: readonly Part[]): readonly Part[] {
@@ -79,7 +89,7 @@ function writeThought({ seal, text, form }: ThoughtPart, { to, losses }: Place):
 
 function writeCall({ id, name, arguments: text, cache }: CallPart, losses: Loss[]): JsonObject {
   const input: Json | undefined = text.trim() === '' ? {} : parseJson(text)
-  if (!asObject(input)) losses.push({ feature: 'call_arguments' })
+  if (!asObject(input)) losses.push({ feature: 'call_arguments', field: `the arguments of ${name}` })
   return { type: 'tool_use', id, name, input: asObject(input) ?? {}, ...writeCache(cache) }
 }
 

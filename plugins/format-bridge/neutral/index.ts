@@ -1,6 +1,7 @@
 export * from './adapter.ts'
 export * from './answer.ts'
 export * from './conversation.ts'
+export * from './cut-call.ts'
 export * from './data-url.ts'
 export * from './effort.ts'
 export * from './events.ts'

@@ -11,6 +11,9 @@ export type FamilyText = {
 const chatFormat = { format: 'chat', from: 'chat' }
 const responsesFormat = { format: 'responses', from: 'chat' }
 const messagesFormat = { format: 'messages', from: 'messages' }
+const embeddingsFormat = { format: 'embeddings', from: 'embedding' }
+
+const googleModels = '{ match: [GET /v1beta/models], operation: models.list, dialect: google, serve: models }'
 
 const post = (paths: string, rest: string): string => `{ match: POST ${paths}, ${rest} }`
 
@@ -74,7 +77,7 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
   },
   generative: {
     family: `streams: [generate]
-    forward: { generate: { all: true }, generate.count: { all: true }, generate.embed: { all: true } }
+    forward: { generate: { all: true }, generate.count: { all: true } }
     ${vendorTools.generative}
     ${agentHeaders.generative}
     token-usage: { unpriced: refuse, free_operations: [generate.count] }
@@ -84,8 +87,17 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
       `{ match: ["POST /v1beta/models/{model}:generateContent", "/models/{model}:generateContent"], operation: generate, dialect: google, stream: never }`,
       `{ match: ["POST /v1beta/models/{model}:streamGenerateContent", "/models/{model}:streamGenerateContent"], operation: generate, dialect: google, stream: always }`,
       `{ match: ["POST /v1beta/models/{model}:countTokens", "/models/{model}:countTokens"], operation: generate.count, dialect: google }`,
+      googleModels,
+    ],
+  },
+  'generative-embedding': {
+    family: `forward: { generate.embed: { all: true } }
+    token-usage: {}`,
+    accepts: [embeddingsFormat],
+    routes: [
       `{ match: ["POST /v1beta/models/{model}:embedContent", "/models/{model}:embedContent"], operation: generate.embed, dialect: google }`,
-      `{ match: [GET /v1beta/models], operation: models.list, dialect: google, serve: models }`,
+      `{ match: ["POST /v1beta/models/{model}:batchEmbedContents", "/models/{model}:batchEmbedContents"], operation: generate.embed, dialect: google }`,
+      googleModels,
     ],
   },
   embedding: {
@@ -130,6 +142,9 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
   },
 }
 
+/** Their models are priced by their input alone. */
+export const embeddingFamilies: ReadonlySet<string> = new Set(['embedding', 'generative-embedding'])
+
 /** Its images are charged one by one, and another model cannot answer for one of it. */
 export const imageFamily = 'image'
 
@@ -152,7 +167,8 @@ export const knownModes: readonly string[] = Object.keys(families)
 export function familyOf(mode: string, style: Style): string | undefined {
   const family = families[mode]
   if (style === 'anthropic') return family === 'chat' ? 'messages' : undefined
-  if (style === 'google') return family === 'chat' || family === 'embedding' ? 'generative' : undefined
+  if (style === 'google')
+    return family === 'chat' ? 'generative' : family === 'embedding' ? 'generative-embedding' : undefined
   if (style === 'cohere') return family === 'rerank' ? 'rerank' : undefined
   return family === 'rerank' ? undefined : family
 }

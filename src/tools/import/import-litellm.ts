@@ -11,9 +11,8 @@ import { routesOf } from './key-pool.ts'
 import { SecretBook, type SecretFile } from './secret-book.ts'
 import { Tracked } from './tracked.ts'
 import { UpstreamBook } from './upstream-book.ts'
-import { imageFamily } from './families.ts'
+import { formatsOf, imageFamily } from './families.ts'
 import {
-  acceptsOf,
   attemptsFor,
   type DraftModel,
   type DraftRoute,
@@ -309,7 +308,8 @@ function addFallbacks(
 
 /** Whether requests for a model are such as the other takes, as they are or translated. */
 function mayReplace(model: DraftModel, next: DraftModel): boolean {
-  return next.family === model.family || (acceptsOf(model) !== undefined && acceptsOf(next) !== undefined)
+  const formats = formatsOf(model.family)
+  return formatsOf(next.family).some(one => formats.includes(one))
 }
 
 function addFallback(

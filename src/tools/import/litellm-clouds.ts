@@ -129,7 +129,7 @@ function vertex(rest: string, params: Tracked, around: CloudAround): FoundCloud 
     credential,
   }
   if (maker === 'google')
-    return { ...whole, vendor: { style: 'google' }, calls: googleCalls(`${root}/publishers/google/models/{model}`) }
+    return { ...whole, vendor: { style: 'google' }, calls: vertexCalls(`${root}/publishers/google/models/{model}`) }
   if (maker === 'anthropic')
     return {
       ...whole,
@@ -189,17 +189,17 @@ function oneLine(json: string): string {
   }
 }
 
-/** The paths of one version of the API, or of a project. */
-export function googleCalls(model: string): string {
+function vertexCalls(model: string): string {
+  return googleCalls(model, [['generate.embed', JSON.stringify(`${model}:embedContent`)]])
+}
+
+/** The paths of one version of the API, or of a project. Embeddings of Google's own address have two, and keep those of the routes. */
+export function googleCalls(model: string, more: Parameters<typeof writeMap>[0] = []): string {
   const streamed = writeMap([
     ['path', JSON.stringify(`${model}:generateContent`)],
     ['stream', writeMap([['path', JSON.stringify(`${model}:streamGenerateContent`)]])],
   ])
-  return writeMap([
-    ['generate', streamed],
-    ['generate.count', JSON.stringify(`${model}:countTokens`)],
-    ['generate.embed', JSON.stringify(`${model}:embedContent`)],
-  ])
+  return writeMap([['generate', streamed], ['generate.count', JSON.stringify(`${model}:countTokens`)], ...more])
 }
 
 function claudeCalls(models: string): string {

@@ -21,6 +21,7 @@ export function createPriceTable(name: string, table: SourceTable, isAllowed = f
 const callLabels = ['request', 'web_search', 'grounding', 'maps', 'code_execution', 'file_search']
 const inputLabels = treeOf('input')
 const tokenLabels = [...inputLabels, ...treeOf('output'), ...callLabels]
+const embeddingLabels = [...inputLabels, ...callLabels]
 const timeLabels = ['second', 'minute', 'hour']
 
 /** The labels that models of a family can be charged by. */
@@ -29,7 +30,8 @@ const labels: { readonly [family: string]: readonly string[] } = {
   messages: tokenLabels,
   'messages-vertex': tokenLabels,
   generative: tokenLabels,
-  embedding: [...inputLabels, ...callLabels],
+  embedding: embeddingLabels,
+  'generative-embedding': embeddingLabels,
   speech: ['character', ...tokenLabels],
   transcription: [...timeLabels, ...tokenLabels],
   rerank: ['search_unit', ...inputLabels, 'request'],

@@ -158,11 +158,10 @@ function writeModel(model: DraftModel): readonly string[] {
   return [`  # ${writeComment(`${name} is off: ${why}`)}`, `  # ${writeScalar(name)}: ${fields}`]
 }
 
-/** Further formats of clients. A model that only embeds has no price of output, and nothing to translate. */
-export function acceptsOf({ family, cost }: DraftModel): string | undefined {
+/** Further formats of clients. */
+function acceptsOf({ family }: DraftModel): string | undefined {
   const formats = familyTexts[family]?.accepts?.map(({ format }) => format)
-  const isTalk = cost.kind !== 'prices' || cost.prices.has('output')
-  return formats && isTalk ? `[${formats.join(', ')}]` : undefined
+  return formats && `[${formats.join(', ')}]`
 }
 
 /** What has no line of its own, by reason. */

@@ -1,6 +1,6 @@
 import type { TableRow } from '../../../domain/index.ts'
 import { multiply, readDecimal, readNewApiRatios, shiftPoint, toPrice, withoutNoise } from '../../prices/index.ts'
-import { familyOf } from '../families.ts'
+import { embeddingFamilies, familyOf } from '../families.ts'
 import { fieldsOf } from '../fields.ts'
 import { costOfRow, type PriceTable } from '../price-table.ts'
 import type { Style } from '../styles.ts'
@@ -103,7 +103,8 @@ export function readOptions(
   function inputAlone(id: string, family: string): TableRow | undefined {
     const ratio = readDecimal(textOf(maps['ModelRatio']?.[id]))
     const input = ratio === undefined ? undefined : toPrice(withoutNoise(multiply('2', ratio)))
-    return family !== 'embedding' || input === undefined || Number(input) === 0 ? undefined : { id, prices: { input } }
+    if (!embeddingFamilies.has(family) || input === undefined || Number(input) === 0) return undefined
+    return { id, prices: { input } }
   }
 
   const factors = Object.entries(fieldsOf(parseRatios(options.get('GroupRatio')))).map(
