@@ -3,7 +3,7 @@ import { useLoad } from '../api/load.ts'
 import { useMay, useSession } from '../api/session.ts'
 import type { TrailList, TrailRow, TrailTotals } from '../api/shapes.ts'
 import { Empty } from '../kit/empty.tsx'
-import { Loaded } from '../kit/loaded.tsx'
+import { Kept, Loaded } from '../kit/loaded.tsx'
 import { listPlace, Page } from '../kit/page.tsx'
 import { Pager } from '../kit/pager.tsx'
 import { Table } from '../kit/table.tsx'
@@ -34,16 +34,20 @@ export function Audit() {
   return (
     <Page title={t('nav.audit')} hasList>
       <AuditFilters query={query} set={set} />
-      {totals.value && totals.value.rows > 0 && (
-        <Totals
-          of={[
-            [t('audit.rows'), count(totals.value.rows)],
-            ...totals.value.actions
-              .slice(0, actionsMost)
-              .map(({ action, rows }) => [tName('action', action), count(rows)] as const),
-          ]}
-        />
-      )}
+      <Kept of={totals}>
+        {({ rows, actions }) =>
+          rows > 0 && (
+            <Totals
+              of={[
+                [t('audit.rows'), count(rows)],
+                ...actions
+                  .slice(0, actionsMost)
+                  .map(({ action, rows }) => [tName('action', action), count(rows)] as const),
+              ]}
+            />
+          )
+        }
+      </Kept>
       <div {...listPlace}>
         <Loaded of={load} shape="rows">
           {({ rows, next }) =>
