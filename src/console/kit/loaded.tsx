@@ -14,8 +14,9 @@ export function Loaded<T>({
   readonly shape?: Shape
   readonly children: (value: T) => ComponentChildren
 }) {
-  // An invalid request fails again.
-  if (of.error) return <Problem error={of.error} {...(of.error.status !== 400 && { onRetry: of.reload })} />
+  // An invalid request fails again, and what does not exist is not found again.
+  const isLasting = of.error?.status === 400 || of.error?.status === 404
+  if (of.error) return <Problem error={of.error} {...(!isLasting && { onRetry: of.reload })} />
   if (of.last === undefined) return <Skeleton {...(shape && { shape })} />
   return <Kept of={of}>{children}</Kept>
 }

@@ -128,6 +128,7 @@ function columns(readsAll: boolean, query: string, rows: readonly Key[]): readon
   return [
     {
       head: t('tokens.name'),
+      heading: true,
       wide: true,
       cell: key => (
         <div>
