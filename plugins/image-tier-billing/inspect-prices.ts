@@ -99,7 +99,7 @@ function unpriced(code: string, message: string, name: string): Diagnostic {
   return problem(
     code,
     message,
-    ['prices'],
+    ['prices', name],
     `add ${/^[\w.-]+$/.test(name) ? name : JSON.stringify(name)}: "…" to its prices`,
   )
 }

@@ -213,15 +213,17 @@ export const savedViewsAnswer = object({
   views: listOf(object({ id: text, page: text, name: text, query: text })),
 })
 
+const keyNames = {
+  type: 'object',
+  additionalProperties: text,
+  description: 'The names of their keys, by id.',
+} as const
+
 export const logAnswer = logView.schema
 export const logsAnswer = object({
   records: listOf(logAnswer),
   next: textOrNull,
-  key_names: {
-    type: 'object',
-    additionalProperties: text,
-    description: 'The names of their keys, by id.',
-  },
+  key_names: keyNames,
   key_sessions: { ...texts, description: 'Keys of console sessions, which the playground uses.' },
 })
 const refundAnswer = object({ amount: text, at: moment, by: text, reason: textOrNull })
@@ -768,9 +770,11 @@ export const auditAnswer = object({
       before: fields,
       after: fields,
       reason: textOrNull,
+      subject_name: { ...textOrNull, description: 'What an id is called; null if the target is its own name.' },
     }),
   ),
   next: textOrNull,
+  key_names: keyNames,
 })
 
 export const eventsAnswer = object({
@@ -802,7 +806,11 @@ const storedObjectAnswer = object({
   request_id: { ...text, description: 'The request that made it.' },
 })
 
-export const storedObjectsAnswer = object({ objects: listOf(storedObjectAnswer), next: textOrNull })
+export const storedObjectsAnswer = object({
+  objects: listOf(storedObjectAnswer),
+  next: textOrNull,
+  key_names: keyNames,
+})
 
 export const endedObjectAnswer = object({
   object: storedObjectAnswer,

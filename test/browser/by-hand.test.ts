@@ -136,7 +136,7 @@ t.test('keyboard shortcuts open pages, filters and lists, and filters can be sav
   await page.locator('dialog').waitFor({ state: 'detached' })
 
   await page.goto(`${url}/console/users`)
-  const names = page.getByRole('table', { name: 'Users' }).locator('tbody td:first-child')
+  const names = page.getByRole('table', { name: 'Users' }).locator('tbody th')
   await names.nth(2).waitFor()
   const before = await names.allTextContents()
   await page.getByRole('button', { name: 'Name' }).press('Enter')

@@ -332,6 +332,41 @@ t.test('costs by end user and tag, what the answer cache saved, and the statemen
   t.same(faults, [])
 })
 
+t.test('no sum can be read under a filter that it is not of', { skip }, async t => {
+  const browsing = await furnished(t)
+  const { url, admin, faults } = browsing
+  await admin.ask('PATCH', '/api/users/bob', { budget: '9', budget_period: 'total' })
+  const month = dayOf(lastMonth()).slice(0, 7)
+  const page = await browsing.newPage({ as: admin })
+  for (const [name, before, changed] of [
+    ['Costs', '?range=last', '?range=last&user=bob'],
+    ['Statements', `/statements?month=${month}`, `/statements?month=${month}&user=bob`],
+    ['Logs', '/logs', '/logs?user=bob'],
+    ['API keys', '/tokens', '/tokens?user=bob'],
+    ['Budgets', '/budgets', '/budgets?user=bob'],
+  ] as const) {
+    await page.goto(`${url}/console${before}`)
+    await page.locator('main .money').first().waitFor()
+    await page.locator('[aria-busy=true], .loading').first().waitFor({ state: 'detached' })
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    await page.route(/\/api\/.*user=bob/, async route => {
+      await released
+      await route.continue()
+    })
+    // As a link of the page does.
+    await page.evaluate(
+      `history.pushState(null, '', '/console${changed}'); dispatchEvent(new PopStateEvent('popstate'))`,
+    )
+    await page.locator('.outdated[aria-busy=true] .money').first().waitFor()
+    t.equal(await page.locator('main .money:not(.outdated *)').count(), 0, caseName({ name, of: 'sums of no filter' }))
+    release()
+    await page.locator('.outdated').first().waitFor({ state: 'detached' })
+    t.not(await page.locator('main .money').count(), 0, caseName({ name, of: 'sums of the filter' }))
+    await page.unrouteAll({ behavior: 'wait' })
+  }
+  t.strictSame(faults, [])
+})
+
 t.test('budgets show which are nearly spent, and a statement prints without the frame', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, admin, faults } = browsing

@@ -89,7 +89,7 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
   { path: '/api/models', at: 'models.0.prices.0', members: words('unit price currency per at') },
   { path: '/api/config', at: '', members: words('file revision loaded_at text origins last_reload') },
   { path: '/api/config', at: 'origins.0', members: words('path value file line from') },
-  { path: '/api/audit', at: 'rows.0', members: words('id at actor action subject before after reason') },
+  { path: '/api/audit', at: 'rows.0', members: words('id at actor action subject before after reason subject_name') },
   {
     path: '/api/system',
     at: '',
@@ -163,6 +163,29 @@ t.test('the audit log uses the names and words of the key itself', async t => {
   t.match(rows[0]?.after, { old_secret_until: /^20\d\d-/ })
   t.notMatch(rows[0]?.after, { oldUntil: Number }, 'no name of the code, no bare number')
   t.same(rows[1]?.after, { expires: '2099-01-31T00:00:00.000Z', budget: '2.50', budget_period: 'month' })
+})
+
+t.test('the audit log has the names of its targets', async t => {
+  const { admin, key } = await furnish(t)
+  const { body } = await admin.post('/api/invitations', { name: 'zoe', role: 'user' })
+  const { id: invitation } = (body as { invitation: { id: string } }).invitation
+  await admin.ask('DELETE', `/api/invitations/${invitation}`)
+  const made = await admin.post('/api/admin-tokens', { name: 'terraform', role: 'viewer' })
+  const { id: token } = (made.body as { admin_token: { id: string } }).admin_token
+  await admin.ask('DELETE', `/api/admin-tokens/${token}`)
+  await admin.post('/api/config/reload')
+  const nameOf = async (filter: string): Promise<string | null | undefined> => {
+    const { rows } = (await admin.get(`/api/audit?limit=1&${filter}`)).body as {
+      rows: { subject: string; subject_name: string | null }[]
+    }
+    return rows[0]?.subject_name
+  }
+  const { name } = (await admin.get(`/api/keys/${key}`)).body as { name: string }
+  t.equal(await nameOf(`subject=${key}`), name)
+  t.equal(await nameOf('action=invitation.revoke'), 'zoe', 'of an invitation, from the row that created it')
+  t.equal(await nameOf('action=admin_token.revoke'), 'terraform')
+  t.equal(await nameOf('action=config.reload'), 'gateway.yaml', 'without its folder')
+  t.equal(await nameOf('action=user.setup'), null, 'a user is its own name')
 })
 
 t.test('the command line keeps its member names of keys, users and requests', async t => {

@@ -708,7 +708,7 @@ t.test('[10.3] check finds unreachable prices, combinations without a price, and
       'flat without a price',
       facetOf({}),
       shopOf({ picture: 1 }),
-      ['error image_unpriced prices', 'note price_unused prices.picture'],
+      ['error image_unpriced prices.image', 'note price_unused prices.picture'],
     ],
     [
       'mixed bounds',
@@ -779,7 +779,7 @@ t.test('[10.3] check finds unreachable prices, combinations without a price, and
       'otherwise of nothing',
       facetOf({ price_by: ['quality'], otherwise: 'else' }),
       shopOf({ low: 1 }),
-      ['error otherwise_unpriced prices'],
+      ['error otherwise_unpriced prices.else'],
     ],
     [
       'a field that nobody sends',
@@ -797,7 +797,7 @@ t.test('[10.3] check finds unreachable prices, combinations without a price, and
       'lines without prices',
       facetOf({ lines: [{ per: 'request' }] }),
       shopOf({ image: 1 }),
-      ['error line_unpriced prices'],
+      ['error line_unpriced prices.request'],
     ],
     [
       'one name for two',
@@ -838,7 +838,7 @@ t.test('[10.3] check finds unreachable prices, combinations without a price, and
       'a refusal without a price',
       facetOf({}),
       shopOf({ image: 1 }, { refused: [{ if: {}, charge: 'refusal' }] }),
-      ['error line_unpriced prices'],
+      ['error line_unpriced prices.refusal'],
     ],
   ]
   for (const [title, facet, shop, expected] of cases) t.same(found(facet, shop), expected, caseName({ title }))

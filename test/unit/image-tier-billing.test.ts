@@ -754,7 +754,7 @@ t.test('a configuration that could bill wrongly is refused', async t => {
     'error tier_twice tiers.1.tier',
   ])
   t.same(codes(ofOutput, [modelAt({ '1K': 1, '2K': 2, '8K': 3 }).model]), [
-    'error tier_unpriced prices',
+    'error tier_unpriced prices.4K',
     'note price_unused prices.8K',
   ])
   t.same(codes(ofOutput, [modelAt({}, true).model]), [])

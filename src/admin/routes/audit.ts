@@ -7,6 +7,7 @@ import { type AdminRequest, defineRoute } from '../api.ts'
 import { pageOf } from '../page-of.ts'
 import { moment, pageLimit, rowId } from '../schemas.ts'
 import { toMoment } from '../to-moment.ts'
+import { namesOfTrail } from '../trail-names.ts'
 
 const word = { type: 'string', minLength: 1, maxLength: 200 } as const
 type Fields = TrailRow['before']
@@ -75,9 +76,17 @@ export const auditRoutes = [
         (row: TrailRow) => row.id,
         limit => parts.storage.trail.list({ ...filter, limit }),
       )
+      const { key_names, nameOf } = await namesOfTrail(ask, rows)
       return {
-        rows: rows.map(row => ({ ...row, at: toMoment(row.at), before: show(row.before), after: show(row.after) })),
+        rows: rows.map(row => ({
+          ...row,
+          at: toMoment(row.at),
+          before: show(row.before),
+          after: show(row.after),
+          subject_name: nameOf(row),
+        })),
         next,
+        key_names,
       }
     },
   }),

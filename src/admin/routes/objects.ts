@@ -9,6 +9,7 @@ import {
 import { endedObjectAnswer, storedObjectsAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
+import { namesOfKeys } from '../key-names.ts'
 import { pageOf } from '../page-of.ts'
 import { refuse } from '../reasons.ts'
 import { pageLimit, reason, rowId } from '../schemas.ts'
@@ -34,7 +35,9 @@ export const storedObjectRoutes = [
       },
     },
     answer: storedObjectsAnswer,
-    async handle({ parts, query: { key: keyId, kind, limit, before } }) {
+    async handle(ask) {
+      const { parts, query } = ask
+      const { key: keyId, kind, limit, before } = query
       const position = before === undefined ? undefined : readObjectPosition(before)
       if (before !== undefined && !position) throw refuse('invalid', 'not_position', { field: 'before' })
       const filter = {
@@ -45,7 +48,11 @@ export const storedObjectRoutes = [
       const { rows, next } = await pageOf(limit, objectPosition, limit =>
         parts.storage.objects.list({ ...filter, limit }),
       )
-      return { objects: rows.map(showObject), next }
+      const { key_names } = await namesOfKeys(
+        ask,
+        rows.map(({ keyId }) => keyId),
+      )
+      return { objects: rows.map(showObject), next, key_names }
     },
   }),
   defineRoute({

@@ -2,8 +2,10 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, call } from './call.ts'
 
 export type Load<T> = {
-  /** Of the last success: it remains while the next one loads. */
+  /** What this path returned last; undefined while the first answer of a changed path loads. */
   readonly value: T | undefined
+  /** The last value, of this path or of an earlier one: it keeps its place (`Kept`) until the value arrives. */
+  readonly last: T | undefined
   readonly error: ApiError | undefined
   readonly loading: boolean
   readonly reload: () => void
@@ -14,10 +16,14 @@ export type Load<T> = {
 /** Loads a path of the API, and again when it changes; null loads nothing. */
 export function useLoad<T>(path: string | null): Load<T> {
   const [turn, setTurn] = useState(0)
-  const [state, setState] = useState<{ path: string | null; value?: T; error?: ApiError; loading: boolean }>({
-    path,
-    loading: path !== null,
-  })
+  const [state, setState] = useState<{
+    path: string | null
+    value?: T
+    /** The path of the value. */
+    of?: string | null
+    error?: ApiError
+    loading: boolean
+  }>({ path, loading: path !== null })
   const latest = useRef(state)
   latest.current = state
   useEffect(() => {
@@ -25,7 +31,7 @@ export function useLoad<T>(path: string | null): Load<T> {
     const abort = new AbortController()
     setState({ ...latest.current, path, loading: true })
     call<T>(path, { signal: abort.signal }).then(
-      value => setState({ path, value, loading: false }),
+      value => setState({ path, value, of: path, loading: false }),
       (error: unknown) => {
         if (abort.signal.aborted) return
         setState({
@@ -38,11 +44,12 @@ export function useLoad<T>(path: string | null): Load<T> {
     return () => abort.abort()
   }, [path, turn])
   return {
-    value: path === null ? undefined : state.value,
+    value: path === null || state.of !== path ? undefined : state.value,
+    last: path === null ? undefined : state.value,
     error: state.error,
     // What was just changed is loaded after this is shown.
     loading: state.loading || (path !== null && state.path !== path),
     reload: () => setTurn(turn + 1),
-    put: value => setState({ path, value, loading: false }),
+    put: value => setState({ path, value, of: path, loading: false }),
   }
 }

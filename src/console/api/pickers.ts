@@ -29,7 +29,7 @@ export function useKeyPicks(wanted = true): Picks {
     return () => clearTimeout(timer)
   }, [text])
   const load = useLoad<KeyList>(wanted ? `/keys${queryText({ limit: keysMost, search: asked })}` : null)
-  const keys = load.value?.keys ?? []
+  const keys = load.last?.keys ?? []
   return {
     options: keys.map(({ id, name, user }) => ({ value: id, text: name, ...(readsAll && { note: user }) })),
     search: setText,

@@ -17,6 +17,8 @@ export type Poll<T> = Load<T> & {
 
 type State<T> = {
   readonly value?: T
+  /** The path of the value. */
+  readonly of?: string | null
   readonly at: string | null
   readonly error?: ApiError
   readonly loading: boolean
@@ -48,7 +50,7 @@ export function usePoll<T>(path: string | null, everyMs: number): Poll<T> {
         if (own.signal.aborted) return
         failures = 0
         answeredAt = Date.now()
-        setState({ value, at: new Date().toISOString(), loading: false })
+        setState({ value, of: path, at: new Date().toISOString(), loading: false })
       } catch (error) {
         if (own.signal.aborted) return
         failures++
@@ -76,14 +78,16 @@ export function usePoll<T>(path: string | null, everyMs: number): Poll<T> {
       asking?.abort()
     }
   }, [path, everyMs])
-  const { value, at, error, loading, isOld = false } = state
+  const { value: last, of, at, error, loading, isOld = false } = state
+  const value = of === path ? last : undefined
   return {
     value,
+    last,
     at,
     isStale: (error !== undefined || isOld) && value !== undefined,
     error: value === undefined ? error : undefined,
-    loading,
+    loading: loading || (value === undefined && error === undefined),
     reload: () => ask.current(),
-    put: newer => setState({ value: newer, at: new Date().toISOString(), loading: false }),
+    put: newer => setState({ value: newer, of: path, at: new Date().toISOString(), loading: false }),
   }
 }

@@ -2,17 +2,25 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { fieldText } from '../words/moment.ts'
 
+type DatedProps = {
+  readonly value: string
+  /** What the field means while it is empty, instead of the browser's own format. */
+  readonly empty?: string | undefined
+  readonly children: ComponentChildren
+}
+
 /**
  * A field of a date, written as dates are elsewhere on the page. While it has the focus, the browser shows its own
  * format to type in.
  */
-function Dated({ value, children }: { readonly value: string; readonly children: ComponentChildren }) {
+function Dated({ value, empty = '', children }: DatedProps) {
   const [typed, setTyped] = useState(value)
   useEffect(() => setTyped(value), [value])
-  const text = fieldText(typed)
+  const own = fieldText(typed)
+  const text = own || empty
   return (
     <span
-      class={text === '' ? 'dated' : 'dated filled'}
+      class={['dated', text && 'filled', !own && 'quiet'].filter(Boolean).join(' ')}
       onInput={event => setTyped((event.target as HTMLInputElement).value)}
     >
       {children}
@@ -24,9 +32,9 @@ function Dated({ value, children }: { readonly value: string; readonly children:
 }
 
 /** The same for any type of input: only one of a date is wrapped. */
-export function Dates({ type, value, children }: Parameters<typeof Dated>[0] & { readonly type: string }) {
+export function Dates({ type, children, ...of }: DatedProps & { readonly type: string }) {
   return type === 'date' || type === 'month' || type === 'datetime-local' ? (
-    <Dated value={value}>{children}</Dated>
+    <Dated {...of}>{children}</Dated>
   ) : (
     <>{children}</>
   )

@@ -25,7 +25,7 @@ export function FilterLine({
     <Labelled label={label}>
       {id => (
         <>
-          <Dates type={type} value={value}>
+          <Dates type={type} value={value} empty={t('any')}>
             <input
               ref={input}
               id={id}

@@ -139,6 +139,8 @@ export function Field({
 
 type TextProps = FieldProps & {
   readonly type?: 'text' | 'password' | 'datetime-local'
+  /** What an empty date means. */
+  readonly empty?: string
   readonly value?: string
   readonly autocomplete?: string
   readonly list?: readonly string[]
@@ -154,6 +156,7 @@ export function TextField({
   list,
   value,
   type = 'text',
+  empty,
   autocomplete = 'off',
   inputMode,
   onInput,
@@ -165,7 +168,7 @@ export function TextField({
     <Field name={name} label={label} hint={hint}>
       {ids => (
         <>
-          <Dates type={type} value={value ?? ''}>
+          <Dates type={type} value={value ?? ''} empty={empty}>
             <input
               {...ids}
               {...kind}

@@ -14,8 +14,29 @@ export function Loaded<T>({
   readonly shape?: Shape
   readonly children: (value: T) => ComponentChildren
 }) {
-  // An invalid request fails again.
-  if (of.error) return <Problem error={of.error} {...(of.error.status !== 400 && { onRetry: of.reload })} />
-  if (of.value === undefined) return <Skeleton {...(shape && { shape })} />
-  return <div aria-busy={of.loading}>{children(of.value)}</div>
+  // An invalid request fails again, and what does not exist is not found again.
+  const isLasting = of.error?.status === 400 || of.error?.status === 404
+  if (of.error) return <Problem error={of.error} {...(!isLasting && { onRetry: of.reload })} />
+  if (of.last === undefined) return <Skeleton {...(shape && { shape })} />
+  return <Kept of={of}>{children}</Kept>
+}
+
+/**
+ * The loaded value; nothing before the first one. While the value of another filter loads, the last one keeps its place
+ * but cannot be read, so that no sum is shown under a filter that it is not of.
+ */
+export function Kept<T>({
+  of: { value, last, loading },
+  children,
+}: {
+  readonly of: Pick<Load<T>, 'value' | 'last' | 'loading'>
+  readonly children: (value: T) => ComponentChildren
+}) {
+  const shown = value ?? last
+  if (shown === undefined) return null
+  return (
+    <div aria-busy={loading} class={value === undefined ? 'outdated' : ''}>
+      {children(shown)}
+    </div>
+  )
 }

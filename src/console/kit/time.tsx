@@ -1,7 +1,15 @@
 import { momentText } from '../words/moment.ts'
 
-/** A moment in the reader's own time; the tooltip has UTC. */
-export function Time({ at, seconds = false }: { readonly at: string | null; readonly seconds?: boolean }) {
+/** A moment in the reader's own time; the tooltip has UTC. `dayOnly`: its date, if the time matters to few. */
+export function Time({
+  at,
+  seconds = false,
+  dayOnly = false,
+}: {
+  readonly at: string | null
+  readonly seconds?: boolean
+  readonly dayOnly?: boolean
+}) {
   if (at === null) return <>–</>
   const moment = new Date(at)
   if (Number.isNaN(moment.getTime())) return <>{at}</>
@@ -10,8 +18,8 @@ export function Time({ at, seconds = false }: { readonly at: string | null; read
   // In a narrow column the time is below the date, which stays whole.
   return (
     <time dateTime={moment.toISOString()} title={moment.toISOString().replace('T', ' ').replace('Z', ' UTC')}>
-      <span class="whole">{text.slice(0, end)}</span>
-      {text.slice(end)}
+      <span class="whole">{dayOnly ? text.slice(0, end).replace(/,$/, '') : text.slice(0, end)}</span>
+      {!dayOnly && text.slice(end)}
     </time>
   )
 }

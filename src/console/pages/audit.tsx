@@ -3,7 +3,7 @@ import { useLoad } from '../api/load.ts'
 import { useMay, useSession } from '../api/session.ts'
 import type { TrailList, TrailRow, TrailTotals } from '../api/shapes.ts'
 import { Empty } from '../kit/empty.tsx'
-import { Loaded } from '../kit/loaded.tsx'
+import { Kept, Loaded } from '../kit/loaded.tsx'
 import { listPlace, Page } from '../kit/page.tsx'
 import { Pager } from '../kit/pager.tsx'
 import { Table } from '../kit/table.tsx'
@@ -16,7 +16,7 @@ import { addDays, isDate } from '../zone.ts'
 import { AuditFilters } from './audit/audit-filters.tsx'
 import { placeOf } from './audit/place-of.ts'
 import { RefusedSignIns } from './audit/refused-sign-ins.tsx'
-import { isNone, valueText } from './audit/value-text.ts'
+import { isNone, valueText, withNames } from './audit/value-text.ts'
 
 const pageRows = 50
 const actionsMost = 6
@@ -33,26 +33,30 @@ export function Audit() {
   const operates = useMay('operators')
   return (
     <Page title={t('nav.audit')} hasList>
-      <AuditFilters query={query} set={set} />
-      {totals.value && totals.value.rows > 0 && (
-        <Totals
-          of={[
-            [t('audit.rows'), count(totals.value.rows)],
-            ...totals.value.actions
-              .slice(0, actionsMost)
-              .map(({ action, rows }) => [tName('action', action), count(rows)] as const),
-          ]}
-        />
-      )}
+      <AuditFilters query={query} set={set} keyNames={load.last?.key_names ?? {}} />
+      <Kept of={totals}>
+        {({ rows, actions }) =>
+          rows > 0 && (
+            <Totals
+              of={[
+                [t('audit.rows'), count(rows)],
+                ...actions
+                  .slice(0, actionsMost)
+                  .map(({ action, rows }) => [tName('action', action), count(rows)] as const),
+              ]}
+            />
+          )
+        }
+      </Kept>
       <div {...listPlace}>
         <Loaded of={load} shape="rows">
-          {({ rows, next }) =>
+          {({ rows, next, key_names }) =>
             rows.length === 0 ? (
               <Empty title={t('audit.none')} />
             ) : (
               <>
                 <div class="sheet">
-                  <Table label={t('nav.audit')} rows={rows} rowKey={row => row.id} columns={columns()} />
+                  <Table label={t('nav.audit')} rows={rows} rowKey={row => row.id} columns={columns(key_names)} />
                 </div>
                 <Pager next={next} busy={load.loading} />
               </>
@@ -65,14 +69,21 @@ export function Audit() {
   )
 }
 
-function columns() {
+type Names = TrailList['key_names']
+
+function columns(names: Names) {
   return [
     { head: t('time'), cell: (row: TrailRow) => <Time at={row.at} seconds /> },
     { head: t('audit.actor'), wide: true, cell: (row: TrailRow) => <span class="theirs">{row.actor}</span> },
     { head: t('audit.action'), cell: (row: TrailRow) => tName('action', row.action) },
-    { head: t('audit.subject'), wide: true, cell: (row: TrailRow) => <Subject of={row} /> },
-    { head: t('audit.change'), wide: true, cell: (row: TrailRow) => <Change of={row} /> },
-    { head: t('reason'), wide: true, cell: (row: TrailRow) => <span class="theirs">{row.reason ?? '–'}</span> },
+    { head: t('audit.subject'), wide: true, cell: (row: TrailRow) => <Subject of={row} names={names} /> },
+    { head: t('audit.change'), wide: true, cell: (row: TrailRow) => <Change of={row} names={names} /> },
+    {
+      head: t('reason'),
+      wide: true,
+      sparse: true,
+      cell: (row: TrailRow) => row.reason && <span class="theirs">{row.reason}</span>,
+    },
   ]
 }
 
@@ -82,17 +93,27 @@ function momentAs(name: 'since' | 'until', day: string | undefined, later = 0): 
   return Number.isNaN(moment.getTime()) ? {} : { [name]: moment.toISOString() }
 }
 
-/** The target of a change, with a link. */
-function Subject({ of: { action, subject } }: { readonly of: TrailRow }) {
+/** The target of a change by its name, with a link; the tooltip has its id. */
+function Subject({ of: { action, subject, subject_name }, names }: { readonly of: TrailRow; readonly names: Names }) {
   const href = placeOf(action, subject, useSession().may)
+  // An alert has no name: its event is in the list of alerts.
+  const text = /^event\//.test(subject) ? t('audit.alert') : (subject_name ?? withNames(subject, names))
   // An id is in one line: it is compared with others letter by letter.
-  const isId = /^[a-z]+_[0-9a-z]{20}$/.test(subject)
-  const name = <code class={isId ? 'theirs id' : 'theirs'}>{subject}</code>
-  return href === undefined ? name : <a href={href}>{name}</a>
+  const isId = /^[a-z]+_[0-9a-z]{20}$/.test(text)
+  const name = isId ? <code class="theirs id">{text}</code> : <span class="theirs">{text}</span>
+  const title = text === subject ? {} : { title: subject }
+  return href === undefined ? (
+    <span {...title}>{name}</span>
+  ) : (
+    <a href={href} {...title}>
+      {name}
+    </a>
+  )
 }
 
 /** The old and the new value, field by field. */
-function Change({ of: { before, after } }: { readonly of: TrailRow }) {
+function Change({ of: { before, after }, names: keys }: { readonly of: TrailRow; readonly names: Names }) {
+  const textOf = (name: string, value: unknown) => withNames(valueText(name, value), keys)
   const told = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
   // For something new, only its values.
   const names = told.filter(name => before !== null || !isNone(after?.[name]))
@@ -103,8 +124,8 @@ function Change({ of: { before, after } }: { readonly of: TrailRow }) {
         <li key={name} class="theirs">
           {tName('field', name)}
           {t('colon')}
-          {before && name in before && <del>{valueText(name, before[name])}</del>}{' '}
-          {after && name in after && <ins>{valueText(name, after[name])}</ins>}
+          {before && name in before && <del>{textOf(name, before[name])}</del>}{' '}
+          {after && name in after && <ins>{textOf(name, after[name])}</ins>}
         </li>
       ))}
     </ul>

@@ -78,7 +78,10 @@ export function Config() {
           <div class="stack">
             <Facts
               of={[
-                [t('config.file'), config.file ? <code>{config.file}</code> : '–'],
+                [
+                  t('config.file'),
+                  config.file ? <code title={config.file}>{config.file.replace(/^.*[\\/]/, '')}</code> : '–',
+                ],
                 [t('details.revision'), <code>{config.revision}</code>],
                 [t('config.loaded'), <Time at={config.loaded_at} seconds />],
                 [t('config.last'), <LastReload of={config.last_reload} />],

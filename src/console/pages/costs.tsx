@@ -53,7 +53,7 @@ export function Costs() {
   return (
     <Page
       title={t('nav.costs')}
-      hasList={load.value !== undefined && !isIdle}
+      hasList={load.last !== undefined && !isIdle}
       actions={
         <>
           <a class="button" href="/console/logs?range=today&result=unsuccessful">
@@ -69,7 +69,7 @@ export function Costs() {
       <div class="stack tight">
         <FilterBar onClear={Object.keys(where).length > 0 && (() => set(noParts))}>
           <RangeFilter range={range} usual="30d" set={set} hrefOf={hrefOf} />
-          <PartFilters where={where} readsAll={readsAll} names={load.value?.names ?? {}} set={set} />
+          <PartFilters where={where} readsAll={readsAll} names={load.last?.names ?? {}} set={set} />
         </FilterBar>
         <div class="line-of">
           <p class="quiet">{t('costs.zone', { zone })}</p>

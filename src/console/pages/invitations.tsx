@@ -58,8 +58,12 @@ function Rows({
           { head: t('invite.by'), cell: ({ by }) => <span class="theirs">{by}</span> },
           { head: t('invite.until'), cell: ({ expires }) => <Time at={expires} /> },
           {
-            head: t('invitations.revoke'),
-            cell: ({ id }) => <Button onClick={() => onTakeBack(id)}>{t('invitations.revoke')}</Button>,
+            head: t('system.key.actions'),
+            cell: ({ id }) => (
+              <Button kind="quiet" onClick={() => onTakeBack(id)}>
+                {t('invitations.revoke')}
+              </Button>
+            ),
           },
         ]}
       />

@@ -71,6 +71,7 @@ function Rows({
   const columns: readonly Column<Row>[] = [
     {
       head: t('model'),
+      heading: true,
       wide: true,
       cell: ({ kind, model, operation }) => (
         <a href={`/console/logs${queryText({ since, model, operation })}`}>

@@ -8,7 +8,7 @@ import { useTail } from '../api/tail.ts'
 import { Empty } from '../kit/empty.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { later } from '../kit/later.tsx'
-import { Loaded } from '../kit/loaded.tsx'
+import { Kept, Loaded } from '../kit/loaded.tsx'
 import { listPlace, Page } from '../kit/page.tsx'
 import { Pager } from '../kit/pager.tsx'
 import { Table } from '../kit/table.tsx'
@@ -41,13 +41,15 @@ export function Logs() {
   const live = query['live'] === '1' && !query['before']
   const fresh = useFresh(live ? filterText : null)
   const id = params['id']
-  const keys = { names: load.value?.key_names ?? {}, sessions: new Set(load.value?.key_sessions) }
+  const keys = { names: load.last?.key_names ?? {}, sessions: new Set(load.last?.key_sessions) }
   const columns = readColumns(query['cols'])
   return (
     <Page title={t('nav.logs')} hasList actions={<Actions live={live} state={fresh.state} filter={filter} set={set} />}>
       <div class="stack tight">
         <LogFilters query={query} set={set} readsAll={readsAll} keyNames={keys.names} />
-        <div class="chart-slot">{histogram.value && <Chart of={histogram.value} label={t('chart.requests')} />}</div>
+        <div class="chart-slot">
+          <Kept of={histogram}>{of => <Chart of={of} label={t('chart.requests')} />}</Kept>
+        </div>
         <div class="line-of">
           <div class="place-of-line">
             <LogTotals filter={filterText} query={query} />

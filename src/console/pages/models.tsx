@@ -44,9 +44,10 @@ function columns() {
   return [
     {
       head: t('model'),
+      heading: true,
       wide: true,
       cell: (model: Model) => (
-        <div>
+        <div class="model-name">
           <strong>{model.name}</strong> {!model.enabled && <Status name="disabled" />}
           <br />
           <span class="quiet">{model.family}</span>
@@ -90,7 +91,7 @@ function columns() {
           </ul>
         ),
     },
-    { head: t('limits'), cell: (model: Model) => limitText(model.limits) || '–' },
+    { head: t('limits'), cell: (model: Model) => <span class="limits">{limitText(model.limits) || '–'}</span> },
     { head: t('upstream'), wide: true, cell: (model: Model) => model.upstreams.join(', ') },
     {
       head: t('models.notes'),

@@ -47,7 +47,7 @@ export function Statements() {
             <Icon name="down" />
             CSV
           </a>
-          {load.value && load.value.balances.length > 0 && (
+          {load.last && load.last.balances.length > 0 && (
             <a
               class="button"
               href={`/api/statements${queryText({ ...asked, format: 'csv', of: 'balances' })}`}

@@ -142,7 +142,12 @@ function Traffic({ of: { traffic } }: { readonly of: SystemState }) {
             rows={calls}
             rowKey={({ model, operation }) => `${model} ${operation}`}
             columns={[
-              { head: t('model'), wide: true, cell: ({ model }) => <span class="theirs">{model ?? '–'}</span> },
+              {
+                head: t('model'),
+                heading: true,
+                wide: true,
+                cell: ({ model }) => <span class="theirs">{model ?? '–'}</span>,
+              },
               { head: t('operation'), cell: row => tOperation(row.operation) },
               { head: t('system.rate'), numeric: true, cell: row => figure(row.requests / minutes) },
               { head: t('errors'), numeric: true, cell: row => count(row.errors) },

@@ -6,7 +6,7 @@ import type { Key, KeyList, KeyTotals } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
 import { FilterBar, FindFilter, PickFilter } from '../kit/filter-bar.tsx'
-import { Loaded } from '../kit/loaded.tsx'
+import { Kept, Loaded } from '../kit/loaded.tsx'
 import { Meter } from '../kit/meter.tsx'
 import { Money, moneyColumn } from '../kit/money.tsx'
 import { Page } from '../kit/page.tsx'
@@ -57,16 +57,20 @@ export function Tokens() {
         )
       }
     >
-      {totals.value && totals.value.keys > 0 && (
-        <Totals
-          of={[
-            [t('keys'), count(totals.value.keys)],
-            [t('status.active'), count(totals.value.active)],
-            [t('tokens.spent'), <Money amount={totals.value.spent} currency={totals.value.currency} />],
-            [t('tokens.held'), <Money amount={totals.value.held} currency={totals.value.currency} />],
-          ]}
-        />
-      )}
+      <Kept of={totals}>
+        {({ keys, active, spent, held, currency }) =>
+          keys > 0 && (
+            <Totals
+              of={[
+                [t('keys'), count(keys)],
+                [t('status.active'), count(active)],
+                [t('tokens.spent'), <Money amount={spent} currency={currency} />],
+                [t('tokens.held'), <Money amount={held} currency={currency} />],
+              ]}
+            />
+          )
+        }
+      </Kept>
       {makes && !readsAll && <OwnCeilings key={turn} />}
       <Find query={query} set={set} readsAll={readsAll} />
       <Loaded of={load} shape="rows">
@@ -124,6 +128,7 @@ function columns(readsAll: boolean, query: string, rows: readonly Key[]): readon
   return [
     {
       head: t('tokens.name'),
+      heading: true,
       wide: true,
       cell: key => (
         <div>

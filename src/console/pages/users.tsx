@@ -145,11 +145,13 @@ function People({
   const find = (query['find'] ?? '').toLowerCase()
   const found = rows.filter(({ name, group }) => `${name} ${group}`.toLowerCase().includes(find))
   return (
-    <div class="stack tight">
-      <UserTotals of={rows} />
-      <FilterBar>
-        <FindFilter label={t('users.find')} value={query['find']} isLive onPick={find => set({ find })} />
-      </FilterBar>
+    <div class="stack">
+      <div class="stack tight">
+        <UserTotals of={rows} />
+        <FilterBar>
+          <FindFilter label={t('users.find')} value={query['find']} isLive onPick={find => set({ find })} />
+        </FilterBar>
+      </div>
       <div class="sheet">
         <Table
           label={t('users')}
@@ -159,6 +161,7 @@ function People({
           columns={[
             {
               head: t('user.name'),
+              heading: true,
               wide: true,
               sortBy: user => user.name,
               cell: user =>
@@ -193,7 +196,7 @@ function People({
               ),
             },
             { head: t('tokens.last'), sortBy: user => user.last_used, cell: user => <Time at={user.last_used} /> },
-            { head: t('created'), sortBy: user => user.created, cell: user => <Time at={user.created} /> },
+            { head: t('created'), sortBy: user => user.created, cell: user => <Time at={user.created} dayOnly /> },
             { head: t('status'), cell: user => <Status name={user.status} /> },
           ]}
         />
@@ -217,7 +220,9 @@ function Groups({ rows }: { readonly rows: readonly Group[] }) {
             { head: t('limits'), cell: group => limitText(group.limits) || t('unlimited') },
             {
               head: t('groups.scope'),
-              cell: group => t(group.limit_scope === 'user' ? 'groups.per_user' : 'groups.per_key'),
+              cell: group => (
+                <span class="whole">{t(group.limit_scope === 'user' ? 'groups.per_user' : 'groups.per_key')}</span>
+              ),
             },
             { head: t('ceilings'), wide: true, sparse: true, cell: group => groupCeilings(group, currency) },
             { head: t('groups.multiplier'), numeric: true, cell: group => group.multiplier ?? '1' },

@@ -8,9 +8,12 @@ const names = ['actor', 'action', 'subject', 'since', 'until'] as const
 export function AuditFilters({
   query,
   set,
+  keyNames,
 }: {
   readonly query: { readonly [name: string]: string | undefined }
   readonly set: (change: { readonly [name: string]: string | null }) => void
+  /** Of the keys in the list, by id. */
+  readonly keyNames: { readonly [id: string]: string }
 }) {
   const { actor, action, subject, since = '', until = '' } = query
   const users = useUserPicks()
@@ -36,6 +39,9 @@ export function AuditFilters({
         value={subject}
         options={[
           ...users.map(one => ({ ...one, note: t('user') })),
+          ...Object.entries(keyNames)
+            .filter(([id]) => id === subject && keys.options.every(({ value }) => value !== id))
+            .map(([value, text]) => ({ value, text, note: t('token') })),
           ...keys.options.map(one => ({ ...one, note: t('token') })),
         ]}
         isFree

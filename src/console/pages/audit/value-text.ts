@@ -1,6 +1,7 @@
 import type { Key } from '../../api/shapes.ts'
 import { tBounds } from '../../words/bound.ts'
 import { t, tName } from '../../words/index.ts'
+import { momentText } from '../../words/moment.ts'
 import { periodOfWord } from '../../words/period.ts'
 import { tSettingChange } from '../../words/setting-change.ts'
 
@@ -26,7 +27,13 @@ export function valueText(name: string, value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value)
   if (name === 'budget_period' || name === 'per') return periodOfWord(value)
   const words = named[name]
+  if (/^\d{4}-\d\d-\d\dT/.test(value)) return momentText(new Date(value))
   return words === undefined ? value : tName(words, value)
+}
+
+/** A text with the names of keys for their ids. */
+export function withNames(text: string, names: { readonly [id: string]: string }): string {
+  return text.replaceAll(/\bkey_[0-9a-z]{20}\b/g, id => names[id] ?? id)
 }
 
 /** The bounds that were set. */

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
+import type { Load } from '../../api/load.ts'
 import type { LogTotals } from '../../api/shapes.ts'
 import { addTotals } from './add-totals.ts'
 
@@ -10,14 +11,14 @@ export type SoFar = LogTotals & { readonly isBroken: boolean }
  * The totals of a filter while they are added up: one answer after another, as long as the page is open. `filter`: a
  * query, `?…` or empty.
  */
-export function useAllTotals(filter: string): SoFar | undefined {
-  const [value, put] = useState<SoFar>()
+export function useAllTotals(filter: string): Pick<Load<SoFar>, 'value' | 'last' | 'loading'> {
+  const [{ last, of }, put] = useState<{ readonly last?: SoFar | undefined; readonly of?: string }>({})
   useEffect(() => {
     const abort = new AbortController()
-    void addUp(filter, abort.signal, put)
+    void addUp(filter, abort.signal, value => put({ last: value, of: filter }))
     return () => abort.abort()
   }, [filter])
-  return value
+  return { value: of === filter ? last : undefined, last, loading: of !== filter }
 }
 
 async function addUp(filter: string, signal: AbortSignal, put: (value: SoFar | undefined) => void): Promise<void> {

@@ -177,10 +177,10 @@ function Hints({ of }: { readonly of: BillingRecord }) {
 /** In the reader's language if the console has the words; a third-party plugin uses its own. */
 function ruleText(of: BillingRecord): string {
   const { kind, text } = of.rule
+  if (kind === 'usage') return t('bill.usage')
   if (language.value === 'en') return text
   if (kind === 'cached_response') return tKeptRule(text)
-  if (kind !== 'tiers' && kind !== 'usage') return text
-  if (kind === 'usage') return t('bill.usage')
+  if (kind !== 'tiers') return text
   return t(isCombined(of) ? 'bill.combined' : 'bill.tiers')
 }
 

@@ -1,10 +1,11 @@
+import { Kept } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
 import { Time } from '../../kit/time.tsx'
 import { Totals } from '../../kit/totals.tsx'
 import { count } from '../../numbers.ts'
 import { t } from '../../words/index.ts'
 import { setQuery } from '../../query.ts'
-import { useAllTotals } from './all-totals.ts'
+import { type SoFar, useAllTotals } from './all-totals.ts'
 
 /** Errors lead to the requests that did not succeed, within the same filter. */
 function FailedLink({
@@ -27,8 +28,11 @@ export function LogTotals({
   /** Of the page, whose errors are one click away. */
   readonly query: { readonly [name: string]: string | undefined }
 }) {
-  const value = useAllTotals(filter)
-  if (!value || (value.requests === 0 && value.charges === 0 && value.next === null)) return null
+  return <Kept of={useAllTotals(filter)}>{value => <Sums of={value} filter={filter} query={query} />}</Kept>
+}
+
+function Sums({ of: value, filter, query }: { readonly of: SoFar } & Parameters<typeof LogTotals>[0]) {
+  if (value.requests === 0 && value.charges === 0 && value.next === null) return null
   const { requests, errors, charges, images, sums, since } = value
   return (
     <Totals

@@ -40,12 +40,12 @@ export function StoredObjects() {
         />
       </FilterBar>
       <Loaded of={load} shape="rows">
-        {({ objects, next }) =>
+        {({ objects, next, key_names }) =>
           objects.length === 0 ? (
             <Empty title={t('objects.none')} />
           ) : (
             <>
-              <Rows rows={objects} onEnd={setEnding} />
+              <Rows rows={objects} names={key_names} onEnd={setEnding} />
               <Pager next={next} busy={load.loading} />
             </>
           )
@@ -69,9 +69,12 @@ export function StoredObjects() {
 
 function Rows({
   rows,
+  names,
   onEnd,
 }: {
   readonly rows: readonly StoredObject[]
+  /** Of keys, by id. */
+  readonly names: StoredObjectList['key_names']
   readonly onEnd: (object: StoredObject) => void
 }) {
   const ends = useMay('admin')
@@ -101,8 +104,8 @@ function Rows({
             head: t('token'),
             wide: true,
             cell: ({ key_id: id }) => (
-              <a href={`/console/tokens/${encodeURIComponent(id)}`}>
-                <code>{id}</code>
+              <a href={`/console/tokens/${encodeURIComponent(id)}`} title={id}>
+                <span class="theirs">{names[id] ?? id}</span>
               </a>
             ),
           },

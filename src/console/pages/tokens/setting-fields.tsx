@@ -61,6 +61,7 @@ export function SettingFields({
           label={t('tokens.expires')}
           hint={hint('expires')}
           type="datetime-local"
+          empty={t('never')}
           value={localMoment(of?.expires)}
         />
       </div>

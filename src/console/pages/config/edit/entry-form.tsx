@@ -45,12 +45,7 @@ export function EntryForm({
         onCancel={onClose}
         onSubmit={async values => {
           const wanted = readChanges(entry, fields, values.get)
-          if (wanted.length > 0)
-            await tryChanges(
-              others,
-              wanted,
-              fields.map(({ name }) => name),
-            )
+          if (wanted.length > 0) await tryChanges(others, wanted, new Map(fields.map(({ name }) => [name, name])))
           stage(root, wanted)
           onClose()
         }}

@@ -5,7 +5,7 @@ import { Dialog } from '../../../kit/dialog.tsx'
 import { FieldError } from '../../../kit/field-error.ts'
 import { Form, SelectField, TextField } from '../../../kit/form.tsx'
 import { t, tName } from '../../../words/index.ts'
-import { type Path, type Value } from './changes.ts'
+import { type Path, pathText, type Value } from './changes.ts'
 import { useDraft } from './draft.ts'
 import { tryChanges } from './try-changes.ts'
 
@@ -38,7 +38,14 @@ export function NewModel({ editable, onClose }: { readonly editable: Editable; r
             ...(values.get('send_as').trim() !== '' && { send_as: values.get('send_as').trim() }),
           }
           const root: Path = ['models', name]
-          await tryChanges(changes, [{ path: root, value, was: undefined }], ['name'])
+          const fields = new Map([
+            [pathText(root), 'name'],
+            ...[...units.map(unit => `prices.${unit}`), 'family', 'send_as'].map(
+              field => [pathText([...root, ...field.split(/\.(.*)/, 2)]), field] as const,
+            ),
+            [pathText([...root, kind]), 'served'],
+          ])
+          await tryChanges(changes, [{ path: root, value, was: undefined }], fields)
           stage(root, [{ path: root, value, was: undefined }])
           onClose()
         }}

@@ -20,27 +20,29 @@ export function propose(changes: readonly Staged[], signal?: AbortSignal): Promi
 
 /**
  * Checks changes at the gateway, together with those already collected. An error at a field of the form is thrown; the
- * review shows all others. @throws FieldError, ApiError
+ * review shows all others. `fields`: the fields of the form by their paths in the configuration.
+ * @throws FieldError, ApiError
  */
 export async function tryChanges(
   gathered: readonly Staged[],
   wanted: readonly Staged[],
-  names: readonly string[],
+  fields: ReadonlyMap<string, string>,
 ): Promise<void> {
   const all = [...gathered, ...wanted]
-  if (all.length > changesMax) throw new FieldError(names[0] ?? '', t('edit.too_many', { most: changesMax }))
+  if (all.length > changesMax)
+    throw new FieldError([...fields.values()][0] ?? '', t('edit.too_many', { most: changesMax }))
   let proposal: Proposal
   try {
     proposal = await propose(all)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const { path } = all.find(one => one.path.join('.') === error.field) ?? {}
-    const name = path && fieldOf(pathText(path), names)
+    const name = path && fieldOf(pathText(path), fields)
     if (name === undefined) throw inWords(error)
     throw new FieldError(name, problemText(inWords(error)))
   }
   for (const finding of proposal.findings) {
-    const name = finding.severity === 'error' ? fieldOf(finding.path, names) : undefined
+    const name = finding.severity === 'error' ? fieldOf(finding.path, fields) : undefined
     if (name !== undefined) throw new FieldError(name, findingText(finding))
   }
 }
@@ -66,6 +68,7 @@ export function inWords(error: ApiError): ApiError {
 }
 
 /** The field of a path: its own, or the first of its mapping. */
-function fieldOf(path: string, names: readonly string[]): string | undefined {
-  return names.find(name => name === path) ?? names.find(name => path !== '' && name.startsWith(`${path}.`))
+function fieldOf(path: string, fields: ReadonlyMap<string, string>): string | undefined {
+  const below = [...fields.keys()].find(field => path !== '' && field.startsWith(`${path}.`))
+  return fields.get(path) ?? (below === undefined ? undefined : fields.get(below))
 }

@@ -1,0 +1,50 @@
+import { basename } from 'node:path'
+import type { TrailRow } from '../domain/index.ts'
+import type { Ask } from './api.ts'
+import { namesOfKeys } from './key-names.ts'
+
+type TrailNames = {
+  readonly key_names: { readonly [id: string]: string }
+  /** The name of a row's target; null if the target is its own name, or has none. */
+  readonly nameOf: (row: TrailRow) => string | null
+}
+
+const keyId = /\bkey_[0-9a-z]{20}\b/g
+/** Of one target, so many rows are searched for its name: it is in the row that created it. */
+const rowsMost = 20
+
+/** What the ids in rows of the audit log are called. */
+export async function namesOfTrail(ask: Ask, rows: readonly TrailRow[]): Promise<TrailNames> {
+  const keys = rows.flatMap(({ subject, before, after }) => JSON.stringify([subject, before, after]).match(keyId) ?? [])
+  const { key_names } = await namesOfKeys(ask, keys)
+  const targets = new Set(rows.filter(isCreated).map(({ subject }) => subject))
+  const names = new Map<string, string>()
+  for (const subject of targets) {
+    const name = await createdAs(ask, subject, rows)
+    if (name !== undefined) names.set(subject, name)
+  }
+  return {
+    key_names,
+    nameOf({ action, subject }) {
+      // The folder of a file is not shown.
+      if (action.startsWith('config.')) return basename(subject)
+      return key_names[subject] ?? names.get(subject) ?? null
+    },
+  }
+}
+
+/** Admin tokens and invitations: their names are in their own rows. */
+function isCreated({ action }: TrailRow): boolean {
+  return action.startsWith('admin_token.') || action.startsWith('invitation.')
+}
+
+async function createdAs(ask: Ask, subject: string, rows: readonly TrailRow[]): Promise<string | undefined> {
+  const here = nameIn(rows.filter(row => row.subject === subject))
+  return here ?? nameIn(await ask.parts.storage.trail.list({ subject, limit: rowsMost }))
+}
+
+function nameIn(rows: readonly TrailRow[]): string | undefined {
+  return rows
+    .flatMap(({ before, after }) => [after?.['name'], before?.['name']])
+    .find((name): name is string => typeof name === 'string')
+}
