@@ -17,6 +17,7 @@ export const hitRule = 'cached_response'
 /** The rule of a charge for a cached answer. */
 export type HitRule = ChargeRule & {
   readonly kind: typeof hitRule
+  readonly nothingBought: true
   /** What the answer has cost when it was requested from the upstream. */
   readonly full: Micros
   readonly each: Micros
@@ -31,7 +32,7 @@ export type HitRule = ChargeRule & {
 
 export function ruleOfHit({ hit }: CachePolicy, { amount = 0, requestId, keptAt }: KeptAnswer): HitRule {
   const { each, timesMicros, at } = hit
-  return { kind: hitRule, warnings: [], full: amount, each, timesMicros, at, of: requestId, keptAt }
+  return { kind: hitRule, nothingBought: true, warnings: [], full: amount, each, timesMicros, at, of: requestId, keptAt }
 }
 
 export function itemOfHit(price: Micros): ChargeItem {

@@ -103,6 +103,8 @@ export const courseMembers = {
 export type ChargeRule = {
   readonly kind: string
   readonly warnings: readonly string[]
+  /** The request buys nothing from an upstream. If its gateway dies, the charge is voided, and no person need decide. */
+  readonly nothingBought?: true
   readonly [fact: string]: unknown
 }
 

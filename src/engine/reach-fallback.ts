@@ -28,8 +28,9 @@ export function fallbackReacher(
       const sent = isNative ? own : rerouteTo(running, model, own, formatOf)
       if (!sent) return undefined
       const target = findTarget(running.plan, sent.context.route, sent.body, model.name)
-      const { aliases } = first
-      return { ...sent, target: { ...target, requested: first.model, ...(aliases && { aliases }) } }
+      const { alias, aliases, model: requested } = first
+      const named = { requested, ...(alias !== undefined && { alias }), ...(aliases && { aliases }) }
+      return { ...sent, target: { ...target, ...named } }
     })
     found.set(model, reached)
     return reached

@@ -15,6 +15,7 @@ import { OwnChanges } from './keys/own-changes.ts'
 import { findCharge } from './ledger/find.ts'
 import { Endings } from './ledger/endings.ts'
 import type { ChargeQueue } from './ledger/charge-queue.ts'
+import { hasEnded } from './ledger/recovery.ts'
 import { beatMs } from './ledger/replicas.ts'
 import { countOpenJobs, findJob } from './jobs.ts'
 import { findAdminToken, listAdminTokens } from './people/admin-tokens.ts'
@@ -228,7 +229,7 @@ function startChores(parts: StorageParts, endings: Endings) {
   function beat(): void {
     writer.submit('beat', { at: clock.now() }).then(
       recovery => {
-        if (recovery.settled + recovery.toReview > 0) log.warn(recovery, 'charges of a stopped gateway were closed')
+        if (hasEnded(recovery)) log.warn(recovery, 'charges of a stopped gateway were closed')
       },
       error => log.warn({ err: error }, 'the lease of this gateway could not be renewed'),
     )

@@ -1,5 +1,5 @@
-import { open, readFile } from 'node:fs/promises'
-import { basename } from 'node:path'
+import { open, readdir, readFile, stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { lintPlan, lintRules } from '../config/lint/lint.ts'
 import { findKey, type FoundKey } from '../config/find-key.ts'
 import { compareSettings } from '../config/compare-settings.ts'
@@ -19,6 +19,7 @@ import { litellmTables } from './import/litellm-book/read-people.ts'
 import type { LitellmOptions } from './import/litellm-deployments.ts'
 import { type ImportedBook, importNewApi, type NewApiOptions } from './import/new-api/import-new-api.ts'
 import { readDump } from './import/new-api/read-dump.ts'
+import { type JsonFile, readJsonExport } from './import/new-api/read-json.ts'
 import { readSqlite } from './import/new-api/read-sqlite.ts'
 import { type ForeignBook, wantedTables } from './import/new-api/foreign-book.ts'
 import { createPriceTable, type PriceTable } from './import/price-table.ts'
@@ -179,14 +180,26 @@ async function openBook(source: string, isEndless: boolean): Promise<ForeignBook
     const { readForeign } = await import('../storage/postgres/read-foreign.ts')
     return readForeign(source, wantedTables)
   }
+  if ((await stat(source)).isDirectory()) {
+    const names = (await readdir(source)).filter(name => name.endsWith('.json')).toSorted()
+    if (names.length === 0) throw new Error(`${source} has no file whose name ends with .json`)
+    return readJsonExport(await Promise.all(names.map(name => openJson(join(source, name)))))
+  }
   const handle = await open(source)
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(sqliteMark.length), 0, sqliteMark.length, 0)
-    if (buffer.subarray(0, bytesRead).toString('latin1') === sqliteMark) return readSqlite(source)
+    const start = buffer.subarray(0, bytesRead).toString('latin1')
+    if (start === sqliteMark) return readSqlite(source)
+    // No dump of SQL begins with a bracket.
+    if (/^(?:\xEF\xBB\xBF)?\s*[[{]/.test(start)) return readJsonExport([await openJson(source)])
     return await readDump(handle.createReadStream({ start: 0, autoClose: false }), isEndless)
   } finally {
     await handle.close()
   }
+}
+
+async function openJson(file: string): Promise<JsonFile> {
+  return { name: basename(file), text: (await readFile(file, 'utf8')).replace(/^\uFEFF/, '') }
 }
 
 /** @throws Error where it cannot be read whole */

@@ -19,7 +19,8 @@ if (job === 'revoke') say(await keys.revoke(argument))
 if (job === 'leave-open') {
   const key = await keys.create(newKey({ budget: 1_000_000 }))
   const [lined, empty, ended] = [holdOf(key, 100_000), holdOf(key, 100_000), holdOf(key, 100_000)]
-  await Promise.all([lined, empty, ended].map(request => ledger.hold(request)))
+  const free = holdOf(key, 100_000, { rule: { kind: 'repeated', nothingBought: true, warnings: [] } })
+  await Promise.all([lined, empty, ended, free].map(request => ledger.hold(request)))
   await Promise.all([ledger.line(lined.facts.id, line(0)), ledger.line(lined.facts.id, line(1))])
   await ledger.line(ended.facts.id, line(0))
   await ledger.settle({ id: ended.facts.id, delivery: 'confirmed', reason: null })
@@ -40,7 +41,7 @@ if (job === 'leave-open') {
     }
   })
   // Whoever hears this signals at once.
-  say({ keyId: key.id, lined: lined.facts.id, empty: empty.facts.id, ended: ended.facts.id })
+  say({ keyId: key.id, lined: lined.facts.id, empty: empty.facts.id, ended: ended.facts.id, free: free.facts.id })
 }
 if (job === 'load') {
   const key = await keys.create(newKey())

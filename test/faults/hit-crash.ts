@@ -169,6 +169,8 @@ function compare({
   for (const { id, state, amount, lines } of charges) {
     if (state === 'settled') settled.add(id)
     if (state === 'settled' && (amount !== price || lines.length !== 1)) violations.push(`${id} costs ${amount}`)
+    // A hit has bought nothing, so its charge never waits for a person.
+    if (state !== 'settled' && state !== 'voided') violations.push(`${id} is a hit and ${state}`)
     if (state !== 'settled' && amount !== 0) violations.push(`${id} is ${state} and costs ${amount}`)
   }
   const hits = all.filter(one => one.isHit && one.wholeAt !== undefined)

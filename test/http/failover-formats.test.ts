@@ -37,8 +37,8 @@ routes:
 
 type Vendors = Started & { readonly bells: Upstream; readonly drums: Upstream }
 
-async function open(t: Test): Promise<Vendors> {
-  const started = await start(t, { yaml, upstreams: ['bells', 'drums'] })
+async function open(t: Test, edit: Edits = []): Promise<Vendors> {
+  const started = await start(t, { yaml, edit, upstreams: ['bells', 'drums'] })
   const { bells, drums } = started.upstreams as { readonly bells: Upstream; readonly drums: Upstream }
   bells.answer(serveMessages)
   drums.answer(serveChat)
@@ -299,4 +299,19 @@ t.test("a conversation goes on at its first vendor without the fallback's though
     { role: 'assistant', content: [{ type: 'text', text: 'Drums.' }] },
     messages[4],
   ])
+})
+
+t.test('a request by an alias of a group fails over as one by the name of its model', async t => {
+  const { bells, post, logs } = await open(t, [{ 'groups/default': { aliases: { best: 'bell' } } }])
+  for (const format of ['chat', 'messages'] as const) {
+    const name = caseName({ format })
+    bells.answerOnce(refuse(500))
+    const answer = await post(paths[format], { model: 'best', ...ask })
+    const body = await answer.text()
+    t.equal(answer.status, 200, `${name}: ${body}`)
+    t.equal(textOf(format, false, body), 'drums', name)
+    const [row] = await logs(1)
+    t.match(row, { model: 'bell', alias: 'best', upstream: 'drums' }, name)
+    t.match(row?.attempts, [{ upstream: 'bells' }, { upstream: 'drums', model: 'drum-small' }], name)
+  }
 })

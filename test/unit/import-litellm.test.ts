@@ -374,8 +374,9 @@ t.test('fallbacks, aliases, timeouts, cooldown and headers keep their meaning', 
         cooldown_time: 30,
         fallbacks: [{ a: ['b'] }, { local: ['b'] }],
         context_window_fallbacks: [{ b: ['a'] }],
-        model_group_alias: { c: 'b' },
+        model_group_alias: { c: 'b', d: { model: 'a' }, e: 'a' },
       },
+      litellm_settings: { fallbacks: [{ e: ['local'] }] },
     },
     { localFree: true },
   )
@@ -385,7 +386,17 @@ t.test('fallbacks, aliases, timeouts, cooldown and headers keep their meaning', 
   }
   t.same(ways('a'), [['gpt-4o'], [['gpt-4o-mini', 'b']]])
   t.same(ways('b'), [['gpt-4o-mini'], [['gpt-4o', 'a']]])
-  t.same(ways('c'), [['gpt-4o-mini'], []])
+  t.same(ways('c'), [['gpt-4o-mini'], [['gpt-4o', 'a']]], 'an alias fails over like its model')
+  t.same(ways('d'), [['gpt-4o'], [['gpt-4o-mini', 'b']]])
+  t.same(ways('e'), [['gpt-4o'], [['x', 'local']]], 'unless it has fallbacks of its own')
+  for (const [alias, name] of [
+    ['c', 'b'],
+    ['d', 'a'],
+  ])
+    t.ok(
+      notes.includes(`${alias}: it has the fallbacks of ${name}; LiteLLM uses none for requests by an alias`),
+      caseName({ alias }),
+    )
   t.same(ways('local'), [['x'], [['gpt-4o-mini', 'b']]], 'a free one too: each costs its own price')
   t.ok(
     notes.some(
@@ -669,11 +680,13 @@ t.test(
     t.match(about('alias'), [
       /^alias: an alias cannot be hidden here; it is listed$/,
       /^alias: its limit of 10 requests per minute is separate from a; in LiteLLM they share it$/,
+      /^alias: it has the fallbacks of a; LiteLLM uses none/,
     ])
     t.same(about('gone'), ['gone: the alias of nowhere is not translated: the model does not exist'])
     t.match(about('off'), [/^off: it runs on your own machine|^off: .*commented out/])
     t.same(about('b'), ['b: the fallback same is not translated: the model does not exist'])
     t.match(plan.models.get('a')?.fallbacks, [{ fallback: { name: 'b' } }])
+    t.match(plan.models.get('alias')?.fallbacks, [{ fallback: { name: 'b' } }])
     t.ok(
       about('some').includes(
         'some: rpm of some of its deployments is not translated: others have none and are not limited',
@@ -710,12 +723,13 @@ t.test('fallbacks of every kind reach models that take their requests, in any fo
     ],
     router_settings: {
       fallbacks: [{ claude: ['gpt', 'gem'] }, { gem: 'claude' }, { draw: ['paint'] }, { embed: ['gpt'] }],
+      model_group_alias: { sonnet: 'claude', any: 'gpt', pencil: 'draw' },
     },
     litellm_settings: { default_fallbacks: ['mini', 'nowhere'], num_retries: 0 },
   })
   const ofModel = (name: string) => plan.models.get(name)?.fallbacks?.map(one => one.fallback?.name)
   t.same(
-    ['claude', 'gem', 'gpt', 'mini', 'embed', 'paint'].map(name => [name, ofModel(name)]),
+    ['claude', 'gem', 'gpt', 'mini', 'embed', 'paint', 'sonnet', 'any'].map(name => [name, ofModel(name)]),
     [
       ['claude', ['gpt', 'gem']],
       ['gem', ['claude']],
@@ -723,16 +737,19 @@ t.test('fallbacks of every kind reach models that take their requests, in any fo
       ['mini', undefined],
       ['embed', undefined],
       ['paint', undefined],
+      ['sonnet', ['gpt', 'gem']],
+      ['any', ['mini']],
     ],
   )
-  t.same(
-    plan.models.get('draw')?.upstreams.map(one => [one.sendAs, one.priority]),
-    [
-      ['draw', 1],
-      ['paint', 2],
-    ],
-    'images are charged one by one: they stay with their model',
-  )
+  for (const name of ['draw', 'pencil'])
+    t.same(
+      plan.models.get(name)?.upstreams.map(one => [one.sendAs, one.priority]),
+      [
+        ['draw', 1],
+        ['paint', 2],
+      ],
+      `images are charged one by one, so they stay with their model: ${caseName({ name })}`,
+    )
   t.ok(notes.includes('draw: responses of its fallback paint are charged as draw'))
   t.same(losses, [
     'embed: the fallback gpt is not translated: its family is not embedding',

@@ -138,6 +138,15 @@ t.test('new-api ratios: 1 is 2 USD a million, a price per call comes first, and 
     ],
     'what its page of prices is made of',
   )
+  const config = { data: { model_ratio: { a: 0.5 }, completion_ratio: { a: 4 }, model_price: { b: 0.02 } } }
+  t.same(
+    readSourceTable('new-api', JSON.stringify(config))?.rows.map(row => [row.id, row.prices]),
+    [
+      ['a', { input: '1.00', output: '4.00' }],
+      ['b', { request: '0.02' }],
+    ],
+    'the ratios that it shares',
+  )
   t.end()
 })
 

@@ -4,18 +4,22 @@ import { Exit, exitCodes, print, say } from '../exit.ts'
 import { withProgress } from '../progress.ts'
 import { type ImportFlags, needUsable, placeOfSecrets, reportOf, tellImported, writeImported } from '../import-files.ts'
 
+const wanted =
+  'use --out for gateway.yaml and --secrets for the folder of vendor keys; --dry-run reports what would happen'
+
 /** Takes over the database of a new-api or a one-api: configuration and secrets into files, people and keys into our storage. */
 export async function importFromBook(source: string, from: 'new-api' | 'one-api', options: ImportFlags): Promise<void> {
   const { out, secrets, dryRun } = options
-  if (!dryRun && (out === undefined || secrets === undefined))
-    throw new Exit(
-      exitCodes.usage,
-      'use --out for gateway.yaml and --secrets for the folder of vendor keys; --dry-run reports what would happen',
-    )
+  if (!dryRun && out === undefined) throw new Exit(exitCodes.usage, wanted)
   const secretsAt = placeOfSecrets(secrets ?? 'secrets', out)
   const imported = await withProgress(`reading ${nameOf(source)}`, () =>
     importBook(source, from, { ...options, secretsAt, isEndless: options.withoutEnd }),
   )
+  // An export as JSON may have no keys, and has no people.
+  if (!dryRun && secrets === undefined && (imported.secrets.length > 0 || imported.adoption.users.length > 0))
+    throw new Exit(exitCodes.usage, wanted)
+  if (options.usersOnly && imported.adoption.users.length === 0)
+    throw new Exit(exitCodes.failure, `${nameOf(source)} has no users: use the database with --users-only`)
   const made = dryRun || out === undefined ? undefined : await writeBook(imported, from, { ...options, out })
   if (options.format === 'json') print(JSON.stringify(recordOf(imported, made, options)))
   else tellBook(source, imported, made, options)
@@ -26,14 +30,16 @@ async function writeBook(
   imported: ImportedBook,
   from: string,
   options: ImportFlags & { readonly out: string },
-): Promise<Made> {
+): Promise<Made | undefined> {
   if (!options.usersOnly) await writeImported(imported, options)
+  if (imported.adoption.users.length === 0) return undefined
   return adoptPeople(imported.adoption, from, options.out)
 }
 
 function tellBook(source: string, imported: ImportedBook, made: Made | undefined, options: ImportFlags): void {
   tellImported(nameOf(source), imported, options)
   const { adoption, sums } = imported
+  if (adoption.users.length === 0) return
   reportPeople(adoption, made)
   say(
     `balances: ${sums.there} USD in the source, ${sums.here} USD imported${sums.there === sums.here ? '' : ': they differ'}`,

@@ -15,18 +15,10 @@ import { afterAll } from '../charge-batches/reach.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { noteZone } from './budget-zone.ts'
 import { giveHoldsBack } from './give-holds-back.ts'
+import type { Recovery } from './recovery.ts'
 import { dropAll, dropLapsed, join, renew } from './replicas.ts'
 import { bookAll } from './settle.ts'
 import { sweep } from './sweep.ts'
-
-export type Recovery = {
-  /** Of the recovering process. */
-  readonly epoch: number
-  /** Charges with items: ended at what was delivered or about to be. */
-  readonly settled: number
-  /** Charges without: hold released, a person decides. */
-  readonly toReview: number
-}
 
 const stopped = 'gateway_stopped'
 /** Rows of one statement. */
@@ -47,6 +39,9 @@ const lastSegments = `SELECT s.*, r.epoch AS alive FROM segment s
 const isLeft = `NOT EXISTS (SELECT 1 FROM replica WHERE replica.owner = charge.owner AND replica.epoch = charge.epoch)`
 /** No process continues it: the charge of a job is ended by the job. */
 const isOver = `${isLeft} AND NOT EXISTS (SELECT 1 FROM job WHERE job.id = charge.id AND job.state = 'running')`
+
+/** Rules are written by `JSON.stringify`, which escapes the quotes of this in any text. */
+const buysNothing = `rule LIKE '%"nothingBought":true%'`
 
 /**
  * Begins a new epoch and ends every reserved charge of a process that is gone. Run inside one transaction before the
@@ -78,7 +73,7 @@ export function* clear(
 export function* beat(identity: WriterIdentity, at: number): QueryProgram<Recovery> {
   const { epoch, lapsed } = yield* renew(identity, at)
   const [left] = yield ask(`SELECT id FROM charge WHERE state = 'reserved' AND ${isLeft} LIMIT 1`)
-  if (lapsed === 0 && !left) return { epoch, settled: 0, toReview: 0 }
+  if (lapsed === 0 && !left) return { epoch, settled: 0, voided: 0, toReview: 0 }
   return yield* endLeft({ ...identity, epoch }, at)
 }
 
@@ -88,9 +83,10 @@ function* endLeft(identity: WriterIdentity, at: number): QueryProgram<Recovery> 
   if (identity.owner !== '') yield* adoptJobs(identity)
   yield* writeMissingLogs(at)
   yield* lockLeft()
-  const toReview = yield* reviewEmpty(at)
+  const voided = yield* endWithoutItems('voided', `AND ${buysNothing}`, at)
+  const toReview = yield* endWithoutItems('needs_review', '', at)
   const settled = yield* settleLined(identity, at)
-  return { epoch: identity.epoch, settled, toReview }
+  return { epoch: identity.epoch, settled, voided, toReview }
 }
 
 /**
@@ -103,13 +99,16 @@ function* lockLeft(): QueryProgram<void> {
   yield* lockAccounts(left)
 }
 
-function* reviewEmpty(at: number): QueryProgram<number> {
+/** Ends charges without items, and releases their holds. */
+function* endWithoutItems(state: 'voided' | 'needs_review', which: string, at: number): QueryProgram<number> {
   let all = 0
   for (;;) {
     const charges = yield ask(
-      `UPDATE charge SET state = 'needs_review', reason = ?, ended_at = ? WHERE id IN
-         (SELECT id FROM charge WHERE state = 'reserved' AND line_count = 0 AND ${isOver} LIMIT ${together} ${skipLocked})
+      `UPDATE charge SET state = ?, reason = ?, ended_at = ? WHERE id IN
+         (SELECT id FROM charge WHERE state = 'reserved' AND line_count = 0 ${which} AND ${isOver}
+          LIMIT ${together} ${skipLocked})
        RETURNING ${payerColumns}, hold`,
+      state,
       stopped,
       at,
     )

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Clock } from '../../util/index.ts'
-import type { Recovery } from '../ledger/recover.ts'
+import type { Recovery } from '../ledger/recovery.ts'
 import { type Op, stepsOf } from '../ops.ts'
 import type { QueryProgram } from '../query.ts'
 import type { Scribe } from '../writer-identity.ts'

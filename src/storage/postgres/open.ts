@@ -6,6 +6,7 @@ import { createStorage } from '../storage.ts'
 import type { StorageOptions } from '../options.ts'
 import { LogQueue } from '../journal/log-queue.ts'
 import { ChargeQueue, togetherFar } from '../ledger/charge-queue.ts'
+import { hasEnded } from '../ledger/recovery.ts'
 import { createPool } from './connect.ts'
 import { logWaits } from '../log-waits.ts'
 import { prepareDatabase } from './prepare.ts'
@@ -53,7 +54,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
     await prepareDatabase(pool, url, { clock, isOwn: role === 'gateway', onWait })
     if (role !== 'tool') {
       const recovery = await writer.begin(clock.now())
-      if (recovery.settled + recovery.toReview > 0)
+      if (hasEnded(recovery))
         log.warn(recovery, 'charges of a gateway that stopped were recovered')
     }
   } catch (error) {

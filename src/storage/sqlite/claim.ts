@@ -5,6 +5,7 @@ import type { Claim, Migration, OnWait, StorageOptions } from '../options.ts'
 import type { Clock } from '../../util/index.ts'
 import { migrations } from '../migrations/list.ts'
 import { clear } from '../ledger/recover.ts'
+import { hasEnded } from '../ledger/recovery.ts'
 import { forget } from '../ledger/replicas.ts'
 import type { QueryProgram } from '../query.ts'
 import { openingFailure } from './failure.ts'
@@ -25,7 +26,7 @@ export function claimSqlite(
   const { path, release } = takePlace(wanted, { isClaimed: true })
   try {
     const recovery = transact(path, clear({ chain: 'gateway', part: '', zone, thresholds }, clock.now()))
-    if (recovery.settled + recovery.toReview > 0) log.warn(recovery, 'charges of a gateway that stopped were recovered')
+    if (hasEnded(recovery)) log.warn(recovery, 'charges of a gateway that stopped were recovered')
   } catch (error) {
     release()
     const reason = openingFailure(error, path)

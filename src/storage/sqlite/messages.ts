@@ -1,5 +1,5 @@
 import type { StorageError, StorageErrorCode } from '../errors.ts'
-import type { Recovery } from '../ledger/recover.ts'
+import type { Recovery } from '../ledger/recovery.ts'
 import type { Op } from '../ops.ts'
 import type { Reading, Readings } from '../readings.ts'
 import type { ConnectOptions } from './connect.ts'

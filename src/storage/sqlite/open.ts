@@ -8,6 +8,7 @@ import type { StorageOptions } from '../options.ts'
 import type { Reading } from '../readings.ts'
 import { LogQueue } from '../journal/log-queue.ts'
 import { ChargeQueue } from '../ledger/charge-queue.ts'
+import { hasEnded } from '../ledger/recovery.ts'
 import { Connection, type ConnectOptions } from './connect.ts'
 import { isReady } from './migrate.ts'
 import { takePlace } from './place.ts'
@@ -71,7 +72,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
   async function prepare(): Promise<Connection> {
     if (role !== 'tool' || !isReady(path)) {
       const recovery = await writer.start()
-      if (recovery.settled + recovery.toReview > 0)
+      if (hasEnded(recovery))
         log.warn(recovery, 'charges of a gateway that stopped were recovered')
     }
     return new Connection(path, { readOnly: true })

@@ -4,7 +4,8 @@ import { type Clock, systemClock } from '../../util/clock.ts'
 import { Ids } from '../../util/ids.ts'
 import { type Random, systemRandom } from '../../util/random.ts'
 import { StorageError } from '../errors.ts'
-import { begin, type Recovery } from '../ledger/recover.ts'
+import { begin } from '../ledger/recover.ts'
+import type { Recovery } from '../ledger/recovery.ts'
 import { forget } from '../ledger/replicas.ts'
 import { type Op, stepsOf } from '../ops.ts'
 import { UncompactedBatches } from '../log-batches/uncompacted.ts'
@@ -86,10 +87,10 @@ class WriterCore {
 
   #beginOn(connection: Connection): Recovery {
     const { epoch, beginAt, isAlone } = this.#start
-    if (epoch !== null) return { epoch, settled: 0, toReview: 0 }
+    if (epoch !== null) return { epoch, settled: 0, voided: 0, toReview: 0 }
     if (beginAt !== null) return connection.transact(() => connection.run(begin(this.#start, beginAt, isAlone)))
     const [meta] = connection.all(ask(`SELECT value FROM meta WHERE name = 'epoch'`))
-    return { epoch: meta ? whole(meta, 'value') : 0, settled: 0, toReview: 0 }
+    return { epoch: meta ? whole(meta, 'value') : 0, settled: 0, voided: 0, toReview: 0 }
   }
 
   #close(connection: Connection): void {

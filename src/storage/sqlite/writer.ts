@@ -1,6 +1,6 @@
 import type { Writing } from '../writing.ts'
 import { StorageError } from '../errors.ts'
-import type { Recovery } from '../ledger/recover.ts'
+import type { Recovery } from '../ledger/recovery.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
 import type { Fault, FromWriter, ToWriter, WriterStart } from './messages.ts'
 import type { StartThread, StorageThread } from './thread.ts'

@@ -90,8 +90,8 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
   )
   for (const { name, target, why, isOfPattern } of left)
     if (!isOfPattern) note(`${name}: ${why}; the deployment ${target} is left out`)
-  const aliased = addAliases(models, router, note)
-  const asked = addFallbacks(aliased, [router, settings], { note, lose })
+  const aliases = addAliases(models, router, note)
+  const asked = addFallbacks(models, aliases, [router, settings], { note, lose })
   const all = [...asked.values()]
   const active = new Set(all.filter(isActive).map(model => model.name))
   const used = new Set(all.filter(isActive).flatMap(model => model.routes.map(route => route.upstream)))
@@ -246,13 +246,13 @@ function retriesOf(section: Tracked): number | undefined {
   })
 }
 
-/** Another name for a model is a model of its own, at the upstream of the first. */
+/** Another name for a model is a model of its own, at the upstream of the first. @returns the model of each alias */
 function addAliases(
   models: ReadonlyMap<string, DraftModel>,
   router: Tracked,
   note: (text: string) => void,
-): Map<string, DraftModel> {
-  const all = new Map(models)
+): ReadonlyMap<string, DraftModel> {
+  const all = new Map<string, DraftModel>()
   const aliases = router.in('model_group_alias')
   for (const alias of aliases.keys()) {
     const given = aliases.take(alias)
@@ -262,7 +262,7 @@ function addAliases(
     if (!model || no !== undefined)
       note(`${alias}: the alias of ${textOf(name)} is not translated: ${no ?? 'the model does not exist'}`)
     else {
-      all.set(alias, { ...model, name: alias })
+      all.set(alias, model)
       if (isActive(model) && fieldsOf(given)['hidden'] === true)
         note(`${alias}: an alias cannot be hidden here; it is listed`)
       if (model.rpm !== undefined)
@@ -279,23 +279,34 @@ const anyModel = '*'
 
 /** Fallbacks are models here too. Those of images, of which each is charged by itself, become further upstreams. */
 function addFallbacks(
-  models: ReadonlyMap<string, DraftModel>,
+  named: ReadonlyMap<string, DraftModel>,
+  aliases: ReadonlyMap<string, DraftModel>,
   sections: readonly Tracked[],
   telling: Telling,
 ): Map<string, DraftModel> {
+  const models = new Map([...named, ...[...aliases].map(([name, model]) => [name, { ...model, name }] as const)])
   const asked = new Map(models)
   const listed = (section: Tracked, key: string): readonly unknown[] =>
     listOf(section.takeAs(key, value => (Array.isArray(value) ? value : undefined)))
   const several = (others: unknown): readonly unknown[] => (Array.isArray(others) ? others : [others])
   const usual = sections.flatMap(section => listed(section, 'default_fallbacks'))
-  const own = new Set<string>()
+  /** Models with fallbacks of their own, and those whose own are used after every failure. */
+  const [told, own] = [new Set<string>(), new Set<string>()]
   for (const [kind, when] of Object.entries(fallbackKinds))
     for (const section of sections)
       for (const [name, others] of listed(section, kind).flatMap(one => Object.entries(fieldsOf(one)))) {
         if (name === anyModel && when === undefined) usual.push(...several(others))
         else for (const other of several(others)) addFallback(asked, { name, other, models, when }, telling)
+        told.add(name)
         if (when === undefined) own.add(name)
       }
+  for (const [alias, { name }] of aliases) {
+    const model = asked.get(name)
+    if (!model || told.has(alias) || !told.has(name)) continue
+    asked.set(alias, { ...model, name: alias })
+    if (own.has(name)) own.add(alias)
+    telling.note(`${alias}: it has the fallbacks of ${name}; LiteLLM uses none for requests by an alias`)
+  }
   for (const other of usual) {
     const next = models.get(String(other))
     if (!next) telling.lose(`the default fallback ${textOf(other)} is not translated: the model does not exist`)

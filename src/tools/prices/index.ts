@@ -5,9 +5,10 @@ import type { SourceTable } from './source-table.ts'
 
 export { multiply, readDecimal, shiftPoint, toDecimal, toPrice, withoutNoise } from './decimals.ts'
 export { parseExact, type SourceTable, withoutUndercharging } from './source-table.ts'
+export { repeatedNames } from './repeated-names.ts'
 export { isPrice } from './litellm-fields.ts'
 export { readLitellmPrices, readLitellmTable } from './litellm-table.ts'
-export { readNewApiRatios } from './new-api-ratios.ts'
+export { ratioMapsOf, readNewApiRatios } from './new-api-ratios.ts'
 
 export const priceSources = ['litellm', 'openrouter', 'new-api'] as const
 
@@ -17,7 +18,7 @@ export type PriceSource = (typeof priceSources)[number]
 export const tableExamples: { readonly [source in PriceSource]: string } = {
   litellm: 'model_prices_and_context_window.json',
   openrouter: 'a response of /api/v1/models',
-  'new-api': 'its options, or a response of /api/pricing, with 500000 quota per USD',
+  'new-api': 'its options, or a response of /api/pricing or /api/ratio_config, with 500000 quota per USD',
 }
 
 const readers: { readonly [source in PriceSource]: (text: string) => SourceTable | undefined } = {

@@ -28,13 +28,17 @@ const ofPricing: { readonly [field: string]: string } = {
   audio_completion_ratio: 'AudioCompletionRatio',
 }
 
+/** The same in an answer of `/api/ratio_config`, one map for each. */
+const ofConfig: { readonly [field: string]: string } = { ...ofPricing, model_price: 'ModelPrice' }
+
 /**
- * Reads the ratios of new-api: its options as one object, as the list that `/api/option/` answers with, or the answer of
- * `/api/pricing`, which has the ratios that are written in its code too. Undefined when the text is none of them.
+ * Reads the ratios of new-api: its options as one object, as the list that `/api/option/` answers with, or the answers of
+ * `/api/ratio_config` or `/api/pricing`, of which the last has the ratios that are written in its code too. Undefined when
+ * the text is none of them.
  */
 export function readNewApiRatios(text: string): SourceTable | undefined {
   const parsed = parseExact(text)
-  const ratios = parsed && ratiosIn(parsed.value)
+  const ratios = parsed && ratioMapsOf(parsed.value)
   if (!ratios) return undefined
   const unit = ratios['']?.['QuotaPerUnit']
   if (unit !== undefined && readDecimal(textOf(unit) ?? '') !== quotaPerUnit) return undefined
@@ -50,8 +54,11 @@ export function readNewApiRatios(text: string): SourceTable | undefined {
   return { rows, left }
 }
 
-/** The maps by their names; of what is no map, such as QuotaPerUnit, under the empty name. */
-function ratiosIn(value: unknown): Ratios | undefined {
+/**
+ * The maps of options, of `/api/pricing` or of `/api/ratio_config` by the names of options, numbers as texts; what is no
+ * map, such as QuotaPerUnit, under the empty name. Undefined where there are no prices.
+ */
+export function ratioMapsOf(value: unknown): Ratios | undefined {
   const { data = value } = fieldsOf(value)
   const list = Array.isArray(data) ? data.map(fieldsOf) : undefined
   if (list?.some(one => one['model_name'] !== undefined)) return ratiosOfPricing(list)
@@ -59,7 +66,7 @@ function ratiosIn(value: unknown): Ratios | undefined {
   const maps: { [map: string]: Fields } = {}
   for (const [name, given] of Object.entries(options)) {
     const inner = typeof given === 'string' && given.trim().startsWith('{') ? parseExact(given)?.value : given
-    if (typeof inner === 'object') maps[name] = fieldsOf(inner)
+    if (typeof inner === 'object') maps[ofConfig[name] ?? name] = fieldsOf(inner)
     else if (name === 'QuotaPerUnit') maps[''] = { QuotaPerUnit: inner }
   }
   return maps['ModelRatio'] || maps['ModelPrice'] || maps[modes[1]] ? maps : undefined

@@ -59,7 +59,7 @@ export const fleetSabotages: readonly FleetSabotage[] = [
       [
         'src/storage/ledger/recover.ts',
         'const recovery = yield* endLeft({ ...identity, epoch }, at)',
-        'const recovery = { epoch, settled: 0, toReview: 0 }',
+        'const recovery = { epoch, settled: 0, voided: 0, toReview: 0 }',
       ],
     ],
   },

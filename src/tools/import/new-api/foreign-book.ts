@@ -8,6 +8,8 @@ export type ForeignTable = { readonly columns: readonly string[]; readonly rows:
 export type ForeignBook = {
   readonly tables: ReadonlyMap<string, ForeignTable>
   readonly counted: ReadonlyMap<string, number>
+  /** Made of what the other gateway returns to administrators: without people, and mostly without keys of vendors. */
+  readonly isExport?: true
 }
 
 /** Tables whose rows are read; of all others they are counted. */

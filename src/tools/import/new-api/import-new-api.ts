@@ -31,7 +31,8 @@ export type ImportedBook = Imported & {
 
 /** Translates the database of a new-api or a one-api. Undefined when it is none. */
 export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions): ImportedBook | undefined {
-  if (!book.tables.has('channels') || !book.tables.has('users') || !book.tables.has('tokens')) return undefined
+  const isExport = book.isExport === true
+  if (!['channels', ...(isExport ? [] : ['users', 'tokens'])].every(name => book.tables.has(name))) return undefined
   const table = (name: string): AskedTable => new AskedTable(name, book.tables.get(name))
   const [channelRows, abilities, users, tokens, settings] = [
     table('channels'),
@@ -43,7 +44,7 @@ export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions
   const notes = new Set<string>()
   const note = (text: string): void => void notes.add(text)
   const options = readOptions(settings, given)
-  const channels = readChannels(channelRows, note)
+  const channels = readChannels(channelRows, note, isExport)
   const draft = draftModels(channels, { kind, given, options, note })
   const groups = groupsOf(channels, options, [users, tokens], note)
   const usable = usableModels(draft.askable, abilities, draft.models)
@@ -59,9 +60,11 @@ export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions
   for (const one of [channelRows, abilities, users, tokens]) tellColumns(one, note)
   if (options.left.length > 0) note(`settings that are not imported: ${options.left.join(', ')}`)
   tellRest(book, table('redemptions'), note)
+  if (isExport)
+    note('an export as JSON has no users and keys of clients: create them, or import them from the database')
   const active = draft.models.filter(isActive)
   const text = writeConfig({
-    origin: `Imported from the database of a ${kind}.`,
+    origin: `Imported from ${isExport ? 'an export' : 'the database'} of a ${kind}.`,
     notes: [...notes],
     groups: ['groups:', ...[...groups].map(([name, fields]) => `  ${writeScalar(name)}: ${fields}`)],
     upstreams: draft.upstreams,
@@ -240,7 +243,15 @@ function upstreamOf(
   }
   const keys = channel.keys.flatMap(({ value, off }, i) => {
     const file = channel.keys.length === 1 ? `channel-${channel.id}` : `channel-${channel.id}-key-${i + 1}`
-    const kept = off === undefined ? secrets.keep(value, file) : { why: off }
+    const variable = `${file.toUpperCase().replaceAll(/\W+/g, '_')}_KEY`.replace(/_KEY_(\d+)_KEY$/, '_KEY_$1')
+    const kept =
+      off !== undefined
+        ? { why: off }
+        : value === undefined
+          ? { reference: `\${${variable}:-}` }
+          : secrets.keep(value, file)
+    if (value === undefined && off === undefined)
+      note(`${labelOf(channel)}: the export does not contain its key: set ${variable}`)
     if ('why' in kept) note(`${labelOf(channel)}: its key ${i + 1} is left out: ${kept.why}`)
     return 'why' in kept ? [] : [{ name: `key-${i + 1}`, file, reference: kept.reference, weight: 1 }]
   })

@@ -10,8 +10,8 @@ export type Channel = {
   readonly organization: string | undefined
   /** Undefined where it is at work; else why not. */
   readonly off: string | undefined
-  /** Its keys; those that are switched off say why. */
-  readonly keys: readonly { readonly value: string; readonly off: string | undefined }[]
+  /** Its keys; those that are switched off say why, and those that an export leaves out have no value. */
+  readonly keys: readonly { readonly value: string | undefined; readonly off: string | undefined }[]
   readonly models: readonly string[]
   /** Names that callers use, by the names of the upstream. */
   readonly mapping: ReadonlyMap<string, string>
@@ -20,16 +20,23 @@ export type Channel = {
   readonly weight: number
 }
 
+/** Of a channel whose export has only their number. */
+const keysMost = 1_000
+
 const states: { readonly [status: string]: string } = {
   '2': 'it was disabled manually',
   '3': 'it was disabled automatically',
 }
 
-export function readChannels(table: AskedTable, note: (text: string) => void): readonly Channel[] {
-  return table.rows.map(row => readChannel(row, note))
+export function readChannels(
+  table: AskedTable,
+  note: (text: string) => void,
+  isExport: boolean,
+): readonly Channel[] {
+  return table.rows.map(row => readChannel(row, note, isExport))
 }
 
-function readChannel(row: Asked, note: (text: string) => void): Channel {
+function readChannel(row: Asked, note: (text: string) => void, isExport: boolean): Channel {
   const id = row.text('id') ?? 'without an id'
   const status = row.text('status') ?? '1'
   return {
@@ -39,7 +46,7 @@ function readChannel(row: Asked, note: (text: string) => void): Channel {
     baseUrl: row.text('base_url'),
     organization: row.text('openai_organization'),
     off: status === '1' ? undefined : (states[status] ?? `its status is ${status}`),
-    keys: keysOf(row.text('key') ?? '', fieldsOf(parse(row.text('channel_info')))),
+    keys: keysOf(row.text('key') ?? '', fieldsOf(parse(row.text('channel_info'))), isExport),
     models: wordsOf(row.text('models')),
     mapping: mappingOf(id, row.text('model_mapping'), note),
     groups: wordsOf(row.text('group')),
@@ -54,14 +61,17 @@ export function wordsOf(text: string | undefined): readonly string[] {
 }
 
 /** Several keys are lines, or a list; which of them are off is in another field, by their positions. */
-function keysOf(text: string, info: { readonly [name: string]: unknown }): Channel['keys'] {
+function keysOf(text: string, info: { readonly [name: string]: unknown }, isExport: boolean): Channel['keys'] {
   const list = text.startsWith('[') ? listOf(parse(text)).filter(one => typeof one === 'string') : []
-  const values = (list.length > 0 ? list : text.split('\n')).map(one => one.trim()).filter(one => one !== '')
+  const known = (list.length > 0 ? list : text.split('\n')).map(one => one.trim()).filter(one => one !== '')
+  const count = Math.max(1, Math.min(keysMost, Number(info['multi_key_size'] ?? 1)))
+  const leftOut = known.length === 0 && isExport ? count : 0
+  const values = leftOut > 0 ? Array.from({ length: leftOut }, () => undefined) : known
   const states = fieldsOf(info['multi_key_status_list'])
   const reasons = fieldsOf(info['multi_key_disabled_reason'])
   return values.map((value, i) => {
     const state = states[String(i)]
-    const isOff = state !== undefined && JSON.stringify(state) !== '1'
+    const isOff = state !== undefined && String(state) !== '1'
     const reason = reasons[String(i)]
     return { value, off: isOff ? (typeof reason === 'string' ? reason : 'it was disabled') : undefined }
   })
