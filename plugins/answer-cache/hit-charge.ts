@@ -32,7 +32,17 @@ export type HitRule = ChargeRule & {
 
 export function ruleOfHit({ hit }: CachePolicy, { amount = 0, requestId, keptAt }: KeptAnswer): HitRule {
   const { each, timesMicros, at } = hit
-  return { kind: hitRule, nothingBought: true, warnings: [], full: amount, each, timesMicros, at, of: requestId, keptAt }
+  return {
+    kind: hitRule,
+    nothingBought: true,
+    warnings: [],
+    full: amount,
+    each,
+    timesMicros,
+    at,
+    of: requestId,
+    keptAt,
+  }
 }
 
 export function itemOfHit(price: Micros): ChargeItem {

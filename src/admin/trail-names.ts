@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { TrailRow } from '../domain/index.ts'
-import type { Ask } from './api.ts'
+import type { AdminRequest } from './api.ts'
 import { namesOfKeys } from './key-names.ts'
 
 type TrailNames = {
@@ -14,13 +14,13 @@ const keyId = /\bkey_[0-9a-z]{20}\b/g
 const rowsMost = 20
 
 /** What the ids in rows of the audit log are called. */
-export async function namesOfTrail(ask: Ask, rows: readonly TrailRow[]): Promise<TrailNames> {
+export async function namesOfTrail(request: AdminRequest, rows: readonly TrailRow[]): Promise<TrailNames> {
   const keys = rows.flatMap(({ subject, before, after }) => JSON.stringify([subject, before, after]).match(keyId) ?? [])
-  const { key_names } = await namesOfKeys(ask, keys)
+  const { key_names } = await namesOfKeys(request, keys)
   const targets = new Set(rows.filter(isCreated).map(({ subject }) => subject))
   const names = new Map<string, string>()
   for (const subject of targets) {
-    const name = await createdAs(ask, subject, rows)
+    const name = await createdAs(request, subject, rows)
     if (name !== undefined) names.set(subject, name)
   }
   return {
@@ -38,9 +38,13 @@ function isCreated({ action }: TrailRow): boolean {
   return action.startsWith('admin_token.') || action.startsWith('invitation.')
 }
 
-async function createdAs(ask: Ask, subject: string, rows: readonly TrailRow[]): Promise<string | undefined> {
+async function createdAs(
+  request: AdminRequest,
+  subject: string,
+  rows: readonly TrailRow[],
+): Promise<string | undefined> {
   const here = nameIn(rows.filter(row => row.subject === subject))
-  return here ?? nameIn(await ask.parts.storage.trail.list({ subject, limit: rowsMost }))
+  return here ?? nameIn(await request.parts.storage.trail.list({ subject, limit: rowsMost }))
 }
 
 function nameIn(rows: readonly TrailRow[]): string | undefined {

@@ -40,7 +40,11 @@ t.test('a price is changed in steps: collected, reviewed, costed, written and ap
   for (const tier of ['1K', '4K']) await page.locator(`[name="prices.${tier}"]`).fill('0.05')
   await page.getByRole('button', { name: words.gather }).click()
   await page.locator('[name="prices.2K"][aria-invalid]').waitFor()
-  t.match(await page.locator('.refusal').textContent(), /no price for tier 2K/, 'the missing price is told at its field')
+  t.match(
+    await page.locator('.refusal').textContent(),
+    /no price for tier 2K/,
+    'the missing price is told at its field',
+  )
   await page.getByRole('button', { name: 'Cancel' }).click()
   await gather(page, 'a lot', words)
   await page.getByText('Enter a number such as 0.05').waitFor()

@@ -902,39 +902,42 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
   })
 
   await t.test('after the death of a gateway', async t => {
-    await t.test('charges with items are settled at them, those that bought nothing are voided, the others go to review', async t => {
-      const harness = await make()
-      const child = await harness.child('gateway', 'leave-open')
-      const left = JSON.parse(await child.line()) as {
-        readonly [name in 'keyId' | 'lined' | 'empty' | 'ended' | 'free']: string
-      }
-      await child.kill()
-      await harness.lapse()
-      const storage = await harness.open('gateway')
-      t.match(await storage.ledger.find(left.lined), {
-        state: 'settled',
-        amount: 80_000,
-        delivery: 'unconfirmed',
-        reason: 'gateway_stopped',
-      })
-      t.match(await storage.ledger.find(left.empty), { state: 'needs_review', reason: 'gateway_stopped' })
-      t.match(await storage.ledger.find(left.ended), { state: 'settled', reason: null })
-      t.match(await storage.ledger.find(left.free), { state: 'voided', amount: 0, reason: 'gateway_stopped' })
-      t.match(
-        (await storage.keys.list()).find(one => one.id === left.keyId),
-        { held: 0, spent: 120_000 },
-      )
-      t.same((await storage.books.verify()).problems, [])
-      const logged = await storage.journal.list({ limit: 10 })
-      t.same(new Set(logged.map(({ row }) => row.id)), new Set([left.lined, left.empty, left.ended, left.free]))
-      await storage.close()
-      const again = await harness.open('gateway')
-      t.match(await again.ledger.find(left.lined), { state: 'settled', amount: 80_000 })
-      t.equal((await again.journal.list({ limit: 10 })).length, 4)
-      t.same((await again.books.verify()).problems, [])
-      await again.close()
-      await harness.close()
-    })
+    await t.test(
+      'charges with items are settled at them, those that bought nothing are voided, the others go to review',
+      async t => {
+        const harness = await make()
+        const child = await harness.child('gateway', 'leave-open')
+        const left = JSON.parse(await child.line()) as {
+          readonly [name in 'keyId' | 'lined' | 'empty' | 'ended' | 'free']: string
+        }
+        await child.kill()
+        await harness.lapse()
+        const storage = await harness.open('gateway')
+        t.match(await storage.ledger.find(left.lined), {
+          state: 'settled',
+          amount: 80_000,
+          delivery: 'unconfirmed',
+          reason: 'gateway_stopped',
+        })
+        t.match(await storage.ledger.find(left.empty), { state: 'needs_review', reason: 'gateway_stopped' })
+        t.match(await storage.ledger.find(left.ended), { state: 'settled', reason: null })
+        t.match(await storage.ledger.find(left.free), { state: 'voided', amount: 0, reason: 'gateway_stopped' })
+        t.match(
+          (await storage.keys.list()).find(one => one.id === left.keyId),
+          { held: 0, spent: 120_000 },
+        )
+        t.same((await storage.books.verify()).problems, [])
+        const logged = await storage.journal.list({ limit: 10 })
+        t.same(new Set(logged.map(({ row }) => row.id)), new Set([left.lined, left.empty, left.ended, left.free]))
+        await storage.close()
+        const again = await harness.open('gateway')
+        t.match(await again.ledger.find(left.lined), { state: 'settled', amount: 80_000 })
+        t.equal((await again.journal.list({ limit: 10 })).length, 4)
+        t.same((await again.books.verify()).problems, [])
+        await again.close()
+        await harness.close()
+      },
+    )
 
     await t.test('after a kill under load nothing acknowledged is lost and the books agree', async t => {
       const harness = await make()

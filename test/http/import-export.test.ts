@@ -87,9 +87,7 @@ const all = {
 
 t.test('exports of a new-api become upstreams, models, prices and groups that answer its clients', async t => {
   const fake = await startUpstream(
-    vendorAt(path =>
-      /^\/(?:api\.openai\.com|api\.deepseek\.com|spare\.example|api\.anthropic\.com)\/v1\//.test(path),
-    ),
+    vendorAt(path => /^\/(?:api\.openai\.com|api\.deepseek\.com|spare\.example|api\.anthropic\.com)\/v1\//.test(path)),
   )
   t.teardown(() => fake.close())
   const { text, notes, models, secrets, adoption } = await importBook(await exported(t, all), 'new-api', {

@@ -76,7 +76,7 @@ export const auditRoutes = [
         (row: TrailRow) => row.id,
         limit => parts.storage.trail.list({ ...filter, limit }),
       )
-      const { key_names, nameOf } = await namesOfTrail(ask, rows)
+      const { key_names, nameOf } = await namesOfTrail(request, rows)
       return {
         rows: rows.map(row => ({
           ...row,

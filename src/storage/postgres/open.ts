@@ -54,8 +54,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
     await prepareDatabase(pool, url, { clock, isOwn: role === 'gateway', onWait })
     if (role !== 'tool') {
       const recovery = await writer.begin(clock.now())
-      if (hasEnded(recovery))
-        log.warn(recovery, 'charges of a gateway that stopped were recovered')
+      if (hasEnded(recovery)) log.warn(recovery, 'charges of a gateway that stopped were recovered')
     }
   } catch (error) {
     await letGo()

@@ -72,8 +72,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
   async function prepare(): Promise<Connection> {
     if (role !== 'tool' || !isReady(path)) {
       const recovery = await writer.start()
-      if (hasEnded(recovery))
-        log.warn(recovery, 'charges of a gateway that stopped were recovered')
+      if (hasEnded(recovery)) log.warn(recovery, 'charges of a gateway that stopped were recovered')
     }
     return new Connection(path, { readOnly: true })
   }

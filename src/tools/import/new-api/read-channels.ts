@@ -28,11 +28,7 @@ const states: { readonly [status: string]: string } = {
   '3': 'it was disabled automatically',
 }
 
-export function readChannels(
-  table: AskedTable,
-  note: (text: string) => void,
-  isExport: boolean,
-): readonly Channel[] {
+export function readChannels(table: AskedTable, note: (text: string) => void, isExport: boolean): readonly Channel[] {
   return table.rows.map(row => readChannel(row, note, isExport))
 }
 
