@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
-import { type Key, unknownOfLogRow } from '../src/domain/index.ts'
+import type { Key } from '../src/domain/index.ts'
 import { type Clock, firstIdAt, systemTimers } from '../src/util/index.ts'
 import { rollUpCosts } from '../src/storage/costs/roll-up.ts'
 import { openStorage } from '../src/storage/index.ts'
 import { Connection } from '../src/storage/sqlite/connect.ts'
 import { facts, line } from '../test/contract/storage.ts'
-import { fillKeys, onlyErrors, prepareDatabase } from './fill.ts'
+import { fillKeys, onlyErrors, prepareDatabase, sampleLogRow } from './fill.ts'
 import { type Point, lineThrough, describePoints } from './capacity-line.ts'
 
 // `node bench/capacity.ts [--keys 1000000] [--charges 10000000] [--steps 0.1,0.3,1] [--days 30] [--together 10]
@@ -54,11 +54,12 @@ async function post(url: string, from: number, to: number): Promise<number> {
   for (let n = from; n < to; n++) {
     now = begun + Math.floor((n * (until - begun - 1)) / chargeCount)
     const own = factsOf(n)
+    const { id, keyId, user, group, model } = own
     const items = ['input', 'output'].map((tier, i) =>
       line(i, { tier, width: null, height: null, price: 10 + (n % 90), quantity: 100 + (n % 900) }),
     )
     storage.ledger.post(own, items, 'confirmed')
-    if (options.log) storage.journal.append(logRowOf(own, now))
+    if (options.log) storage.journal.append(sampleLogRow({ id, keyId, user, group, model, time: now }))
     if (n % together === together - 1) await storage.flush()
   }
   await storage.flush()
@@ -71,30 +72,6 @@ function factsOf(n: number): ReturnType<typeof facts> & { readonly rule: typeof 
   const key = { id: `key_${String(keyOf(n)).padStart(20, '0')}` } as Key
   const id = firstIdAt('req_', now) + n.toString(36).padStart(10, '0')
   return { ...facts(key, { id, model: `model ${n % models}`, operation: 'chat', size: null }), rule }
-}
-
-function logRowOf({ id, keyId, user, group, model }: ReturnType<typeof facts>, time: number) {
-  return {
-    id,
-    time,
-    keyId,
-    user,
-    group,
-    model,
-    operation: 'chat',
-    status: 200,
-    outcome: 'answered' as const,
-    errorCode: null,
-    durationMs: 812,
-    upstream: 'alpha',
-    configRevision: '0123456789ab',
-    forwarded: ['model', 'stream', 'messages'],
-    dropped: [],
-    clientRequestId: null,
-    inputTokens: 230,
-    outputTokens: 180,
-    ...unknownOfLogRow,
-  }
 }
 
 /** Adds up the costs of what was posted, as the writer does, commit by commit. @returns seconds */

@@ -80,18 +80,22 @@ export async function fillLogs(url: string, count: number): Promise<void> {
 }
 
 function logRow(n: number, time: number, id: string): LogRow {
-  const isRefused = n % 50 === 0
+  const refused = { status: 429, outcome: 'refused', errorCode: 'rate_limited' } as const
   return {
-    id,
-    time,
-    keyId: keyId(n % 1000),
-    user: 'local',
-    group: 'default',
-    model: `bench-chat-${n % 10}`,
+    ...sampleLogRow({ id, time, keyId: keyId(n % 1000), user: 'local', group: 'default', model: `bench-chat-${n % 10}` }),
+    ...(n % 50 === 0 && refused),
+  }
+}
+
+/** The row of an answered chat. */
+export function sampleLogRow(own: Pick<LogRow, 'id' | 'time' | 'keyId' | 'user' | 'group' | 'model'>): LogRow {
+  return {
+    ...unknownOfLogRow,
+    ...own,
     operation: 'chat',
-    status: isRefused ? 429 : 200,
-    outcome: isRefused ? 'refused' : 'answered',
-    errorCode: isRefused ? 'rate_limited' : null,
+    status: 200,
+    outcome: 'answered',
+    errorCode: null,
     durationMs: 812,
     upstream: 'fake',
     configRevision: '0123456789ab',
@@ -100,7 +104,6 @@ function logRow(n: number, time: number, id: string): LogRow {
     clientRequestId: null,
     inputTokens: 230,
     outputTokens: 180,
-    ...unknownOfLogRow,
   }
 }
 
