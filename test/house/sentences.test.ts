@@ -187,10 +187,6 @@ const exceptions: { readonly [file: string]: { readonly texts: readonly string[]
     reason: 'found by whoever reads only the other language',
   },
   'src/console/pages/setup.tsx': { texts: ['语言 Language'], reason: 'found by whoever reads only the other language' },
-  'src/console/pages/logs/columns.tsx': {
-    texts: ['图片档位'],
-    reason: 'a label of the record, which an English reader gets with a gloss',
-  },
   'src/console/pages/logs/bill.tsx': {
     texts: ['大小', '请求品质', '生成数量', '来源', '实际尺寸', '图片档位'],
     reason: 'labels of the record, as above',

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useLoad } from '../../api/load.ts'
 import { useSession } from '../../api/session.ts'
@@ -76,12 +77,16 @@ export function Edit({ of: { file: main }, onChanged }: ConfigViewProps) {
             <p class="quiet">{t('edit.text')}</p>
             {!editable.writable && <p class="quiet">{tName('edit.why_not', editable.why_not ?? 'off')}</p>}
             <Gathered onReview={() => route(path + setQuery(query, { review: '1', find: null }))} />
-            <Entries section="models" of={editable.models} main={main} />
-            <div>
-              <Button icon="plus" onClick={() => set({ new: '1' })}>
-                {t('edit.new')}
-              </Button>
-            </div>
+            <Entries
+              section="models"
+              of={editable.models}
+              main={main}
+              action={
+                <Button icon="plus" onClick={() => set({ new: '1' })}>
+                  {t('edit.new')}
+                </Button>
+              }
+            />
             <Entries section="groups" of={editable.groups} main={main} />
             {model && (
               <EntryForm
@@ -118,7 +123,7 @@ function Gathered({ onReview }: { readonly onReview: (() => void) | null }) {
   return (
     <section class="card" aria-label={t('edit.gathered')}>
       <h2>{t('edit.gathered')}</h2>
-      <ul class="bare notes">
+      <ul class="bare notes staged">
         {changes.map(one => (
           <li key={pathText(one.path)} class="inline">
             <code class="theirs">{pathText(one.path)}</code>
@@ -154,10 +159,12 @@ function Entries({
   section,
   of,
   main,
+  action,
 }: {
   readonly section: Section
   readonly of: readonly Entry[]
   readonly main: string
+  readonly action?: ComponentChildren
 }) {
   const { query, set, path } = useQuery()
   const { changes } = useDraft()
@@ -169,7 +176,10 @@ function Entries({
   const member = isModels ? 'model' : 'group'
   return (
     <section class="section">
-      <h2>{t(isModels ? 'nav.models' : 'groups')}</h2>
+      <header class="page-head">
+        <h2>{t(isModels ? 'nav.models' : 'groups')}</h2>
+        {action}
+      </header>
       {isModels && of.length > 10 && (
         <FilterBar>
           <FindFilter label={t('models.find')} value={query['find']} isLive onPick={find => set({ find })} />

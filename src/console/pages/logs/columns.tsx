@@ -7,7 +7,6 @@ import { Time } from '../../kit/time.tsx'
 import { count, duration } from '../../numbers.ts'
 import { t } from '../../words/index.ts'
 import { tOperation } from '../../words/operation.ts'
-import { label } from './labels.ts'
 import { modelText } from './model-text.ts'
 import { Outcome } from './outcome.tsx'
 
@@ -84,7 +83,7 @@ export function columnsOf(
     group: text(t('group'), record => record.group),
     upstream: text(t('upstream'), record => record.upstream),
     tier: {
-      head: label('图片档位', t('label.tier')),
+      head: t('label.tier'),
       lesser: true,
       cell: record => record.billing?.tier ?? (record.billing?.count ? t('logs.mixed') : '–'),
     },
