@@ -100,7 +100,7 @@ export const formatBridge = definePlugin({
         const { dropped } = bridge
         const named =
           dropped.length > 0 ? { ...reply, headers: { ...reply.headers, [droppedHeader]: headerOf(dropped) } } : reply
-        if (bridge.kind === 'embeddings') return translateVectors(named, context, bridge, held)
+        if (bridge.kind === 'vectors') return translateVectors(named, context, bridge, held)
         return withKept(translateReply(named, turningOf(context, bridge, host, held)), context, keeper)
       },
       onSettle(context) {

@@ -23,7 +23,7 @@ const exceptions: { readonly [file: string]: { readonly names: readonly string[]
   'src/admin/openapi/gateway-paths.ts': { names: ['responses'], reason: 'a member of an OpenAPI operation' },
   'src/console/ahead/endpoint.tsx': { names: ['responses'], reason: 'a section of an OpenAPI document' },
   'src/tools/import/families.ts': {
-    names: ['chat', 'messages', 'rerank', 'responses'],
+    names: ['chat', 'embeddings', 'messages', 'rerank', 'responses'],
     reason: 'families and formats of the file that is written, and modes of the one that is read',
   },
   'src/tools/import/import-litellm.ts': { names: ['chat'], reason: 'a family of the file that is written' },

@@ -199,6 +199,25 @@ t.test('what generate cannot carry is named', async t => {
   ])
 })
 
+t.test('one object in place of a list of one is read, as the vendor reads it', async t => {
+  const parts = { text: 'Be brief.' }
+  const declared = { name: 'look', parametersJsonSchema: { type: 'object' } }
+  const read = parse({
+    system_instruction: { parts },
+    contents: { role: 'user', parts: { text: 'hi' } },
+    tools: { function_declarations: declared },
+    safety_settings: { category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' },
+  })
+  t.match(read, {
+    turns: [
+      { role: 'system', parts: [{ kind: 'text', text: 'Be brief.' }] },
+      { role: 'user', parts: [{ kind: 'text', text: 'hi' }] },
+    ],
+    tools: [{ name: 'look' }],
+    losses: [{ feature: 'safety' }],
+  })
+})
+
 t.test('requests that cannot be read name the field', async t => {
   for (const [body, field] of [
     [{}, 'contents'],

@@ -95,6 +95,21 @@ t.test('efforts and budgets convert, and a model gets an effort that it takes', 
   t.equal(nearestEffort('minimal', ['low', 'high']), 'low')
 })
 
+t.test('arguments of past calls that are an object are kept', async t => {
+  const call = { id: 'c', type: 'function', function: { name: 'look', arguments: { city: 'Paris' } } }
+  const messages = [
+    { role: 'user', content: 'a' },
+    { role: 'assistant', tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'c', content: 'warm' },
+  ]
+  for (const to of ['responses', 'messages', 'generate'] as const)
+    t.match(
+      JSON.stringify(translateRequest('chat', { messages }, to).body).replaceAll('\\', ''),
+      '{"city":"Paris"}',
+      to,
+    )
+})
+
 t.test('what is empty is left out where its vendor refuses it', async t => {
   const user = (content: string): JsonObject => ({ role: 'user', content })
   const empties = ['', '  ', null, []].map(content => ({ role: 'assistant', content }))

@@ -26,6 +26,7 @@ import {
   valueAt,
 } from '../neutral/index.ts'
 import { parseSchema } from '../openai/settings.ts'
+import { argumentsOf } from './parse-answer.ts'
 import { parseContent } from './parse-content.ts'
 
 /** What a request has that a conversation has no member for, by its field. */
@@ -120,9 +121,7 @@ function parseAssistant(
     ...content,
     ...(refusal ? [{ kind: 'refusal', text: refusal } as const] : []),
     ...calls,
-    ...(old && oldName
-      ? [{ kind: 'call', id: oldName, name: oldName, arguments: asText(old['arguments']) ?? '' } as const]
-      : []),
+    ...(old && oldName ? [{ kind: 'call', id: oldName, name: oldName, arguments: argumentsOf(old) } as const] : []),
   ]
 }
 
@@ -149,7 +148,7 @@ function parseCall(value: Json, field: string, issuer: string): CallPart {
   const sealed = asText(valueAt(value, 'extra_content', 'google', 'thought_signature'))
   const seal = sealed === undefined ? {} : { seal: unpackSeal(sealed, issuer) }
   if (custom) return { kind: 'call', id, name, arguments: asText(custom['input']) ?? '', freeform: true, ...seal }
-  return { kind: 'call', id, name, arguments: asText(own?.['arguments']) ?? '', ...seal }
+  return { kind: 'call', id, name, arguments: argumentsOf(own), ...seal }
 }
 
 /** Results of one step are one turn. */

@@ -1,9 +1,8 @@
 import type { Json } from '../../../src/plugin-api/index.ts'
-import { camelCased } from '../generate/fields.ts'
+import { camelCased, repeated } from '../generate/fields.ts'
 import { parseProblem } from '../generate/parse-answer.ts'
 import {
   AnswerFault,
-  asList,
   asNumber,
   asObject,
   asText,
@@ -62,7 +61,7 @@ function writeOne(text: string, dimensions: number | undefined): JsonObject {
 }
 
 function parseList(value: Json): EmbeddingRequest {
-  const all = asList(value).map((one, i) => parseOne(camelCased(one), `requests[${i}].`))
+  const all = (repeated(value) ?? []).map((one, i) => parseOne(camelCased(one), `requests[${i}].`))
   const [first] = all
   if (!first) throw new RequestFault('requests', 'a list of requests')
   // One request of the other format has one number of dimensions.
@@ -78,7 +77,7 @@ function parseList(value: Json): EmbeddingRequest {
 
 function parseOne(own: JsonObject, place: string): EmbeddingRequest {
   const content = asObject(own['content'])
-  const parts = asList(content?.['parts'])
+  const parts = repeated(content?.['parts']) ?? []
   if (parts.length === 0) throw new RequestFault(`${place}content`, 'a content with parts')
   const losses: Loss[] = unknownFields(own, known).map(name => ({ feature: 'unknown_field', field: place + name }))
   for (const name of ['taskType', 'title'])

@@ -13,7 +13,7 @@ export const embeddingNames: readonly string[] = formats.map(({ operation }) => 
 
 /** A translated request for embeddings: what its answer needs. */
 export type Embedding = {
-  readonly kind: 'embeddings'
+  readonly kind: 'vectors'
   readonly client: EmbeddingFormat
   readonly upstream: EmbeddingFormat
   readonly request: EmbeddingRequest
@@ -49,7 +49,7 @@ export function translateEmbedding(
     dropped,
     ...(path !== undefined && { path }),
   }
-  return { rerouted, bridge: { kind: 'embeddings', client, upstream, request, dropped } }
+  return { rerouted, bridge: { kind: 'vectors', client, upstream, request, dropped } }
 }
 
 function isTranslatedEmbedding({ family: { forward }, accepts }: Model, operation: string): boolean {

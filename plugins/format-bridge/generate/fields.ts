@@ -13,3 +13,9 @@ export function camelCased(value: Json | undefined): JsonObject {
 function camelCase(name: string): string {
   return name.includes('_') ? name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()) : name
 }
+
+/** A member that may repeat: the vendor also takes one object in place of a list of one. Undefined for anything else. */
+export function repeated(value: Json | undefined): readonly Json[] | undefined {
+  if (Array.isArray(value)) return value as readonly Json[]
+  return value !== undefined && asObject(value) ? [value] : undefined
+}

@@ -1,6 +1,5 @@
 import type { Json } from '../../../src/plugin-api/index.ts'
 import {
-  asList,
   asObject,
   asText,
   isAbsent,
@@ -16,13 +15,13 @@ import {
   type Turn,
   unpackSeal,
 } from '../neutral/index.ts'
-import { camelCased } from './fields.ts'
+import { camelCased, repeated } from './fields.ts'
 
 type Place = { readonly issuer: string; readonly losses: Loss[] }
 
 export function parseSystem(value: Json | undefined, losses: Loss[]): readonly Turn[] {
   if (isAbsent(value)) return []
-  const list = typeof value === 'string' ? [{ text: value }] : asList(camelCased(value)['parts'])
+  const list = typeof value === 'string' ? [{ text: value }] : (repeated(camelCased(value)['parts']) ?? [])
   const parts = list.flatMap((part, i) => {
     const text = asText(camelCased(part)['text'])
     if (text === undefined) losses.push({ feature: 'unknown_part', field: `systemInstruction.parts[${i}]` })
@@ -45,8 +44,9 @@ export function parseContents(contents: readonly Json[], place: Place): readonly
     const role = asText(content['role']) ?? 'user'
     const field = `contents[${i}]`
     if (!['user', 'model', 'function', 'tool'].includes(role)) throw new RequestFault(`${field}.role`, 'user or model')
-    if (!Array.isArray(content['parts'])) throw new RequestFault(`${field}.parts`, 'a list')
-    const parts = asList(content['parts']).flatMap((part, j) => parsePart(part, `${field}.parts[${j}]`, place, ids))
+    const given = repeated(content['parts'])
+    if (!given) throw new RequestFault(`${field}.parts`, 'a list')
+    const parts = given.flatMap((part, j) => parsePart(part, `${field}.parts[${j}]`, place, ids))
     return { role: role === 'model' ? 'assistant' : 'user', parts: role === 'model' ? joinPieces(parts) : parts }
   })
   return joinAnswers(turns)
@@ -117,7 +117,7 @@ function parseResult(own: JsonObject, field: string, ids: CallIds): ResultPart {
       waiting.filter(one => one !== id),
     )
   const { text, failed } = parseResponse(own['response'])
-  const media = asList(own['parts']).flatMap(part => parseMedia(camelCased(part)) ?? [])
+  const media = (repeated(own['parts']) ?? []).flatMap(part => parseMedia(camelCased(part)) ?? [])
   const texts: readonly TextPart[] = text === '' ? [] : [{ kind: 'text', text }]
   return {
     kind: 'result',

@@ -22,7 +22,7 @@ import {
   type ToolChoice,
   unknownFields,
 } from '../neutral/index.ts'
-import { camelCased } from './fields.ts'
+import { camelCased, repeated } from './fields.ts'
 import { parseContents, parseSystem } from './parse-contents.ts'
 import { jsonSchemaOf } from './schema.ts'
 
@@ -41,13 +41,11 @@ export function parseRequest({ body: native, stream, issuer }: NativeRequest): C
   const body = camelCased(native)
   const settings = camelCased(body['generationConfig'])
   const losses: Loss[] = []
-  if (!Array.isArray(body['contents'])) throw new RequestFault('contents', 'a list')
+  const contents = repeated(body['contents'])
+  if (!contents) throw new RequestFault('contents', 'a list')
   const stop = asList(settings['stopSequences']).filter(one => typeof one === 'string')
   const tools = parseTools(body['tools'], losses)
-  const turns = [
-    ...parseSystem(body['systemInstruction'], losses),
-    ...parseContents(asList(body['contents']), { issuer, losses }),
-  ]
+  const turns = [...parseSystem(body['systemInstruction'], losses), ...parseContents(contents, { issuer, losses })]
   return {
     turns,
     tools,
@@ -74,7 +72,7 @@ function lossesOf(body: JsonObject, settings: JsonObject): readonly Loss[] {
   const inSettings = (name: string): string => `generationConfig.${name}`
   const modalities = asList(settings['responseModalities'])
   lose('cached_content', 'cachedContent', !isAbsent(body['cachedContent']))
-  lose('safety', 'safetySettings', asList(body['safetySettings']).length > 0)
+  lose('safety', 'safetySettings', (repeated(body['safetySettings']) ?? []).length > 0)
   lose('metadata', 'labels', !isAbsent(body['labels']))
   lose('state', 'store', body['store'] === true)
   lose(
@@ -96,13 +94,13 @@ function lossesOf(body: JsonObject, settings: JsonObject): readonly Loss[] {
 }
 
 function parseTools(value: Json | undefined, losses: Loss[]): readonly Tool[] {
-  return asList(value).flatMap((tool, i) => {
+  return (repeated(value) ?? []).flatMap((tool, i) => {
     const { functionDeclarations, ...hosted } = camelCased(tool)
     for (const name of Object.keys(hosted)) {
       const feature = name.startsWith('googleSearch') ? 'web_search' : 'hosted_tool'
       losses.push({ feature, field: `tools[${i}].${name}` })
     }
-    return asList(functionDeclarations).flatMap((one, j) => {
+    return (repeated(functionDeclarations) ?? []).flatMap((one, j) => {
       const own = camelCased(one)
       const name = asText(own['name'])
       if (name === undefined)

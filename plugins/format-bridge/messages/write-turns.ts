@@ -111,6 +111,6 @@ function writeMedia(part: MediaPart, { to, losses }: Place): JsonObject | undefi
   if (media === 'document' && mime.startsWith('text/'))
     return block({ type: 'text', media_type: 'text/plain', data: Buffer.from(source.base64, 'base64').toString() })
   if (media === 'image' ? !imageTypes.has(mime) : mime !== 'application/pdf')
-    return void losses.push({ feature: 'media' })
+    return void losses.push({ feature: 'media', field: `a file of type ${mime}` })
   return block({ type: 'base64', media_type: mime, data: source.base64 })
 }
