@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
-import { importBook } from '../../src/index.ts'
+import { importBook, loadConfig } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { runCommand } from '../harness/commands.ts'
 import { makeFolder } from '../harness/folder.ts'
@@ -163,6 +163,35 @@ t.test('one file with channels, their keys and options is enough, from the comma
   t.match(await runCommand({ cwd: folder, env: {} }, ['check', 'gateway.yaml']), { code: 0 })
 })
 
+t.test('names and keys of an export cannot leave their places in the configuration', async t => {
+  const evil = '"}\n  evil: { url: "http://evil.example" } # ${HOME}'
+  const files = {
+    'a.json': {
+      channels: [
+        channel(1, { id: '../../etc', name: evil, key: `made-up ${'$'}{HOME}`, models: `m,${evil}`, group: evil }),
+        channel(2, { id: null, name: evil, models: 'm', base_url: `http://${'$'}{HOME}/x` }),
+        channel(3, { id: null, models: 'm', base_url: 'https://two.example' }),
+      ],
+      options: { ModelRatio: { m: 1, [evil]: 1 }, CompletionRatio: { m: 1, [evil]: 1 }, GroupRatio: { [evil]: 2 } },
+    },
+  }
+  const { text, secrets } = await importBook(await exported(t, files), 'new-api', { secretsAt: './secrets' })
+  t.same(
+    secrets.map(({ name, value }) => [name, value]),
+    [['channel-etc', 'made-up ${HOME}']],
+  )
+  const place = await makeFolder(t)
+  await mkdir(place.path('secrets'))
+  for (const { name, value } of secrets) await writeFile(place.path(`secrets/${name}`), value)
+  const loaded = await loadConfig({ file: place.path('gateway.yaml'), text }, {})
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings))
+  t.notOk([...loaded.plan.upstreams.keys()].includes('evil'))
+  const upstreams = loaded.plan.models.get('m')?.upstreams.map(one => one.upstream) ?? []
+  t.equal(upstreams.length, 3, 'channels without an id are two')
+  t.match(upstreams[0]?.credential, [{ value: 'Bearer made-up ${HOME}' }], 'a key is no variable')
+  t.match(String(upstreams[1]?.url), /%7Bhome%7D|\{home\}/i, 'and an address has none')
+})
+
 t.test('an export that is incomplete, refused or unclear is not imported', async t => {
   for (const [files, message] of [
     [{ 'a.json': page(channels.slice(0, 3), 1) }, /a\.json is a page of 5 channels, and 3 are here: export every page/],
@@ -171,6 +200,7 @@ t.test('an export that is incomplete, refused or unclear is not imported', async
     [{ 'a.json': options }, /there are no channels in a\.json/],
     [{ 'a.json': [{ id: 1, username: 'root' }] }, /a\.json has no channels, options or ratios/],
     [{ 'a.json': '[{' }, /a\.json is not JSON/],
+    [{ 'a.json': [channels[0], { ...channels[1], id: 1 }] }, /a\.json has another channel 1: import the exports of one/],
     [{ 'a.txt': '' }, /has no file whose name ends with \.json/],
   ] as const)
     await t.rejects(

@@ -656,6 +656,46 @@ export const sabotages: readonly Sabotage[] = [
     says: 'an error in an answer of 200 is taken for an answer',
     edits: [['src/engine/classify-response/classified-call.ts', ': this.#words?.inside()', ': undefined']],
   },
+  {
+    name: 'end-users-alike',
+    oracle: 'end-users',
+    seed: 42,
+    says: 'every request is of the same end user',
+    edits: [
+      [
+        'plugins/attribution/plugin.ts',
+        'findName(endUserSources, request)',
+        "findName(endUserSources, request) && 'ann'",
+      ],
+    ],
+  },
+  {
+    name: 'end-user-without-limit',
+    oracle: 'end-users',
+    seed: 52,
+    says: 'the requests of an end user are not counted',
+    edits: [['plugins/ratelimit/limits.ts', 'attribution.endUserId === null', 'attribution.endUserId !== null']],
+  },
+  {
+    name: 'end-users-of-one-limit',
+    oracle: 'end-users',
+    seed: 66,
+    says: 'the end users of a user have one limit together',
+    edits: [['plugins/ratelimit/limits.ts', 'end user ${attribution.endUserId} of', 'end user of']],
+  },
+  {
+    name: 'end-user-unbooked',
+    oracle: 'end-users',
+    seed: 42,
+    says: 'what an end user has spent is not added to the account',
+    edits: [
+      [
+        'src/storage/accounts/levels.ts',
+        'if (held.includes(kind)) return',
+        "if (kind !== 'end_user' && held.includes(kind)) return",
+      ],
+    ],
+  },
 ]
 
 /** Plants a fault in this process, before the modules that it is in are loaded. @throws Error when it does not fit any more */

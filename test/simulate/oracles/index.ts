@@ -2,6 +2,7 @@ import { answered } from './answered.ts'
 import { audit } from './audit.ts'
 import { delivered } from './delivered.ts'
 import { durable } from './durable.ts'
+import { endUsers } from './end-users.ts'
 import { exactlyOnce } from './exactly-once.ts'
 import { faultless } from './faultless.ts'
 import { freeImage } from './free-image.ts'
@@ -61,4 +62,5 @@ export const oracles: readonly Oracle[] = [
   told,
   time,
   neighbours,
+  endUsers,
 ]

@@ -67,7 +67,10 @@ function ofGroup(
  * When it was let in nobody outside knows: not before it was sent, not after it arrived. What was sent and has arrived within
  * one minute was surely let in within one.
  */
-function* judgeExcess({ name, rpm }: Subject, asks: readonly Ask[]): Iterable<readonly [string, string]> {
+export function* judgeExcess(
+  { name, rpm }: Omit<Subject, 'keys'>,
+  asks: readonly Ask[],
+): Iterable<readonly [string, string]> {
   const arrived = asks.flatMap(ask => {
     const arrival = ask.arrivals.find(one => one.life === ask.life)
     return arrival ? [{ from: ask.sentAt, until: arrival.at, life: ask.life }] : []
@@ -89,16 +92,28 @@ function* judgeExcess({ name, rpm }: Subject, asks: readonly Ask[]): Iterable<re
 /** Somebody was refused although all who may have been counted are fewer than the limit. */
 export function* judgeRefusals(
   stage: Stage,
-  { name, rpm }: Subject,
+  subject: Subject,
   asks: readonly Ask[],
+): Iterable<readonly [string, string]> {
+  // Of a key in two limits the answer does not say which was full.
+  const isAlone = (ask: Ask): boolean => {
+    const own = subjectsOf(stage).filter(one => one.keys.includes(ask.wish.key))
+    return own.length === 1 && own[0]?.name === subject.name
+  }
+  yield* judgeRoom('user_rpm', subject, asks, isAlone)
+}
+
+/** The same of those that one limit has refused. */
+export function* judgeRoom(
+  limit: string,
+  { name, rpm }: Omit<Subject, 'keys'>,
+  asks: readonly Ask[],
+  isJudged: (ask: Ask) => boolean = () => true,
 ): Iterable<readonly [string, string]> {
   for (const ask of asks) {
     if (statusOf(ask) !== 429 || ask.disturbed !== undefined) continue
     const scope = ask.answer?.headers.get('x-ratelimit-scope')
-    if (scope !== 'user_rpm' || ask.arrivals.length > 0) continue
-    // Of a key in two limits the answer does not say which was full.
-    const own = subjectsOf(stage).filter(one => one.keys.includes(ask.wish.key))
-    if (own.length !== 1 || own[0]?.name !== name) continue
+    if (scope !== limit || ask.arrivals.length > 0 || !isJudged(ask)) continue
     const counted = asks.filter(one => one !== ask && one.life === ask.life && mayCount(one, ask)).length
     const least = rpm(Math.min, ask.sentAt, ask.endedAt ?? ask.sentAt)
     if (counted < least)

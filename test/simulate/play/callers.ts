@@ -22,7 +22,7 @@ export function toolOf({ operation, seed }: Pick<Wish, 'operation' | 'seed'>): s
 }
 
 /** The bytes of a request; `name` is what the upstream knows it by. */
-export function writeRequest(wish: Wish, name: number, secret: string): Buffer {
+export function writeRequest(wish: Wish, name: number, secret: string, endUser?: string): Buffer {
   const { body, type } = writeBody(wish, name)
   const idempotency = wish.idempotency === undefined ? '' : `idempotency-key: ${wish.idempotency}\r\n`
   const head = [
@@ -32,6 +32,7 @@ export function writeRequest(wish: Wish, name: number, secret: string): Buffer {
     `connection: ${wish.connection === 'close' ? 'close' : 'keep-alive'}`,
     `content-type: ${type}`,
     `content-length: ${body.length}`,
+    ...(endUser === undefined ? [] : [`x-end-user: ${endUser}`]),
   ]
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n${idempotency}\r\n`), body])
 }

@@ -4,7 +4,7 @@ import { Process, runAs } from '../world/process.ts'
 import { type Damage, endPower } from '../world/power.ts'
 import { type Acknowledged, createThreads } from '../world/threads.ts'
 import type { World } from '../world/world.ts'
-import { configuration, environment, plainSettings, type Settings } from './settings.ts'
+import { configuration, environment, type Settings } from './settings.ts'
 import { Versions } from './versions.ts'
 
 /** Something that the gateway logged as an error. */
@@ -30,14 +30,17 @@ export class Lives {
   readonly #folder: string
   readonly #acknowledged: Acknowledged = { untold: 0 }
   readonly versions: Versions
+  readonly plain: Settings
 
-  constructor(world: World, folder: string) {
+  /** `plain` is what it begins with, and what it has again in the end. */
+  constructor(world: World, folder: string, plain: Settings) {
     this.#world = world
     this.#folder = folder
     this.path = `${folder}/0.db`
     world.disk.watch(this.path)
     this.process = new Process('gateway 0')
-    this.versions = new Versions(() => world.time.tick, plainSettings)
+    this.plain = plain
+    this.versions = new Versions(() => world.time.tick, plain)
   }
 
   get settings(): Settings {

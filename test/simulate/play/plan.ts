@@ -1,6 +1,7 @@
 import { Random } from '../world/random.ts'
 import { shapeNames } from './answers.ts'
 import type { Operation, Wish } from './asks.ts'
+import { askForEndUsers, hasEndUsers } from './end-users.ts'
 import { goAtPools, type PoolKind } from './pool-plan.ts'
 import { answerStrangely } from './strange-plan.ts'
 import type { GroupName } from './settings.ts'
@@ -72,6 +73,8 @@ export type Cast = {
   readonly seed: number
   /** No faults at all: what is promised holds strictly. */
   readonly calm: boolean
+  /** Callers ask for end users, who have limits and budgets. */
+  readonly endUsers: boolean
   readonly keys: readonly PlannedKey[]
 }
 
@@ -108,7 +111,9 @@ export function drawPlan(seed: number, length = 45): Plan {
   const atPools = goAtPools(seed, operations, faults)
   // Stories of vendors' keys are as they were.
   const planned = atPools === operations ? answerStrangely(seed, operations) : atPools
-  return { seed, calm, keys: drawKeys(random), operations: addSessions(seed, planned) }
+  const endUsers = atPools === operations && hasEndUsers(seed)
+  const asked = endUsers ? askForEndUsers(seed, planned) : planned
+  return { seed, calm, endUsers, keys: drawKeys(random), operations: addSessions(seed, asked) }
 }
 
 /** In some seeds callers talk with a model besides. Drawn by a stream of its own: all other seeds are as they were. */

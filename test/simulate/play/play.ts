@@ -21,7 +21,7 @@ import { readBooks } from './books.ts'
 import { perform } from './operations.ts'
 import type { Plan } from './plan.ts'
 import { plainWish } from './record.ts'
-import { imagePrices, plainSettings } from './settings.ts'
+import { imagePrices } from './settings.ts'
 import { tryPools } from './pool-end.ts'
 import { type LiveKey, Stage } from './stage.ts'
 
@@ -116,8 +116,8 @@ async function rest(stage: Stage): Promise<void> {
     stage.jump(-world.time.wrongBy)
   }
   upstreams.heal()
-  if (lives.settings !== plainSettings) {
-    lives.versions.save(plainSettings)
+  if (lives.settings !== lives.plain) {
+    lives.versions.save(lives.plain)
     const { gateway, process } = lives
     if (gateway) await world.time.runFor(runAs(process, () => gateway.reload()))
     lives.versions.take()

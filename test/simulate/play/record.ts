@@ -44,6 +44,7 @@ const plainKey: Omit<PlannedKey, 'name' | 'uses'> = {
 export type RecordedCast = {
   readonly seed: number
   readonly calm?: boolean
+  readonly endUsers?: boolean
   readonly keys: readonly (Partial<PlannedKey> & Pick<PlannedKey, 'name' | 'uses'>)[]
 }
 
@@ -52,16 +53,17 @@ export type Recorded = RecordedCast & {
     Pick<Operated, 'no' | 'kind'> & { readonly wish?: Partial<Wish> })[]
 }
 
-export function recordCast({ seed, calm, keys }: Cast): RecordedCast {
+export function recordCast({ seed, calm, endUsers, keys }: Cast): RecordedCast {
   return {
     seed,
     ...(calm && { calm }),
+    ...(endUsers && { endUsers }),
     keys: keys.map(key => ({ ...differing(key, plainKey), name: key.name, uses: key.uses })),
   }
 }
 
-export function readCast({ seed, calm = false, keys }: RecordedCast): Cast {
-  return { seed, calm, keys: keys.map(key => ({ ...plainKey, ...key })) }
+export function readCast({ seed, calm = false, endUsers = false, keys }: RecordedCast): Cast {
+  return { seed, calm, endUsers, keys: keys.map(key => ({ ...plainKey, ...key })) }
 }
 
 /** Writes a plan down, so that it stays what it is when others are drawn otherwise. */

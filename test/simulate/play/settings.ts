@@ -37,6 +37,8 @@ export type Settings = {
   readonly lapses: boolean
   /** What says nothing of its use is left to a person, where it was estimated. */
   readonly doubts: boolean
+  /** Requests are attributed to end users, and those of a group have limits and budgets. */
+  readonly endUsers: boolean
   /** The keys of the pools. */
   readonly pool: PoolFile
 }
@@ -46,15 +48,20 @@ export const plainSettings: Settings = {
   alone: false,
   lapses: false,
   doubts: false,
+  endUsers: false,
   pool: plainPool,
 }
 /** What of it is there or not. */
 export const switches = ['dear', 'narrow', 'alone', 'lapses', 'doubts'] as const
 
-const groupsOf = ({ narrow }: Settings): string => `
+/** Of each end user of the group `team`: requests in a minute, and micro-units of money in all. */
+export const endUserLimits = { rpm: 4, budget: 600_000 } as const
+const ofEndUsers = `, limits_per_end_user: { rpm: ${endUserLimits.rpm} }, end_user_budget: { amount: "${endUserLimits.budget / 1e6}" }`
+
+const groupsOf = ({ narrow, endUsers }: Settings): string => `
   default: { rpm: ${narrow ? 6 : 12}, tpm: 60000 }
   tight: { rpm: 60, concurrency: 2 }
-  team: { rpm: 15, limit_scope: user }
+  team: { rpm: 15, limit_scope: user${endUsers ? ofEndUsers : ''} }
   tokens: { rpm: 60, tpm: ${narrow ? 6_500 : 13_000} }
   partner: { rpm: 600, tpm: 5000000, multiplier: "0.9" }`
 
@@ -166,6 +173,7 @@ export function configuration(settings: Settings = plainSettings): string {
   edit('\nupstreams:', `\nupstreams:${upstreamsOf(settings)}`)
   edit('\nfamilies:', `\nfamilies:${familiesOf(settings)}`)
   edit('\nmodels:', `\nmodels:${modelsOf(settings)}`)
+  if (settings.endUsers) edit('[auth, ', '[auth, attribution: { end_user: [header:x-end-user] }, ')
   if (settings.lapses) edit('retention: { log: 90d }', 'retention: { log: 90d, review: 1h }')
   return text
 }

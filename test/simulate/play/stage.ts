@@ -6,11 +6,12 @@ import type { SimSocket } from '../world/sockets.ts'
 import type { World } from '../world/world.ts'
 import type { Ask, Entry, Wish } from './asks.ts'
 import { toolOf, writeRequest } from './callers.ts'
+import { endUserOf } from './end-users.ts'
 import { Lives } from './life.ts'
 import type { Cast, Operated, PlannedKey } from './plan.ts'
 import { OddRequests } from './odd-requests.ts'
 import type { PoolKey } from './pool.ts'
-import { type GroupName, hosts, type Settings } from './settings.ts'
+import { type GroupName, hosts, plainSettings, type Settings } from './settings.ts'
 import { Sessions } from './sessions.ts'
 import { Talk } from './talk.ts'
 import { Upstreams } from './upstreams.ts'
@@ -92,7 +93,7 @@ export class Stage {
     this.world = world
     this.plan = plan
     this.story = story
-    this.lives = new Lives(world, folder)
+    this.lives = new Lives(world, folder, plan.endUsers ? { ...plainSettings, endUsers: true } : plainSettings)
     this.upstreams = new Upstreams(world, this.asks, () => this.lives.count)
     this.odd = new OddRequests(this)
     this.sessions = new Sessions(this)
@@ -244,8 +245,13 @@ export class Stage {
     }
     const secret = isOld ? this.#key(wish.key).old?.secret : this.#key(wish.key).secret
     if (toolOf(wish) !== undefined) this.world.mark('a text model is asked for a picture')
-    this.#talkFor(wish).send(ask, writeRequest(wish, ask.first.no, secret ?? 'none'))
+    this.#talkFor(wish).send(ask, writeRequest(wish, ask.first.no, secret ?? 'none', this.endUserOf(wish)))
     return ask
+  }
+
+  /** For whom a caller asks, where the story has end users. */
+  endUserOf(wish: Pick<Wish, 'seed' | 'key'>): string | undefined {
+    return this.plan.endUsers ? endUserOf(wish) : undefined
   }
 
   /** Where nothing was kept that fits, a new connection. */

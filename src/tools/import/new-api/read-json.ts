@@ -75,10 +75,10 @@ function readDocument(name: string, value: unknown, gathered: Gathered): boolean
     const list = items.map(fieldsOf)
     if (typeof total === 'string' && Number(total) > gathered.total.count && !list.some(isOption))
       gathered.total = { count: Number(total), name }
-    return readList(list, value, gathered) && addGroups(groups, gathered)
+    return readList(name, list, value, gathered) && addGroups(groups, gathered)
   }
   const fields = fieldsOf(data)
-  if (isChannel(fields)) return readList([fields], value, gathered)
+  if (isChannel(fields)) return readList(name, [fields], value, gathered)
   if (fields['channels'] === undefined) {
     if (!priceSettings.some(one => fields[one] !== undefined)) return addRatios(data, gathered)
     addOptions(fields, gathered)
@@ -96,9 +96,9 @@ const priceSettings = ['ModelRatio', 'ModelPrice', 'GroupRatio', 'CompletionRati
 const isChannel = (one: Fields): boolean => one['type'] !== undefined && one['models'] !== undefined
 const isOption = (one: Fields): boolean => typeof one['key'] === 'string' && one['value'] !== undefined
 
-function readList(list: readonly Fields[], whole: unknown, gathered: Gathered): boolean {
+function readList(name: string, list: readonly Fields[], whole: unknown, gathered: Gathered): boolean {
   if (list.every(isChannel)) {
-    for (const one of list) addChannel(one, gathered)
+    for (const one of list) addChannel(name, one, gathered)
     return true
   }
   if (!list.every(isOption)) return list.every(one => one['model_name'] !== undefined) && addRatios(whole, gathered)
@@ -106,11 +106,16 @@ function readList(list: readonly Fields[], whole: unknown, gathered: Gathered): 
   return true
 }
 
-/** A channel may be in a list, which has no keys, and in a file of its own. */
-function addChannel(channel: Fields, { channels }: Gathered): void {
-  const { id = `json-${channels.size + 1}` } = channel
-  const known = channels.get(String(id))
-  if (!known || textOf(known['key']) === '') channels.set(String(id), { ...channel, id })
+/** What tells channels apart. */
+const ofChannel = ['type', 'name', 'base_url', 'models']
+
+/** A channel may be in a list, which has no keys, and in a file of its own. @throws Error for another one of the same id */
+function addChannel(file: string, channel: Fields, { channels }: Gathered): void {
+  const id = textOf(channel['id']) || `json-${channels.size + 1}`
+  const known = channels.get(id)
+  if (known && ofChannel.some(name => textOf(known[name]) !== textOf(channel[name])))
+    throw new Error(`${file} has another channel ${id}: import the exports of one instance, made at one time`)
+  if (!known || textOf(known['key']) === '') channels.set(id, { ...channel, id })
 }
 
 /** Settings by their names: the maps of ratios as objects, or as the texts of such. */
