@@ -82,7 +82,14 @@ export async function fillLogs(url: string, count: number): Promise<void> {
 function logRow(n: number, time: number, id: string): LogRow {
   const refused = { status: 429, outcome: 'refused', errorCode: 'rate_limited' } as const
   return {
-    ...sampleLogRow({ id, time, keyId: keyId(n % 1000), user: 'local', group: 'default', model: `bench-chat-${n % 10}` }),
+    ...sampleLogRow({
+      id,
+      time,
+      keyId: keyId(n % 1000),
+      user: 'local',
+      group: 'default',
+      model: `bench-chat-${n % 10}`,
+    }),
     ...(n % 50 === 0 && refused),
   }
 }

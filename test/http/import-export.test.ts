@@ -200,7 +200,10 @@ t.test('an export that is incomplete, refused or unclear is not imported', async
     [{ 'a.json': options }, /there are no channels in a\.json/],
     [{ 'a.json': [{ id: 1, username: 'root' }] }, /a\.json has no channels, options or ratios/],
     [{ 'a.json': '[{' }, /a\.json is not JSON/],
-    [{ 'a.json': [channels[0], { ...channels[1], id: 1 }] }, /a\.json has another channel 1: import the exports of one/],
+    [
+      { 'a.json': [channels[0], { ...channels[1], id: 1 }] },
+      /a\.json has another channel 1: import the exports of one/,
+    ],
     [{ 'a.txt': '' }, /has no file whose name ends with \.json/],
   ] as const)
     await t.rejects(
