@@ -168,8 +168,8 @@ t.test('names and keys of an export cannot leave their places in the configurati
   const files = {
     'a.json': {
       channels: [
-        channel(1, { id: '../../etc', name: evil, key: `made-up ${'$'}{HOME}`, models: `m,${evil}`, group: evil }),
-        channel(2, { id: null, name: evil, models: 'm', base_url: `http://${'$'}{HOME}/x` }),
+        channel(1, { id: '../../etc', name: evil, key: 'made-up ${HOME}', models: `m,${evil}`, group: evil }),
+        channel(2, { id: null, name: evil, models: 'm', base_url: 'http://${HOME}/x' }),
         channel(3, { id: null, models: 'm', base_url: 'https://two.example' }),
       ],
       options: { ModelRatio: { m: 1, [evil]: 1 }, CompletionRatio: { m: 1, [evil]: 1 }, GroupRatio: { [evil]: 2 } },

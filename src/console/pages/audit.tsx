@@ -97,7 +97,7 @@ function momentAs(name: 'since' | 'until', day: string | undefined, later = 0): 
 function Subject({ of: { action, subject, subject_name }, names }: { readonly of: TrailRow; readonly names: Names }) {
   const href = placeOf(action, subject, useSession().may)
   // An alert has no name: its event is in the list of alerts.
-  const text = /^event\//.test(subject) ? t('audit.alert') : (subject_name ?? withNames(subject, names))
+  const text = subject.startsWith('event/') ? t('audit.alert') : (subject_name ?? withNames(subject, names))
   // An id is in one line: it is compared with others letter by letter.
   const isId = /^[a-z]+_[0-9a-z]{20}$/.test(text)
   const name = isId ? <code class="theirs id">{text}</code> : <span class="theirs">{text}</span>

@@ -34,9 +34,7 @@ function labels(stage: Stage): ReadonlyMap<string, string> {
 
 /** The ids of end users among those of a charge. */
 const idsOf = (attribution: unknown, known: ReadonlyMap<string, string>): readonly string[] =>
-  String(attribution ?? '')
-    .split(' ')
-    .filter(id => known.has(id))
+  (typeof attribution === 'string' ? attribution : '').split(' ').filter(id => known.has(id))
 
 function* judgeNames({ stage, books }: Evidence): Iterable<Finding> {
   const known = labels(stage)

@@ -1,5 +1,4 @@
 import { Random } from '../world/random.ts'
-import type { Operated } from './plan.ts'
 import type { Wish } from './asks.ts'
 
 /** Keys of the group whose end users have limits and budgets. */
@@ -17,7 +16,10 @@ export function hasEndUsers(seed: number): boolean {
 }
 
 /** So that they are many, most requests of such a seed are made with keys of that group. */
-export function askForEndUsers(seed: number, operations: readonly Operated[]): readonly Operated[] {
+export function askForEndUsers<O extends { readonly wish: Wish }>(
+  seed: number,
+  operations: readonly O[],
+): readonly O[] {
   const random = new Random(seed, 'asks for end users')
   return operations.map(operated =>
     random.chance(0.6) ? { ...operated, wish: { ...operated.wish, key: random.pick(teamKeys) } } : operated,

@@ -67,7 +67,7 @@ function keysOf(text: string, info: { readonly [name: string]: unknown }, isExpo
   const reasons = fieldsOf(info['multi_key_disabled_reason'])
   return values.map((value, i) => {
     const state = states[String(i)]
-    const isOff = state !== undefined && String(state) !== '1'
+    const isOff = state !== undefined && state !== 1 && state !== '1'
     const reason = reasons[String(i)]
     return { value, off: isOff ? (typeof reason === 'string' ? reason : 'it was disabled') : undefined }
   })

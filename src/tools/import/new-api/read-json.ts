@@ -144,5 +144,5 @@ function tableOf(rows: readonly Fields[]): ForeignTable {
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (Array.isArray(value) && value.every(one => typeof one === 'string' && !/[,\n]/.test(one))) return value.join(',')
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
