@@ -14,13 +14,13 @@ export function compile(pattern: string, ignoreCase: boolean): Pattern {
   return RE2JS.compile(pattern, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0)
 }
 
-/** Words match as such, in any case. */
+/** Words match as such, in any case, also between the `_` of Markdown. */
 export function patternOfWords(words: readonly string[]): string {
   const { RE2JS } = require('re2js') as typeof import('re2js')
   return words
     .map(word => {
       const [before, after] = [/^\w/.test(word), /\w$/.test(word)]
-      return `${before ? '\\b' : ''}${RE2JS.quote(word)}${after ? '\\b' : ''}`
+      return `${before ? '\\b_*' : ''}${RE2JS.quote(word)}${after ? '_*\\b' : ''}`
     })
     .join('|')
 }

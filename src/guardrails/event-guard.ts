@@ -132,7 +132,10 @@ export class EventGuard implements Stage, RecordVisitor {
           wholes[i]?.put(text)
           held.isEdited = true
         }
-    return verdict.kind === 'block' ? verdict.rule : undefined
+    if (verdict.kind !== 'block') return undefined
+    // It waits for no part of a text, so what is released now would include it.
+    this.#held.pop()
+    return verdict.rule
   }
 
   async #checkAll(isEnd: boolean): Promise<string | undefined> {

@@ -19,7 +19,7 @@ const ends = /(?:\.done|\.completed|\.incomplete|\.failed|_stop|^message_delta)$
 
 /**
  * The texts of an event in any API format. Parts are in `choices[].delta` and `choices[].text`, in `candidates[].content`,
- * and in the `delta` of events whose type ends with that word. Other events hold whole texts.
+ * and in the `delta` of events whose type ends with that word. Other events and `choices[].message` hold whole texts.
  */
 export function readEvent(event: Json): EventTexts {
   if (!isMembers(event)) return { parts: [], wholes: [], isEnd: false }
@@ -40,7 +40,8 @@ function readEach(
   const members = list.filter(isMembers)
   return {
     parts: members.flatMap((one, i) => read(one, nameOf(one['index'] ?? i))),
-    wholes: [],
+    // Some vendors repeat in each event all that was said so far.
+    wholes: members.flatMap(one => findTexts(one['message'])),
     isEnd: members.some(one => typeof one[reason] === 'string'),
   }
 }

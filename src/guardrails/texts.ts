@@ -66,6 +66,7 @@ const containers: ReadonlySet<string> = new Set([
   'contents',
   'generateContentRequest',
   'messages',
+  'prediction',
   'requests',
   'systemInstruction',
   'system_instruction',

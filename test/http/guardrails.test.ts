@@ -295,3 +295,29 @@ t.test('a rule without words or pattern, or with an invalid one, is refused when
       caseName({ rule }),
     )
 })
+
+t.test('no place of a request or a stream hides a word', async t => {
+  const { upstreams, post } = await start(t, { edit: guarded(patterns) })
+  const { received = [] } = upstreams['text'] ?? {}
+  for (const body of [
+    prompt('an _dragon_ in emphasis'),
+    { ...prompt('hello'), prediction: { type: 'content', content: 'a dragon' } },
+    { ...prompt('hello'), prediction: { type: 'content', content: [{ type: 'text', text: 'a dragon' }] } },
+  ]) {
+    t.equal((await post('/v1/chat/completions', body)).status, 403, caseName({ body }))
+    t.equal(received.length, 0, caseName({ body }))
+  }
+  t.equal((await post('/v1/chat/completions', prompt('a dragonfly, or snake_dragon_case'))).status, 200)
+  // Some vendors repeat in each chunk all that was said so far.
+  const chunk = (delta: string, content: string) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: delta }, message: { role: 'assistant', content } }] })}\n\n`
+  for (const [body, hidden] of [
+    [chunk('', `paid with ${card}`), card],
+    [chunk('', 'it was a dragon'), 'dragon'],
+    ['data: {"type":"response.output_text.done","text":"it was a dragon"}\n\n', 'dragon'],
+  ] as const) {
+    upstreams['text']?.answer(res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(body))
+    const got = await (await post('/v1/chat/completions', { ...prompt('hello'), stream: true })).text().catch(String)
+    t.notMatch(got, hidden, caseName({ hidden }))
+  }
+})
