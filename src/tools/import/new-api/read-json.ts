@@ -106,7 +106,7 @@ function readList(name: string, list: readonly Fields[], whole: unknown, gathere
   return true
 }
 
-/** What tells channels apart. */
+/** What differs between channels. */
 const ofChannel = ['type', 'name', 'base_url', 'models']
 
 /** A channel may be in a list, which has no keys, and in a file of its own. @throws Error for another one of the same id */
