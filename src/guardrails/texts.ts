@@ -87,6 +87,18 @@ export function findTexts(value: Json | undefined, inside: 'none' | 'text' = 'no
   return found
 }
 
+/** The probabilities of tokens repeat a text that was edited: they are left out of what says it, at any depth. */
+export function leaveOutProbabilities(value: Json | undefined): void {
+  if (typeof value !== 'object' || value === null) return
+  const holder = value as Members
+  for (const name of Object.keys(holder)) {
+    // Of a tool's arguments the names are its own.
+    if (name === 'args' || name === 'input') continue
+    if (name !== 'logprobs' && name !== 'logprobsResult') leaveOutProbabilities(holder[name])
+    else if (holder[name] !== null) holder[name] = Array.isArray(holder[name]) ? [] : null
+  }
+}
+
 /** At any depth: requests have at most 64 levels, and of an answer no text may pass unread. */
 function walk(value: Json | undefined, inside: Inside, found: FoundText[]): void {
   if (typeof value !== 'object' || value === null) return

@@ -309,8 +309,10 @@ t.test('no place of a request or a stream hides a word', async t => {
   }
   t.equal((await post('/v1/chat/completions', prompt('a dragonfly, or snake_dragon_case'))).status, 200)
   // Some vendors repeat in each chunk all that was said so far.
-  const chunk = (delta: string, content: string) =>
-    `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: delta }, message: { role: 'assistant', content } }] })}\n\n`
+  const chunk = (delta: string, content: string) => {
+    const choice = { index: 0, delta: { content: delta }, message: { role: 'assistant', content } }
+    return `data: ${JSON.stringify({ choices: [choice] })}\n\n`
+  }
   for (const [body, hidden] of [
     [chunk('', `paid with ${card}`), card],
     [chunk('', 'it was a dragon'), 'dragon'],
@@ -320,4 +322,30 @@ t.test('no place of a request or a stream hides a word', async t => {
     const got = await (await post('/v1/chat/completions', { ...prompt('hello'), stream: true })).text().catch(String)
     t.notMatch(got, hidden, caseName({ hidden }))
   }
+})
+
+t.test('the probabilities of tokens repeat nothing that was masked', async t => {
+  const { upstreams, post } = await start(t, { edit: guarded(patterns) })
+  const tokens = ['paid ', '1111-', '2222-', '3333-', '4444', ' by card']
+  const logprobs = (some: readonly string[]) => ({
+    content: some.map(token => ({ token, logprob: -1, bytes: [...Buffer.from(token)] })),
+  })
+  const message = { role: 'assistant', content: tokens.join('') }
+  const choice = { index: 0, message, logprobs: logprobs(tokens), finish_reason: 'stop' }
+  upstreams['text']?.answer({ choices: [choice], usage })
+  const whole = await (await post('/v1/chat/completions', { ...prompt('hello'), logprobs: true })).text()
+  t.match(whole, /paid \[card\] by card/)
+  t.match(whole, '"logprobs":null')
+  t.notMatch(whole, '2222')
+  const events = tokens.map(token => ({
+    choices: [{ index: 0, delta: { content: token }, logprobs: logprobs([token]) }],
+  }))
+  const body = [...events, { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }, { choices: [], usage }]
+    .map(event => `data: ${JSON.stringify(event)}\n\n`)
+    .join('')
+  upstreams['text']?.answer(res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(body))
+  const stream = await (await post('/v1/chat/completions', { ...prompt('hello'), stream: true, logprobs: true })).text()
+  t.equal(textOf(stream), 'paid [card] by card')
+  t.match(stream, '"token":"paid "', 'others are left as they are')
+  t.notMatch(stream, /2222|4444|50,50,50,50/)
 })
