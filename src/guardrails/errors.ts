@@ -8,6 +8,12 @@ export const errors = {
     text: "The request was blocked by the rule '{rule}' ({guard}). Change its text; the same text is blocked again.",
     retry: false,
   },
+  guarded_name_repeated: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: "The request has '{name}' twice in one object. Upstreams differ in which of the two they read, so no guard can check it: send it once.",
+    retry: false,
+  },
   response_blocked: {
     status: 403,
     type: 'permission_error',

@@ -1,5 +1,6 @@
 import { defineSlot, fieldNames, type Hooks, type Log, withFields, withoutLength } from '../plugin-api/index.ts'
 import type { Body, Json } from '../domain/index.ts'
+import { repeatedNames } from '../util/index.ts'
 import type { Guard, Guarded, Verdict } from './contract.ts'
 import { fail } from './errors.ts'
 import { EventGuard } from './event-guard.ts'
@@ -22,6 +23,7 @@ export function guardHooks<Section>(guard: Guard<Section>, log: Log): Hooks<Sect
       if (!guard.reads(section, 'request')) return
       const { found } = textsOf(target.body)
       if (found.length === 0) return
+      refuseRepeated(target.body)
       const verdict = await judge(guard, section, { context, target, side: 'request' }, found)
       if (verdict.kind === 'edit') context.slots.put(editsSlot, true)
     },
@@ -75,6 +77,14 @@ async function judge<Section>(
   if (verdict.kind !== 'block') return verdict
   const values = { rule: verdict.rule, guard: guard.name }
   throw fail('request_blocked', values, { values })
+}
+
+/** A guard reads the last of two members of one name, the upstream may read the first. @throws Failure guarded_name_repeated */
+function refuseRepeated(body: Body): void {
+  if (body.kind !== 'json') return
+  const [path] = repeatedNames(body.json.bytes.toString())
+  const name = path?.join('.').slice(0, 64)
+  if (name !== undefined) throw fail('guarded_name_repeated', { name }, { param: name })
 }
 
 /** The texts of a body, and the fields that hold them, which `put` changes. */

@@ -95,6 +95,15 @@ t.test('patterns block and mask requests, in every API format', async t => {
     'text is found as deep as a body may be nested',
   )
 
+  const twice = '{"model":"sim-chat","messages":[{"role":"user","content":"a Dragon","content":"a boat"}]}'
+  const repeated = await post('/v1/chat/completions', twice)
+  t.match(
+    [repeated.status, await repeated.text()],
+    [400, /guarded_name_repeated.*messages\.0\.content|messages\.0\.content.*guarded_name_repeated/],
+    'a guard reads the last of two members, an upstream may read the first',
+  )
+  t.equal(text?.received.length, 0, 'no upstream was called')
+
   const calls = [{ id: 'c', type: 'function', function: { name: 'pay', arguments: `{"card":"${card}"}` } }]
   const messages = [
     { role: 'user', content: [{ type: 'text', text: `my card is ${card}` }] },

@@ -5,7 +5,6 @@ import type { SourceTable } from './source-table.ts'
 
 export { multiply, readDecimal, shiftPoint, toDecimal, toPrice, withoutNoise } from './decimals.ts'
 export { parseExact, type SourceTable, withoutUndercharging } from './source-table.ts'
-export { repeatedNames } from './repeated-names.ts'
 export { isPrice } from './litellm-fields.ts'
 export { readLitellmPrices, readLitellmTable } from './litellm-table.ts'
 export { ratioMapsOf, readNewApiRatios } from './new-api-ratios.ts'

@@ -3,7 +3,7 @@ import { isZero, multiply, readDecimal, shiftPoint, toPrice, withoutNoise } from
 import { isPrice, isRestated, isUnreachable, readTokenField } from './litellm-fields.ts'
 import { readWindows } from './off-peak.ts'
 import { PriceGrid } from './price-grid.ts'
-import { repeatedNames } from './repeated-names.ts'
+import { repeatedNames } from '../../util/index.ts'
 import { type Fields, fieldsOf, parseExact, saidTwice, type SourceTable, textOf } from './source-table.ts'
 
 /** A way to price a mode: by tokens, or by one thing that is counted otherwise. */

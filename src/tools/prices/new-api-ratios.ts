@@ -2,7 +2,7 @@ import type { TableRow, UnitName } from '../../domain/index.ts'
 import { isZero, multiply, readDecimal, toPrice, withoutNoise } from './decimals.ts'
 import { readExpression } from './new-api-expression.ts'
 import { PriceGrid } from './price-grid.ts'
-import { repeatedNames } from './repeated-names.ts'
+import { repeatedNames } from '../../util/index.ts'
 import { type Fields, fieldsOf, parseExact, saidTwice, type SourceTable, textOf } from './source-table.ts'
 
 /** Maps by the model's name, as the options of new-api and one-api hold them. */

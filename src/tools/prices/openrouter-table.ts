@@ -2,7 +2,7 @@ import type { TableRow, UnitName } from '../../domain/index.ts'
 import { isZero, readDecimal } from './decimals.ts'
 import { priceOf } from './litellm-table.ts'
 import { PriceGrid } from './price-grid.ts'
-import { repeatedNames } from './repeated-names.ts'
+import { repeatedNames } from '../../util/index.ts'
 import { type Fields, fieldsOf, parseExact, saidTwice, type SourceTable, textOf } from './source-table.ts'
 
 /** OpenRouter's names and ours; prices of tokens are given each. */

@@ -1,4 +1,5 @@
-import { parseExact, ratioMapsOf, repeatedNames } from '../../prices/index.ts'
+import { repeatedNames } from '../../../util/index.ts'
+import { parseExact, ratioMapsOf } from '../../prices/index.ts'
 import { type Fields, fieldsOf, listOf } from '../fields.ts'
 import type { Cell, ForeignBook, ForeignTable } from './foreign-book.ts'
 
