@@ -6,7 +6,7 @@ const root = resolve(import.meta.dirname, '../..')
 const filesMax = 8
 
 /** Folders whose files share processes. `.taprc` leaves them out; the files of other folders have a process each. */
-export const sharing: readonly string[] = ['http', 'sdk']
+export const sharing: readonly string[] = ['http', 'sdk', 'unit', 'vendors']
 
 /** The files of such folders by the name of their process, neighbours together. */
 export function groupFiles(): ReadonlyMap<string, readonly string[]> {
@@ -15,8 +15,9 @@ export function groupFiles(): ReadonlyMap<string, readonly string[]> {
     const files = globSync(`test/${folder}/**/*.test.ts`, { cwd: root }).toSorted()
     const count = Math.ceil(files.length / filesMax)
     const from = (group: number): number => Math.floor((files.length * group) / count)
+    // The last files, of stores and workers, wait the longest: they get the names that tap begins with.
     for (let i = 0; i < count; i++)
-      groups.set(`${folder}-${String(i + 1).padStart(2, '0')}`, files.slice(from(i), from(i + 1)))
+      groups.set(`${folder}-${String(count - i).padStart(2, '0')}`, files.slice(from(i), from(i + 1)))
   }
   return groups
 }
