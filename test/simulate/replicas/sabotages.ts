@@ -214,8 +214,8 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     edits: [
       [
         'src/gateway/vendor-key-service.ts',
-        'this.#tell(status, states.learn(status))',
-        "if (status.state === 'active') this.#tell(status, states.learn(status))",
+        'this.#report(status, states.learn(status))',
+        "if (status.state === 'active') this.#report(status, states.learn(status))",
       ],
     ],
   },
@@ -228,8 +228,8 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     edits: [
       [
         'src/gateway/vendor-key-service.ts',
-        'this.#tell(status, states.learn(status))',
-        "if (status.state !== 'active') this.#tell(status, states.learn(status))",
+        'this.#report(status, states.learn(status))',
+        "if (status.state !== 'active') this.#report(status, states.learn(status))",
       ],
     ],
   },
