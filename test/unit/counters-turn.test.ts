@@ -130,7 +130,7 @@ t.test(
     const [request, tokens, place] = [window(1), window(100, 60), places(1)]
     t.match(await turn.ask('take', 'one.0', [request, tokens, place]), {
       taken: true,
-      standings: [
+      statuses: [
         { remaining: 0, waitMs: 0 },
         { remaining: 40, waitMs: 0 },
         { remaining: 0, waitMs: 0 },
@@ -142,7 +142,7 @@ t.test(
       [place, 0],
     ])
     t.match(await turn.ask('peek', '', [request, tokens, place]), {
-      standings: [{ remaining: 0 }, { remaining: 10 }, { remaining: 1 }],
+      statuses: [{ remaining: 0 }, { remaining: 10 }, { remaining: 1 }],
     })
   },
 )
