@@ -55,5 +55,5 @@ export async function runTogether(files: readonly string[]): Promise<void> {
 }
 
 function readProcess(): string {
-  return JSON.stringify([process.cwd(), Object.entries(process.env).toSorted()])
+  return JSON.stringify([process.cwd(), Object.entries(process.env).toSorted(([a], [b]) => (a < b ? -1 : 1))])
 }
