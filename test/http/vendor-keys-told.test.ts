@@ -69,7 +69,7 @@ t.test(
     t.equal((await told()).length, 1)
     t.match(await tollgate('status'), {
       code: 0,
-      stdout: /^text +asked, 1 of 2 keys$[\s\S]+^text +first +suspended +refused by the vendor: 401 invalid_api_key/m,
+      stdout: /^text +in use, 1 of 2 keys$[\s\S]+^text +first +suspended +refused by the vendor: 401 invalid_api_key/m,
     })
     t.match(
       (await tollgate('doctor')).stdout,

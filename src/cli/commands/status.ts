@@ -94,7 +94,7 @@ function formatStatus(status: Status): string {
 }
 
 function upstreamText({ resting_ms: restingMs, simulated, keys = [] }: Status['upstreams'][number]): string {
-  const state = restingMs > 0 ? `paused for ${Math.ceil(restingMs / 1000)} s` : 'asked'
+  const state = restingMs > 0 ? `paused for ${Math.ceil(restingMs / 1000)} s` : 'in use'
   const asked = keys.filter(key => key.asked).length
   const pool = keys.length === 0 ? '' : `, ${asked === 0 ? 'NONE' : asked} of ${keys.length} keys`
   return `${state}${pool}${simulated ? ' (simulated)' : ''}`
