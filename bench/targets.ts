@@ -68,7 +68,6 @@ async function translatedConfig({ folder }: Site): Promise<string> {
   const file = join(folder, 'translated.yaml')
   const text = await readFile(join(here, 'gateway.yaml'), 'utf8')
   const edited = text
-    .replace('pipeline: [auth, ratelimit,', 'pipeline: [auth, ratelimit, format-bridge,')
     .replace(
       '    streams: [chat]\n',
       '    streams: [chat]\n    forward: { chat: { all: true } }\n    format-bridge: {}\n',
