@@ -4,8 +4,8 @@ import { costsAnswer } from '../answers.ts'
 import { type AdminRequest, defineRoute, Reply } from '../api.ts'
 import { costQuery, costWheres, dayMs, daysOf } from '../cost-query.ts'
 import { costsOfSeveral } from '../costs-of-several.ts'
+import { findKeys } from '../key-names.ts'
 import { refuse } from '../reasons.ts'
-import { ownerOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
 
 const label = { type: 'string', minLength: 1, maxLength: 256 } as const
@@ -188,9 +188,14 @@ async function namesOfRows(
   names: readonly string[],
   keys: readonly string[],
 ) {
-  const { revoked, ...labels } = await namesOfKeys(request, [...(by === 'key' ? names : []), ...keys])
+  const found = await findKeys(request, [...(by === 'key' ? names : []), ...keys])
   const there = await Promise.all(names.map(name => isThere(request, by, name)))
-  return { ...labels, gone: by === 'key' ? revoked : names.filter((name, i) => name !== '' && !there[i]) }
+  const revoked = found.flatMap(({ id, status }) => (status === 'revoked' ? [id] : []))
+  return {
+    names: Object.fromEntries(found.map(({ id, name }) => [id, name])),
+    sessions: found.flatMap(({ id, kind }) => (kind === 'session' ? [id] : [])),
+    gone: by === 'key' ? revoked : names.filter((name, i) => name !== '' && !there[i]),
+  }
 }
 
 async function isThere({ parts }: AdminRequest, by: CostSplit | null, name: string): Promise<boolean> {
@@ -199,16 +204,4 @@ async function isThere({ parts }: AdminRequest, by: CostSplit | null, name: stri
   if (by === 'model') return models.has(name)
   if (by === 'group') return groups.has(name)
   return by !== 'upstream' || upstreams.has(name)
-}
-
-/** Of the keys that the user may see: the id of another's says nothing. */
-async function namesOfKeys(request: AdminRequest, ids: readonly string[]) {
-  const owner = ownerOf(request)
-  const keys = await Promise.all([...new Set(ids)].map(async id => request.parts.storage.keys.find(id)))
-  const seen = keys.flatMap(key => (key && (owner === undefined || key.user === owner) ? [key] : []))
-  return {
-    names: Object.fromEntries(seen.map(({ id, name }) => [id, name])),
-    sessions: seen.flatMap(({ id, kind }) => (kind === 'session' ? [id] : [])),
-    revoked: seen.flatMap(({ id, status }) => (status === 'revoked' ? [id] : [])),
-  }
 }

@@ -35,8 +35,8 @@ export const storedObjectRoutes = [
       },
     },
     answer: storedObjectsAnswer,
-    async handle(ask) {
-      const { parts, query } = ask
+    async handle(request) {
+      const { parts, query } = request
       const { key: keyId, kind, limit, before } = query
       const position = before === undefined ? undefined : readObjectPosition(before)
       if (before !== undefined && !position) throw refuse('invalid', 'not_position', { field: 'before' })
@@ -49,7 +49,7 @@ export const storedObjectRoutes = [
         parts.storage.objects.list({ ...filter, limit }),
       )
       const { key_names } = await namesOfKeys(
-        ask,
+        request,
         rows.map(({ keyId }) => keyId),
       )
       return { objects: rows.map(showObject), next, key_names }
