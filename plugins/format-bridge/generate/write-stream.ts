@@ -1,7 +1,7 @@
 import {
   type AnswerEvent,
   type AnswerUsage,
-  isCutCall,
+  isBrokenCall,
   type JsonObject,
   type Part,
   type PartHead,
@@ -41,7 +41,7 @@ export class GenerateStreamWriter implements StreamWriter {
         return ''
       case 'finish':
         this.#stop = event.stop
-        return this.#broken && !isCutCall(this.#broken, event.stop) ? this.#record(writePart(this.#broken)) : ''
+        return this.#broken && event.stop.why !== 'length' ? this.#record(writePart(this.#broken)) : ''
       case 'end': {
         const last = this.#record([], { finishReason: writeStop(this.#stop) }, this.#usage)
         return this.#facts.form === 'list' ? `${last}]` : last
@@ -60,7 +60,7 @@ export class GenerateStreamWriter implements StreamWriter {
     if (event.kind === 'close') {
       this.#parts.delete(event.at)
       const whole = wholePart(open)
-      if (whole && isCutCall(whole, { why: 'length' })) this.#broken = whole
+      if (whole && isBrokenCall(whole)) this.#broken = whole
       else if (whole) return this.#record(writePart(whole))
       return ''
     }
