@@ -1,8 +1,9 @@
 import t from 'tap'
 import { runCli } from '../harness/cli.ts'
 import { picture } from '../harness/pictures.ts'
+import { openDatabase } from '../harness/database.ts'
 import { startPostgres } from '../harness/postgres.ts'
-import { billed, checkBooks, openShop } from '../harness/shop.ts'
+import { billed, checkBooks, openShop, type Shop } from '../harness/shop.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const postgres = await startPostgres(['fsync=off'])
@@ -37,11 +38,14 @@ billed(
 t.test(
   'while the database is away: 503 before an upstream is called, never 401; then it recovers by itself',
   async t => {
-    const shop = await openShop(t, { env: { TOLLGATE_STORAGE: await postgres.createDatabase() } })
+    const storage = await postgres.createDatabase()
+    const shop = await openShop(t, { env: { TOLLGATE_STORAGE: storage } })
     shop.upstreams['alpha']?.answer({ data: [picture(1254, 1254)] })
     t.equal((await shop.ask(alpha)).status, 200)
     await shop.settled()
     const { key } = await shop.newKey()
+    await readKeyChanges(shop, storage)
+    t.equal((await shop.get('/v1/models')).status, 200, 'the key is cached')
     const asked = shop.upstreams['alpha']?.received.length
     await postgres.stop('immediate')
     for (const by of [shop.key, key, key]) {
@@ -70,9 +74,14 @@ t.test('three gateways make ten of 200 concurrently requested images on a budget
   const price = Math.round(Number(amount) * 1_000_000)
   t.equal(probe.status, 200)
   const { key, id } = await first.newKey({ budget: 10 * price })
-  const answers = await Promise.all(Array.from({ length: 200 }, async (_, i) => shops[i % 3]?.ask(beta, { key })))
-  t.equal(answers.filter(answer => answer?.status === 200).length, 10)
-  t.equal(answers.filter(answer => answer?.status === 402).length, 190)
+  const ask = async (i: number): ReturnType<Shop['ask']> => {
+    const answer = await (shops[i % 3] as Shop).ask(beta, { key })
+    // On a machine that is busy with other work, a statement may take longer than its limit: the client tries again.
+    return answer.status === 503 ? ask(i) : answer
+  }
+  const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => ask(i)))
+  t.equal(answers.filter(answer => answer.status === 200).length, 10)
+  t.equal(answers.filter(answer => answer.status === 402).length, 190)
   for (const shop of shops) await shop.settled()
   t.match(
     (await first.gateway.storage.keys.list()).find(one => one.id === id),
@@ -80,3 +89,12 @@ t.test('three gateways make ten of 200 concurrently requested images on a budget
   )
   t.same(await checkBooks(first.gateway), [])
 })
+
+/** Returns when the gateway has read changes of keys: its first reading empties its cache. */
+async function readKeyChanges(shop: Shop, storage: string): Promise<void> {
+  const { key, id } = await shop.newKey()
+  const other = await openDatabase({ url: storage })
+  await other.keys.revoke(id, 'test')
+  await other.close()
+  while ((await shop.get('/v1/models', { authorization: `Bearer ${key}` })).status !== 401);
+}
