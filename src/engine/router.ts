@@ -12,8 +12,8 @@ export type Match =
   | { readonly kind: 'method'; readonly allow: readonly string[] }
   | { readonly kind: 'none' }
 
-type Place = { readonly route: Route; readonly others: Route[] }
-type Pattern = Place & { readonly match: RegExp; readonly names: readonly string[] }
+type Place = Extract<Match, { kind: 'route' }> & { readonly others: Route[] }
+type Pattern = Pick<Place, 'route' | 'others'> & { readonly match: RegExp; readonly names: readonly string[] }
 
 const none: { readonly [name: string]: string } = Object.freeze({})
 
@@ -31,14 +31,14 @@ export class Router {
       else if (route.path.includes('{')) this.#patterns.push(compile(route))
       else {
         const methods = this.#literal.get(route.path) ?? new Map<string, Place>()
-        methods.set(route.method, { route, others: [] })
+        methods.set(route.method, { kind: 'route', route, others: [], params: none })
         this.#literal.set(route.path, methods)
       }
     }
     this.methods = withHead([...new Set(routes.map(route => route.method)), 'OPTIONS'])
   }
 
-  #placeOf({ method, path }: Route): Place | undefined {
+  #placeOf({ method, path }: Route): Pick<Place, 'others'> | undefined {
     if (!path.includes('{')) return this.#literal.get(path)?.get(method)
     const plain = plainPath(path)
     return this.#patterns.find(({ route }) => route.method === method && plainPath(route.path) === plain)
@@ -51,7 +51,7 @@ export class Router {
   find(method: string, path: string): Match {
     const methods = this.#literal.get(path)
     const literal = methods?.get(method) ?? (method === 'HEAD' ? methods?.get('GET') : undefined)
-    if (literal) return { kind: 'route', ...literal, params: none }
+    if (literal) return literal
     const allow = methods ? [...methods.keys()] : []
     for (const { route, others, match, names } of this.#patterns) {
       const found = match.exec(path)

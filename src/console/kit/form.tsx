@@ -270,14 +270,20 @@ export function FileField({
   return (
     <Field name={name} label={label} hint={hint}>
       {ids => (
-        <input
-          {...ids}
-          type="file"
-          name={name}
-          multiple={multiple}
-          {...(accept && { accept })}
-          onChange={event => onFiles([...(event.currentTarget.files ?? [])])}
-        />
+        <span class="file">
+          <input
+            {...ids}
+            type="file"
+            name={name}
+            multiple={multiple}
+            {...(accept && { accept })}
+            onChange={event => onFiles([...(event.currentTarget.files ?? [])])}
+          />
+          {/* The input is transparent: its own words are in the browser's language, not in the console's. */}
+          <span class="button" aria-hidden="true">
+            {t(multiple ? 'files.choose' : 'file.choose')}
+          </span>
+        </span>
       )}
     </Field>
   )
