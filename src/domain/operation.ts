@@ -32,6 +32,10 @@ export type OperationTraits = {
    * the request has a value in one of these fields: paths with dots. Absent where a repeat may buy more, or change something.
    */
   readonly repeatable?: { readonly unless: readonly string[] }
+  /** The field of its requests that names the model; absent for `model`. */
+  readonly modelField?: string
+  /** Names in its path are one segment each: a client fills them in, and nothing here looks them up. */
+  readonly segments?: true
   /** It costs nothing: its models need no price, and no tokens are counted. */
   readonly free?: true
 }

@@ -42,6 +42,8 @@ const exceptions: { readonly [file: string]: { readonly names: readonly string[]
     reason: 'the format that is translated, and a member of its responses',
   },
   'plugins/format-bridge/embeddings/openai.ts': { names: ['embeddings'], reason: 'the format that is translated' },
+  'plugins/format-bridge/speech/openai.ts': { names: ['audio.speech'], reason: 'the format that is translated' },
+  'plugins/format-bridge/speech/elevenlabs.ts': { names: ['text-to-speech'], reason: 'the format that is translated' },
   'plugins/format-bridge/messages/index.ts': {
     names: ['messages'],
     reason: 'the format that the adapter translates, and a field of its requests',

@@ -1,0 +1,27 @@
+import { readFields, readRequired } from '../asked.ts'
+import { fail } from '../errors.ts'
+import type { Call } from '../upstream.ts'
+import { readMarks } from './marks.ts'
+import { perform, type Rehearsed } from './perform.ts'
+import { countWords } from './read.ts'
+import type { SoundFormat } from './sound.ts'
+import { soundOf } from './sound.ts'
+import { cut, soundTypes } from './speech.ts'
+import { elevenlabsStyle } from './styles.ts'
+
+/** `POST /v1/text-to-speech/{voice}` (`docs/wire.md#voices`): the sound of `speech`, in 24 kHz whatever the query says. */
+export const voice = perform(elevenlabsStyle, rehearse)
+
+const voiceId = /^[A-Za-z0-9]{20}$/
+
+function rehearse(call: Call): Rehearsed {
+  const { voice: id = '' } = call.params
+  if (!voiceId.test(id)) throw fail('object_unknown', { what: `A voice with the voice_id ${id} was` })
+  const fields = readFields(call)
+  const marks = readMarks(readRequired(fields, 'text'))
+  const asked = call.query.get('output_format') ?? 'mp3_44100_128'
+  const format = (['mp3', 'wav', 'pcm'] as const).find(name => asked.startsWith(`${name}_`))
+  if (!format) throw fail('invalid_value', { name: 'output_format', found: asked, expected: 'mp3, wav and pcm' })
+  const pieces = cut(soundOf(format satisfies SoundFormat, countWords(marks.text)))
+  return { marks, script: { type: soundTypes[format], stream: false, pieces } }
+}

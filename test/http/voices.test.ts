@@ -1,0 +1,197 @@
+import OpenAI from 'openai'
+import t, { type Test } from 'tap'
+import { type Edits, start } from '../harness/start.ts'
+import type { Received } from '../harness/upstream.ts'
+
+const rachel = '21m00Tcm4TlvDq8ikWAM'
+const sound = Buffer.from([0xff, 0xf3, 0x84, 0xc4, 0, 1, 2, 3])
+
+/** `eleven` is a model of a vendor that has the voice in the path, at $100 per million characters. */
+const edit: Edits = [
+  {
+    'families/voice/format-bridge': { voices: { alloy: rachel } },
+    'models/eleven': {
+      family: 'voice',
+      upstream: 'text',
+      send_as: 'eleven-vendor',
+      accepts: ['audio.speech'],
+      prices: { character: '100.00' },
+    },
+  },
+]
+
+async function open(t: Pick<Test, 'teardown'>, more: Edits = []) {
+  const started = await start(t, { upstreams: ['text'], edit: [...edit, ...more] })
+  const { text: upstream } = started.upstreams
+  upstream?.answer(res => void res.writeHead(200, { 'content-type': 'audio/mpeg', 'character-cost': '7' }).end(sound))
+  return { ...started, last: (): Received | undefined => upstream?.received.at(-1) }
+}
+
+const said = { model: 'eleven', voice: 'alloy', input: 'Hi 👋' } as const
+
+t.test("OpenAI's SDK gets the sound of a vendor that has the voice in the path, charged by the character", async t => {
+  const { openai, last, charges, logs } = await open(t)
+  const answer = await openai.audio.speech.create(said)
+  t.same(Buffer.from(await answer.arrayBuffer()), sound)
+  t.equal(answer.headers.get('content-type'), 'audio/mpeg')
+  t.equal(last()?.url, `/v1/text-to-speech/${rachel}?output_format=mp3_44100_128`)
+  t.same(last()?.json(), { text: said.input, model_id: 'eleven-vendor' })
+  const [charge] = await charges()
+  t.match(
+    charge,
+    { state: 'settled', amount: '0.0004', lines: [{ tier: 'character', quantity: 4 }] },
+    'an emoji is one',
+  )
+  t.match(await logs(), [{ operation: 'text-to-speech', model: 'eleven', status: 200 }])
+})
+
+t.test('voice, format and speed become those of the vendor, and its own fields go through', async t => {
+  const { post, last } = await open(t)
+  const rows: readonly (readonly [fields: object, url: RegExp, body: object])[] = [
+    [{}, /output_format=mp3_44100_128$/, {}],
+    [{ voice: { id: rachel } }, new RegExp(`/${rachel}\\?`), {}],
+    [{ voice: 'EXAVITQu4vr4xnSDxMaL' }, /\/EXAVITQu4vr4xnSDxMaL\?/, {}],
+    [{ response_format: 'opus' }, /=opus_48000_128$/, {}],
+    [{ response_format: 'pcm' }, /=pcm_24000$/, {}],
+    [{ response_format: 'wav' }, /=wav_24000$/, {}],
+    [{ response_format: 'mp3_22050_32' }, /=mp3_22050_32$/, {}],
+    [{ response_format: 'ulaw_8000' }, /=ulaw_8000$/, {}],
+    [{ speed: 1 }, /mp3/, {}],
+    [{ speed: 1.2 }, /mp3/, { voice_settings: { speed: 1.2 } }],
+    [{ speed: 1.2, voice_settings: { stability: 0.4 } }, /mp3/, { voice_settings: { speed: 1.2, stability: 0.4 } }],
+    [{ language_code: 'de', seed: 7 }, /mp3/, { language_code: 'de', seed: 7 }],
+  ]
+  for (const [fields, url, body] of rows) {
+    const name = JSON.stringify(fields)
+    t.equal((await post('/v1/audio/speech', { ...said, ...fields })).status, 200, name)
+    t.match(last()?.url, url, name)
+    t.same(last()?.json(), { text: said.input, model_id: 'eleven-vendor', ...body }, name)
+  }
+})
+
+t.test(
+  'hints without an equal are dropped by name; what would change the sound is refused and costs nothing',
+  async t => {
+    const { post, upstreams, charges } = await open(t)
+    const dropped = await post('/v1/audio/speech', { ...said, instructions: 'Whisper', user: 'ada' })
+    t.equal(dropped.status, 200)
+    t.equal(dropped.headers.get('x-tollgate-dropped'), 'instructions, user')
+    t.equal((await charges()).length, 1)
+    const rows: readonly (readonly [fields: object, param: string, message: RegExp])[] = [
+      [{ response_format: 'flac' }, 'response_format', /sound format/],
+      [{ response_format: 'x&model_id=y' }, 'response_format', /sound format/],
+      [{ stream_format: 'sse' }, 'stream_format', /sound events/],
+      [{ voice: undefined }, 'voice', /name of a voice/],
+      [{ voice: '../user' }, 'voice', /id of a voice, or one of alloy/],
+      [{ voice: 'a/b' }, 'voice', /id of a voice/],
+      [{ voice: '__proto__.x' }, 'voice', /id of a voice/],
+      [{ input: '' }, 'input', /a text/],
+      [{ speed: 'fast' }, 'speed', /a number/],
+    ]
+    for (const [fields, param, message] of rows) {
+      const name = JSON.stringify(fields)
+      const answer = await post('/v1/audio/speech', { ...said, ...fields })
+      t.equal(answer.status, 400, name)
+      t.match(await answer.json(), { error: { param, message } }, name)
+    }
+    t.equal(upstreams['text']?.received.length, 1)
+    t.equal((await charges()).length, 1)
+  },
+)
+
+t.test('a model may have a voice and a format for requests without them', async t => {
+  const { post, last } = await open(t, [
+    { 'models/eleven/defaults': { 'audio.speech': { voice: 'alloy', response_format: 'pcm' } } },
+  ])
+  t.equal((await post('/v1/audio/speech', { model: 'eleven', input: 'Hi', voice: '' })).status, 200)
+  t.equal(last()?.url, `/v1/text-to-speech/${rachel}?output_format=pcm_24000`)
+  await post('/v1/audio/speech', { ...said, voice: 'EXAVITQu4vr4xnSDxMaL', response_format: 'wav' })
+  t.equal(last()?.url, '/v1/text-to-speech/EXAVITQu4vr4xnSDxMaL?output_format=wav_24000')
+})
+
+t.test("errors of the vendor are errors of OpenAI's format, and cost nothing", async t => {
+  const { openai, upstreams, charges } = await open(t)
+  const rows: readonly (readonly [status: number, detail: unknown, error: object])[] = [
+    [
+      404,
+      { status: 'voice_not_found', message: 'A voice with the voice_id x was not found.' },
+      { status: 404, code: 'voice_not_found', type: 'not_found_error', message: /voice_id x was not found/ },
+    ],
+    [
+      422,
+      [{ loc: ['body', 'voice_settings', 'speed'], msg: 'ensure it is at most 1.2', type: 'value_error' }],
+      { status: 422, type: 'invalid_request_error', message: /voice_settings\.speed: ensure it is at most 1\.2/ },
+    ],
+    [400, 'Unsupported output format', { status: 400, message: /Unsupported output format/ }],
+  ]
+  for (const [status, detail, error] of rows) {
+    upstreams['text']?.answer(
+      res => void res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ detail })),
+    )
+    const thrown: unknown = await openai.audio.speech.create(said).catch((cause: unknown) => cause)
+    t.ok(thrown instanceof OpenAI.APIError, String(status))
+    t.match(thrown, error, String(status))
+  }
+  t.same(
+    (await charges()).filter(({ state }) => state !== 'voided'),
+    [],
+  )
+})
+
+t.test("clients of the vendor's own API pass unchanged, with its key header and its errors", async t => {
+  const { url, key, last, charges } = await open(t)
+  const post = (path: string, body: object, secret = key) =>
+    fetch(url + path, {
+      method: 'POST',
+      headers: { 'xi-api-key': secret, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const own = { model_id: 'eleven', text: 'Hello', voice_settings: { stability: 0.5 } }
+  for (const path of [`/v1/text-to-speech/${rachel}`, `/v1/text-to-speech/${rachel}/stream`]) {
+    const answer = await post(`${path}?output_format=pcm_16000`, own)
+    t.same(Buffer.from(await answer.arrayBuffer()), sound, path)
+    t.equal(answer.headers.get('character-cost'), '7', path)
+    t.equal(last()?.url, `${path}?output_format=pcm_16000`, path)
+    t.same(last()?.json(), { ...own, model_id: 'eleven-vendor' }, path)
+    t.equal(last()?.headers['xi-api-key'], undefined, `${path}: the client's key is for the gateway alone`)
+  }
+  t.match(
+    (await charges()).map(({ amount }) => amount),
+    ['0.0005', '0.0005'],
+  )
+  const rows: readonly (readonly [status: number, detail: object, path: string, body?: object, secret?: string])[] = [
+    [401, { status: 'invalid_api_key', message: /"xi-api-key: <API_KEY>"/ }, rachel, own, 'sk-wrong'],
+    [404, { status: 'model_not_found', param: 'model_id' }, rachel, { ...own, model_id: 'none' }],
+    [400, { status: 'missing_required_parameter', message: /'model_id'/ }, rachel, { text: 'Hello' }],
+    [404, { status: 'not_found' }, `${rachel}/with-timestamps`],
+    [404, { status: 'not_found' }, '..%2Fuser'],
+    [404, { status: 'not_found' }, '%2e%2e/stream'],
+  ]
+  for (const [status, detail, path, body = own, secret = key] of rows) {
+    const answer = await post(`/v1/text-to-speech/${path}`, body, secret)
+    t.equal(answer.status, status, `${path} ${JSON.stringify(body)}`)
+    t.match(await answer.json(), { detail }, `${path} ${JSON.stringify(body)}`)
+  }
+  const models = await fetch(`${url}/v1/models`, { headers: { 'xi-api-key': key } })
+  const listed = (await models.json()) as { model_id: string; can_do_text_to_speech?: boolean }[]
+  t.match(
+    listed.find(({ model_id }) => model_id === 'eleven'),
+    { can_do_text_to_speech: true },
+  )
+  t.notOk(listed.find(({ model_id }) => model_id === 'sim-chat')?.can_do_text_to_speech)
+})
+
+t.test('a model of the common format falls back to one that has the voice in the path', async t => {
+  const { openai, upstreams, charges } = await open(t, [
+    { 'models/sim-speech/fallbacks': ['eleven'], 'models/sim-speech/retry_on': [503] },
+    { 'models/sim-speech/may_pay_twice': true },
+  ])
+  upstreams['text']?.answer((res, { url }) =>
+    url.startsWith('/v1/text-to-speech/')
+      ? void res.writeHead(200, { 'content-type': 'audio/mpeg' }).end(sound)
+      : void res.writeHead(503, { 'content-type': 'application/json' }).end('{}'),
+  )
+  const answer = await openai.audio.speech.create({ ...said, model: 'sim-speech' })
+  t.same(Buffer.from(await answer.arrayBuffer()), sound)
+  t.match(await charges(), [{ state: 'settled', lines: [{ tier: 'character', quantity: 4 }] }])
+})
