@@ -45,6 +45,7 @@ const answers: readonly (readonly [end: RegExp, answer: object])[] = [
   [/:embedContent$/, { embedding: { values: [0] } }],
   [/:batchEmbedContents$/, { embeddings: [{ values: [0] }, { values: [1] }] }],
   [/images\/generations$/, { created: 1, data: [{ b64_json: picture }] }],
+  [/text-to-speech\/[^/]+$/, {}],
   [/transcriptions$/, { text: 'Hi', duration: 2 }],
   [/moderations$/, { id: 'mod', results: [{ flagged: false }] }],
   [/rerank$/, { results: [{ index: 0, relevance_score: 1 }], meta: { billed_units: { search_units: 1 } } }],
@@ -59,7 +60,7 @@ export const vendorAt =
     const isKnown = path.endsWith('/token') || isPlace(path)
     const found = isKnown ? answer : undefined
     res.writeHead(isKnown ? 200 : 404, {
-      'content-type': path.endsWith('/audio/speech') ? 'audio/mpeg' : 'application/json',
+      'content-type': /\/(?:audio\/speech|text-to-speech\/\w+)$/.test(path) ? 'audio/mpeg' : 'application/json',
     })
     res.end(JSON.stringify(found ?? { error: { message: `there is nothing at ${path}` } }))
   }
@@ -88,7 +89,13 @@ export function requestsOf(asked: Model): readonly Asked[] {
   const { name: model, accepts } = asked
   const talk: Asked = ['/v1/chat/completions', { model, messages }]
   const embed: Asked = ['/v1/embeddings', { model, input: 'Hello' }]
-  return [requestOf(asked), ...(accepts?.has('chat') ? [talk] : []), ...(accepts?.has('embeddings') ? [embed] : [])]
+  const speak: Asked = ['/v1/audio/speech', { model, input: 'Hello', voice: 'alloy' }]
+  return [
+    requestOf(asked),
+    ...(accepts?.has('chat') ? [talk] : []),
+    ...(accepts?.has('embeddings') ? [embed] : []),
+    ...(accepts?.has('audio.speech') ? [speak] : []),
+  ]
 }
 
 /** Sends it with a key of the gateway. */
@@ -115,6 +122,7 @@ function requestOf({ name, family }: Model): Asked {
     return [`/v1beta/models/${encodeURIComponent(name)}:embedContent`, { content: { parts: [{ text: 'Hello' }] } }]
   if (family.name === 'embedding') return ['/v1/embeddings', { model: name, input: 'Hello' }]
   if (family.name === 'speech') return ['/v1/audio/speech', { model: name, input: 'Hello' }]
+  if (family.name === 'voice') return ['/v1/text-to-speech/21m00Tcm4TlvDq8ikWAM', { model_id: name, text: 'Hello' }]
   if (family.name === 'image') return ['/v1/images/generations', { model: name, prompt: 'Hello' }]
   if (family.name === 'rerank') return ['/v1/rerank', { model: name, query: 'a', documents: ['b'] }]
   if (family.name === 'moderation') return ['/v1/moderations', { model: name, input: 'Hello' }]

@@ -1,5 +1,7 @@
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
+import { loadConfig } from '../../src/index.ts'
+import { editShipped } from '../harness/project.ts'
 import { type Edits, start } from '../harness/start.ts'
 import type { Received } from '../harness/upstream.ts'
 
@@ -107,6 +109,25 @@ t.test('a model may have a voice and a format for requests without them', async 
   t.equal(last()?.url, `/v1/text-to-speech/${rachel}?output_format=pcm_24000`)
   await post('/v1/audio/speech', { ...said, voice: 'EXAVITQu4vr4xnSDxMaL', response_format: 'wav' })
   t.equal(last()?.url, '/v1/text-to-speech/EXAVITQu4vr4xnSDxMaL?output_format=wav_24000')
+})
+
+t.test('check notes what is not carried, and nothing of defaults for clients of the accepted format', async t => {
+  const defaults = { 'audio.speech': { voice: 'alloy' }, 'text-to-speech': { language_code: 'en' } }
+  const found = async (more: Edits) => {
+    const text = await editShipped([...edit, ...more])
+    const loaded = await loadConfig({ file: 'gateway.yaml', text }, {})
+    return (loaded.ok ? loaded.notes : loaded.findings).map(({ code, message }) => [code, message] as const)
+  }
+  const noted = ['accepts_losses', /sound format, sound events are refused; dropped: speaking style/]
+  t.match(await found([{ 'models/eleven/defaults': defaults }]), [noted])
+  t.match(await found([{ 'models/eleven/defaults': { ...defaults, 'audio.transcribe': { language: 'en' } } }]), [
+    ['default_unforwarded', /'language' has no effect/],
+    noted,
+  ])
+  t.match(await found([{ 'models/sim-voice/accepts': ['chat'] }]), [
+    noted,
+    ['accepts_nothing', /'sim-voice' forwards no API format/],
+  ])
 })
 
 t.test("errors of the vendor are errors of OpenAI's format, and cost nothing", async t => {

@@ -38,6 +38,10 @@ const fields: { readonly [family: string]: { readonly [operation: string]: Names
   },
   embedding: { embeddings: same('dimensions', 'encoding_format') },
   speech: { 'audio.speech': same('voice', 'speed', 'instructions', 'response_format') },
+  voice: {
+    'audio.speech': { ...same('voice', 'speed', 'instructions', 'response_format'), voice_id: 'voice' },
+    'text-to-speech': same('language_code', 'seed', 'voice_settings'),
+  },
   transcription: { 'audio.transcribe': same('language', 'prompt', 'temperature', 'response_format') },
   image: { 'image.generate': same('size', 'quality', 'style', 'background', 'output_format') },
 }

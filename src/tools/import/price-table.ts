@@ -33,6 +33,7 @@ const labels: { readonly [family: string]: readonly string[] } = {
   embedding: embeddingLabels,
   'generative-embedding': embeddingLabels,
   speech: ['character', ...tokenLabels],
+  voice: ['character'],
   transcription: [...timeLabels, ...tokenLabels],
   rerank: ['search_unit', ...inputLabels, 'request'],
   image: ['each'],
