@@ -5,6 +5,7 @@ import { wordOf } from './judge-losses.ts'
 import { type Adapter, type Feature, losses } from './neutral/index.ts'
 import type { BridgeFacet } from './schema.ts'
 import { speakingNames, speechFormat, speechNames, upstreamSpeech } from './speech/index.ts'
+import { transcribingNames, transcriptFormat, transcriptNames, upstreamTranscript } from './transcripts/index.ts'
 
 /** What cannot be translated, for each model and each format that it accepts. */
 export function inspect(facet: BridgeFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
@@ -66,7 +67,7 @@ function inspectFormat({ model, operation, path, upstream, facet }: Accepted): r
         severity: 'error',
         code: 'accepts_unknown',
         message: `'${operation}' is not an API format that can be translated`,
-        remedy: `write some of ${[...formatNames, ...embeddingNames, ...speechNames].join(', ')}`,
+        remedy: `write some of ${[...formatNames, ...embeddingNames, ...speechNames, ...transcriptNames].join(', ')}`,
         ...about,
       },
     ]
@@ -102,6 +103,8 @@ function translatorOf(operation: string, family: Family, upstream: Adapter | und
   if (embedding) return { client: embedding, own: upstreamEmbedding(family), known: embeddingNames }
   const speech = speechFormat(operation)
   if (speech) return { client: speech, own: upstreamSpeech(family), known: speakingNames }
+  const transcript = transcriptFormat(operation)
+  if (transcript) return { client: transcript, own: upstreamTranscript(family), known: transcribingNames }
   return { client: adapterOf(operation), own: upstream, known: formatNames }
 }
 

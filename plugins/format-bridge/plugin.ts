@@ -38,6 +38,7 @@ import {
 } from './kept-responses/index.ts'
 import { type BridgeFacet, facetSchema, optionsSchema } from './schema.ts'
 import { type Speech, translateSpeech } from './speech/index.ts'
+import { type Transcribed, translateTranscript } from './transcripts/index.ts'
 
 /** Of answers that are translated as a whole, all requests together. */
 const heldBytesMax = 512 * 1024 * 1024
@@ -48,7 +49,7 @@ const estimateHeader = 'x-tollgate-estimate'
 const headerCharsMax = 1_000
 
 /** A request that was translated, by what it is. */
-type AnyBridge = Bridge | Embedding | Speech
+type AnyBridge = Bridge | Embedding | Speech | Transcribed
 
 const bridgeSlot = defineSlot<AnyBridge>('format-bridge')
 
@@ -107,6 +108,7 @@ export const formatBridge = definePlugin({
           dropped.length > 0 ? { ...reply, headers: { ...reply.headers, [droppedHeader]: headerOf(dropped) } } : reply
         if (bridge.kind === 'vectors') return translateVectors(named, context, bridge, held)
         if (bridge.kind === 'sound') return translateSound(named, context, bridge, held)
+        if (bridge.kind === 'transcript') return translateText(named, context, bridge, held)
         return withKept(translateReply(named, turningOf(context, bridge, host, held)), context, keeper)
       },
       onSettle(context) {
@@ -122,7 +124,12 @@ function translate(
   facet: BridgeFacet,
   keepsState: boolean,
 ): { readonly rerouted: Rerouted; readonly bridge: AnyBridge } | undefined {
-  return translateEmbedding(ask) ?? translateSpeech(ask, facet) ?? translateRequest(ask, facet, keepsState)
+  return (
+    translateEmbedding(ask) ??
+    translateSpeech(ask, facet) ??
+    translateTranscript(ask) ??
+    translateRequest(ask, facet, keepsState)
+  )
 }
 
 /** A response that the client wants to be stored is, before its last byte. */
@@ -156,6 +163,14 @@ function translateVectors(reply: Reply, context: RequestContext, embedding: Embe
   const stage = new WholeStage(held, body => turnVectors(embedding, body, params['model'] ?? ''))
   const estimated = upstream.mayLackUsage ? { [estimateHeader]: 'usage' } : {}
   return { ...reply, headers: { ...jsonHeaders(reply), ...estimated }, stages: [...reply.stages, stage] }
+}
+
+function translateText(reply: Reply, context: RequestContext, bridge: Transcribed, held: HeldAnswer): Reply {
+  const { client = context, id: requestId } = context
+  const { upstream, type, turn } = bridge
+  if (reply.status >= 400) return translateRefusal(reply, { upstream, format: client.dialect, requestId, held })
+  const headers = { ...withoutLength(reply.headers), 'content-type': type }
+  return { ...reply, headers, stages: [...reply.stages, new WholeStage(held, turn)] }
 }
 
 /** Sound is the same in every format. */

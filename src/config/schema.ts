@@ -1334,7 +1334,7 @@ const model = {
       uniqueItems: true,
       items: { type: 'string', minLength: 1 },
       description:
-        "API formats in which clients may call the model, besides its family's own: [chat, responses, messages, generate], of embeddings: [embeddings, generate.embed], and of speech: [audio.speech]. The plugin format-bridge translates them (docs/translation.md).",
+        "API formats in which clients may call the model, besides its family's own: [chat, responses, messages, generate], of embeddings: [embeddings, generate.embed], and of sound: [audio.speech, audio.transcribe]. The plugin format-bridge translates them (docs/translation.md).",
     },
     on_loss: {
       type: 'string',

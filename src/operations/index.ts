@@ -37,6 +37,7 @@ import { responsesDelete } from './responses-delete.ts'
 import { responsesCancel } from './responses-cancel.ts'
 import { responsesTokens } from './responses-tokens.ts'
 import { responsesCompact } from './responses-compact.ts'
+import { speechToText } from './speech-to-text.ts'
 import { textToSpeech } from './text-to-speech.ts'
 import { responses } from './responses.ts'
 
@@ -59,6 +60,7 @@ export const operations: readonly Operation[] = [
   audioSpeech,
   audioTranscribe,
   textToSpeech,
+  speechToText,
   moderations,
   realtime,
   realtimeTranscribe,

@@ -20,8 +20,8 @@ export const textToSpeech: Operation = {
     text: { schema: text, required: true, en: 'The text to speak.', zh: '要朗读的文本。' },
     voice_settings: {
       schema: object,
-      en: 'stability, similarity_boost, style, speed and use_speaker_boost of the voice.',
-      zh: '音色的 stability、similarity_boost、style、speed 和 use_speaker_boost。',
+      en: 'Settings of the voice, such as speed and similarity_boost.',
+      zh: '音色的设置，例如 speed 和 similarity_boost。',
     },
     language_code: { schema: text, en: 'Language code, such as en.', zh: '语言代码，例如 en。' },
   },

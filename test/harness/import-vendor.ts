@@ -46,6 +46,7 @@ const answers: readonly (readonly [end: RegExp, answer: object])[] = [
   [/:batchEmbedContents$/, { embeddings: [{ values: [0] }, { values: [1] }] }],
   [/images\/generations$/, { created: 1, data: [{ b64_json: picture }] }],
   [/text-to-speech\/[^/]+$/, {}],
+  [/speech-to-text$/, { text: 'Hi', language_code: 'eng', words: [], audio_duration_secs: 2 }],
   [/transcriptions$/, { text: 'Hi', duration: 2 }],
   [/moderations$/, { id: 'mod', results: [{ flagged: false }] }],
   [/rerank$/, { results: [{ index: 0, relevance_score: 1 }], meta: { billed_units: { search_units: 1 } } }],
@@ -95,6 +96,7 @@ export function requestsOf(asked: Model): readonly Asked[] {
     ...(accepts?.has('chat') ? [talk] : []),
     ...(accepts?.has('embeddings') ? [embed] : []),
     ...(accepts?.has('audio.speech') ? [speak] : []),
+    ...(accepts?.has('audio.transcribe') ? [recordingOf('/v1/audio/transcriptions', { model })] : []),
   ]
 }
 
@@ -126,11 +128,14 @@ function requestOf({ name, family }: Model): Asked {
   if (family.name === 'image') return ['/v1/images/generations', { model: name, prompt: 'Hello' }]
   if (family.name === 'rerank') return ['/v1/rerank', { model: name, query: 'a', documents: ['b'] }]
   if (family.name === 'moderation') return ['/v1/moderations', { model: name, input: 'Hello' }]
-  if (family.name === 'transcription') {
-    const form = new FormData()
-    form.set('model', name)
-    form.set('file', new Blob(['RIFF']), 'a.wav')
-    return ['/v1/audio/transcriptions', form]
-  }
+  if (family.name === 'hearing') return recordingOf('/v1/speech-to-text', { model_id: name })
+  if (family.name === 'transcription') return recordingOf('/v1/audio/transcriptions', { model: name })
   return ['/v1/chat/completions', { model: name, messages }]
+}
+
+function recordingOf(path: string, fields: { readonly [name: string]: string }): Asked {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.set(name, value)
+  form.set('file', new Blob(['RIFF']), 'a.wav')
+  return [path, form]
 }

@@ -19,6 +19,13 @@ const edit: Edits = [
       accepts: ['audio.speech'],
       prices: { character: '100.00' },
     },
+    'models/scribe': {
+      family: 'hearing',
+      upstream: 'text',
+      send_as: 'scribe-vendor',
+      accepts: ['audio.transcribe'],
+      prices: { minute: '0.06' },
+    },
   },
 ]
 
@@ -118,13 +125,16 @@ t.test('check notes what is not carried, and nothing of defaults for clients of 
     const loaded = await loadConfig({ file: 'gateway.yaml', text }, {})
     return (loaded.ok ? loaded.notes : loaded.findings).map(({ code, message }) => [code, message] as const)
   }
+  const heard = ['accepts_losses', /transcript format, transcript events are refused; dropped: .*spelling hint/]
   const noted = ['accepts_losses', /sound format, sound events are refused; dropped: speaking style/]
-  t.match(await found([{ 'models/eleven/defaults': defaults }]), [noted])
+  t.match(await found([{ 'models/eleven/defaults': defaults }]), [heard, noted])
   t.match(await found([{ 'models/eleven/defaults': { ...defaults, 'audio.transcribe': { language: 'en' } } }]), [
+    heard,
     ['default_unforwarded', /'language' has no effect/],
     noted,
   ])
   t.match(await found([{ 'models/sim-voice/accepts': ['chat'] }]), [
+    heard,
     noted,
     ['accepts_nothing', /'sim-voice' forwards no API format/],
   ])
@@ -215,4 +225,137 @@ t.test('a model of the common format falls back to one that has the voice in the
   const answer = await openai.audio.speech.create({ ...said, model: 'sim-speech' })
   t.same(Buffer.from(await answer.arrayBuffer()), sound)
   t.match(await charges(), [{ state: 'settled', lines: [{ tier: 'character', quantity: 4 }] }])
+})
+
+const heardText = {
+  language_code: 'eng',
+  language_probability: 0.98,
+  text: 'Hello you (laughs)',
+  words: [
+    { text: 'Hello', type: 'word', start: 0.1, end: 0.5, speaker_id: 'speaker_0' },
+    { text: ' ', type: 'spacing', start: 0.5, end: 0.6 },
+    { text: 'you', type: 'word', start: 0.6, end: 0.9 },
+    { text: '(laughs)', type: 'audio_event', start: 1, end: 2 },
+  ],
+  audio_duration_secs: 2.5,
+}
+const recording = new File([Buffer.from('RIFF....WAVEfmt ')], 'a.wav', { type: 'audio/wav' })
+
+async function listen(t: Pick<Test, 'teardown'>, more: Edits = []) {
+  const started = await open(t, more)
+  const upstream = started.upstreams['text']
+  upstream?.answer(heardText)
+  const sent = async () => {
+    const form = await started.last()?.form()
+    return [...(form ?? [])].map(([name, value]) => [name, typeof value === 'string' ? value : 'a file'] as const)
+  }
+  return { ...started, sent }
+}
+
+t.test(
+  "OpenAI's SDK gets transcripts of a vendor with times of words, charged by the seconds that it reports",
+  async t => {
+    const { openai, last, sent, charges } = await listen(t)
+    const create = (more: object) =>
+      openai.audio.transcriptions.create({ model: 'scribe', file: recording, language: 'en', ...more } as const)
+    t.same(await create({ temperature: 0.2 }), { text: heardText.text, usage: { type: 'duration', seconds: 3 } })
+    t.equal(last()?.url, '/v1/speech-to-text')
+    t.same(await sent(), [
+      ['model_id', 'scribe-vendor'],
+      ['language_code', 'en'],
+      ['temperature', '0.2'],
+      ['file', 'a file'],
+    ])
+    t.same(await create({ response_format: 'verbose_json', timestamp_granularities: ['word'] }), {
+      task: 'transcribe',
+      language: 'eng',
+      duration: 2.5,
+      text: heardText.text,
+      words: [
+        { word: 'Hello', start: 0.1, end: 0.5 },
+        { word: 'you', start: 0.6, end: 0.9 },
+      ],
+      usage: { type: 'duration', seconds: 3 },
+    })
+    t.equal(await create({ response_format: 'text' }), `${heardText.text}\n`)
+    await create({ diarize: true, seed: 7 })
+    t.same((await sent()).slice(2), [
+      ['diarize', 'true'],
+      ['seed', '7'],
+      ['file', 'a file'],
+    ])
+    t.match(
+      (await charges()).map(({ amount, lines }) => [amount, lines[0]?.tier]),
+      Array.from({ length: 4 }, () => ['0.003', 'second']),
+    )
+  },
+)
+
+t.test('of a transcript, hints are dropped by name, and formats without an equal are refused', async t => {
+  const { url, key, upstreams, charges, sent } = await listen(t, [
+    { 'models/scribe/defaults': { 'audio.transcribe': { language: 'de' } } },
+  ])
+  const post = (fields: { readonly [name: string]: string }) => {
+    const form = new FormData()
+    for (const [name, value] of Object.entries({ model: 'scribe', ...fields })) form.set(name, value)
+    form.set('file', recording)
+    const headers = { authorization: `Bearer ${key}` }
+    return fetch(`${url}/v1/audio/transcriptions`, { method: 'POST', headers, body: form })
+  }
+  const dropped = await post({ prompt: 'Tollgate', 'timestamp_granularities[]': 'segment', stream: 'false' })
+  t.equal(dropped.status, 200)
+  t.equal(dropped.headers.get('x-tollgate-dropped'), 'prompt, timestamp_granularities[]')
+  t.same((await sent())[1], ['language_code', 'de'], 'the default of the model')
+  for (const [fields, param] of [
+    [{ response_format: 'srt' }, 'response_format'],
+    [{ stream: 'true' }, 'stream'],
+    [{ temperature: 'hot' }, 'temperature'],
+  ] as const) {
+    const answer = await post(fields)
+    t.equal(answer.status, 400, param)
+    t.match(await answer.json(), { error: { param } }, param)
+  }
+  t.equal(upstreams['text']?.received.length, 1)
+  const refuse = { detail: { status: 'invalid_file', message: 'The file has no sound.' } }
+  for (const [status, body, error] of [
+    [400, refuse, { code: 'invalid_file', message: 'The file has no sound.' }],
+    [200, { transcripts: [] }, { code: 'upstream_answer_untranslatable' }],
+  ] as const) {
+    upstreams['text']?.answer(
+      res => void res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
+    )
+    const answer = await post({})
+    t.equal(answer.status, status === 200 ? 502 : status, String(status))
+    t.match(await answer.json(), { error }, String(status))
+  }
+  t.equal((await charges()).filter(({ state }) => state === 'settled').length, 1)
+})
+
+t.test("clients of the vendor's own transcripts pass unchanged, and name one model", async t => {
+  const { url, key, sent, charges, upstreams } = await listen(t)
+  const post = (fields: readonly (readonly [string, string])[]) => {
+    const form = new FormData()
+    for (const [name, value] of fields) form.append(name, value)
+    form.append('file', recording)
+    return fetch(`${url}/v1/speech-to-text`, { method: 'POST', headers: { 'xi-api-key': key }, body: form })
+  }
+  const answer = await post([
+    ['model_id', 'scribe'],
+    ['diarize', 'true'],
+    ['webhook', 'true'],
+  ])
+  t.same(await answer.json(), heardText)
+  t.same(await sent(), [
+    ['model_id', 'scribe-vendor'],
+    ['diarize', 'true'],
+    ['file', 'a file'],
+  ])
+  t.match(await charges(), [{ state: 'settled', amount: '0.003' }])
+  const twice = await post([
+    ['model_id', 'scribe'],
+    ['model_id', 'dear'],
+  ])
+  t.equal(twice.status, 400)
+  t.match(await twice.json(), { detail: { status: 'form_field_duplicate', param: 'model_id' } })
+  t.equal(upstreams['text']?.received.length, 1)
 })

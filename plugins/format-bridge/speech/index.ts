@@ -1,12 +1,5 @@
-import {
-  type Family,
-  isEmptyField,
-  type Model,
-  readField,
-  type RerouteAsk,
-  type Rerouted,
-  withFields,
-} from '../../../src/plugin-api/index.ts'
+import type { Family, Model, RerouteAsk, Rerouted } from '../../../src/plugin-api/index.ts'
+import { withClientDefaults } from '../client-defaults.ts'
 import { judgeLosses } from '../judge-losses.ts'
 import { RequestFault } from '../neutral/index.ts'
 import { readRequest } from '../read-request.ts'
@@ -42,7 +35,7 @@ export function translateSpeech(
   const client = speechFormat(operation)
   const upstream = upstreamSpeech(model.family)
   if (!client || !upstream || !isTranslatedSpeech(model, operation) || body.kind !== 'json') return undefined
-  const { request, voice } = readRequest(withDefaults(body, model, operation), value => {
+  const { request, voice } = readRequest(withClientDefaults(ask), value => {
     const parsed = client.parseRequest(value)
     return { request: parsed, voice: idOf(parsed.voice, voices) }
   })
@@ -62,12 +55,6 @@ export function translateSpeech(
 
 function isTranslatedSpeech({ family: { forward }, accepts }: Model, operation: string): boolean {
   return !forward.has(operation) && accepts?.has(operation) === true
-}
-
-/** With what the model has for fields that the client leaves out: the voice, for example, is no field at the upstream. */
-function withDefaults(body: RerouteAsk['body'], { defaults }: Model, operation: string): RerouteAsk['body'] {
-  const own = [...(defaults?.get(operation) ?? [])].filter(([name]) => isEmptyField(readField(body, name)))
-  return own.length === 0 ? body : withFields(body, new Map(own))
 }
 
 /** It becomes part of a path. */

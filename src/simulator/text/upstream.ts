@@ -16,7 +16,7 @@ import { responses } from './responses.ts'
 import { speech } from './speech.ts'
 import { storedResponses } from './stored-responses.ts'
 import { transcribe } from './transcribe.ts'
-import { voice } from './voice.ts'
+import { hear, voice } from './voice.ts'
 
 /** What the requests of a batch may be. */
 const inBatches = {
@@ -48,6 +48,7 @@ export const text: SimulatedUpstream = {
   'POST /v1/audio/speech': speech,
   'POST /v1/text-to-speech/{voice}/stream': voice,
   'POST /v1/text-to-speech/{voice}': voice,
+  'POST /v1/speech-to-text': hear,
   'POST /v1/audio/transcriptions': transcribe,
   'POST /v1/audio/translations': transcribe,
   'POST /v2/embed': embed,

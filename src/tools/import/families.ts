@@ -12,6 +12,7 @@ const chatFormat = { format: 'chat', from: 'chat' }
 const responsesFormat = { format: 'responses', from: 'chat' }
 const messagesFormat = { format: 'messages', from: 'messages' }
 const embeddingsFormat = { format: 'embeddings', from: 'embedding' }
+const transcriptFormat = { format: 'audio.transcribe', from: 'transcription' }
 const speechFormat = { format: 'audio.speech', from: 'speech' }
 
 const googleModels = '{ match: [GET /v1beta/models], operation: models.list, dialect: google, serve: models }'
@@ -135,6 +136,14 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
       `{ match: "POST /v1/text-to-speech/{voice}/stream", operation: text-to-speech, dialect: elevenlabs, stream: never }`,
     ],
   },
+  // Links, callbacks and channels are counted by no length of the file; the others cost more.
+  hearing: {
+    family: `forward: { speech-to-text: { all: true, except: [cloud_storage_url, source_url, webhook, webhook_id, webhook_metadata, use_multi_channel, keyterms, entity_detection] } }
+    multipart-rewrite: { files: { file: { keep: first } } }
+    token-usage: {}`,
+    accepts: [transcriptFormat],
+    routes: [post('/v1/speech-to-text', 'operation: speech-to-text, dialect: elevenlabs, body: form, stream: never')],
+  },
   transcription: {
     family: `streams: [audio.transcribe]
     forward: { audio.transcribe: { all: true } }
@@ -195,7 +204,7 @@ export function familyOf(mode: string, style: Style): string | undefined {
   if (style === 'google')
     return family === 'chat' ? 'generative' : family === 'embedding' ? 'generative-embedding' : undefined
   if (style === 'cohere') return family === 'rerank' ? 'rerank' : undefined
-  if (style === 'elevenlabs') return family === 'speech' ? 'voice' : undefined
+  if (style === 'elevenlabs') return family === 'speech' ? 'voice' : family === 'transcription' ? 'hearing' : undefined
   return family === 'rerank' ? undefined : family
 }
 

@@ -30,6 +30,7 @@ const ways: { readonly [family: string]: readonly (readonly Row[])[] } = {
   'generative-embedding': [one('input', ['input_cost_per_token'], true)],
   speech: [one('character', ['input_cost_per_character'], true)],
   voice: [one('character', ['input_cost_per_character'], true)],
+  hearing: [one('second', ['input_cost_per_second', 'output_cost_per_second'])],
   transcription: [one('second', ['input_cost_per_second', 'output_cost_per_second']), tokens],
   rerank: [one('search_unit', ['input_cost_per_query'])],
   image: [one('each', ['output_cost_per_image', 'input_cost_per_image'])],
@@ -69,6 +70,7 @@ const modes: { readonly [family: string]: string } = {
   'generative-embedding': 'embedding',
   speech: 'audio_speech',
   voice: 'audio_speech',
+  hearing: 'audio_transcription',
   transcription: 'audio_transcription',
   rerank: 'rerank',
 }

@@ -34,6 +34,7 @@ const labels: { readonly [family: string]: readonly string[] } = {
   'generative-embedding': embeddingLabels,
   speech: ['character', ...tokenLabels],
   voice: ['character'],
+  hearing: timeLabels,
   transcription: [...timeLabels, ...tokenLabels],
   rerank: ['search_unit', ...inputLabels, 'request'],
   image: ['each'],
