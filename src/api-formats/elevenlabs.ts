@@ -32,10 +32,11 @@ export const elevenlabs: ApiFormat = {
   heartbeat: undefined,
   usageOfEvent: () => null,
 
-  /** A transcript reports how long its recording is. */
+  /** A transcript reports how long its recording is; a part of a second counts as one, as in answers that are translated. */
   usageOf(_operation: string, body: Json): Usage | null {
     const report = new UsageReport()
-    report.set('second', readSeconds(body, 'audio_duration_secs'))
+    const seconds = readSeconds(body, 'audio_duration_secs')
+    report.set('second', seconds && Math.ceil(seconds))
     return report.result()
   },
 

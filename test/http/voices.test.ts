@@ -212,6 +212,28 @@ t.test("clients of the vendor's own API pass unchanged, with its key header and 
   t.notOk(listed.find(({ model_id }) => model_id === 'sim-chat')?.can_do_text_to_speech)
 })
 
+t.test('keys, aliases and repeated names: the field of the model is model_id', async t => {
+  const { url, newKey, last, upstreams } = await open(t, [{ groups: { default: { aliases: { narrator: 'eleven' } } } }])
+  const limited = await newKey({ name: 'limited', models: ['eleven'] })
+  const post = (body: string) =>
+    fetch(`${url}/v1/text-to-speech/${rachel}`, {
+      method: 'POST',
+      headers: { 'xi-api-key': limited.key, 'content-type': 'application/json' },
+      body,
+    })
+  for (const model of ['eleven', 'narrator']) {
+    t.equal((await post(JSON.stringify({ model_id: model, text: 'Hi' }))).status, 200, model)
+    t.same(last()?.json(), { model_id: 'eleven-vendor', text: 'Hi' }, model)
+  }
+  const other = await post(JSON.stringify({ model_id: 'sim-voice', text: 'Hi' }))
+  t.equal(other.status, 403)
+  t.match(await other.json(), { detail: { status: 'model_not_allowed' } })
+  const twice = await post('{"model_id":"eleven","text":"Hi","model_id":"sim-voice"}')
+  t.equal(twice.status, 400)
+  t.match(await twice.json(), { detail: { status: 'duplicate_field', param: 'model_id' } })
+  t.equal(upstreams['text']?.received.length, 2)
+})
+
 t.test('a model of the common format falls back to one that has the voice in the path', async t => {
   const { openai, upstreams, charges } = await open(t, [
     { 'models/sim-speech/fallbacks': ['eleven'], 'models/sim-speech/retry_on': [503] },

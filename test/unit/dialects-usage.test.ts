@@ -216,7 +216,7 @@ const answers: readonly Row[] = [
     dialect: 'elevenlabs',
     operation: 'speech-to-text',
     body: { text: 'Hi', words: [{ text: 'Hi', type: 'word', start: 0, end: 1 }], audio_duration_secs: 2.5 },
-    usage: told({ second: 2.5 }),
+    usage: told({ second: 3 }),
   },
   {
     title: 'a ranking by tokens of its prompt',
