@@ -113,12 +113,12 @@ const typesOfStatus: ReadonlyMap<number, string> = new Map([
   [429, 'rate_limit_error'],
 ])
 
-/** A whole answer in the client's format. */
+/** A whole answer in the client's format: JSON, or a text. */
 export class WholeStage implements Stage {
   readonly #held: HeldAnswer
-  readonly #turn: (body: Json) => JsonObject
+  readonly #turn: (body: Json) => JsonObject | string
 
-  constructor(held: HeldAnswer, turn: (body: Json) => JsonObject) {
+  constructor(held: HeldAnswer, turn: (body: Json) => JsonObject | string) {
     this.#held = held
     this.#turn = turn
   }
@@ -132,7 +132,8 @@ export class WholeStage implements Stage {
     return translating(() => {
       const body = parseJson(this.#held.take().toString())
       if (body === undefined) throw new AnswerFault('it is not JSON')
-      return Buffer.from(JSON.stringify(this.#turn(body)))
+      const turned = this.#turn(body)
+      return Buffer.from(typeof turned === 'string' ? turned : JSON.stringify(turned))
     })
   }
 }

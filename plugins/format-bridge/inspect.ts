@@ -4,6 +4,8 @@ import { adapterOf, formatNames, isTranslated, upstreamFormat } from './formats.
 import { wordOf } from './judge-losses.ts'
 import { type Adapter, type Feature, losses } from './neutral/index.ts'
 import type { BridgeFacet } from './schema.ts'
+import { speakingNames, speechFormat, speechNames, upstreamSpeech } from './speech/index.ts'
+import { transcribingNames, transcriptFormat, transcriptNames, upstreamTranscript } from './transcripts/index.ts'
 
 /** What cannot be translated, for each model and each format that it accepts. */
 export function inspect(facet: BridgeFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
@@ -57,10 +59,7 @@ type Accepted = {
 }
 
 function inspectFormat({ model, operation, path, upstream, facet }: Accepted): readonly Diagnostic[] {
-  const embedding = embeddingFormat(operation)
-  const client = embedding ?? adapterOf(operation)
-  const own = embedding ? upstreamEmbedding(model.family) : upstream
-  const known = embedding ? embeddingNames : formatNames
+  const { client, own, known } = translatorOf(operation, model.family, upstream)
   const about = { model: model.name, path }
   if (!client)
     return [
@@ -68,7 +67,7 @@ function inspectFormat({ model, operation, path, upstream, facet }: Accepted): r
         severity: 'error',
         code: 'accepts_unknown',
         message: `'${operation}' is not an API format that can be translated`,
-        remedy: `write some of ${[...formatNames, ...embeddingNames].join(', ')}`,
+        remedy: `write some of ${[...formatNames, ...embeddingNames, ...speechNames, ...transcriptNames].join(', ')}`,
         ...about,
       },
     ]
@@ -96,6 +95,17 @@ function inspectFormat({ model, operation, path, upstream, facet }: Accepted): r
       ...about,
     },
   ]
+}
+
+/** The format of an operation's clients, that of the family's upstreams, and the names of all that there are of the latter. */
+function translatorOf(operation: string, family: Family, upstream: Adapter | undefined) {
+  const embedding = embeddingFormat(operation)
+  if (embedding) return { client: embedding, own: upstreamEmbedding(family), known: embeddingNames }
+  const speech = speechFormat(operation)
+  if (speech) return { client: speech, own: upstreamSpeech(family), known: speakingNames }
+  const transcript = transcriptFormat(operation)
+  if (transcript) return { client: transcript, own: upstreamTranscript(family), known: transcribingNames }
+  return { client: adapterOf(operation), own: upstream, known: formatNames }
 }
 
 /** What requests in one format may have and the other does not carry. */

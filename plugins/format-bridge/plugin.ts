@@ -8,6 +8,8 @@ import {
   type Host,
   type Reply,
   type RequestContext,
+  type RerouteAsk,
+  type Rerouted,
   withoutLength,
 } from '../../src/plugin-api/index.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
@@ -34,7 +36,9 @@ import {
   stateSlot,
   withConversation,
 } from './kept-responses/index.ts'
-import { facetSchema, optionsSchema } from './schema.ts'
+import { type BridgeFacet, facetSchema, optionsSchema } from './schema.ts'
+import { type Speech, translateSpeech } from './speech/index.ts'
+import { type Transcribed, translateTranscript } from './transcripts/index.ts'
 
 /** Of answers that are translated as a whole, all requests together. */
 const heldBytesMax = 512 * 1024 * 1024
@@ -44,7 +48,10 @@ const droppedHeader = 'x-tollgate-dropped'
 const estimateHeader = 'x-tollgate-estimate'
 const headerCharsMax = 1_000
 
-const bridgeSlot = defineSlot<Bridge | Embedding>('format-bridge')
+/** A request that was translated, by what it is. */
+type AnyBridge = Bridge | Embedding | Speech | Transcribed
+
+const bridgeSlot = defineSlot<AnyBridge>('format-bridge')
 
 /**
  * Lets clients of one API format call models of another (docs/translation.md). The request becomes one of the upstream's
@@ -60,8 +67,7 @@ export const formatBridge = definePlugin({
   accepts: true,
   inspect,
 
-  reroute: (ask, facet, { responses }) =>
-    (translateEmbedding(ask) ?? translateRequest(ask, facet, responses !== undefined))?.rerouted,
+  reroute: (ask, facet, { responses }) => translate(ask, facet, responses !== undefined)?.rerouted,
 
   create(options, host) {
     if (!configuredModels(host.plan).some(model => model.accepts)) return {}
@@ -74,7 +80,7 @@ export const formatBridge = definePlugin({
       }),
       onRoute(context, ask, facet) {
         const keepsState = context.slots.get(stateSlot) !== undefined
-        const translated = translateEmbedding(ask) ?? translateRequest(ask, facet, keepsState)
+        const translated = translate(ask, facet, keepsState)
         if (!translated) return undefined
         context.slots.put(bridgeSlot, translated.bridge)
         return translated.rerouted
@@ -101,6 +107,8 @@ export const formatBridge = definePlugin({
         const named =
           dropped.length > 0 ? { ...reply, headers: { ...reply.headers, [droppedHeader]: headerOf(dropped) } } : reply
         if (bridge.kind === 'vectors') return translateVectors(named, context, bridge, held)
+        if (bridge.kind === 'sound') return translateSound(named, context, bridge, held)
+        if (bridge.kind === 'transcript') return translateText(named, context, bridge, held)
         return withKept(translateReply(named, turningOf(context, bridge, host, held)), context, keeper)
       },
       onSettle(context) {
@@ -109,6 +117,20 @@ export const formatBridge = definePlugin({
     }
   },
 })
+
+/** The first kind of request that this is; undefined if the model takes it as it is. @throws Failure */
+function translate(
+  ask: RerouteAsk,
+  facet: BridgeFacet,
+  keepsState: boolean,
+): { readonly rerouted: Rerouted; readonly bridge: AnyBridge } | undefined {
+  return (
+    translateEmbedding(ask) ??
+    translateSpeech(ask, facet) ??
+    translateTranscript(ask) ??
+    translateRequest(ask, facet, keepsState)
+  )
+}
 
 /** A response that the client wants to be stored is, before its last byte. */
 function withKept(reply: Reply, context: RequestContext, keeper: ResponseKeeper | undefined): Reply {
@@ -130,7 +152,7 @@ function withKept(reply: Reply, context: RequestContext, keeper: ResponseKeeper 
 }
 
 /** A fallback may get a request as it is after another model got it translated. */
-function bridgeOf({ client, slots }: RequestContext): Bridge | Embedding | undefined {
+function bridgeOf({ client, slots }: RequestContext): AnyBridge | undefined {
   return client && slots.get(bridgeSlot)
 }
 
@@ -141,6 +163,20 @@ function translateVectors(reply: Reply, context: RequestContext, embedding: Embe
   const stage = new WholeStage(held, body => turnVectors(embedding, body, params['model'] ?? ''))
   const estimated = upstream.mayLackUsage ? { [estimateHeader]: 'usage' } : {}
   return { ...reply, headers: { ...jsonHeaders(reply), ...estimated }, stages: [...reply.stages, stage] }
+}
+
+function translateText(reply: Reply, context: RequestContext, bridge: Transcribed, held: HeldAnswer): Reply {
+  const { client = context, id: requestId } = context
+  const { upstream, type, turn } = bridge
+  if (reply.status >= 400) return translateRefusal(reply, { upstream, format: client.dialect, requestId, held })
+  const headers = { ...withoutLength(reply.headers), 'content-type': type }
+  return { ...reply, headers, stages: [...reply.stages, new WholeStage(held, turn)] }
+}
+
+/** Sound is the same in every format. */
+function translateSound(reply: Reply, context: RequestContext, { upstream }: Speech, held: HeldAnswer): Reply {
+  const { client = context, id: requestId } = context
+  return reply.status < 400 ? reply : translateRefusal(reply, { upstream, format: client.dialect, requestId, held })
 }
 
 function translateRefusal(reply: Reply, turning: TurningError): Reply {

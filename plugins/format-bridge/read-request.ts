@@ -5,8 +5,13 @@ import { asObject, type JsonObject, parseJson, RequestFault } from './neutral/in
 /** A client's request as its format reads it. @throws Failure untranslatable_request, with the field */
 export function readRequest<T>(body: Body, parse: (value: JsonObject) => T): T {
   const value = body.kind === 'json' ? asObject(parseJson(body.json.bytes.toString())) : undefined
+  return reading(() => parse(value ?? {}))
+}
+
+/** What a parser returns. @throws Failure untranslatable_request, with the field */
+export function reading<T>(parse: () => T): T {
   try {
-    return parse(value ?? {})
+    return parse()
   } catch (error) {
     if (!(error instanceof RequestFault)) throw error
     const { field, message } = error

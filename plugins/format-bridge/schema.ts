@@ -89,6 +89,15 @@ export const facetSchema = {
       description:
         'Who marks prompts for the cache of an upstream that caches only what is marked (messages). client: the client alone. auto: the gateway too, where the client has no marks; needs a price of cache_write.',
     },
+    voices: {
+      type: 'object',
+      maxProperties: 1000,
+      propertyNames: { pattern: '^[^\\u0000-\\u001f\\u007f]{1,128}$' },
+      additionalProperties: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,128}$', description: 'ID of a voice.' },
+      default: {},
+      description:
+        'IDs of voices at the upstream, by the names that clients of another format use: { alloy: 21m00Tcm4TlvDq8ikWAM }. Other names are sent as they are.',
+    },
     links: {
       type: 'boolean',
       default: false,

@@ -1,11 +1,11 @@
 import {
   type Admits,
   type Body,
+  type CompiledConfig,
   defineSlot,
   definePlugin,
   type EncodedForm,
   type RequestContext,
-  type Family,
   type FilePart,
   type Outbound,
   type Part,
@@ -57,9 +57,10 @@ export const multipartRewrite = definePlugin({
     }
     /** By operation: the model, and so its family, may come after the files. */
     const limitsOf = new Map<string, FormLimits>()
-    for (const { operation, traits } of host.plan.routes) {
-      const fileFields = fileFieldsOf(host.plan.families.values(), operation)
-      limitsOf.set(operation, { ...limits, fileFields, areImages: traits?.images !== undefined })
+    for (const { operation, traits, modelField } of host.plan.routes) {
+      const fileFields = fileFieldsOf(host.plan, operation)
+      const textFields = modelField === undefined ? limits.textFields : new Set([...limits.textFields, modelField])
+      limitsOf.set(operation, { ...limits, textFields, fileFields, areImages: traits?.images !== undefined })
     }
 
     async function readWhole(context: RequestContext, body: Extract<Body, { kind: 'stream' }>): Promise<Form> {
@@ -157,11 +158,14 @@ class Reserve {
   }
 }
 
-/** The fields under which some family that takes the operation has files. */
-function fileFieldsOf(families: Iterable<Family>, operation: string): ReadonlySet<string> {
+/** The fields under which some family that takes the operation has files, also one whose models get it translated. */
+function fileFieldsOf({ families, models }: CompiledConfig, operation: string): ReadonlySet<string> {
   const fields = new Set<string>()
-  for (const { facets, forward } of families) {
-    if (forward.size > 0 && !forward.has(operation)) continue
+  const translating = new Set(
+    [...models.values()].flatMap(one => (one.accepts?.has(operation) ? [one.family.name] : [])),
+  )
+  for (const { facets, forward, name } of families.values()) {
+    if (forward.size > 0 && !forward.has(operation) && !translating.has(name)) continue
     const own = facets.get('multipart-rewrite') as Facet | undefined
     for (const field of Object.keys(own?.files ?? {})) fields.add(field)
   }

@@ -21,6 +21,7 @@ export function inspect(
     ...toolDiagnostics(facet, family),
     ...models.flatMap(model => [
       ...modelDiagnostics(facet, family, model),
+      ...untoldSeconds(family, model, operations),
       ...givenAway(facet, family, model, operations),
     ]),
   ]
@@ -57,22 +58,24 @@ function* modelDiagnostics(facet: UsageFacet, family: Family, model: Model): Ite
     const remedy = 'set count_characters_of: input in its token-usage section'
     yield { ...finding, code: 'usage_field_missing', message, remedy, path: ['prices', 'character'] }
   }
-  if (priced.length > 0 && priced.every(unit => unit === 'second' || unit === 'minute' || unit === 'hour')) {
-    const message = `model ${model.name} is priced only by the second: responses that do not report seconds (text, srt, vtt, streams) are charged by file size`
-    const remedy = 'set a price per request instead, unless the upstream always reports seconds'
-    yield {
-      severity: 'note',
-      model: model.name,
-      code: 'usage_seconds_untold',
-      message,
-      remedy,
-      path: ['prices', 'second'],
-    }
-  }
   if (family.facets.has('image-tier-billing')) return
   for (const unit of model.prices.keys())
     if (!priceNames.includes(unit)) yield { ...finding, ...unknownUnit(unit, []), path: ['prices', unit] }
 }
+
+/** A price by time alone, where answers need not report how long a recording is. */
+function untoldSeconds({ forward }: Family, model: Model, operations: OperationsByName): Diagnostic[] {
+  const priced = priceNames.filter(unit => model.prices.has(unit))
+  if (model.free || priced.length === 0 || !priced.every(unit => timeUnits.has(unit))) return []
+  const names = [...forward.keys()]
+  if (names.length > 0 && names.every(name => operations.get(name)?.tellsSeconds)) return []
+  const message = `model ${model.name} is priced only by the second: responses that do not report seconds (text, srt, vtt, streams) are charged by file size`
+  const remedy = 'set a price per request instead, unless the upstream always reports seconds'
+  const path = ['prices', 'second']
+  return [{ severity: 'note', model: model.name, code: 'usage_seconds_untold', message, remedy, path }]
+}
+
+const timeUnits: ReadonlySet<string> = new Set(['second', 'minute', 'hour'])
 
 function hasParentPrice(unit: string, priced: readonly string[]): boolean {
   const parent = units.get(unit)?.parent

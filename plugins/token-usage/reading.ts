@@ -51,6 +51,7 @@ const wanted = {
     'usageMetadata',
     'meta',
     'duration',
+    'audio_duration_secs',
     'error',
     'model',
     'modelVersion',

@@ -11,16 +11,25 @@ const models = '/models/'
  * The API format of the client where several formats share a path, as with `GET /v1/models`. Never by which header holds the
  * key: both `Authorization` and `x-api-key` are in use by several styles (`docs/wire.md#keys`).
  */
-export function callerStyle(path: string, query: string, headers: Headers): 'anthropic' | 'google' | 'openai' {
+export function callerStyle(
+  path: string,
+  query: string,
+  headers: Headers,
+): 'anthropic' | 'google' | 'elevenlabs' | 'openai' {
   if (headers['anthropic-version'] !== undefined) return 'anthropic'
   if (headers['x-goog-api-key'] !== undefined || queryKeys(query).length > 0 || isBetaPath(path)) return 'google'
+  if (headers['xi-api-key'] !== undefined) return 'elevenlabs'
   return 'openai'
 }
 
 /** The style that a path or a header proves, before a route is known; undefined when they prove none. */
-export function provenStyle(path: string, headers: Headers): 'anthropic' | 'google' | 'cohere' | undefined {
+export function provenStyle(
+  path: string,
+  headers: Headers,
+): 'anthropic' | 'google' | 'cohere' | 'elevenlabs' | undefined {
   if (headers['anthropic-version'] !== undefined || /\/messages(?:\/count_tokens)?\/?$/.test(path)) return 'anthropic'
   if (headers['x-goog-api-key'] !== undefined || isBetaPath(path) || isMethodOfModel(path)) return 'google'
+  if (headers['xi-api-key'] !== undefined || /\/(?:text-to-speech\/|speech-to-text\/?$)/.test(path)) return 'elevenlabs'
   return /\/rerank\/?$/.test(path) ? 'cohere' : undefined
 }
 

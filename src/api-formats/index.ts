@@ -2,11 +2,12 @@ import type { ApiFormat, Head } from '../plugin-api/index.ts'
 import { anthropic } from './anthropic.ts'
 import { callerStyle, provenStyle } from './caller-style.ts'
 import { cohere } from './cohere.ts'
+import { elevenlabs } from './elevenlabs.ts'
 import { google } from './google.ts'
 import { hybrid } from './hybrid.ts'
 import { openai } from './openai.ts'
 
-const styles = { openai, anthropic, google, cohere, hybrid }
+const styles = { openai, anthropic, google, cohere, elevenlabs, hybrid }
 
 /** Every wire style spoken, by the name that routes use in `gateway.yaml`. */
 export const dialects: ReadonlyMap<string, ApiFormat> = new Map(Object.entries(styles))

@@ -595,6 +595,8 @@ function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch:
     ...(traits?.object && { object: traits.object }),
     ...(traits?.deferred && { deferred: traits.deferred }),
     ...(traits?.repeatable && { repeatable: traits.repeatable }),
+    ...(traits?.modelField !== undefined && { modelField: traits.modelField }),
+    ...(traits?.segments && { segments: true as const }),
     // The requests of a batch are judged one by one.
     ...((traits?.images || isList(traits)) && { runsNoTools: true as const }),
     dialect: own.dialect,

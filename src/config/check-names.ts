@@ -182,7 +182,11 @@ function checkModelDefaults(root: Tree, model: string, known: readonly string[],
   if (family === undefined) return
   const rules = entriesOf(root, ['families', family, 'forward']).map(entry => entry.key)
   const operations = entriesOf(root, ['models', model, 'defaults']).map(entry => entry.key)
-  for (const operation of operations.filter(name => known.includes(name)))
+  // Requests in a format that the model accepts are filled before they are translated.
+  const accepts = positionsOf(root, ['models', model, 'accepts']).map(i =>
+    textAt(root, ['models', model, 'accepts', i]),
+  )
+  for (const operation of operations.filter(name => known.includes(name) && !accepts.includes(name)))
     for (const { key: field } of entriesOf(root, ['models', model, 'defaults', operation])) {
       const isServed = rules.length === 0 || rules.includes(operation)
       if (isServed && mayForward(root, ['families', family, 'forward', operation], field)) continue

@@ -7,7 +7,7 @@ import { findNode, type Path, type Tree } from './tree.ts'
 
 /** Any text, one character or more, slashes too: what a `{name}` takes. */
 const any = Symbol('any')
-/** The same without slashes: what a `{name}` takes in the path of a stored object. */
+/** The same without slashes: what a `{name}` takes in the path of a stored object, and where it is one segment. */
 const segment = Symbol('segment')
 type Step = string | typeof any | typeof segment
 type Pattern = {
@@ -35,12 +35,13 @@ export function checkRoutes(
   const above: Above[] = []
   for (const i of node.elements.keys()) {
     const format = textAt(root, ['routes', i, 'dialect']) ?? ''
-    const isOfObject = operations?.get(textAt(root, ['routes', i, 'operation']) ?? '')?.object?.of !== undefined
+    const { object, segments } = operations?.get(textAt(root, ['routes', i, 'operation']) ?? '') ?? {}
+    const takes = object?.of !== undefined || segments ? segment : any
     for (const spelling of spellingsOf(root, ['routes', i, 'match'], report)) {
       const { path, text, match } = spelling
       const shadow = shadowOf(spelling, isConsoles)
       if (shadow) report.atValue(path, shadow)
-      const pattern = toPattern(match.path, isOfObject ? segment : any)
+      const pattern = toPattern(match.path, takes)
       for (const other of above) {
         if (other.method !== match.method || !mayMeet(other.pattern, pattern)) continue
         const clash = clashOf(other.pattern, pattern)

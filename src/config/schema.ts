@@ -1334,7 +1334,7 @@ const model = {
       uniqueItems: true,
       items: { type: 'string', minLength: 1 },
       description:
-        "API formats in which clients may call the model, besides its family's own: [chat, responses, messages, generate], and of embeddings: [embeddings, generate.embed]. The plugin format-bridge translates them (docs/translation.md).",
+        "API formats in which clients may call the model, besides its family's own: [chat, responses, messages, generate], of embeddings: [embeddings, generate.embed], and of sound: [audio.speech, audio.transcribe]. The plugin format-bridge translates them (docs/translation.md).",
     },
     on_loss: {
       type: 'string',
@@ -1387,7 +1387,7 @@ const route = {
       type: ['string', 'array'],
       format: 'route',
       description:
-        'Method and path; {name} captures a part of the path: "GET /v1/models/{id}". In paths of stored objects, it captures one segment. A list adds alternative paths; upstreams get the first.',
+        'Method and path; {name} captures a part of the path: "GET /v1/models/{id}". In paths of stored objects and of voices, it captures one segment. A list adds alternative paths; upstreams get the first.',
       minItems: 1,
       items: [{ type: 'string', format: 'route' }],
       additionalItems: { type: 'string', format: 'route-spelling' },

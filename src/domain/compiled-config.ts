@@ -24,6 +24,10 @@ export type Route = {
   readonly repeatable?: NonNullable<OperationTraits['repeatable']>
   /** Its requests declare no tools and name no models but their own: fields of such names mean something else. */
   readonly runsNoTools?: true
+  /** The field of the body that names the model; absent for `model`. */
+  readonly modelField?: string
+  /** Each `{name}` of its path is one segment. */
+  readonly segments?: true
   /** A dialect's name, or `by-caller`: the API format of the caller. */
   readonly dialect: string
   /** Whether the answer is a stream: as the body's `stream` says, always, or never. */

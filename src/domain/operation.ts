@@ -17,6 +17,8 @@ export type OperationTraits = {
   readonly longLastEvent?: true
   /** Its answers are counted in tokens, which have to have a price: in nothing else, or in seconds as well. */
   readonly answersTokens?: 'only' | 'also'
+  /** Each of its answers reports how long the recording is. */
+  readonly tellsSeconds?: true
   /** Its answers are one JSON object unless a stream was requested: nothing else is an answer. */
   readonly answersObject?: true
   /** The field whose value requests a stream of events, if it is not `stream`. */
@@ -32,6 +34,10 @@ export type OperationTraits = {
    * the request has a value in one of these fields: paths with dots. Absent where a repeat may buy more, or change something.
    */
   readonly repeatable?: { readonly unless: readonly string[] }
+  /** The field of its requests that names the model; absent for `model`. */
+  readonly modelField?: string
+  /** Names in its path are one segment each: a client fills them in, and nothing here looks them up. */
+  readonly segments?: true
   /** It costs nothing: its models need no price, and no tokens are counted. */
   readonly free?: true
 }

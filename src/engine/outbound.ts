@@ -1,12 +1,12 @@
 import type { Call } from '../domain/index.ts'
 import type { Outbound, RequestContext, Target, UpstreamRequest } from '../plugin-api/index.ts'
 import { requestHeaders, upstreamQuery } from './headers.ts'
-import { applyForward } from './target.ts'
+import { applyForward, modelFieldOf } from './target.ts'
 
 /** The request as the upstream gets it, before hooks change it. */
 export function shapeOutbound(context: RequestContext, target: Target): Outbound {
   const rule = target.family.forward.get(context.route.operation)
-  const { body, forwarded, dropped } = applyForward(target.body, rule, target)
+  const { body, forwarded, dropped } = applyForward(target.body, rule, target, modelFieldOf(context.route))
   context.notes.forwarded = forwarded
   context.notes.dropped = dropped
   return { body, headers: {}, detach: false }

@@ -2,6 +2,7 @@ import { aliasesOf, type Body, type Model, readField, type Rerouted, type Route 
 import type { ApiFormat, Head, RequestContext } from '../plugin-api/index.ts'
 import type { ActiveRequest, Running } from './active-request.ts'
 import { scanObject } from './fields.ts'
+import { modelFieldOf } from './target.ts'
 
 export type FormatOf = (name: string, head: Head) => ApiFormat | undefined
 
@@ -15,7 +16,7 @@ export function rerouteRequest(request: ActiveRequest, context: RequestContext, 
   const { running, body, socket } = request
   const { pipeline, plan } = running
   if (!pipeline.reroutes || socket || !body || context.route.object?.of) return context
-  const name = context.params['model'] ?? readField(body, 'model')
+  const name = context.params['model'] ?? readField(body, modelFieldOf(context.route))
   if (typeof name !== 'string') return context
   const model = plan.models.get(aliasesOf(context)?.get(name) ?? name)
   const rerouted = model?.enabled && rerouteTo(running, model, { context, body, name }, formatOf)
@@ -52,7 +53,7 @@ export function rerouteTo(
   const own = { ...head, query: rerouted.query }
   const client = { route, dialect: context.dialect, head, body }
   return {
-    context: { ...context, route: next, dialect, head: own, params: { model: name }, client },
+    context: { ...context, route: next, dialect, head: own, params: { ...rerouted.params, model: name }, client },
     body: rerouted.body,
   }
 }

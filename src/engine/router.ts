@@ -46,7 +46,8 @@ export class Router {
 
   /**
    * `path` without query, percent-encoded as sent. HEAD uses the route of GET (RFC 9110 9.3.2). A parameter takes the
-   * rest of the path, slashes too, decoded. In the path of a stored object it takes one segment: ids have no slashes.
+   * rest of the path, slashes too, decoded. In the path of a stored object, and in one that names its own segments, it
+   * takes one segment.
    */
   find(method: string, path: string): Match {
     const methods = this.#literal.get(path)
@@ -63,7 +64,8 @@ export class Router {
       const params: { [name: string]: string } = {}
       for (const [i, name] of names.entries()) {
         const text = decode(found[i + 1] as string)
-        if (text === undefined) return { kind: 'none' }
+        // It becomes part of the path at an upstream: a client may not lead to another one there.
+        if (text === undefined || (route.segments && isPath.test(text))) return { kind: 'none' }
         params[name] = text
       }
       return { kind: 'route', route, others, params }
@@ -76,6 +78,9 @@ function withHead(methods: readonly string[]): readonly string[] {
   return methods.includes('GET') && !methods.includes('HEAD') ? [...methods, 'HEAD'] : methods
 }
 
+/** What is more than a segment, or leads out of it. */
+const isPath = /[/\\]|^\.{1,2}$/
+
 /** The path without the names in braces. */
 function plainPath(path: string): string {
   return path.replaceAll(/\{\w+\}/g, '{}')
@@ -83,7 +88,7 @@ function plainPath(path: string): string {
 
 function compile(route: Route): Pattern {
   const names: string[] = []
-  const takes = route.object?.of ? '([^/]+)' : '(.+)'
+  const takes = route.object?.of || route.segments ? '([^/]+)' : '(.+)'
   const source = route.path.replaceAll(/\{(\w+)\}|[^{}]+/g, (text, name: string | undefined) => {
     if (name === undefined) return RegExp.escape(text)
     names.push(name)

@@ -30,13 +30,14 @@ export function findTarget(
   named: string | undefined,
   aliases?: ReadonlyMap<string, string>,
 ): Target {
-  const name = named ?? readField(body, 'model')
+  const field = modelFieldOf(route)
+  const name = named ?? readField(body, field)
   if (name === undefined || name === null || name === '')
-    throw fail('missing_required_parameter', { name: 'model' }, { param: 'model' })
+    throw fail('missing_required_parameter', { name: field }, { param: field })
   if (typeof name !== 'string')
-    throw fail('invalid_type', { name: 'model', expected: 'a string', found: typeName(name) }, { param: 'model' })
+    throw fail('invalid_type', { name: field, expected: 'a string', found: typeName(name) }, { param: field })
   const model = plan.models.get(aliases?.get(name) ?? name)
-  if (!model || !model.enabled) throw modelNotFound(plan, name)
+  if (!model || !model.enabled) throw modelNotFound(plan, name, field)
   const { family } = model
   if (family.forward.size > 0 && !family.forward.has(route.operation))
     throw fail('operation_unsupported', { model: name, operation: routeText(route), takes: takenBy(plan, family) })
@@ -47,6 +48,11 @@ export function findTarget(
   const own = targetOn(model, route, filled, stream)
   const target = aliases ? { ...own, aliases, ...(model.name !== name && { alias: name }) } : own
   return mayNameFurther(filled, family) ? withFurther(plan, route, target) : target
+}
+
+/** The field of a route's requests that names the model. */
+export function modelFieldOf({ modelField = 'model' }: Pick<Route, 'modelField'>): string {
+  return modelField
 }
 
 /**
@@ -128,17 +134,21 @@ function typeName(value: unknown): string {
   return Array.isArray(value) ? 'an array' : `a ${typeof value}`
 }
 
-/** The client's fields that are forwarded. The plugin that reads forms handles their files. */
+/**
+ * The client's fields that are forwarded. The plugin that reads forms handles their files.
+ * @param field the one that names the model
+ */
 export function applyForward(
   body: Body,
   rule: ForwardRule | undefined,
   target: Pick<Target, 'model' | 'sendAs'> & Partial<Pick<Target, 'upstream' | 'further' | 'alias' | 'aliases'>>,
+  field = 'model',
 ): { readonly body: Body; readonly forwarded: readonly string[]; readonly dropped: readonly string[] } {
   const { model, upstream, sendAs, further, alias = model.name, aliases } = target
-  const written = readField(body, 'model')
+  const written = readField(body, field)
   // If the path names the model, the body's model is corrected too: upstreams may use either.
   const name = typeof written === 'string' && written === `models/${alias}` ? `models/${sendAs}` : sendAs
-  const own = written === undefined || written === name ? body : withField(body, 'model', name)
+  const own = written === undefined || written === name ? body : withField(body, field, name)
   const renamed = further && upstream ? renameFurther(own, model, upstream, { further, aliases }) : own
   const names = fieldNames(renamed)
   if (!rule) return { body: renamed, forwarded: names, dropped: [] }

@@ -39,7 +39,7 @@ export function explainRequest(plan: CompiledConfig, request: ImaginedRequest): 
   if (!model?.enabled) throw modelNotFound(plan, request.model)
   const { family } = model
   const sendAs = model.upstreams[0]?.sendAs ?? model.name
-  const shaped = applyForward(body, family.forward.get(operation), target ?? { model, sendAs })
+  const shaped = applyForward(body, family.forward.get(operation), target ?? { model, sendAs }, route?.modelField)
   const { uses, multiplier } = request
   const imagined = {
     operation,

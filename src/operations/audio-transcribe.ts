@@ -45,7 +45,7 @@ export const audioTranscribe: Operation = {
   traits: { answersTokens: 'also' },
 }
 
-function wave(): Uint8Array<ArrayBuffer> {
+export function wave(): Uint8Array<ArrayBuffer> {
   const { samples, rate, middle } = silence
   const bytes = new Uint8Array(44 + samples).fill(middle, 44)
   const view = new DataView(bytes.buffer)

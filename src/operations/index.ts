@@ -37,6 +37,8 @@ import { responsesDelete } from './responses-delete.ts'
 import { responsesCancel } from './responses-cancel.ts'
 import { responsesTokens } from './responses-tokens.ts'
 import { responsesCompact } from './responses-compact.ts'
+import { speechToText } from './speech-to-text.ts'
+import { textToSpeech } from './text-to-speech.ts'
 import { responses } from './responses.ts'
 
 export type * from './operation.ts'
@@ -57,6 +59,8 @@ export const operations: readonly Operation[] = [
   rerank,
   audioSpeech,
   audioTranscribe,
+  textToSpeech,
+  speechToText,
   moderations,
   realtime,
   realtimeTranscribe,

@@ -6,8 +6,8 @@ export type Operation = {
   /** The operation whose models its samples use, if no model offers this one: the gateway answers it. */
   readonly modelsOf?: string
   /** The wire style that it belongs to. */
-  readonly style: 'openai' | 'anthropic' | 'google' | 'cohere'
-  /** The path for clients of its API format; `{model}`, `{id}` and `{item}` are placeholders for names. */
+  readonly style: 'openai' | 'anthropic' | 'google' | 'cohere' | 'elevenlabs'
+  /** The path for clients of its API format; `{model}`, `{id}`, `{item}` and `{voice}` are placeholders for names. */
   readonly path: string
   /** Absent for GET where a request carries nothing, else POST. */
   readonly method?: 'DELETE' | 'PATCH' | 'POST'
@@ -84,7 +84,9 @@ export type SampleCall = { readonly baseUrl: string; readonly path: string; read
 /** A ready-to-paste request; the extension is one that renderers of OpenAPI documents read. */
 export type CodeSample = { readonly lang: string; readonly label: string; readonly source: string }
 
-/** The body of a request, and whether it is a form. */
-export type SmallRequest = { readonly json: object } | { readonly form: FormData }
+/** The body of a request, and whether it is a form; `params` are the names of its path other than the model. */
+export type SmallRequest = ({ readonly json: object } | { readonly form: FormData }) & {
+  readonly params?: { readonly [name: string]: string }
+}
 
 export type FirstStep = { readonly name: string; readonly text: string }

@@ -45,6 +45,8 @@ const answers: readonly (readonly [end: RegExp, answer: object])[] = [
   [/:embedContent$/, { embedding: { values: [0] } }],
   [/:batchEmbedContents$/, { embeddings: [{ values: [0] }, { values: [1] }] }],
   [/images\/generations$/, { created: 1, data: [{ b64_json: picture }] }],
+  [/text-to-speech\/[^/]+$/, {}],
+  [/speech-to-text$/, { text: 'Hi', language_code: 'eng', words: [], audio_duration_secs: 2 }],
   [/transcriptions$/, { text: 'Hi', duration: 2 }],
   [/moderations$/, { id: 'mod', results: [{ flagged: false }] }],
   [/rerank$/, { results: [{ index: 0, relevance_score: 1 }], meta: { billed_units: { search_units: 1 } } }],
@@ -59,7 +61,7 @@ export const vendorAt =
     const isKnown = path.endsWith('/token') || isPlace(path)
     const found = isKnown ? answer : undefined
     res.writeHead(isKnown ? 200 : 404, {
-      'content-type': path.endsWith('/audio/speech') ? 'audio/mpeg' : 'application/json',
+      'content-type': /\/(?:audio\/speech|text-to-speech\/\w+)$/.test(path) ? 'audio/mpeg' : 'application/json',
     })
     res.end(JSON.stringify(found ?? { error: { message: `there is nothing at ${path}` } }))
   }
@@ -88,7 +90,14 @@ export function requestsOf(asked: Model): readonly Asked[] {
   const { name: model, accepts } = asked
   const talk: Asked = ['/v1/chat/completions', { model, messages }]
   const embed: Asked = ['/v1/embeddings', { model, input: 'Hello' }]
-  return [requestOf(asked), ...(accepts?.has('chat') ? [talk] : []), ...(accepts?.has('embeddings') ? [embed] : [])]
+  const speak: Asked = ['/v1/audio/speech', { model, input: 'Hello', voice: 'alloy' }]
+  return [
+    requestOf(asked),
+    ...(accepts?.has('chat') ? [talk] : []),
+    ...(accepts?.has('embeddings') ? [embed] : []),
+    ...(accepts?.has('audio.speech') ? [speak] : []),
+    ...(accepts?.has('audio.transcribe') ? [recordingOf('/v1/audio/transcriptions', { model })] : []),
+  ]
 }
 
 /** Sends it with a key of the gateway. */
@@ -115,14 +124,18 @@ function requestOf({ name, family }: Model): Asked {
     return [`/v1beta/models/${encodeURIComponent(name)}:embedContent`, { content: { parts: [{ text: 'Hello' }] } }]
   if (family.name === 'embedding') return ['/v1/embeddings', { model: name, input: 'Hello' }]
   if (family.name === 'speech') return ['/v1/audio/speech', { model: name, input: 'Hello' }]
+  if (family.name === 'voice') return ['/v1/text-to-speech/21m00Tcm4TlvDq8ikWAM', { model_id: name, text: 'Hello' }]
   if (family.name === 'image') return ['/v1/images/generations', { model: name, prompt: 'Hello' }]
   if (family.name === 'rerank') return ['/v1/rerank', { model: name, query: 'a', documents: ['b'] }]
   if (family.name === 'moderation') return ['/v1/moderations', { model: name, input: 'Hello' }]
-  if (family.name === 'transcription') {
-    const form = new FormData()
-    form.set('model', name)
-    form.set('file', new Blob(['RIFF']), 'a.wav')
-    return ['/v1/audio/transcriptions', form]
-  }
+  if (family.name === 'hearing') return recordingOf('/v1/speech-to-text', { model_id: name })
+  if (family.name === 'transcription') return recordingOf('/v1/audio/transcriptions', { model: name })
   return ['/v1/chat/completions', { model: name, messages }]
+}
+
+function recordingOf(path: string, fields: { readonly [name: string]: string }): Asked {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.set(name, value)
+  form.set('file', new Blob(['RIFF']), 'a.wav')
+  return [path, form]
 }

@@ -23,7 +23,7 @@ const exceptions: { readonly [file: string]: { readonly names: readonly string[]
   'src/admin/openapi/gateway-paths.ts': { names: ['responses'], reason: 'a member of an OpenAPI operation' },
   'src/console/ahead/endpoint.tsx': { names: ['responses'], reason: 'a section of an OpenAPI document' },
   'src/tools/import/families.ts': {
-    names: ['chat', 'embeddings', 'messages', 'rerank', 'responses'],
+    names: ['audio.speech', 'audio.transcribe', 'chat', 'embeddings', 'messages', 'rerank', 'responses'],
     reason: 'families and formats of the file that is written, and modes of the one that is read',
   },
   'src/tools/import/import-litellm.ts': { names: ['chat'], reason: 'a family of the file that is written' },
@@ -42,6 +42,16 @@ const exceptions: { readonly [file: string]: { readonly names: readonly string[]
     reason: 'the format that is translated, and a member of its responses',
   },
   'plugins/format-bridge/embeddings/openai.ts': { names: ['embeddings'], reason: 'the format that is translated' },
+  'plugins/format-bridge/speech/openai.ts': { names: ['audio.speech'], reason: 'the format that is translated' },
+  'plugins/format-bridge/speech/elevenlabs.ts': { names: ['text-to-speech'], reason: 'the format that is translated' },
+  'plugins/format-bridge/transcripts/openai.ts': {
+    names: ['audio.transcribe'],
+    reason: 'the format that is translated',
+  },
+  'plugins/format-bridge/transcripts/elevenlabs.ts': {
+    names: ['speech-to-text'],
+    reason: 'the format that is translated',
+  },
   'plugins/format-bridge/messages/index.ts': {
     names: ['messages'],
     reason: 'the format that the adapter translates, and a field of its requests',
@@ -72,7 +82,17 @@ const exceptions: { readonly [file: string]: { readonly names: readonly string[]
     reason: 'operations of the file that is written, and a mode of the one that is read',
   },
   'src/tools/import/litellm-defaults.ts': {
-    names: ['audio.speech', 'audio.transcribe', 'chat', 'embeddings', 'image.generate', 'messages', 'responses'],
+    names: [
+      'audio.speech',
+      'audio.transcribe',
+      'chat',
+      'embeddings',
+      'image.generate',
+      'messages',
+      'responses',
+      'speech-to-text',
+      'text-to-speech',
+    ],
     reason: 'operations of the file that is written, by parameters of the one that is read',
   },
   'src/tools/import/litellm-vendors.ts': { names: ['chat'], reason: 'a mode of the file that is read' },

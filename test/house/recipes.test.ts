@@ -28,7 +28,9 @@ for (const { page, texts, fragments } of await readRecipes())
       const storage = { TOLLGATE_STORAGE: 'sqlite::memory:', TOLLGATE_OPS: 'off' }
       await writeFile(file, stringify(whole, { lineWidth: 0 }))
       const loaded = await loadConfig(file, { ...storage, ...variables(text) })
-      t.strictSame(loaded.ok ? loaded.notes : loaded.findings, [], caseName({ text }))
+      // What a translation does not carry is always noted.
+      const found = (loaded.ok ? loaded.notes : loaded.findings).filter(({ code }) => code !== 'accepts_losses')
+      t.strictSame(found, [], caseName({ text }))
       const names = Object.keys(fragment['models'] ?? {})
       if (!loaded.ok || names.length === 0) continue
       const { plan } = loaded

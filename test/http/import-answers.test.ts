@@ -28,6 +28,7 @@ const places: readonly RegExp[] = [
   /^\/acme\.services\.ai\.azure\.com\/(?:openai\/v1\/chat\/completions|anthropic\/v1\/messages)$/,
   /^\/api\.groq\.com\/openai\/v1\/(?:chat\/completions|audio\/transcriptions)$/,
   /^\/api\.(?:deepseek\.com|mistral\.ai|x\.ai)\/v1\/(?:chat\/completions|embeddings)$/,
+  /^\/api\.elevenlabs\.io\/v1\/(?:text-to-speech\/(?:21m00Tcm4TlvDq8ikWAM|EXAVITQu4vr4xnSDxMaL)|speech-to-text)$/,
   /^\/openrouter\.ai\/api\/v1\/chat\/completions$/,
   /^\/api\.cohere\.com\/v[12]\/rerank$/,
   /^\/(?:ollama:11434|vllm:8000|192\.168\.1\.20:1234|tei\.internal:8080|llm\.example\.com)\/v1\/(?:chat\/completions|embeddings)$/,
@@ -116,6 +117,21 @@ t.test('of a dozen configurations nine in ten of the priced names answer the cli
     ],
   )
   t.equal(bedrock[2]?.headers['x-api-key'], 'key-of-AWS_BEARER_TOKEN_BEDROCK')
+  const voices = fake.received.filter(({ url }) => url.includes('elevenlabs.io/v1/text'))
+  t.match(
+    voices.map(one => [one.url.replace(/^.*\//, ''), one.headers['xi-api-key'], one.json()]),
+    [
+      ['21m00Tcm4TlvDq8ikWAM', 'key-of-ELEVENLABS_API_KEY', { model_id: 'eleven_multilingual_v2', text: 'Hello' }],
+      ['21m00Tcm4TlvDq8ikWAM?output_format=mp3_44100_128', 'key-of-ELEVENLABS_API_KEY', { text: 'Hello' }],
+      [
+        '21m00Tcm4TlvDq8ikWAM',
+        'key-of-ELEVENLABS_API_KEY',
+        { model_id: 'eleven_v3', voice_settings: { stability: 0.5 } },
+      ],
+      ['21m00Tcm4TlvDq8ikWAM?output_format=pcm_24000', 'key-of-ELEVENLABS_API_KEY', { model_id: 'eleven_v3' }],
+    ],
+    'clients of its own format and of the common one, the latter with what the file sets for a model',
+  )
   const azure = fake.received.filter(one => one.url.includes('azure.com/openai/v1'))
   t.same([...new Set(azure.map(one => String(one.json()['model'])))].toSorted(), [
     'acme-4o',

@@ -519,6 +519,9 @@ t.test('the shipped gateway.yaml', async t => {
     ['POST /v1/completions', 'completions', 'openai', 'json'],
     ['POST /v1/audio/translations', 'audio.translate', 'openai', 'form'],
     ['POST /v2/embed', 'embed', 'cohere', 'json'],
+    ['POST /v1/text-to-speech/{voice}', 'text-to-speech', 'elevenlabs', 'json'],
+    ['POST /v1/text-to-speech/{voice}/stream', 'text-to-speech', 'elevenlabs', 'json'],
+    ['POST /v1/speech-to-text', 'speech-to-text', 'elevenlabs', 'form'],
   ])
   const byImages = plan.routes.filter(route => route.operation.startsWith('image.'))
   t.ok(
@@ -609,6 +612,8 @@ t.test('every model of the shipped gateway.yaml serves exactly what the contract
       ],
       ['sim-embedding', ['embeddings', 'embed'], ['input']],
       ['sim-speech', ['audio.speech'], ['character']],
+      ['sim-voice', ['text-to-speech'], ['character']],
+      ['sim-hearing', ['speech-to-text'], ['minute']],
       ['sim-transcription', ['audio.transcribe', 'audio.translate', 'realtime.transcribe'], ['request']],
       [
         'sim-realtime',

@@ -212,6 +212,13 @@ const answers: readonly Row[] = [
     usage: told({ input: 815 }),
   },
   {
+    title: 'a transcript with the time of each word',
+    dialect: 'elevenlabs',
+    operation: 'speech-to-text',
+    body: { text: 'Hi', words: [{ text: 'Hi', type: 'word', start: 0, end: 1 }], audio_duration_secs: 2.5 },
+    usage: told({ second: 3 }),
+  },
+  {
     title: 'a ranking by tokens of its prompt',
     dialect: 'cohere',
     operation: 'rerank',

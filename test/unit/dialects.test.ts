@@ -233,6 +233,7 @@ t.test("by-caller is the client's own format", async t => {
     ['anthropic', { headers: { 'anthropic-version': '2026-10-21', authorization: 'Bearer x' } }],
     ['anthropic', { headers: { 'anthropic-version': '2023-06-01', 'x-api-key': 'x' } }],
     ['google', { headers: { 'x-goog-api-key': 'x' } }],
+    ['elevenlabs', { headers: { 'xi-api-key': 'x' } }],
     ['google', { query: 'key=x' }],
     ['google', { query: 'pageSize=2&%6bey=x' }],
     ['google', { path: '/v1beta/models' }],
@@ -260,6 +261,8 @@ t.test('before a route is known the path or a header may show the format, and in
     ['google', '/v1/models', { 'x-goog-api-key': 'x' }],
     ['cohere', '/v1/rerank'],
     ['cohere', '/v2/rerank?x=1'],
+    ['elevenlabs', '/v1/text-to-speech/x/with-timestamps'],
+    ['elevenlabs', '/v1/nothing', { 'xi-api-key': 'x' }],
   ]
   for (const [name, url, headers = {}] of rows) t.equal(guessDialect(url, headers).name, name, url)
 })
@@ -509,9 +512,11 @@ t.test('an error in a generative-language stream makes both SDKs throw it', asyn
   t.equal(style('google').heartbeat, undefined)
 })
 
-t.test('nothing streams in the rerank format', async t => {
-  t.equal(style('cohere').streamError(fail('upstream_cut'), id, 'rerank'), undefined)
-  t.equal(style('cohere').heartbeat, undefined)
+t.test('nothing streams as events in the formats of rerankers and voices', async t => {
+  for (const name of ['cohere', 'elevenlabs']) {
+    t.equal(style(name).streamError(fail('upstream_cut'), id, 'rerank'), undefined, name)
+    t.equal(style(name).heartbeat, undefined, name)
+  }
 })
 
 t.test("limit headers follow the client's format", async t => {
@@ -527,7 +532,7 @@ t.test("limit headers follow the client's format", async t => {
     'x-ratelimit-remaining-tokens': '149984',
     'x-ratelimit-reset-tokens': '6m0s',
   }
-  for (const name of ['openai', 'google', 'cohere', 'hybrid'])
+  for (const name of ['openai', 'google', 'cohere', 'elevenlabs', 'hybrid'])
     t.strictSame(style(name).limitHeaders(limits, since), plain, name)
   t.strictSame(style('anthropic').limitHeaders(limits, since), {
     'anthropic-ratelimit-requests-limit': '60',

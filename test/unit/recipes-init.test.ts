@@ -30,9 +30,12 @@ async function load(text: string, env: { readonly [name: string]: string } = {})
   return { plan: loaded.ok ? loaded.plan : undefined, said: loaded.ok ? loaded.notes : loaded.findings }
 }
 
-/** Vertex shares a family whose prices for text count only where its own style is offered too. */
+/**
+ * Vertex shares a family whose prices for text count only where its own style is offered too; what a translation does not carry
+ * is always noted.
+ */
 function isUnexpected({ name }: Recipe): (one: { readonly code: string }) => boolean {
-  return ({ code }) => !(name === 'gemini-image/on-vertex' && code === 'price_unused')
+  return ({ code }) => !(name === 'gemini-image/on-vertex' && code === 'price_unused') && code !== 'accepts_losses'
 }
 
 for (const one of recipes)

@@ -14,6 +14,9 @@ const google = object({
   error: object({ code: whole, message: text, status: text, details: { type: 'array', items: { type: 'object' } } }),
 })
 const cohere = object({ message: text, id: text })
+const elevenlabs = object({
+  detail: object({ type: text, code: text, status: text, message: text, param: textOrNull, request_id: text }),
+})
 const console = object({
   error: object(
     { code: text, message: text, field: textOrNull, request_id: text, reason: text, values: { type: 'object' } },
@@ -27,6 +30,7 @@ export const errorShapes: { readonly [dialect: string]: SchemaObject } = {
   anthropic,
   google,
   cohere,
-  'by-caller': { anyOf: [openai, anthropic, google] },
+  elevenlabs,
+  'by-caller': { anyOf: [openai, anthropic, google, elevenlabs] },
   console,
 }

@@ -157,7 +157,9 @@ function planTrial(
     say(`${model.name}: no test request exists for ${model.operations.join(', ') || 'it'}; skipped`)
     return []
   }
-  return [{ model, ...small, path: route.path.replace('{model}', encodeURIComponent(model.name)) }]
+  const params: { readonly [name: string]: string } = { ...small.request.params, model: model.name }
+  const path = route.path.replaceAll(/\{(\w+)\}/g, (whole, name: string) => encodeURIComponent(params[name] ?? whole))
+  return [{ model, ...small, path }]
 }
 
 function urlOf({ server: { listen, tls } }: CompiledConfig): string {

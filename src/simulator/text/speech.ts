@@ -14,7 +14,11 @@ export const speech = perform(openaiStyle, rehearse)
 
 const inputCharactersMax = 4096
 const pieceBytes = 8 * 1024
-const types: { readonly [format in SoundFormat]: string } = { mp3: 'audio/mpeg', wav: 'audio/wav', pcm: 'audio/pcm' }
+export const soundTypes: { readonly [format in SoundFormat]: string } = {
+  mp3: 'audio/mpeg',
+  wav: 'audio/wav',
+  pcm: 'audio/pcm',
+}
 
 function rehearse(call: Call): Rehearsed {
   const fields = readFields(call)
@@ -30,7 +34,7 @@ function rehearse(call: Call): Rehearsed {
   const words = countWords(marks.text)
   const pieces = cut(soundOf(format, words))
   if (readChoice(fields, 'stream_format', ['audio', 'sse'], 'audio') === 'audio')
-    return { marks, script: { type: types[format], stream: false, pieces } }
+    return { marks, script: { type: soundTypes[format], stream: false, pieces } }
   const usage = { input_tokens: words, output_tokens: words * 10, total_tokens: words * 11 }
   return {
     marks,
@@ -41,7 +45,7 @@ function rehearse(call: Call): Rehearsed {
   }
 }
 
-function cut(sound: Buffer): readonly Buffer[] {
+export function cut(sound: Buffer): readonly Buffer[] {
   return Array.from({ length: Math.ceil(sound.length / pieceBytes) }, (_, i) =>
     sound.subarray(i * pieceBytes, (i + 1) * pieceBytes),
   )

@@ -72,3 +72,8 @@ export const cohereStyle: Style = {
   body: ({ message }) => ({ message }),
   record: failure => `data: ${JSON.stringify(cohereStyle.body(failure))}\n\n`,
 }
+
+export const elevenlabsStyle: Style = {
+  body: ({ code, message }) => ({ detail: { status: code, message } }),
+  record: failure => JSON.stringify(elevenlabsStyle.body(failure)),
+}

@@ -28,7 +28,7 @@ function rehearse({ body, headers }: Call): Rehearsed {
   return { marks, script }
 }
 
-function readUpload(
+export function readUpload(
   body: Buffer,
   contentType: string | undefined,
 ): { fields: Fields; sound: Buffer; granularities: readonly string[] } {

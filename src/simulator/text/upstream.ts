@@ -16,6 +16,7 @@ import { responses } from './responses.ts'
 import { speech } from './speech.ts'
 import { storedResponses } from './stored-responses.ts'
 import { transcribe } from './transcribe.ts'
+import { hear, voice } from './voice.ts'
 
 /** What the requests of a batch may be. */
 const inBatches = {
@@ -45,6 +46,9 @@ export const text: SimulatedUpstream = {
   'POST /v1/embeddings': embeddings,
   'POST /v1/moderations': moderations,
   'POST /v1/audio/speech': speech,
+  'POST /v1/text-to-speech/{voice}/stream': voice,
+  'POST /v1/text-to-speech/{voice}': voice,
+  'POST /v1/speech-to-text': hear,
   'POST /v1/audio/transcriptions': transcribe,
   'POST /v1/audio/translations': transcribe,
   'POST /v2/embed': embed,

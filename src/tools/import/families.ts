@@ -12,10 +12,26 @@ const chatFormat = { format: 'chat', from: 'chat' }
 const responsesFormat = { format: 'responses', from: 'chat' }
 const messagesFormat = { format: 'messages', from: 'messages' }
 const embeddingsFormat = { format: 'embeddings', from: 'embedding' }
+const transcriptFormat = { format: 'audio.transcribe', from: 'transcription' }
+const speechFormat = { format: 'audio.speech', from: 'speech' }
 
 const googleModels = '{ match: [GET /v1beta/models], operation: models.list, dialect: google, serve: models }'
 
 const post = (paths: string, rest: string): string => `{ match: POST ${paths}, ${rest} }`
+
+/** Voices by the names that clients of the other gateway call them. */
+const voices = [
+  'alloy: 21m00Tcm4TlvDq8ikWAM',
+  'amber: 5Q0t7uMcjvnagumLfvZi',
+  'ash: AZnzlk1XvdvUeBnXmlld',
+  'august: D38z5RcWu1voky8WS1ja',
+  'blue: 2EiwWnXFnvU5JabPnv8n',
+  'coral: 9BWtsMINqrJLrRacOk9x',
+  'lily: EXAVITQu4vr4xnSDxMaL',
+  'onyx: 29vD33N1CtxCmqQRPOHJ',
+  'sage: CwhRBWXzGAHq8TQ4Fs17',
+  'verse: CYw3kZ02Hs0563khs1Fj',
+]
 
 /** What upstreams run for agents, none of which makes images or has another model answer. */
 const vendorTools = {
@@ -110,6 +126,24 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
     token-usage: { count_characters_of: input }`,
     routes: [post('/v1/audio/speech', 'operation: audio.speech, dialect: openai')],
   },
+  voice: {
+    family: `forward: { text-to-speech: { all: true } }
+    token-usage: { count_characters_of: text }
+    format-bridge: { voices: { ${voices.join(', ')} } }`,
+    accepts: [speechFormat],
+    routes: [
+      `{ match: "POST /v1/text-to-speech/{voice}", operation: text-to-speech, dialect: elevenlabs, stream: never }`,
+      `{ match: "POST /v1/text-to-speech/{voice}/stream", operation: text-to-speech, dialect: elevenlabs, stream: never }`,
+    ],
+  },
+  // Links, callbacks and channels are counted by no length of the file; the others cost more.
+  hearing: {
+    family: `forward: { speech-to-text: { all: true, except: [cloud_storage_url, source_url, webhook, webhook_id, webhook_metadata, use_multi_channel, keyterms, entity_detection] } }
+    multipart-rewrite: { files: { file: { keep: first } } }
+    token-usage: {}`,
+    accepts: [transcriptFormat],
+    routes: [post('/v1/speech-to-text', 'operation: speech-to-text, dialect: elevenlabs, body: form, stream: never')],
+  },
   transcription: {
     family: `streams: [audio.transcribe]
     forward: { audio.transcribe: { all: true } }
@@ -170,6 +204,7 @@ export function familyOf(mode: string, style: Style): string | undefined {
   if (style === 'google')
     return family === 'chat' ? 'generative' : family === 'embedding' ? 'generative-embedding' : undefined
   if (style === 'cohere') return family === 'rerank' ? 'rerank' : undefined
+  if (style === 'elevenlabs') return family === 'speech' ? 'voice' : family === 'transcription' ? 'hearing' : undefined
   return family === 'rerank' ? undefined : family
 }
 

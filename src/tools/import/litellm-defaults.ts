@@ -38,6 +38,14 @@ const fields: { readonly [family: string]: { readonly [operation: string]: Names
   },
   embedding: { embeddings: same('dimensions', 'encoding_format') },
   speech: { 'audio.speech': same('voice', 'speed', 'instructions', 'response_format') },
+  voice: {
+    'audio.speech': { ...same('voice', 'speed', 'instructions', 'response_format'), voice_id: 'voice' },
+    'text-to-speech': same('language_code', 'seed', 'voice_settings'),
+  },
+  hearing: {
+    'audio.transcribe': same('language', 'temperature', 'response_format'),
+    'speech-to-text': same('diarize', 'num_speakers', 'tag_audio_events'),
+  },
   transcription: { 'audio.transcribe': same('language', 'prompt', 'temperature', 'response_format') },
   image: { 'image.generate': same('size', 'quality', 'style', 'background', 'output_format') },
 }

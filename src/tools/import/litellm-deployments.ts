@@ -67,12 +67,6 @@ export type Around = {
   readonly note: (text: string) => void
 }
 
-/** Makers whose bodies are their own: clients would have to send these. */
-const ownFormats: { readonly [prefix: string]: string } = {
-  elevenlabs:
-    'elevenlabs has an API format of its own (the voice in the path, `text` instead of `input`), and bodies of speech are not translated',
-}
-
 /** What files call a mode that LiteLLM has another word for. It takes any: only its own health checks read it. */
 const otherModes: { readonly [mode: string]: string | undefined } = {
   embeddings: 'embedding',
@@ -104,7 +98,7 @@ export function readLine(entry: Tracked, line: number, around: Around): readonly
     return out(`its model is set by the variable ${target.slice('os.environ/'.length)}`)
   const { prefix, rest, vendor, cloud } = vendorOf(target, params, around)
   if (cloud && 'why' in cloud) return out(cloud.why)
-  if (!vendor) return out(ownFormats[prefix] ?? `'${prefix}' is not an upstream with an address and a key`)
+  if (!vendor) return out(`'${prefix}' is not an upstream with an address and a key`)
   if (name.includes('*') || rest.includes('*')) {
     const wildcard = readWildcard(entry, line, { name, prefix, rest, vendor }, around)
     if (wildcard && wildcard.cost.kind !== 'unknown') return [wildcard]

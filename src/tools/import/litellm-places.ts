@@ -68,6 +68,7 @@ export function findPlace(
         ['credential', signed],
         ['headers', headers],
         ['calls', calls],
+        ['outcomes', vendor.outcomes],
         ['timeouts', timeoutsOf(params, defaults)],
         ['concurrency', params.takeAs('max_parallel_requests', wholeFrom)],
         ['cooldown', cooldownOf(params, defaults)],

@@ -29,6 +29,8 @@ const ways: { readonly [family: string]: readonly (readonly Row[])[] } = {
   embedding: [one('input', ['input_cost_per_token'], true)],
   'generative-embedding': [one('input', ['input_cost_per_token'], true)],
   speech: [one('character', ['input_cost_per_character'], true)],
+  voice: [one('character', ['input_cost_per_character'], true)],
+  hearing: [one('second', ['input_cost_per_second', 'output_cost_per_second'])],
   transcription: [one('second', ['input_cost_per_second', 'output_cost_per_second']), tokens],
   rerank: [one('search_unit', ['input_cost_per_query'])],
   image: [one('each', ['output_cost_per_image', 'input_cost_per_image'])],
@@ -67,6 +69,8 @@ const modes: { readonly [family: string]: string } = {
   embedding: 'embedding',
   'generative-embedding': 'embedding',
   speech: 'audio_speech',
+  voice: 'audio_speech',
+  hearing: 'audio_transcription',
   transcription: 'audio_transcription',
   rerank: 'rerank',
 }

@@ -13,6 +13,8 @@ export type Vendor = {
   readonly isBare?: true
   /** It serves nothing else. */
   readonly only?: string
+  /** What its refusals mean where the usual table does not say it, as YAML. */
+  readonly outcomes?: string
   /** Operators run it on machines of their own, unless its address says otherwise. */
   readonly isLocal?: true
 }
@@ -36,6 +38,13 @@ export const vendors: { readonly [prefix: string]: Vendor } = {
     isBare: true,
   },
   deepseek: { url: 'https://api.deepseek.com', style: 'openai', key: 'DEEPSEEK_API_KEY', only: 'chat' },
+  elevenlabs: {
+    url: 'https://api.elevenlabs.io',
+    style: 'elevenlabs',
+    key: 'ELEVENLABS_API_KEY',
+    // A shorter text may cost no more than what is left.
+    outcomes: '[{ status: 401, codes: [quota_exceeded], class: not_sold, key: no_credit, confirm: true }]',
+  },
   fireworks_ai: { url: 'https://api.fireworks.ai/inference', style: 'openai', key: 'FIREWORKS_AI_API_KEY' },
   gemini: { url: 'https://generativelanguage.googleapis.com', style: 'google', key: 'GEMINI_API_KEY' },
   groq: { url: 'https://api.groq.com/openai', style: 'openai', key: 'GROQ_API_KEY' },

@@ -33,6 +33,8 @@ const labels: { readonly [family: string]: readonly string[] } = {
   embedding: embeddingLabels,
   'generative-embedding': embeddingLabels,
   speech: ['character', ...tokenLabels],
+  voice: ['character'],
+  hearing: timeLabels,
   transcription: [...timeLabels, ...tokenLabels],
   rerank: ['search_unit', ...inputLabels, 'request'],
   image: ['each'],

@@ -1,0 +1,70 @@
+import type { Family, Model, RerouteAsk, Rerouted } from '../../../src/plugin-api/index.ts'
+import { withClientDefaults } from '../client-defaults.ts'
+import { judgeLosses } from '../judge-losses.ts'
+import { RequestFault } from '../neutral/index.ts'
+import { readRequest } from '../read-request.ts'
+import type { BridgeFacet } from '../schema.ts'
+import { elevenlabs } from './elevenlabs.ts'
+import type { SpeechClient, SpeechUpstream } from './format.ts'
+import { openai } from './openai.ts'
+
+const clients: readonly SpeechClient[] = [openai]
+const upstreams: readonly SpeechUpstream[] = [elevenlabs]
+
+export const speechNames: readonly string[] = clients.map(({ operation }) => operation)
+export const speakingNames: readonly string[] = upstreams.map(({ operation }) => operation)
+
+/** A translated request for speech: what its answer needs. */
+export type Speech = { readonly kind: 'sound'; readonly upstream: SpeechUpstream; readonly dropped: readonly string[] }
+
+export function speechFormat(operation: string): SpeechClient | undefined {
+  return clients.find(one => one.operation === operation)
+}
+
+/** The format in which the upstream of a family speaks. */
+export function upstreamSpeech({ forward }: Pick<Family, 'forward'>): SpeechUpstream | undefined {
+  return upstreams.find(({ operation }) => forward.has(operation))
+}
+
+/** The request in the upstream's format; undefined if it is none for speech, or the model takes it as it is. @throws Failure */
+export function translateSpeech(
+  ask: RerouteAsk,
+  { voices }: Pick<BridgeFacet, 'voices'>,
+): { readonly rerouted: Rerouted; readonly bridge: Speech } | undefined {
+  const { operation, model, body } = ask
+  const client = speechFormat(operation)
+  const upstream = upstreamSpeech(model.family)
+  if (!client || !upstream || !isTranslatedSpeech(model, operation) || body.kind !== 'json') return undefined
+  const { request, voice } = readRequest(withClientDefaults(ask), value => {
+    const parsed = client.parseRequest(value)
+    return { request: parsed, voice: idOf(parsed.voice, voices) }
+  })
+  const written = upstream.writeRequest(request, model.name, voice)
+  const losses = [...request.losses, ...written.losses]
+  const dropped = judgeLosses(losses, { model, says: client.says, format: upstream.operation })
+  const rerouted: Rerouted = {
+    operation: upstream.operation,
+    body: { kind: 'json', json: ask.parseObject(Buffer.from(JSON.stringify(written.body))) },
+    stream: false,
+    params: written.params,
+    query: written.query,
+    dropped,
+  }
+  return { rerouted, bridge: { kind: 'sound', upstream, dropped } }
+}
+
+function isTranslatedSpeech({ family: { forward }, accepts }: Model, operation: string): boolean {
+  return !forward.has(operation) && accepts?.has(operation) === true
+}
+
+/** It becomes part of a path. */
+const voiceId = /^[A-Za-z0-9_-]{1,128}$/
+
+/** @throws RequestFault for a name that can be no id */
+function idOf(name: string, voices: BridgeFacet['voices']): string {
+  const own = name.trim()
+  const id = (Object.hasOwn(voices, own) ? voices[own] : undefined) ?? own
+  if (voiceId.test(id)) return id
+  const names = Object.keys(voices).slice(0, 12).join(', ')
+  throw new RequestFault('voice', names === '' ? 'the id of a voice' : `the id of a voice, or one of ${names}`)
+}

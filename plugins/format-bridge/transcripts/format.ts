@@ -1,0 +1,45 @@
+import type { Json } from '../../../src/plugin-api/index.ts'
+import type { Feature, JsonObject, Loss, Problem } from '../neutral/index.ts'
+
+/** What a client wants to know of a recording. The recording itself is the same part of the form in every format. */
+export type TranscriptRequest = {
+  readonly language: string | undefined
+  readonly temperature: string | undefined
+  /** Fields that are not of the client's format, in their order: those that the upstream has are sent. */
+  readonly rest: readonly (readonly [name: string, value: string])[]
+  readonly losses: readonly Loss[]
+}
+
+export type Transcript = {
+  readonly text: string
+  readonly language: string | undefined
+  /** Undefined if the upstream does not report it. */
+  readonly seconds: number | undefined
+  readonly words: readonly { readonly word: string; readonly start: number; readonly end: number }[]
+}
+
+/** An API format in which clients request transcripts. */
+export type TranscriptClient = {
+  readonly operation: string
+  /** What a request may have, each with its field. */
+  readonly says: { readonly [feature in Feature]?: string }
+  /** @throws RequestFault for a request that cannot be read */
+  parseRequest(fields: readonly (readonly [name: string, value: string])[]): TranscriptRequest
+  /** How the client wants the answer: what `writeAnswer` gets, and the type of its answer. */
+  formOf(format: string | undefined): { readonly format: string; readonly type: string }
+  writeAnswer(answer: Transcript, format: string): JsonObject | string
+}
+
+/** An API format in which upstreams transcribe. */
+export type TranscriptUpstream = {
+  readonly operation: string
+  readonly carries: ReadonlySet<Feature>
+  /** The fields of the form, and those of the client that have no equal. */
+  writeRequest(
+    request: TranscriptRequest,
+    model: string,
+  ): { readonly fields: readonly (readonly [name: string, value: string])[]; readonly losses: readonly Loss[] }
+  /** @throws AnswerFault for an answer of status 2xx that is none of this format */
+  parseAnswer(body: Json): Transcript
+  parseProblem(status: number, body: Json): Problem
+}
