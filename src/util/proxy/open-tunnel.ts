@@ -94,7 +94,7 @@ async function openSocks(proxy: ProxyAddress, { host, port }: Place, signal: Abo
     proxy: { host: proxy.host, port: proxy.port, type: 5, ...(user !== undefined && { userId: user, password }) },
   })
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
-  // Our own socket: the library would keep one that nobody waits for until its own time is over.
+  // Our own socket: the library keeps one that is no longer needed until its own time is over.
   const socket = connect({ host: proxy.host, port: proxy.port })
   const late = (): void => reject(new ProxyError(proxy, 'no response in time', 'ETIMEDOUT'))
   const unreached = (error: Error): void => reject(unreachable(proxy, error))
