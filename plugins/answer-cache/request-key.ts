@@ -55,7 +55,8 @@ function scopeOf({ slots }: RequestContext, { per }: CachePolicy): readonly stri
   return per === 'user' ? [per, group.name, key.user] : [per, group.name]
 }
 
-const digests = new WeakMap<CompiledConfig, Map<string, string>>()
+/** By model, of which a configuration keeps a bounded number: callers choose the names that wildcards serve. */
+const digests = new WeakMap<CompiledConfig, WeakMap<Model, string>>()
 /** What has nothing to do with the answers of a model. */
 const apart = /^(?:groups|models|webhooks|budgets|server|storage|counters|retention|sign_in|log|otlp|metrics)\b/
 
@@ -63,8 +64,8 @@ const apart = /^(?:groups|models|webhooks|budgets|server|storage|counters|retent
 function configDigest(plan: CompiledConfig, model: Model): string {
   const { name, wildcard = name, family, upstreams, fallbacks = [], prices } = model
   let known = digests.get(plan)
-  if (!known) digests.set(plan, (known = new Map()))
-  let digest = known.get(name)
+  if (!known) digests.set(plan, (known = new WeakMap()))
+  let digest = known.get(model)
   if (digest === undefined) {
     // A name that a wildcard serves has its settings there, and may have some of its own.
     const places = [name, wildcard].flatMap(one => [`models.${one}`, `models[${JSON.stringify(one)}]`])
@@ -74,7 +75,7 @@ function configDigest(plan: CompiledConfig, model: Model): string {
     // Also of a model whose settings have another name.
     const runsOn = [...upstreams, ...fallbacks].map(({ upstream, sendAs }) => [upstream.name, sendAs])
     const costs = [...prices].map(([label, { micros }]) => [label, micros])
-    known.set(name, (digest = digestOf([name, family.name, runsOn, costs, settings])))
+    known.set(model, (digest = digestOf([name, family.name, runsOn, costs, settings])))
   }
   return digest
 }

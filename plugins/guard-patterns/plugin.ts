@@ -23,7 +23,7 @@ export const guardPatterns = definePlugin({
           ),
         ]
       try {
-        buildRules({ rules: [rules[i] as PatternsFacet['rules'][number]], longest: 1 })
+        buildRules({ rules: [rules[i] as PatternsFacet['rules'][number]], longest: 1, normalize: true })
         return []
       } catch (cause) {
         const reason = cause instanceof Error ? cause.message : String(cause)

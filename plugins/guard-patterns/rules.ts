@@ -1,18 +1,23 @@
 import type { Edit, PartVerdict, Side, Verdict } from '../../src/guardrails/index.ts'
 import { compile, type Pattern, patternOfWords } from './compile.ts'
+import { normalize, type Normalized, spell } from './normalize.ts'
 import type { PatternsFacet, RuleFacet } from './schema.ts'
 
 type Rule = Pick<RuleFacet, 'name' | 'do' | 'put' | 'on'> & { readonly pattern: Pattern }
 
-export type Rules = { readonly rules: readonly Rule[]; readonly longest: number }
+export type Rules = { readonly rules: readonly Rule[] } & Pick<PatternsFacet, 'longest' | 'normalize'>
 
 /** @throws Error for an invalid pattern */
-export function buildRules({ rules, longest }: PatternsFacet): Rules {
-  return { longest, rules: rules.map(buildRule) }
+export function buildRules({ rules, longest, normalize: isNormalized }: PatternsFacet): Rules {
+  return { longest, normalize: isNormalized, rules: rules.map(rule => buildRule(rule, isNormalized)) }
 }
 
-function buildRule({ name, pattern, words, ignore_case: ignoreCase, do: act, put, on }: RuleFacet): Rule {
-  const compiled = pattern === undefined ? compile(patternOfWords(words ?? []), true) : compile(pattern, ignoreCase)
+function buildRule(rule: RuleFacet, isNormalized: boolean): Rule {
+  const { name, pattern, words = [], ignore_case: ignoreCase, do: act, put, on } = rule
+  // As they are written, and as they are read.
+  const spelled = isNormalized ? words.map(spell).filter((word, i) => word !== '' && word !== words[i]) : []
+  const compiled =
+    pattern === undefined ? compile(patternOfWords([...words, ...spelled]), true) : compile(pattern, ignoreCase)
   return { name, do: act, put, on, pattern: compiled }
 }
 
@@ -24,7 +29,7 @@ export function judgeWhole(rules: Rules, texts: readonly string[], side: Side): 
   let isEdited = false
   const edited: string[] = []
   for (const text of texts) {
-    const found = findMatches(rules, text, side)
+    const found = findMatches(rules, text, rules.normalize ? normalize(text) : undefined, side)
     if (found.rule !== undefined) return { kind: 'block', rule: found.rule }
     isEdited ||= found.edits.length > 0
     edited.push(applyEdits(text, found.edits))
@@ -34,31 +39,60 @@ export function judgeWhole(rules: Rules, texts: readonly string[], side: Side): 
 
 /** A match that ends within the last characters may go on: its beginning is not released. */
 export function judgePart(rules: Rules, text: string, isEnd: boolean): PartVerdict {
-  const { edits, rule } = findMatches(rules, text, 'response')
+  const normalized = rules.normalize ? normalize(text) : undefined
+  const { edits, rule } = findMatches(rules, text, normalized, 'response')
   if (rule !== undefined) return { kind: 'block', rule }
-  let upTo = isEnd ? text.length : Math.max(0, text.length - rules.longest)
+  let upTo = isEnd ? text.length : heldFrom(text, normalized, rules.longest)
   for (const { from, to } of edits) if (from < upTo && to > upTo) upTo = from
   return { kind: 'release', upTo, edits: edits.filter(({ to }) => to <= upTo) }
 }
+
+/** Where the last characters begin; those that show nothing do not count. */
+function heldFrom(text: string, normalized: Normalized | undefined, longest: number): number {
+  const last = text.length - longest
+  const lastSpelled = normalized ? (normalized.from[normalized.text.length - longest] ?? 0) : last
+  return Math.max(0, Math.min(last, lastSpelled))
+}
+
+type Found = Edit & { readonly order: number }
 
 /** What to replace, in order and without overlaps, or the first rule that blocks. */
 function findMatches(
   { rules }: Rules,
   text: string,
+  normalized: Normalized | undefined,
   side: Side,
 ): { readonly edits: readonly Edit[]; readonly rule?: string } {
-  const edits: Edit[] = []
-  for (const rule of rules) {
-    if (!rule.on.includes(side)) continue
-    const matcher = rule.pattern.matcher(text)
-    while (matcher.find()) {
-      const [from, to] = [matcher.start(), matcher.end()]
-      if (from === to) continue
-      if (rule.do === 'block') return { edits: [], rule: rule.name }
-      if (edits.every(edit => to <= edit.from || from >= edit.to)) edits.push({ from, to, put: rule.put })
+  const found: Found[] = []
+  for (const [order, { name, do: act, put, on, pattern }] of rules.entries()) {
+    if (!on.includes(side)) continue
+    // Also as it was written: a pattern may look for what is left out of a normalized text.
+    for (const seen of normalized ? [undefined, normalized] : [undefined]) {
+      const matcher = pattern.matcher(seen?.text ?? text)
+      while (matcher.find()) {
+        const [from, to] = [matcher.start(), matcher.end()]
+        if (from === to) continue
+        if (act === 'block') return { edits: [], rule: name }
+        found.push({ from: seen?.from[from] ?? from, to: seen?.to[to - 1] ?? to, put, order })
+      }
     }
   }
-  return { edits: edits.sort((a, b) => a.from - b.from) }
+  return { edits: joinEdits(found) }
+}
+
+/** Matches that overlap become one, with the text of the rule that comes first: nothing of either is left. */
+function joinEdits(found: Found[]): readonly Edit[] {
+  const joined: Found[] = []
+  for (const edit of found.sort((a, b) => a.from - b.from)) {
+    const last = joined.at(-1)
+    if (!last || edit.from >= last.to) {
+      joined.push(edit)
+      continue
+    }
+    const { put, order } = edit.order < last.order ? edit : last
+    joined[joined.length - 1] = { from: last.from, to: Math.max(last.to, edit.to), put, order }
+  }
+  return joined
 }
 
 function applyEdits(text: string, edits: readonly Edit[]): string {

@@ -53,6 +53,12 @@ export const facetSchema = {
         },
       },
     },
+    normalize: {
+      type: 'boolean',
+      default: true,
+      description:
+        'Whether rules also read the text without invisible characters and in compatible spelling (NFKC): full-width, circled or mathematical letters as ordinary ones. What is sent changes only where a rule masks.',
+    },
     longest: {
       type: 'integer',
       minimum: 1,

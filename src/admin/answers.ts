@@ -119,7 +119,7 @@ export const groupsAnswer = object({
       models: {
         ...texts,
         type: ['array', 'null'],
-        description: 'Models that its keys may request, `*` for the rest of a name; null for all.',
+        description: 'Models that its keys may request, `*` for any text in a name; null for all.',
       },
       budget: { ...budgetOrNull, description: 'What all keys of the group may spend together.' },
       user_budget: { ...budgetOrNull, description: 'What each user may spend who has no budget of their own.' },

@@ -5,11 +5,13 @@ import type { Span } from './tree.ts'
 const addresses = /(?<=:\/\/)[^\s"'<>`]+/g
 /** A parameter of a query: its name, and its value up to the next one. References and places to fill in are none. */
 const parameters = /(?<=[?&;])([^\s=&?#"'<>]{1,64})=([^\s&#"'<>]+)/g
+/** A user without a password, as of a proxy or a tracker, is a token. Users of databases have no such schemes. */
+const tokens = /(?<=\b(?:https?|socks5h?):\/\/)[^\s"'<>`/@:]+(?=@)/gi
 const reference = /^(?:\$\{(?:file:[^}]*|\w+)\}|\{\w*\}?)$/
 
 /**
  * The places of secrets in the addresses of a text: values of queries whose names are those of secrets, and parts of a query or
- * path that look random, as in webhooks. In the order of the text. `secrets.ts` finds passwords before an `@`.
+ * path that look random, as in webhooks; a token before an `@`. In the order of the text. `secrets.ts` finds passwords before an `@`.
  */
 export function findAddressSecrets(text: string): readonly Span[] {
   const spans: Span[] = []
@@ -18,6 +20,7 @@ export function findAddressSecrets(text: string): readonly Span[] {
       const start = index + name.length + 1
       spans.push({ start, end: start + value.length })
     }
+  for (const { 0: token, index } of text.matchAll(tokens)) spans.push({ start: index, end: index + token.length })
   for (const { 0: address, index } of text.matchAll(addresses)) spans.push(...secretSegments(address, index))
   return spans.toSorted((a, b) => a.start - b.start)
 }

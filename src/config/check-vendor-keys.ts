@@ -3,7 +3,7 @@ import type { ModelSettings, UpstreamSettings } from './schema.ts'
 import { credentialEntries } from './check-credentials.ts'
 import type { Path } from './tree.ts'
 import { keyMark } from './vendor-keys.ts'
-import { serves } from '../domain/index.ts'
+import { mayServe, serves } from '../domain/index.ts'
 
 type ByName<T> = { readonly [name: string]: T }
 type Given = { readonly upstreams?: ByName<UpstreamSettings>; readonly models?: ByName<ModelSettings> }
@@ -94,7 +94,7 @@ function checkModels(
   const path = ['upstreams', upstream, 'keys']
   for (const [name, { models }] of Object.entries(keys))
     for (const [i, pattern] of (models ?? []).entries()) {
-      if (known.some(model => serves([pattern], model))) continue
+      if (known.some(model => serves([pattern], model) || mayServe(model, pattern))) continue
       report.atValue([...path, name, 'models', i], {
         code: 'vendor_key_model_unknown',
         message: `no model '${pattern}' runs on '${upstream}'`,

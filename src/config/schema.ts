@@ -583,7 +583,7 @@ const group = {
       uniqueItems: true,
       items: { type: 'string', minLength: 1 },
       description:
-        'Models that its keys may use; a final `*` matches any ending. A key with its own list may use the models in both lists. Absent: all.',
+        'Models that its keys may use; one `*` matches any text. A key with its own list may use the models in both lists. Absent: all.',
     },
     aliases: {
       type: 'object',

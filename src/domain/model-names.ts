@@ -1,4 +1,4 @@
-// Lists of models, as keys, groups and vendor keys have them: names, and names in which `*` matches the rest.
+// Lists of models, as keys, groups and vendor keys have them: names, and names in which one `*` matches any text.
 
 /** Whether a list of models serves one; one that is absent serves all. */
 export function serves(models: readonly string[] | null | undefined, model: string): boolean {
@@ -7,7 +7,10 @@ export function serves(models: readonly string[] | null | undefined, model: stri
 
 /** Whether every model that the second matches is one of the first, whatever models there will be. */
 export function covers(one: string, other: string): boolean {
-  return isPattern(one) ? other.startsWith(one.slice(0, -1)) : one === other
+  const at = one.indexOf('*')
+  if (at === -1) return one === other
+  const [prefix, suffix] = [one.slice(0, at), one.slice(at + 1)]
+  return other.length >= prefix.length + suffix.length && other.startsWith(prefix) && other.endsWith(suffix)
 }
 
 /** Of the models that a key names those of which its group allows none: they are refused. */
@@ -18,8 +21,4 @@ export function modelsBarred(
   const allowed = group?.models
   if (!models || !allowed) return []
   return models.filter(model => !allowed.some(one => covers(one, model) || covers(model, one)))
-}
-
-function isPattern(name: string): boolean {
-  return name.endsWith('*')
 }

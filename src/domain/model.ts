@@ -160,7 +160,7 @@ export type VendorKey = {
   readonly hint: string
   /** Its share among the usable keys; 0 gets nothing new. */
   readonly weight: number
-  /** The models that it serves, `*` for the rest of a name; absent for all. */
+  /** The models that it serves, one `*` for any text; absent for all. */
   readonly models?: readonly string[]
   /** Requests and tokens in any 60 seconds, and requests at once. */
   readonly rpm?: number

@@ -1,3 +1,4 @@
+import type { ProxyAddress } from '../util/proxy/proxy-address.ts'
 import type { Call, Upstream } from './model.ts'
 
 /** Names of headers, parameters and members under which secrets go. */
@@ -33,12 +34,18 @@ export function secretsOfUpstream({
   return [
     // The first three parts are the scheme, nothing, and whose address it is.
     ...url.split('/').slice(3).filter(isRandom),
-    ...(typeof proxy === 'object' && proxy.password ? [proxy.password, encodeURIComponent(proxy.password)] : []),
+    ...(typeof proxy === 'object' ? secretsOfProxy(proxy) : []),
     ...credential.flatMap(one => (one.kind === 'sign' ? one.secrets.flatMap(partsOf) : one.value)),
     ...secretValues(headers, query),
     ...secretsOfCalls(calls),
     ...keys.flatMap(key => secretsOfUpstream(key.upstream)),
   ]
+}
+
+/** A user without a password is a token. */
+function secretsOfProxy({ user = '', password = '' }: ProxyAddress): readonly string[] {
+  const secret = password === '' ? user : password
+  return secret === '' ? [] : [secret, encodeURIComponent(secret)]
 }
 
 /** The same of the calls of an upstream or of a family. */

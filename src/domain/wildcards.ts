@@ -51,12 +51,13 @@ export function wildcardFor(name: string, wildcards: readonly string[]): string 
   return isOpenName(name) ? wildcards.find(one => starOf(one, name) !== undefined) : undefined
 }
 
-/** Whether a name of a list of models, which may end with `*`, means something that a wildcard serves. */
+/** Whether a name of a list of models, which may have a `*`, means something that a wildcard serves. */
 export function mayServe(wildcard: string, listed: string): boolean {
   const [wide, own] = [parseWildcard(wildcard), parseWildcard(listed)]
-  if (!wide) return false
+  if (!wide || starsIn(listed) > 1) return false
   if (!own) return isOpenName(listed) && starOf(wildcard, listed) !== undefined
-  return wide.prefix.startsWith(own.prefix) || own.prefix.startsWith(wide.prefix)
+  const isLong = wide.prefix.startsWith(own.prefix) || own.prefix.startsWith(wide.prefix)
+  return isLong && (wide.suffix.endsWith(own.suffix) || own.suffix.endsWith(wide.suffix))
 }
 
 /** The models of a configuration by name. `get` finds what wildcards serve too; only names that are known are listed. */
@@ -130,7 +131,7 @@ export function pricedModels({ models, wildcards = [] }: Plan): readonly Model[]
   return [...models.values(), ...wildcards.filter(one => !isUnpriced(one))]
 }
 
-/** Whether a name of a list of models, which may end with `*`, means a model that the plan offers, or may offer. */
+/** Whether a name of a list of models, which may have a `*`, means a model that the plan offers, or may offer. */
 export function isOffered({ models, wildcards = [] }: Plan, listed: string): boolean {
   return models.keys().some(name => covers(listed, name)) || wildcards.some(({ name }) => mayServe(name, listed))
 }

@@ -190,8 +190,8 @@ export class Transport {
     const { connections = connectionsMax, ca = '', timeouts } = upstream
     const { connectMs } = timeouts
     const proxy = this.#proxyOf(upstream, url)
-    const by = proxy ? `${proxy.shown} ${proxy.user ?? ''} ${proxy.password ?? ''}` : ''
-    const name = [url.origin, named ?? '', connectMs, connections, by, ca].join(' ')
+    // As JSON, which no user name can imitate: another's tunnel has another's credentials.
+    const name = JSON.stringify([url.origin, named, connectMs, connections, proxy, ca])
     let pool = this.#pools.get(name)
     if (!pool) {
       const way = { proxy, ca: upstream.ca }

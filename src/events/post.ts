@@ -44,7 +44,7 @@ function tunnelTo(url: URL, host: string, clock: Clock) {
     // Node's types do not know that a failure comes without a socket.
     if (opened instanceof Error) return (done as (error: Error) => void)(opened)
     const name = isIP(host) === 0 ? { servername: host } : {}
-    done(null, isEncrypted ? connectTls({ socket: opened, ...name, ALPNProtocols: ['http/1.1'] }) : opened)
+    done(null, isEncrypted ? connectTls({ socket: opened, ...place, ...name, ALPNProtocols: ['http/1.1'] }) : opened)
   }
   return { createConnection: (_options: unknown, done: Connected): undefined => void open(done) }
 }

@@ -1,3 +1,4 @@
+import { unreadableProxies } from '../util/index.ts'
 import type { Environment } from './config-source.ts'
 
 /** Switches of the environment that would take safety away silently. @throws Error naming the variable */
@@ -8,4 +9,10 @@ export function refuseUnsafeEnvironment(env: Environment): void {
     throw new Error('NODE_TLS_REJECT_UNAUTHORIZED=0 is set: upstreams would not be verified. Unset it.')
   if (env['NODE_OPTIONS']?.includes('--insecure-http-parser'))
     throw new Error('NODE_OPTIONS contains --insecure-http-parser, which allows request smuggling. Remove it.')
+  const [unreadable] = unreadableProxies(env)
+  // Its value may have a password.
+  if (unreadable !== undefined)
+    throw new Error(
+      `${unreadable} is not the address of a proxy: requests would go out directly. Write http://, https:// or socks5://, the percent-encoded credentials if it needs any, host and port; or unset it.`,
+    )
 }

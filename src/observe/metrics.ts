@@ -299,8 +299,8 @@ function countLimits({ limited }: Families, decisions: readonly LimitDecision[])
 
 /** What only some requests have: an error, tokens. */
 function countRow({ refusals, tokens, cache, cacheSaved }: Families, known: Known, row: LogRow): void {
-  if (row.cache) cache.at(label(row.model, known.models), row.cache).value++
-  if (row.saved) cacheSaved.at(label(row.model, known.models)).value += row.saved
+  if (row.cache) cache.at(modelLabel(row.model, known), row.cache).value++
+  if (row.saved) cacheSaved.at(modelLabel(row.model, known)).value += row.saved
   if (row.errorCode !== null) refusals.at(row.errorCode).value++
   if (row.inputTokens !== null) tokens.at(modelLabel(row.model, known), 'input').value += row.inputTokens
   if (row.outputTokens !== null) tokens.at(modelLabel(row.model, known), 'output').value += row.outputTokens

@@ -55,6 +55,28 @@ export async function clocksContract(t: Test, make: Harness): Promise<void> {
     }
   }
 
+  await t.test(
+    '[6.7] a refund returns to the day and month of its charge, also when the clock was ahead in them',
+    async t => {
+      const clock = clockAt(now)
+      const { storage, ledger, books, keys } = await start(t, clock)
+      const key = await keys.create(newKey({ budget: 100_000, budgetPeriod: 'day' }))
+      for (const ahead of [2 * day, far]) {
+        clock.set(now + ahead)
+        const id = await buy(storage, key, 60_000)
+        t.ok(id)
+        clock.set(now)
+        t.equal(await books.refund(id ?? '', 'ada', 'test'), 60_000)
+        clock.set(now + ahead)
+        t.ok(await buy(storage, key, 10_000))
+        t.match(await ledger.hold(holdOf(key, 90_001)), { kind: 'overdrawn', availableMicros: 90_000 }, `${ahead}`)
+        const [sums] = await books.levels([{ kind: 'user', name: 'local' }], ['day', 'month'])
+        t.match(sums?.spent, { day: 10_000, month: 10_000 }, `${ahead}: the user's`)
+        t.same((await books.verify()).problems, [], `${ahead}`)
+      }
+    },
+  )
+
   await t.test('[6.7] a clock jump during a request moves no money to the wrong day', async t => {
     const clock = clockAt(now)
     const { ledger, books, keys } = await start(t, clock)

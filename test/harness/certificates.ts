@@ -15,11 +15,11 @@ export function opensslMissing(): string | false {
   }
 }
 
-/** Makes a certificate for localhost that signs itself, and its key. */
-export async function makeCertificate(folder: string, name: string) {
+/** Makes a certificate for localhost, or for other names, that signs itself, and its key. */
+export async function makeCertificate(folder: string, name: string, altNames = 'DNS:localhost,IP:127.0.0.1') {
   const [cert, key] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)]
   const words = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '30']
-  const names = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']
+  const names = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=${altNames}`]
   await run('openssl', [...words, ...names, '-keyout', key, '-out', cert])
   return { cert, key, ca: await readFile(cert) }
 }

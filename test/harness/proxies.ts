@@ -1,4 +1,5 @@
 import { createServer as createHttpServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import type { Test } from 'tap'
 
@@ -27,17 +28,24 @@ function join(one: Socket, other: Socket): void {
   one.pipe(other).pipe(one)
 }
 
-/** Names under `.invalid` are known to the proxy alone: they are this machine. */
-const placeOf = (host: string): string => (host.endsWith('.invalid') ? '127.0.0.1' : host)
+/** Names under `.invalid` and addresses for examples are known to the proxy alone: they are this machine. */
+const placeOf = (host: string): string => (/\.invalid$|^192\.0\.2\.\d+$/.test(host) ? '127.0.0.1' : host)
 
-/** A proxy for HTTP that opens tunnels by CONNECT. `refuse` is the status that it answers instead. */
-export async function startConnectProxy(t: Pick<Test, 'teardown'>, login?: Login): Promise<TestProxy> {
+/**
+ * A proxy for HTTP that opens tunnels by CONNECT. `refuse` is the status that it answers instead.
+ * @param tls its certificate, if it is called with TLS itself
+ */
+export async function startConnectProxy(
+  t: Pick<Test, 'teardown'>,
+  login?: Login,
+  tls?: { readonly cert: Buffer; readonly key: Buffer },
+): Promise<TestProxy> {
   const asked: string[] = []
   const wanted = login && `Basic ${Buffer.from(`${login.user}:${login.password}`).toString('base64')}`
-  const server = createHttpServer((_req, res) => void res.writeHead(405).end())
+  const server = tls ? createTlsServer(tls) : createHttpServer((_req, res) => void res.writeHead(405).end())
   server.on('connect', (req, client: Socket) => {
     asked.push(req.url ?? '')
-    const status = proxy.refuse ?? (req.headers['proxy-authorization'] === wanted ? 200 : 407)
+    const status = proxy.refuse ?? (!wanted || req.headers['proxy-authorization'] === wanted ? 200 : 407)
     if (status !== 200) {
       client.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`)
       return
@@ -90,4 +98,23 @@ export async function startSocksProxy(t: Pick<Test, 'teardown'>, login?: Login):
   })
   const proxy: TestProxy = { port: await listen(t, server), asked }
   return proxy
+}
+
+/** A proxy that does what a test scripts: `onBytes` gets what arrives, and the number of the read. */
+export async function startRawProxy(t: Pick<Test, 'teardown'>): Promise<RawProxy> {
+  const server = createServer(socket => {
+    let reads = 0
+    proxy.opened++
+    socket.on('data', bytes => proxy.onBytes(socket, bytes, reads++)).on('close', () => proxy.closed++)
+  })
+  const proxy: RawProxy = { port: 0, opened: 0, closed: 0, onBytes: () => undefined }
+  proxy.port = await listen(t, server)
+  return proxy
+}
+
+export type RawProxy = {
+  port: number
+  opened: number
+  closed: number
+  onBytes(socket: Socket, bytes: Buffer, read: number): void
 }

@@ -274,3 +274,31 @@ t.test(
     })
   },
 )
+
+t.test('names that callers invent are no series: those of unknown models, and of answers for wildcards', async t => {
+  const receiver = await startReceiver(t)
+  const model = '  sim-chat: { '
+  const { gateway, upstreams, post, settled } = await start(t, {
+    edit: [
+      ...withOtlp(receiver.url),
+      [model, `  "any-*": { family: chat, upstream: text, prices: { input: "1", output: "1" } }\n${model}`],
+    ],
+    upstreams: ['text'],
+  })
+  upstreams['text']?.answer((res, received) => {
+    const { model } = received.json() as { model: string }
+    res.writeHead(200, { 'content-type': 'application/json' })
+    res.end(JSON.stringify({ model, choices: [], usage: { prompt_tokens: 3, completion_tokens: 4 } }))
+  })
+  for (let i = 0; i < 3; i++) {
+    await (await post('/v1/chat/completions', { ...chat, model: `invented-${i}` })).text()
+    await (await post('/v1/chat/completions', { ...chat, model: `any-${i}` })).text()
+  }
+  await settled()
+  await gateway.close()
+  const names = receiver.points('gen_ai.server.request.duration').map(point => {
+    const { 'gen_ai.request.model': asked, 'gen_ai.response.model': answered } = facts(point.attributes)
+    return `${asked} ${answered}`
+  })
+  t.same(names.toSorted(), ['any-* any-*', 'undefined undefined'])
+})

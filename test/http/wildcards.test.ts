@@ -301,3 +301,138 @@ t.test('an alias of a group serves its keys by another name, which the log has t
   t.same(await faults('{ a: "open/*" }'), ['alias_model_unknown'])
   t.same(await faults('{ "a*": claude }'), ['alias_wildcard'])
 })
+
+t.test('a list of models may have the name of any wildcard, also one with text after its star', async t => {
+  const price = 'prices: { input: "1", output: "1" }'
+  const yaml = config(`  "a-*-mini": { family: chat, upstream: text, ${price} }
+  "*": { family: chat, upstream: text, ${price} }`)
+  const { upstream, post, newKey, folder } = await start(t, { yaml, upstreams: ['text'] })
+  upstream.answer(serve)
+  for (const [models, allowed, refused] of [
+    [['a-*-mini'], ['a-1-mini', 'a--mini'], ['a-mini', 'a-1', 'b-1-mini', 'a-1-mini-2', '__proto__']],
+    [['*-mini'], ['a-1-mini', 'b-mini'], ['a-mini-2', 'a']],
+    [['a-*'], ['a-1-mini', 'a-1'], ['b-1-mini']],
+    [['*'], ['__proto__', 'constructor', 'a/b'], []],
+  ] as const) {
+    const { key } = await newKey({ models: [...models] })
+    for (const [names, status] of [
+      [allowed, 200],
+      [refused, 403],
+    ] as const)
+      for (const name of names) {
+        const answer = await post('/v1/chat/completions', body(name), { authorization: `Bearer ${key}` })
+        t.equal(answer.status, status, `${models.join()}: ${name}`)
+        await answer.text()
+      }
+  }
+  const create = (models: string) =>
+    runCli(
+      { folder, yaml, env: { ...env, TOLLGATE_STORAGE: `sqlite:${folder}/tollgate.db` } },
+      'keys',
+      'create',
+      '--name',
+      'k',
+      '--models',
+      models,
+    )
+  t.equal((await create('a-*-mini')).code, 0)
+  t.equal((await create('a-*-*')).code, 2, 'no name has two stars')
+  for (const [models, codes] of [
+    ['[a-1-mini, "a-*-mini"]', ''],
+    ['["*"]', ''],
+    ['[b-1]', 'vendor_key_model_unknown upstreams.text.keys.one.models[0]'],
+  ] as const) {
+    const keys = `upstreams: { text: { url: "\${TEXT_URL}", credential: { header: authorization, value: "{key}" }, keys: { one: { value: secret-word, models: ${models} } } } }`
+    const place = await makeFolder(t)
+    const only = config(`  "a-*-mini": { family: chat, upstream: text, ${price} }`)
+    await writeFile(place.path('gateway.yaml'), only.replace(/upstreams: .*/, keys))
+    const loaded = await loadConfig(place.path('gateway.yaml'), { ...env, TOLLGATE_STORAGE: 'sqlite::memory:' })
+    const found = (loaded.ok ? loaded.notes : loaded.findings).map(({ code, path }) => `${code} ${path}`)
+    t.match(found.join(), codes === '' ? /^$/ : codes, models)
+  }
+})
+
+t.test('strange names are served or refused, by paths as by bodies, and never fail', async t => {
+  const yaml = config('  "*": { family: chat, upstream: text, prices: { input: "1", output: "1" } }').replace(
+    'chat: { all: true }',
+    'chat: { all: true }, generate: { all: true }',
+  )
+  const route = '  - { match: "POST /v1beta/models/{model}:generateContent", operation: generate, dialect: google }\n'
+  const { upstream, url, key, post, logs, opsUrl } = await start(t, { yaml: yaml + route, upstreams: ['text'] })
+  upstream.answer(serve)
+  for (const [name, isServed] of [
+    ['__proto__', true],
+    ['constructor', true],
+    ['hasOwnProperty', true],
+    ['none', true],
+    ['a/b', true],
+    ['a:b@c+d', true],
+    ['x'.repeat(200), true],
+    ['x'.repeat(201), false],
+    ['x'.repeat(10_000), false],
+    ['*', false],
+    ['a*', false],
+    ['a%2fb', false],
+    ['%2e%2e', false],
+    ['..', false],
+    ['a/../b', false],
+    ['a//b', false],
+    ['/a', false],
+    ['a/', false],
+    ['a?b', false],
+    ['a#b', false],
+    ['a\\b', false],
+    ['a b', false],
+    ['a\u0000b', false],
+    ['a\r\nx: y', false],
+    ['\u202e', false],
+    ['\ud83d\ude00', false],
+    ['ａ', false],
+  ] as const) {
+    const shown = JSON.stringify(name).slice(0, 30)
+    const before = upstream.received.length
+    const answer = await post('/v1/chat/completions', body(name))
+    t.equal(answer.status, isServed ? 200 : 404, shown)
+    t.ok((await answer.text()).length < 2_000, `${shown}: the error does not repeat all of it`)
+    if (isServed) t.equal(upstream.received.at(-1)?.json()['model'], name, shown)
+    const path = `/v1beta/models/${encodeURIComponent(name)}:generateContent`
+    const headers = { 'x-goog-api-key': key, 'content-type': 'application/json' }
+    const byPath = await fetch(url + path, {
+      method: 'POST',
+      headers,
+      body: '{"contents":[{"parts":[{"text":"hi"}]}]}',
+    })
+    await byPath.text()
+    t.ok(isServed ? byPath.status === 200 : [400, 404].includes(byPath.status), `${shown}: ${byPath.status}`)
+    if (isServed)
+      t.equal(decodeURIComponent(upstream.received.at(-1)?.url ?? ''), `/v1beta/models/${name}:generateContent`, shown)
+    t.equal(upstream.received.length - before, isServed ? 2 : 0, `${shown}: sent`)
+  }
+  const rows = await logs(200)
+  t.ok(rows.every(({ status, model }) => (status ?? 0) < 500 && (model?.length ?? 0) <= 200))
+  const metrics = await (await fetch(`${opsUrl}/metrics`)).text()
+  t.same([...new Set([...metrics.matchAll(/[{,]model="([^"]*)"/g)].map(([, label]) => label))].toSorted(), [
+    '*',
+    'none',
+  ])
+})
+
+t.test('a reload that removes a wildcard refuses new requests; one that runs is answered and charged', async t => {
+  const models = '  "a-*": { family: chat, upstream: text, prices: { input: "1", output: "1" } }'
+  const started = await start(t, { yaml: config(models), upstreams: ['text'] })
+  const { upstream, post, charges, reload, newKey } = started
+  let finish = (): void => undefined
+  upstream.answerOnce((res, received) => {
+    finish = () => void serve(res, received, res.req)
+  })
+  upstream.answer(serve)
+  const { key } = await newKey({ budget: 1_000_000, models: ['a-1'] })
+  const running = post('/v1/chat/completions', body('a-1'), { authorization: `Bearer ${key}` })
+  while (upstream.received.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+  t.match(await reload([['"a-*"', 'b']]), { ok: true })
+  t.equal((await post('/v1/chat/completions', body('a-1'))).status, 404)
+  finish()
+  t.equal((await running).status, 200)
+  t.match(await charges(), [{ state: 'settled', lines: [{ tier: 'input' }, { tier: 'output' }] }])
+  t.same((await started.gateway.storage.books.verify()).problems, [])
+})

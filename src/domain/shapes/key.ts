@@ -106,7 +106,7 @@ export const keySettings = {
   expires: { member: 'expiresAt', schema: schemas.momentOrNull },
   models: {
     member: 'models',
-    schema: { ...listOrNull, description: 'Models that it may use, * for the rest of a name; null for all.' },
+    schema: { ...listOrNull, description: 'Models that it may use, * for any text in a name; null for all.' },
   },
   ips: {
     member: 'ips',

@@ -109,8 +109,9 @@ export class Dialler {
     let socket: Socket | undefined
     try {
       // A name out of an answer is judged here: the proxy would resolve it again.
-      const dialled = this.#lookup ? await resolve(this.#lookup, host) : host
-      socket = await Promise.race([openTunnel(proxy, { host: dialled, port }, late.signal), over])
+      const dialled = this.#lookup ? await Promise.race([resolve(this.#lookup, host), over]) : host
+      // Not raced: when it is late its own error names the proxy.
+      socket = await openTunnel(proxy, { host: dialled, port }, late.signal)
       socket.setNoDelay(true).setKeepAlive(true, probeAfterMs)
       if (isEncrypted) {
         const greeted = this.#greet(socket)
@@ -149,7 +150,10 @@ export class Dialler {
   #greet(tunnel?: Socket): TLSSocket {
     const { host, port, serverName } = this.#address
     const socket = connectTls({
-      ...(tunnel ? { socket: tunnel } : { host, port }),
+      // Through a tunnel, too: without a host an address would be verified as the name of the proxy.
+      host,
+      port,
+      ...(tunnel && { socket: tunnel }),
       ...(this.#way.ca !== undefined && { ca: this.#way.ca }),
       ALPNProtocols: ['http/1.1'],
       ...(this.#lookup && { lookup: this.#lookup }),

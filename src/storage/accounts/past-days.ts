@@ -22,21 +22,36 @@ export function* addToDay(
   if (!row) yield ask(add, kind, name, part, day, amount, kind, name, part)
 }
 
-const rowsOfDay = `SELECT part, day_spent AS spent FROM account WHERE kind = ? AND name = ? AND day_start = ?
-  UNION ALL SELECT s.part, s.spent FROM account_spell s JOIN account a ON a.kind = s.kind AND a.name = s.name AND a.part = s.part
-    WHERE s.kind = ? AND s.name = ? AND s.period = 'day' AND s.start = ? AND a.day_start <> s.start`
+type Period = 'day' | 'month'
+
+const rowsOf = (period: Period): string =>
+  `SELECT part, ${period}_spent AS spent, 1 AS is_in_it FROM account WHERE kind = ? AND name = ? AND ${period}_start = ?
+  UNION ALL SELECT s.part, s.spent, 0 FROM account_spell s JOIN account a ON a.kind = s.kind AND a.name = s.name AND a.part = s.part
+    WHERE s.kind = ? AND s.name = ? AND s.period = '${period}' AND s.start = ? AND a.${period}_start <> s.start`
+const takeFromRow = (period: Period): string =>
+  `UPDATE account SET ${period}_spent = ${period}_spent - ? WHERE kind = ? AND name = ? AND part = ?`
+const takeFromSpell = (period: Period): string =>
+  `UPDATE account_spell SET spent = spent - ? WHERE kind = ? AND name = ? AND part = ? AND period = '${period}' AND start = ?`
 
 /**
- * Returns a refund to a past day: of the rows that have spent anything on it, as far as they have. What is not known of
- * the day any more is in no window.
+ * Returns a refund to a day or month other than the current one: a past one, or one that a clock was ahead in. It comes
+ * off the rows that have spent anything in it, as far as they have; what is not known of it any more counts nowhere.
  */
-export function* giveDayBack({ kind, name }: Account, day: number, amount: number): QueryProgram<void> {
+export function* giveSpellBack(
+  { kind, name }: Account,
+  period: Period,
+  start: number,
+  amount: number,
+): QueryProgram<void> {
   yield ask(lockOne, kind, name)
-  const rows = yield ask(rowsOfDay, kind, name, day, kind, name, day)
+  const rows = yield ask(rowsOf(period), kind, name, start, kind, name, start)
   let left = amount
   for (const row of rows.toSorted((a, b) => (text(a, 'part') < text(b, 'part') ? -1 : 1))) {
     const taken = Math.min(left, Math.max(0, whole(row, 'spent')))
-    yield* addToDay({ kind, name, part: text(row, 'part') }, day, -taken)
+    if (taken === 0) continue
+    const part = text(row, 'part')
+    if (whole(row, 'is_in_it') === 1) yield ask(takeFromRow(period), taken, kind, name, part)
+    else yield ask(takeFromSpell(period), taken, kind, name, part, start)
     left -= taken
   }
 }

@@ -35,7 +35,7 @@ export function totalsOf(findings: Findings, keyId: string): Totals {
 export function addSpent(findings: Findings, charge: Row, spent: number, endedAt: number, backAt = endedAt): void {
   const key = text(charge, 'key_id')
   totalsOf(findings, key).spent += spent
-  // A key is refunded in the periods of the spending. An account is refunded on that day, and in that month while it lasts.
+  // Both are refunded in the periods of the spending; around midnight an account may be on the next day already.
   findings.running?.add(`key ${key}`, spent, endedAt)
   for (const account of accountsOf(charge)) {
     accountTotals(findings, account).spent += spent

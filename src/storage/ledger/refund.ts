@@ -2,7 +2,7 @@ import { spellsAt } from '../../domain/budget.ts'
 import type { PartialRefund, Refund } from '../../domain/refund.ts'
 import { movesOf } from '../accounts/levels.ts'
 import { moveAccounts } from '../accounts/move.ts'
-import { giveDayBack } from '../accounts/past-days.ts'
+import { giveSpellBack } from '../accounts/past-days.ts'
 import { findBooked } from '../charge-batches/find.ts'
 import { rowsOf } from '../charge-batches/parse.ts'
 import { giveBack } from '../keys/spend.ts'
@@ -52,7 +52,7 @@ export function* refund(
   return amount
 }
 
-/** To the user, the balance that paid, and the group: also to the day, and to the month if it is still current. */
+/** To the user, the balance that paid, and the group: also to the day and the month that it was spent in, by their names. */
 function* giveLevelsBack(
   identity: Scribe,
   charge: Row,
@@ -65,7 +65,10 @@ function* giveLevelsBack(
   const month = then.month === now.month ? -amount : 0
   const moves = movesOf(identity, charge, { spent: -amount, day, month, released: 0 })
   yield* moveAccounts(identity, moves, at)
-  if (then.day < now.day) for (const move of moves) yield* giveDayBack(move, then.day, amount)
+  for (const move of moves) {
+    if (then.day !== now.day) yield* giveSpellBack(move, 'day', then.day, amount)
+    if (then.month !== now.month) yield* giveSpellBack(move, 'month', then.month, amount)
+  }
 }
 
 type Sold = { readonly charge: Row; readonly lines: Rows; readonly table: 'entry' | 'reversal' }

@@ -5,7 +5,7 @@ const lateMs = 3_600_000
 
 /** The spending in a period, by charges, in micro-units. */
 type RunningSum = {
-  /** What ended in it, less its refunds: see `RunningSums.add`. */
+  /** What ended in it, less its refunds. */
   readonly spent: number
   /** What ended in the hour before: it counts in the period if something of it was booked before. */
   readonly late: number
@@ -45,7 +45,8 @@ export class RunningSums {
         if (Math.max(endedAt, backAt) < from - lateMs) continue
         const sum = this.#of(payer, period, start)
         if (backAt < from && amount < 0 && backAt >= from - lateMs) sum.lateBack -= amount
-        if (this.#isIn(period, start, endedAt) && this.#reaches(period, start, backAt)) sum.spent += amount
+        // A refund comes off the period of its charge, whenever it is made.
+        if (this.#isIn(period, start, endedAt)) sum.spent += amount
         else if (amount > 0 && endedAt < from) sum.late += amount
       }
     }
@@ -58,12 +59,6 @@ export class RunningSums {
   /** The periods that may be current, first the one that is. */
   spells(period: 'day' | 'month'): readonly { readonly start: number; readonly from: number }[] {
     return this.#spells[period]
-  }
-
-  /** Whether a refund comes off the period: off a day whenever it is made, off a month only within it. */
-  #reaches(period: 'day' | 'month', start: number, backAt: number): boolean {
-    const then = spellsAt(backAt, this.#zone)[period]
-    return period === 'day' ? then >= start : then === start
   }
 
   #isIn(period: 'day' | 'month', start: number, at: number): boolean {

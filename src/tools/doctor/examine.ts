@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { loadPlan } from '../../config/index.ts'
 import { CountersDown, type CompiledConfig } from '../../domain/index.ts'
-import { diskBytesMin, systemClock } from '../../util/index.ts'
+import { diskBytesMin, systemClock, unreadableProxies } from '../../util/index.ts'
 import { knownNames } from '../../gateway/known-names.ts'
 import { createLog } from '../../observe/index.ts'
 import { findOpsUrl } from '../../gateway/ops-url.ts'
@@ -160,6 +160,8 @@ async function checkCounters({ counters: url }: CompiledConfig): Promise<Checked
 }
 
 async function* checkUpstreams({ upstreams }: CompiledConfig): AsyncIterable<Checked> {
+  for (const variable of unreadableProxies(process.env))
+    yield fail('proxy', `${variable} is not the address of a proxy: the gateway does not start`, 'correct or unset it')
   for (const upstream of upstreams.values()) {
     const { name, url } = upstream
     if (url.startsWith('simulator:')) {

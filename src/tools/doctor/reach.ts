@@ -15,7 +15,7 @@ export async function reach(url: string, proxy?: ProxyAddress, ca?: string): Pro
   const isTls = protocol === 'https:'
   const place = { host, port: Number(port || (isTls ? 443 : 80)) }
   const tunnel = proxy && (await openWithin(reachMs, proxy, place))
-  const over = tunnel ? { socket: tunnel } : place
+  const over = { ...place, ...(tunnel && { socket: tunnel }) }
   const name = isIP(host) === 0 ? { servername: host } : {}
   const socket: Socket = isTls
     ? connectTls({ ...over, ...name, ALPNProtocols: ['http/1.1'], ...(ca !== undefined && { ca }) })

@@ -1,53 +1,88 @@
 import { BlockList, isIP } from 'node:net'
+import { domainToASCII } from 'node:url'
 import { type ProxyAddress, parseProxy } from './proxy-address.ts'
 
 type Environment = { readonly [name: string]: string | undefined }
 type Place = { readonly isEncrypted: boolean; readonly host: string; readonly port: number }
+
+const variables = ['https_proxy', 'http_proxy'] as const
+
+/** Addresses of this machine. */
+const local = new BlockList()
+local.addSubnet('127.0.0.0', 8, 'ipv4')
+local.addAddress('::1', 'ipv6')
 
 /**
  * The proxy that the environment names for a server: `HTTPS_PROXY`, for servers without TLS `HTTP_PROXY`; lower case
  * comes first, as in curl. None for this machine, and for what `NO_PROXY` lists.
  */
 export function environmentProxy(env: Environment, place: Place): ProxyAddress | undefined {
-  const text = read(env, place.isEncrypted ? 'https_proxy' : 'http_proxy')
-  if (text === undefined || isLocal(place.host) || isExempt(read(env, 'no_proxy') ?? '', place)) return undefined
-  // Without a scheme it is one for HTTP, as in curl.
+  const [, text] = read(env, place.isEncrypted ? 'https_proxy' : 'http_proxy') ?? []
+  if (text === undefined) return undefined
+  const host = spellOut(place.host)
+  if (isLocal(host) || isExempt(read(env, 'no_proxy')?.[1] ?? '', { ...place, host })) return undefined
+  return parse(text)
+}
+
+/** The variables that should name a proxy, and name none: without a check requests would go out directly. */
+export function unreadableProxies(env: Environment): readonly string[] {
+  return variables.flatMap(variable => {
+    const [name, text] = read(env, variable) ?? []
+    return name !== undefined && text !== undefined && !parse(text) ? [name] : []
+  })
+}
+
+/** Without a scheme it is one for HTTP, as in curl. */
+function parse(text: string): ProxyAddress | undefined {
   return parseProxy(text.includes('://') ? text : `http://${text}`)
 }
 
-function read(env: Environment, name: string): string | undefined {
-  const value = env[name] ?? env[name.toUpperCase()]
-  return value === undefined || value.trim() === '' ? undefined : value.trim()
+/** The name of the variable that is set, and its value. */
+function read(env: Environment, name: string): readonly [name: string, value: string] | undefined {
+  const found = env[name] === undefined ? name.toUpperCase() : name
+  const value = env[found]?.trim() ?? ''
+  return value === '' ? undefined : [found, value]
+}
+
+/** One spelling of a host for all: lower case, ASCII, without brackets and the dot of a full name. */
+function spellOut(host: string): string {
+  const bare = host
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '')
+  if (isIP(bare) === 6 && !bare.includes('%')) return new URL(`http://[${bare}]`).hostname.slice(1, -1)
+  return domainToASCII(bare) || bare
 }
 
 function isLocal(host: string): boolean {
-  return host === 'localhost' || host.endsWith('.localhost') || host === '::1' || host.startsWith('127.')
+  if (host === 'localhost' || host.endsWith('.localhost')) return true
+  return isIP(host) !== 0 && local.check(host, familyOf(host))
 }
 
 /** `*`, names with their subdomains (`example.com`, `.example.com`, `*.example.com`), addresses, networks; each may have a port. */
 function isExempt(list: string, { host, port }: Place): boolean {
-  const name = host.toLowerCase()
-  return list
-    .toLowerCase()
-    .split(/[\s,]+/)
-    .some(entry => {
-      if (entry === '') return false
-      if (entry === '*') return true
-      if (entry.includes('/')) return isInNetwork(entry, name)
-      const [, only = entry, at] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(entry) ?? []
-      if (at !== undefined && Number(at) !== port) return false
-      const bare = only.replace(/^\[(.*)\]$/, '$1').replace(/^\*?\./, '')
-      return name === bare || (isIP(name) === 0 && name.endsWith(`.${bare}`))
-    })
+  return list.split(/[\s,]+/).some(entry => {
+    if (entry === '') return false
+    if (entry === '*') return true
+    if (entry.includes('/')) return isInNetwork(entry, host)
+    const [, only = entry, at] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(entry) ?? []
+    if (at !== undefined && Number(at) !== port) return false
+    const bare = spellOut(only.replace(/^\*?\./, ''))
+    return bare !== '' && (host === bare || (isIP(host) === 0 && host.endsWith(`.${bare}`)))
+  })
 }
 
 function isInNetwork(entry: string, host: string): boolean {
-  const [network = '', bits = ''] = entry.split('/')
-  const [family, own] = [isIP(network), isIP(host)]
+  const [network = '', bits = ''] = entry.replaceAll(/[[\]]/g, '').split('/')
+  const family = isIP(network)
   const prefix = Number(bits)
-  if (own === 0 || family !== own || !/^\d+$/.test(bits) || prefix > (family === 4 ? 32 : 128)) return false
+  if (isIP(host) === 0 || family === 0 || !/^\d+$/.test(bits) || prefix > (family === 4 ? 32 : 128)) return false
   const list = new BlockList()
-  const type = family === 4 ? 'ipv4' : 'ipv6'
-  list.addSubnet(network, prefix, type)
-  return list.check(host, type)
+  list.addSubnet(network, prefix, familyOf(network))
+  // Also for an IPv4 address that is written as one of IPv6.
+  return list.check(host, familyOf(host))
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6'
 }

@@ -1,5 +1,5 @@
 import type { ClientRequest } from 'node:http'
-import type { Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import type { ProxyAddress } from './proxy-address.ts'
 
 /** A proxy could not be reached, or refused. Its message names the proxy, and no credentials. */
@@ -48,12 +48,10 @@ async function openConnect(proxy: ProxyAddress, { host, port }: Place, signal: A
   })
   request.once('connect', (response, socket: Socket, first: Buffer) => {
     const { statusCode: status = 0 } = response
-    if (status === 200) {
-      if (first.length > 0) socket.unshift(first)
-      return resolve(socket)
-    }
+    const isOpen = status >= 200 && status < 300
+    if (isOpen && first.length === 0) return resolve(socket)
     socket.destroy()
-    reject(refusedWith(proxy, status))
+    reject(isOpen ? tooEarly(proxy) : refusedWith(proxy, status))
   })
   request.once('response', response => {
     response.destroy()
@@ -62,6 +60,11 @@ async function openConnect(proxy: ProxyAddress, { host, port }: Place, signal: A
   request.once('error', error => reject(unreachable(proxy, error)))
   request.end()
   return promise
+}
+
+/** Servers speak after their clients: what comes before would be taken for the answer. */
+function tooEarly(proxy: ProxyAddress): ProxyError {
+  return new ProxyError(proxy, 'it sent something before the request')
 }
 
 function refusedWith(proxy: ProxyAddress, status: number): ProxyError {
@@ -83,20 +86,40 @@ function credentialOf({ user, password = '' }: ProxyAddress): string | undefined
 async function openSocks(proxy: ProxyAddress, { host, port }: Place, signal: AbortSignal): Promise<Socket> {
   const { SocksClient } = await import('socks')
   const { user, password } = proxy
+  // The protocol has one byte for the length; the library would throw where nothing catches it.
+  if (Buffer.byteLength(host) > 255) throw new ProxyError(proxy, 'it cannot be sent a name that is so long')
   const client = new SocksClient({
     command: 'connect',
     destination: { host, port },
     proxy: { host: proxy.host, port: proxy.port, type: 5, ...(user !== undefined && { userId: user, password }) },
   })
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
+  // Our own socket: the library keeps one that is no longer needed until its own time is over.
+  const socket = connect({ host: proxy.host, port: proxy.port })
   const late = (): void => reject(new ProxyError(proxy, 'no response in time', 'ETIMEDOUT'))
+  const unreached = (error: Error): void => reject(unreachable(proxy, error))
   signal.addEventListener('abort', late)
-  client.once('established', ({ socket }) => (signal.aborted ? socket.destroy() : resolve(socket)))
+  if (signal.aborted) late()
+  client.once('established', () => {
+    const early = (): void => reject(tooEarly(proxy))
+    socket.once('data', early).once('error', unreached)
+    // The library passes on by then what came with the reply.
+    setImmediate(() => {
+      socket.off('data', early).off('error', unreached)
+      resolve(socket)
+    })
+  })
   // Its messages name what the proxy said, and quote none of our credentials.
-  client.once('error', ({ message }) => reject(new ProxyError(proxy, reasonOf(message))))
-  client.connect()
+  client.on('error', ({ message }) => reject(new ProxyError(proxy, reasonOf(message))))
+  socket.once('error', unreached).once('connect', () => {
+    socket.off('error', unreached)
+    client.connect(socket)
+  })
   try {
     return await promise
+  } catch (error) {
+    socket.on('error', () => undefined).destroy()
+    throw error
   } finally {
     signal.removeEventListener('abort', late)
   }

@@ -23,6 +23,7 @@ export function parseProxy(text: string): ProxyAddress | undefined {
   const decoded = decodeAll([username, password])
   if (!decoded) return undefined
   const [user = '', secret = ''] = decoded
+  if (!canBeSent(kind, user, secret)) return undefined
   return {
     kind,
     host,
@@ -30,6 +31,11 @@ export function parseProxy(text: string): ProxyAddress | undefined {
     ...((user !== '' || secret !== '') && { user, password: secret }),
     shown: `${protocol}//${hostname}:${at}`,
   }
+}
+
+/** SOCKS5 has one byte for a length, and of `Basic` the first colon ends the name. */
+function canBeSent(kind: ProxyAddress['kind'], user: string, password: string): boolean {
+  return kind === 'socks5' ? [user, password].every(text => Buffer.byteLength(text) <= 255) : !user.includes(':')
 }
 
 function decodeAll(texts: readonly string[]): readonly string[] | undefined {

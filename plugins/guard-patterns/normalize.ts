@@ -1,0 +1,49 @@
+/** A text as patterns read it, and where its characters are in the text as it was written. */
+export type Normalized = {
+  readonly text: string
+  /** By character: where what it is written as begins, and ends. */
+  readonly from: readonly number[]
+  readonly to: readonly number[]
+}
+
+/** A character with its marks; the vowels and finals of Hangul, which follow a consonant, are no marks. */
+const cluster = /[^][\p{M}\u1161-\u11ff]*/uy
+/** Characters that show nothing: of no width, soft hyphens, directions, selectors of variants. */
+const invisible = /\p{Default_Ignorable_Code_Point}/gu
+const asciiMax = 0x7f
+
+/**
+ * The text in the spelling that Unicode calls compatible (NFKC): without characters that show nothing, and with ordinary
+ * letters for wide, circled, joined and mathematical ones.
+ * @returns undefined for a text that is spelled so
+ */
+export function normalize(text: string): Normalized | undefined {
+  const [from, to]: [number[], number[]] = [[], []]
+  let [plain, at, isSame] = ['', 0, true]
+  while (at < text.length) {
+    const end = endOf(text, at)
+    const written = text.slice(at, end)
+    const read = end === at + 1 && text.charCodeAt(at) <= asciiMax ? written : spell(written)
+    plain += read
+    isSame &&= read === written
+    for (let i = 0; i < read.length; i++) {
+      from.push(at)
+      to.push(end)
+    }
+    at = end
+  }
+  return isSame ? undefined : { text: plain, from, to }
+}
+
+/** Where the cluster ends that begins at `at`. */
+function endOf(text: string, at: number): number {
+  if (text.charCodeAt(at) <= asciiMax && !(text.charCodeAt(at + 1) > asciiMax)) return at + 1
+  cluster.lastIndex = at
+  cluster.test(text)
+  return cluster.lastIndex
+}
+
+/** One text in that spelling. */
+export function spell(text: string): string {
+  return text.replaceAll(invisible, '').normalize('NFKC')
+}

@@ -1,0 +1,114 @@
+import t from 'tap'
+import { buildRules, judgePart, judgeWhole } from '../../plugins/guard-patterns/rules.ts'
+import type { PatternsFacet } from '../../plugins/guard-patterns/schema.ts'
+import { caseName } from '../harness/case-name.ts'
+import { diceOf, seed } from '../harness/seed.ts'
+
+type RuleFacet = PatternsFacet['rules'][number]
+
+function rulesOf(rules: readonly Partial<RuleFacet>[], more: Partial<PatternsFacet> = {}) {
+  const full = rules.map(
+    (rule, i): RuleFacet => ({
+      name: `rule-${i}`,
+      ignore_case: false,
+      do: 'mask',
+      put: `[${i}]`,
+      on: ['request', 'response'],
+      ...rule,
+    }),
+  )
+  return buildRules({ rules: full, longest: 128, normalize: true, ...more })
+}
+
+function masked(rules: ReturnType<typeof rulesOf>, text: string): string {
+  const verdict = judgeWhole(rules, [text], 'request')
+  return verdict.kind === 'edit'
+    ? (verdict.texts[0] ?? '')
+    : verdict.kind === 'block'
+      ? `blocked by ${verdict.rule}`
+      : text
+}
+
+t.test('invisible characters and other spellings hide nothing, and only what matches is masked', async t => {
+  const rules = rulesOf([{ words: ['Bluebird', 'Café', '한국'] }, { pattern: '\\d{4}-\\d{4}' }, { pattern: '\u2066' }])
+  for (const [text, expected] of [
+    ['a Blue\u200bbird!', 'a [0]!'],
+    ['a \u200bB\u2060l\u00adu\ufeffe\u200db\u200ci\u180er\u034fd\u200b!', 'a \u200b[0]\u200b!'],
+    ['ｂｌｕｅｂｉｒｄ，ｘ', '[0]，ｘ'],
+    ['𝐁𝓵𝔲𝕖𝖇𝗶𝙧𝚍 x', '[0] x'],
+    ['Ⓑⓛⓤⓔⓑⓘⓡⓓ', '[0]'],
+    ['B\ufe0fluebird\u{e0061}', '[0]\u{e0061}'],
+    ['cafe\u0301 and café', '[0] and [0]'],
+    ['\u1112\u1161\u11ab\u1100\u116e\u11a8', '[0]'],
+    ['１２３４-5\u200b678 ①②③④-5678', '[1] [1]'],
+    ['x\u2066y', 'x[2]y'],
+    ['ﬁ Ｂｌｕｅ bird', 'ﬁ Ｂｌｕｅ bird'],
+    ['\ud83d\ude00\u200d\ud83d\ude00 \ud800 \u200b', '\ud83d\ude00\u200d\ud83d\ude00 \ud800 \u200b'],
+    ['\u200b'.repeat(10) + 'Bluebird', '\u200b'.repeat(10) + '[0]'],
+  ] as const)
+    t.equal(masked(rules, text), expected, JSON.stringify(text))
+  const off = rulesOf([{ words: ['Bluebird'] }], { normalize: false })
+  t.equal(masked(off, 'Blue\u200bbird ｂｌｕｅｂｉｒｄ Bluebird'), 'Blue\u200bbird ｂｌｕｅｂｉｒｄ [0]')
+  t.equal(
+    masked(rulesOf([{ words: ['ｂｌｕｅ'], do: 'block' }]), 'a blue b'),
+    'blocked by rule-0',
+    'a word is read as texts are',
+  )
+  t.equal(masked(rulesOf([{ pattern: 'f' }]), 'aﬁb'), 'a[0]b', 'what is one character is masked whole')
+})
+
+t.test('matches of two rules that overlap are masked as a whole, in linear time', async t => {
+  t.equal(masked(rulesOf([{ pattern: 'foo bar' }, { pattern: 'bar baz' }]), 'a foo bar baz b'), 'a [0] b')
+  t.equal(masked(rulesOf([{ pattern: 'bar baz' }, { pattern: 'foo bar' }]), 'a foo bar baz b'), 'a [0] b')
+  t.equal(
+    masked(rulesOf([{ pattern: '\\d{2,}' }]), '12\u200b3'),
+    '[0]',
+    'of the text as it is written and as it is read',
+  )
+  const many = 'ab '.repeat(40_000)
+  t.equal(masked(rulesOf([{ words: ['ab'] }]), many), '[0] '.repeat(40_000), 'as many matches as there are words')
+})
+
+t.test('a stream is masked as a whole text is, however it is cut and spelled', async t => {
+  const dice = diceOf(seed)
+  const rules = rulesOf([{ pattern: 'secret' }, { pattern: '[0-9]{3}-[0-9]{3}' }, { pattern: 'é' }], { longest: 16 })
+  const pieces = [
+    'secret',
+    '123-456',
+    'e\u0301',
+    'é',
+    'x',
+    ' ',
+    '\u200b',
+    'ｓｅｃｒｅｔ',
+    's\u200be\u00adcret',
+    '12３-4\u20605６',
+    '中',
+    '，',
+    '\ud83d\ude00',
+    '\u200b'.repeat(40),
+    'ﬁ',
+    '\u0301',
+  ]
+  for (let round = 0; round < 400; round++) {
+    let text = ''
+    for (let i = 0; i < 1 + dice(12); i++) text += pieces[dice(pieces.length)]
+    let [sent, unsent, at] = ['', '', 0]
+    while (at < text.length || unsent !== '') {
+      const next = Math.min(text.length, at + 1 + dice(9))
+      unsent += text.slice(at, next)
+      at = next
+      const verdict = judgePart(rules, unsent, at === text.length)
+      if (verdict.kind !== 'release') throw new Error('nothing blocks')
+      let from = 0
+      for (const edit of verdict.edits) {
+        sent += unsent.slice(from, edit.from) + edit.put
+        from = edit.to
+      }
+      sent += unsent.slice(from, verdict.upTo)
+      unsent = unsent.slice(verdict.upTo)
+      if (at === text.length && unsent !== '') throw new Error('the end releases everything')
+    }
+    t.equal(sent, masked(rules, text), caseName({ round, text: JSON.stringify(text) }))
+  }
+})
