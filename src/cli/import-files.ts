@@ -30,8 +30,10 @@ type Imported = Extract<ImportedConfig, { readonly ok: true }>
 export function needUsable(
   source: string,
   { models, losses }: Pick<Imported, 'models' | 'losses'>,
-  { format, acceptLosses }: ImportFlags,
+  { format, acceptLosses, usersOnly }: ImportFlags,
 ): void {
+  // The configuration is not written, so nothing of it is lost.
+  if (usersOnly) return
   const messageOf = (text: string): string => (format === 'json' ? '' : `${source}: ${text}`)
   if (models.active === 0) throw new Exit(exitCodes.nothingActive, messageOf('no model is active'))
   if (losses.length === 0 || acceptLosses) return
@@ -77,10 +79,16 @@ export function tellImported(
   { notes, losses, models, secrets: files }: Omit<Imported, 'ok'>,
   options: ImportFlags,
 ): void {
-  const { out, secrets, dryRun, acceptLosses } = options
+  const { out, secrets, dryRun, acceptLosses, usersOnly } = options
   // Losses that are not accepted come last, with the refusal.
-  const shown = acceptLosses || models.active === 0 ? notes : notes.filter(note => !losses.includes(note))
+  const shown =
+    !usersOnly && (acceptLosses || models.active === 0) ? notes : notes.filter(note => !losses.includes(note))
   for (const note of shown) say(`note: ${writeOut(note)}`)
+  if (usersOnly) return
+  if (secrets !== undefined && files.length === 0)
+    say(
+      `nothing ${dryRun ? 'is to be' : 'was'} written to ${secrets}: every key is in a variable. A changed variable needs a restart, a changed file does not (docs/rotating.md)`,
+    )
   if (files.length > 0)
     say(
       `${countOf(files.length, 'secret')} ${dryRun ? 'to be written' : 'written'} to ${secrets}, readable only by you`,

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -254,8 +254,12 @@ t.test('a client with its old key is served within its limits', async t => {
     code: 0,
     stderr: /7 of 7 users and 22 of 22 keys were imported[^]*4 budgets start with the amount already spent/,
   })
-  const again = await run('--out', 'gateway.yaml', '--users-only')
+  const losing = place.path('losing.yaml')
+  await writeFile(losing, `${await readFile(config, 'utf8')}\nguardrails: [{ guardrail_name: pii }]\n`)
+  const flags = ['--database', database, '--out', 'gateway.yaml', '--users-only']
+  const again = await place.runWith(storage, 'import', 'litellm', losing, ...flags)
   t.match(again, { code: 0, stderr: /0 of 7 users and 0 of 22 keys were imported/ })
+  t.notMatch(again.stderr, /guardrail|models active/, 'the configuration is not imported')
   t.notMatch(again.stderr, /budgets? counts? what was spent/)
   t.match(await place.run('import', 'new-api', database, '--database', database), {
     code: 2,

@@ -860,15 +860,20 @@ t.test('a lost guardrail, budget or fallback ends the command with 1, unless tha
     model_list: [line],
     litellm_settings: { callbacks: ['langfuse'], drop_params: true, max_budget: 10 },
     router_settings: { num_retries: 2 },
+    general_settings: { budget_alert_ttl: 86_400 },
   }
-  t.same((await translate(kept)).losses, [])
+  t.same((await translate(kept)).losses, [], 'the time between two alerts is no budget')
   const file = join(folder, 'losing.yaml')
-  await writeFile(file, stringify({ ...kept, guardrails: [{ guardrail_name: 'pii' }] }))
-  const flags = [file, '--prices', tablePath, '--dry-run'] as const
+  await writeFile(
+    file,
+    stringify({ ...kept, guardrails: [{ guardrail_name: 'pii', litellm_params: { guardrail: 'presidio' } }] }),
+  )
+  const flags = [file, '--prices', tablePath, '--secrets', join(folder, 'kept'), '--dry-run'] as const
   const refused = await cli(...flags)
   t.equal(refused.code, 1, refused.err)
   t.match(refused.err, /losing\.yaml: 1 of 1 model active; \d+ notes\n/)
-  t.match(refused.err, /lost: not translated: guardrails/)
+  t.match(refused.err, /nothing is to be written to .*kept: every key is in a variable/)
+  t.match(refused.err, /lost: not translated: guardrails: pii \(presidio\): add guard-patterns or guard-service/)
   t.match(refused.err, /1 guardrail, budget or fallback is not in effect here; replace it, or use --accept-losses/)
   t.match(await cli(...flags, '--accept-losses'), { code: 0, err: /note: not translated: guardrails/ })
   const data = await cli(...flags, '--format', 'json')

@@ -207,6 +207,46 @@ t.test("a group's ratio is its multiplier, and an impossible one is reported", a
   )
 })
 
+t.test('a ratio that is no amount here is rounded or refused, and never replaced by a price of a list', async t => {
+  const changed: { readonly [name: string]: unknown } = {
+    ModelRatio: { 'gpt-4o': 0.15, 'gpt-4o-mini': 37.5, 'claude-x': 1.5 },
+    CompletionRatio: { 'gpt-4o': 8.333333, 'gpt-4o-mini': 'much', 'claude-x': 5 },
+    CacheRatio: {},
+  }
+  const tables = madeNewApi(upstream.url).map(table => ({
+    ...table,
+    rows: table.rows.map(row =>
+      String(row[0]) in changed ? [String(row[0]), JSON.stringify(changed[String(row[0])])] : row,
+    ),
+  }))
+  const file = join(folder, 'places.db')
+  writeSqlite(file, tables)
+  const list = JSON.stringify({
+    'gpt-4o': { mode: 'chat', litellm_provider: 'openai', input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 },
+    'gpt-4o-mini': {
+      mode: 'chat',
+      litellm_provider: 'openai',
+      input_cost_per_token: 1e-6,
+      output_cost_per_token: 1e-6,
+    },
+  })
+  const prices = join(folder, 'list.json')
+  await writeFile(prices, list)
+  const { text, notes } = await importBook(file, 'new-api', { secretsAt: './secrets', prices })
+  t.match(text, /^ {2}gpt-4o: .*prices: \{ input: "0\.30", output: "2\.50" \}/m)
+  t.match(text, /^ {2}# gpt-4o-mini: /m, 'a price that cannot be read is not the price of the list')
+  t.ok(
+    notes.includes(
+      'gpt-4o: output costs 2.4999999 per million in the source, which has more than six decimal places; here 2.50',
+    ),
+    JSON.stringify(notes),
+  )
+  t.ok(
+    notes.includes('gpt-4o-mini: its CompletionRatio is not an amount, so its line is commented out: add its prices'),
+  )
+  t.notOk(notes.some(note => note.includes('list.json')))
+})
+
 t.test('no token allows more than before', async t => {
   const keys = new Map(
     imported.adoption.users.flatMap(user => user.keys.map(key => [key.name, { ...key, user: user.name }] as const)),

@@ -373,6 +373,8 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'none')
 }
 
+const guardrailRemedy = 'add guard-patterns or guard-service to the pipeline and the families (docs/guardrails.md)'
+
 /** What takes the place of settings that many files have. */
 const remedy: { readonly [key: string]: string } = {
   master_key: 'create keys with tollgate keys create, and the first administrator at /console',
@@ -381,6 +383,9 @@ const remedy: { readonly [key: string]: string } = {
   redis_port: 'set counters',
   redis_password: 'set counters',
   redis_url: 'set counters',
+  guardrails: guardrailRemedy,
+  cache: 'set cache of the models (docs/answer-cache.md)',
+  cache_params: 'set cache of the models (docs/answer-cache.md)',
   drop_params: 'set `forward` in the families to choose the forwarded fields',
   num_retries: 'retry_on and retry of the models say when a request is sent again',
   max_retries: 'retry_on and retry of the models say when a request is sent again',
@@ -397,6 +402,7 @@ const remedy: { readonly [key: string]: string } = {
   budget_duration: 'set budgets per day, week, month or last days for keys, users and groups',
   provider_budget_config: 'set budgets for keys, users and groups',
   alerting: 'add webhooks, Slack or e-mail under events',
+  budget_alert_ttl: 'a threshold of a budget sends one event per period',
   alert_types: 'choose the kinds of each receiver under events',
   alert_to_webhook_url: 'add webhooks, Slack or e-mail under events',
   success_callback: 'see /metrics, and tollgate logs --format json',
@@ -409,7 +415,7 @@ const remedy: { readonly [key: string]: string } = {
 
 /** Settings that refuse, limit or replace: without them a gateway does what the other one did not. */
 const guards =
-  /(?:^|[._])guardrails?(?:$|[._[])|(?:^|\.)(?:\w{1,64}_)?fallbacks(?:$|[.[])|budget(?!_rescheduler|_metrics)/
+  /(?:^|[._])guardrails?(?:$|[._[])|(?:^|\.)(?:\w{1,64}_)?fallbacks(?:$|[.[])|budget(?!_rescheduler|_metrics|_alert)/
 
 /** Callbacks that are guards and not logs. */
 const guardCallback =
@@ -428,10 +434,23 @@ function tellLeft(file: Tracked, list: readonly Tracked[]): readonly { text: str
   // Of a section that was not read each setting is reported by itself.
   for (const key of file.keys()) if (key !== 'model_list' && Object.keys(file.peek(key)).length > 0) file.in(key)
   const ofEachModel = [...ofModels].map(([key, names]) => ({ text: `${fewOf([...names])}: ${key}`, path: key }))
-  return [...ofEachModel, ...file.left().map(path => ({ text: path, path }))].map(({ text, path }) => {
+  const guardrails = takeGuardrails(file)
+  const left = [...ofEachModel, ...file.left().map(path => ({ text: path, path }))].map(({ text, path }) => {
     const own = remedy[/(\w{1,64})(?:\[\d{1,6}\])?$/.exec(text)?.[1] ?? '']
     const isLoss = guards.test(path) || (path.endsWith('callbacks') && guardCallback.test(textOf(valueAt(file, path))))
     return { text: own === undefined ? `not translated: ${text}` : `not translated: ${text}: ${own}`, isLoss }
+  })
+  return [...guardrails.map(text => ({ text, isLoss: true })), ...left]
+}
+
+/** A sentence for each guardrail of the file. */
+function takeGuardrails(file: Tracked): readonly string[] {
+  const list = file.takeAs('guardrails', value => (Array.isArray(value) && value.length > 0 ? value : undefined)) ?? []
+  return list.map((one: unknown) => {
+    const { guardrail_name: name, litellm_params: params } = fieldsOf(one)
+    const kind = fieldsOf(params)['guardrail']
+    const of = typeof kind === 'string' ? ` (${kind})` : ''
+    return `not translated: guardrails: ${textOf(name ?? one)}${of}: ${guardrailRemedy}`
   })
 }
 

@@ -25,6 +25,13 @@ export function toPrice(decimal: string): string | undefined {
   return `${whole}.${fraction.padEnd(2, '0')}`
 }
 
+/** A price with the six places that it can have, half up; undefined when it is 0 with them, or too large. */
+export function toRoundedPrice(decimal: string): string | undefined {
+  const [whole = '0', fraction = ''] = decimal.split('.')
+  const micros = BigInt(whole + fraction.slice(0, 6).padEnd(6, '0')) + (fraction.charAt(6) >= '5' ? 1n : 0n)
+  return micros === 0n ? undefined : toPrice(shiftPoint(String(micros), -6))
+}
+
 /** The decimal digits of a number as it is written, `2.5e-07` too; undefined for what is none, or is below nothing. */
 export function readDecimal(text: string): string | undefined {
   const written = text.trim().toLowerCase()

@@ -23,7 +23,7 @@ export const tableExamples: { readonly [source in PriceSource]: string } = {
 const readers: { readonly [source in PriceSource]: (text: string) => SourceTable | undefined } = {
   litellm: readLitellmTable,
   openrouter: readOpenrouterTable,
-  'new-api': readNewApiRatios,
+  'new-api': text => readNewApiRatios(text),
 }
 
 /** Reads a foreign table; undefined when the text is not one. */

@@ -1,5 +1,5 @@
 import type { TableRow, UnitName } from '../../domain/index.ts'
-import { isZero, multiply, readDecimal, toPrice, withoutNoise } from './decimals.ts'
+import { isZero, multiply, readDecimal, toPrice, toRoundedPrice, withoutNoise } from './decimals.ts'
 import { readExpression } from './new-api-expression.ts'
 import { PriceGrid } from './price-grid.ts'
 import { repeatedNames } from '../../util/index.ts'
@@ -31,12 +31,16 @@ const ofPricing: { readonly [field: string]: string } = {
 /** The same in an answer of `/api/ratio_config`, one map for each. */
 const ofConfig: { readonly [field: string]: string } = { ...ofPricing, model_price: 'ModelPrice' }
 
+/** What becomes of a price with more than six decimal places. */
+export type OnRounded = (id: string, exact: string, price: string) => void
+
 /**
  * Reads the ratios of new-api: its options as one object, as the list that `/api/option/` answers with, or the answers of
  * `/api/ratio_config` or `/api/pricing`, of which the last has the ratios that are written in its code too. Undefined when
- * the text is none of them.
+ * the text is none of them. With `onRounded`, products of ratios that have more than six decimal places are rounded and
+ * reported; without it, their rows are left out.
  */
-export function readNewApiRatios(text: string): SourceTable | undefined {
+export function readNewApiRatios(text: string, onRounded?: OnRounded): SourceTable | undefined {
   const parsed = parseExact(text)
   const ratios = parsed && ratioMapsOf(parsed.value)
   if (!ratios) return undefined
@@ -47,7 +51,7 @@ export function readNewApiRatios(text: string): SourceTable | undefined {
   const left: { id: string; why: string }[] = []
   const twice = repeatedModels(text, parsed.value)
   for (const id of names) {
-    const read = twice.has(id) ? saidTwice : readRow(id, ratios)
+    const read = twice.has(id) ? saidTwice : readRow(id, ratios, onRounded)
     if (typeof read === 'string') left.push({ id, why: read })
     else rows.push(read)
   }
@@ -106,7 +110,7 @@ function ratiosOfPricing(list: readonly Fields[]): Ratios {
   return maps
 }
 
-function readRow(id: string, ratios: Ratios): TableRow | string {
+function readRow(id: string, ratios: Ratios, onRounded?: OnRounded): TableRow | string {
   if (id.includes('*')) return 'a pattern is not a model'
   const mode = textOf(ratios[modes[0]]?.[id]) ?? 'ratio'
   if (mode === 'tiered_expr') {
@@ -147,7 +151,9 @@ function readRow(id: string, ratios: Ratios): TableRow | string {
     ...((audio ?? spoken) !== undefined && { output_audio: [model, audio ?? '1', spoken ?? '1'] }),
   }
   for (const [unit, own] of Object.entries(factors)) {
-    const price = toPrice(withoutNoise(multiply(perRatio, ...own)))
+    const exact = withoutNoise(multiply(perRatio, ...own))
+    const price = toPrice(exact) ?? (onRounded && toRoundedPrice(exact))
+    if (price !== undefined && toPrice(exact) === undefined) onRounded?.(`${id}: ${unit}`, exact, price)
     if (price === undefined) return `${unit} has more than six decimal places`
     grid.set(unit as UnitName, price)
   }

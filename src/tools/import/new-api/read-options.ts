@@ -18,7 +18,7 @@ export type Options = {
   readonly quotaPerUnit: bigint
   /** By group: the factor on its prices, as a decimal. */
   readonly groupRatios: ReadonlyMap<string, string>
-  /** Factors that are not what they were there. */
+  /** Factors and prices that are not what they were there. */
   readonly changedRatios: readonly string[]
   rate(model: string, style: Style): Rated
   /** Names of settings that nothing was made of. */
@@ -60,11 +60,20 @@ export function readOptions(
       ? BigInt(unit.split('.')[0] as string)
       : 500_000n
   const told = Object.fromEntries([...options].filter(([name]) => read.has(name)))
-  const ratios = readNewApiRatios(JSON.stringify(told))
+  const rounded: string[] = []
+  const ratios = readNewApiRatios(JSON.stringify(told), (place, exact, price) =>
+    rounded.push(
+      `${place} costs ${exact} per million in the source, which has more than six decimal places; here ${price}`,
+    ),
+  )
   const rows = new Map(ratios?.rows.map(row => [row.id, row]))
   // Ratios are of a unit that is so much quota.
   const isOther = quotaPerUnit !== 500_000n
   const left = new Map(ratios?.left.map(({ id, why }) => [id, why]))
+  const hasOwnPrice = (model: string): boolean =>
+    ['CompletionRatio', 'ModelPrice', 'billing_setting.billing_expr'].some(name =>
+      isSet(textOf(fieldsOf(parseRatios(options.get(name)))[model])),
+    )
 
   function modeOf(model: string): string | undefined {
     const known = given.prices?.rows.find(model, { others: true })
@@ -85,6 +94,10 @@ export function readOptions(
       const cost = costOfRow(family === 'image' ? perImage(row) : row, family)
       return { family, cost, source: 'ratio', unmapped: row.unmapped ?? [] }
     }
+    const unread = left.get(model)
+    // What the source charges by itself is never charged by a list of other prices.
+    if (unread !== undefined && hasOwnPrice(model))
+      return { family, cost: { kind: 'unknown', why: unread }, source: '', unmapped: [] }
     const listed = given.prices?.rows.find(model)
     if (listed?.kind === 'found' && listed.by === 'id')
       return {
@@ -95,7 +108,7 @@ export function readOptions(
       }
     const why = isOther
       ? `QuotaPerUnit is ${quotaPerUnit} in the source, so its ratios mean different prices`
-      : (left.get(model) ?? "it has no ratio and no price; they may be defined in the source's code")
+      : (unread ?? "it has no ratio and no price; they may be defined in the source's code")
     return { family, cost: { kind: 'unknown', why }, source: '', unmapped: [] }
   }
 
@@ -113,9 +126,10 @@ export function readOptions(
   return {
     quotaPerUnit,
     groupRatios: new Map(factors.map(([group, { factor }]) => [group, factor])),
-    changedRatios: factors.flatMap(([group, { why }]) =>
-      why === undefined ? [] : `the ratio of group ${group}: ${why}`,
-    ),
+    changedRatios: [
+      ...rounded,
+      ...factors.flatMap(([group, { why }]) => (why === undefined ? [] : `the ratio of group ${group}: ${why}`)),
+    ],
     rate,
     left: [...options]
       .flatMap(([name, value]) => (read.has(name) || ['', 'false', '{}', '[]', '0'].includes(value) ? [] : [name]))
@@ -134,6 +148,10 @@ function factorOf(ratio: unknown): { readonly factor: string; readonly why?: str
   // What cost something is not free.
   const factor = shiftPoint(String(micros || 1n), -factorPlaces)
   return { factor, why: `${exact} has more than six decimal places, so it is ${factor} here` }
+}
+
+function isSet(value: string): boolean {
+  return value !== '' && !/^[0.]+$/.test(value)
 }
 
 function textOf(value: unknown): string {
