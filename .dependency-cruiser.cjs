@@ -38,7 +38,7 @@ const doors = {
 const homes = {
   '@clack/prompts': '^src/cli/ask-setup[.]ts$',
   aws4fetch: '^plugins/aws-sigv4/plugin[.]ts$',
-  ajv: '^src/config/(?:validator|compile-schemas)[.]ts$',
+  ajv: '^src/(?:config/(?:validator|compile-schemas)|admin/request-validators)[.]ts$',
   busboy: '^plugins/multipart-rewrite/read-form[.]ts$',
   commander: '^src/cli/',
   diff: '^src/config/edit/show-diff[.]ts$',

@@ -8,11 +8,11 @@ import { assetRoutes } from './assets.ts'
 import { type Duty, may } from './duties.ts'
 import { chooseEncoding, compressOnTheWay } from './encoding.ts'
 import { fail } from './errors.ts'
-import { isMoment } from './is-moment.ts'
 import { pageRoutes } from './pages/index.ts'
 import type { AdminParts } from './parts.ts'
 import { apiRoutes } from './routes/index.ts'
 import { type Reason, refuse } from './reasons.ts'
+import { requestValidator, type RequestValidator } from './request-validators.ts'
 import { patternReasons } from './schemas.ts'
 import { readCookie } from './session/cookie.ts'
 import { createLoginThrottle, type LoginThrottle } from './session/login-throttle.ts'
@@ -64,17 +64,9 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     bodyLimit: bodyBytesMax,
     genReqId: () => parts.ids.next('web_', parts.clock.now()),
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: true },
-    // Types are not coerced; unknown fields are rejected.
-    ajv: {
-      customOptions: {
-        coerceTypes: false,
-        removeAdditional: false,
-        useDefaults: true,
-        allErrors: false,
-        // A day of a week is a word and one of a month a number; without this, Ajv writes a warning to stderr.
-        allowUnionTypes: true,
-      },
-      onCreate: ajv => void ajv.addFormat('date-time', isMoment),
+    schemaController: {
+      // Its type says that it takes a schema; it takes a route.
+      compilersFactory: { buildValidator: buildValidator as never },
     },
     frameworkErrors: (error, request, reply) => void answerError(parts, error, request, reply),
   })
@@ -146,6 +138,10 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
       await app.close()
     },
   }
+}
+
+function buildValidator(): (route: { readonly schema: object }) => RequestValidator {
+  return ({ schema }) => requestValidator(schema)
 }
 
 /** What deletes may come with nothing at all. */

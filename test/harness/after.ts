@@ -1,4 +1,7 @@
 import { glob, readFile } from 'node:fs/promises'
+import { removeMemoryFolders } from './memory-folder.cjs'
+
+removeMemoryFolders()
 
 // tap's summary only counts skips. What was skipped, and why, is said last and by name; where a machine is
 // expected to have everything (CI=true) a skip is a failure, unless its reason is the command that runs it.

@@ -3,6 +3,7 @@
 // took up to two thirds of all CPU. Here they are left out, unless coverage is counted (`npm run coverage`).
 const { enableCompileCache, registerHooks } = require('node:module')
 const path = require('node:path')
+const { useMemoryFolder } = require('./memory-folder.cjs')
 const { pathToFileURL } = require('node:url')
 
 const counted = process.env['_TAPJS_PROCESSINFO_COVERAGE_']
@@ -15,6 +16,8 @@ if (counted !== '1') {
   enableCompileCache(compiled)
   process.env['NODE_COMPILE_CACHE'] ??= compiled
 }
+
+useMemoryFolder()
 
 // tap ends a file that takes too long by a signal. What a file does when it exits, such as to end the gateways and servers that it
 // started, is done then too: they would run on, and slow down every file after it.

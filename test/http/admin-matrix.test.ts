@@ -2,6 +2,7 @@ import { Ajv } from 'ajv'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
 import { type AnyRoute, apiRoutes } from '../../src/admin/index.ts'
+import { compileRequestSchema } from '../../src/admin/request-validators.ts'
 import { png } from '../harness/pictures.ts'
 import { start, type Started } from '../harness/start.ts'
 import { keyedEdit } from '../harness/vendor-keys.ts'
@@ -407,6 +408,13 @@ t.test("C8 lists, sums and files contain only one's own rows", async t => {
   const sheet = '/api/statements?format=csv&of=balances'
   t.match((await ann.get(sheet)).text, /^\uFEFF?month,user,[^\n]*,closing\r\n$/)
   t.match((await ben.get(sheet)).text, /closing\r\n[\d-]+,ben,\w+,USD,0\.00,1,2\.00,0\.00,0\.00,2\.00\r\n$/)
+})
+
+t.test("the schema of every endpoint's query and body is valid", t => {
+  for (const route of apiRoutes)
+    for (const schema of [route.query, route.body])
+      if (schema) t.doesNotThrow(() => compileRequestSchema(schema), endpointOf(route))
+  t.end()
 })
 
 t.test("every endpoint's answer matches its schema, field for field", async t => {

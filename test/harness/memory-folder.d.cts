@@ -1,0 +1,2 @@
+export function useMemoryFolder(): void
+export function removeMemoryFolders(): void
