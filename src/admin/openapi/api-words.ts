@@ -24,6 +24,7 @@ const en = {
   schemes: {
     bearer: 'as Bearer',
     xApiKey: 'in the header x-api-key',
+    xiApiKey: 'in the header xi-api-key (clients that name a voice in the path)',
     googHeader: 'in the header x-goog-api-key (generative-language clients)',
     googQuery: 'in the query, on generative-language paths only; removed before anything is logged',
     adminToken:
@@ -75,6 +76,7 @@ const zh: ApiWords = {
   schemes: {
     bearer: '以 Bearer 形式发送',
     xApiKey: '放在 x-api-key 请求头中',
+    xiApiKey: '放在 xi-api-key 请求头中（在路径中指定音色的客户端）',
     googHeader: '放在 x-goog-api-key 请求头中（generative-language 客户端）',
     googQuery: '放在查询参数中，仅限 generative-language 路径；记录日志之前会移除',
     adminToken: '本网关的管理令牌（tga-…），以 Bearer 形式发送；对 /v1 无效。x-scope 是它需要的权限范围',

@@ -44,6 +44,7 @@ function securitySchemes({ keyed, schemes }: ApiWords) {
   return {
     bearer: { type: 'http', scheme: 'bearer', description: keyed(schemes.bearer) },
     xApiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: keyed(schemes.xApiKey) },
+    xiApiKey: { type: 'apiKey', in: 'header', name: 'xi-api-key', description: keyed(schemes.xiApiKey) },
     googHeader: { type: 'apiKey', in: 'header', name: 'x-goog-api-key', description: keyed(schemes.googHeader) },
     googQuery: { type: 'apiKey', in: 'query', name: 'key', description: keyed(schemes.googQuery) },
     adminToken: { type: 'http', scheme: 'bearer', description: schemes.adminToken },

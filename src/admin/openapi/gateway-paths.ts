@@ -65,6 +65,7 @@ function securityOf(dialect: string): OperationObject['security'] {
   const schemes = [
     'bearer',
     'xApiKey',
+    ...(dialect === 'elevenlabs' || dialect === 'by-caller' ? ['xiApiKey'] : []),
     ...(dialect === 'google' || dialect === 'by-caller' ? ['googHeader', 'googQuery'] : []),
   ]
   return schemes.map(scheme => ({ [scheme]: [] }))
