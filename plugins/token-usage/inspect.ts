@@ -68,7 +68,7 @@ function untoldSeconds({ forward }: Family, model: Model, operations: Operations
   const priced = priceNames.filter(unit => model.prices.has(unit))
   if (model.free || priced.length === 0 || !priced.every(unit => timeUnits.has(unit))) return []
   const names = [...forward.keys()]
-  if (names.length > 0 && names.every(name => operations.get(name)?.tellsSeconds)) return []
+  if (names.length > 0 && names.every(name => operations.get(name)?.reportsSeconds)) return []
   const message = `model ${model.name} is priced only by the second: responses that do not report seconds (text, srt, vtt, streams) are charged by file size`
   const remedy = 'set a price per request instead, unless the upstream always reports seconds'
   const path = ['prices', 'second']

@@ -18,7 +18,7 @@ export type OperationTraits = {
   /** Its answers are counted in tokens, which have to have a price: in nothing else, or in seconds as well. */
   readonly answersTokens?: 'only' | 'also'
   /** Each of its answers reports how long the recording is. */
-  readonly tellsSeconds?: true
+  readonly reportsSeconds?: true
   /** Its answers are one JSON object unless a stream was requested: nothing else is an answer. */
   readonly answersObject?: true
   /** The field whose value requests a stream of events, if it is not `stream`. */

@@ -26,5 +26,5 @@ export const speechToText: Operation = {
     recording.append('file', new Blob([wave()], { type: 'audio/wav' }), 'silence.wav')
     return { form: recording }
   },
-  traits: { modelField: 'model_id', tellsSeconds: true },
+  traits: { modelField: 'model_id', reportsSeconds: true },
 }

@@ -249,7 +249,7 @@ export async function periodsContract(t: Test, make: Harness, fleet: 1 | 2): Pro
         t.same((await first().books.verify()).problems, [])
         if (!goesBack) return
         // On every day that something was booked on, also one that the clock had been ahead to.
-        for (const date of [...new Set(made.map(one => one.date))].sort()) {
+        for (const date of [...new Set(made.map(one => one.date))].toSorted((one, other) => one - other)) {
           clock.set(noonOf(date))
           t.same((await first().books.verify()).problems, [], `verified on ${new Date(date * day).toISOString()}`)
           await compare(0)

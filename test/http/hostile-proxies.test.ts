@@ -141,10 +141,10 @@ t.test('what a proxy sends before the tunnel is used is no answer', async t => {
     ] as const) {
       const name = `${kind}: ${title}`
       raw.onBytes = (socket, _bytes, read) => {
-        if (kind === 'http')
-          return read === 0 && socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${early.length}\r\n\r\n${early}`)
-        if (read === 0) socket.write(bytesOf(5, 0))
-        else if (read === 1) socket.write(Buffer.concat([bytesOf(...granted), Buffer.from(early)]))
+        const whole = `HTTP/1.1 200 OK\r\nContent-Length: ${early.length}\r\n\r\n${early}`
+        if (kind === 'http' && read === 0) socket.write(whole)
+        if (kind !== 'http' && read === 0) socket.write(bytesOf(5, 0))
+        if (kind !== 'http' && read === 1) socket.write(Buffer.concat([bytesOf(...granted), Buffer.from(early)]))
       }
       const [status, text] = await ask(started)
       t.equal(status, 502, name)
@@ -160,10 +160,10 @@ t.test('what a proxy sends before the tunnel is used is no answer', async t => {
     ['HTTP/1.0, with headers of a body', 'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'],
   ] as const) {
     raw.onBytes = (socket, bytes, read) => {
-      if (read === 0) return void socket.write(head)
-      if (!bytes.includes('chat/completions')) return
       const body = JSON.stringify(chatAnswer)
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+      const answer = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+      if (read === 0) socket.write(head)
+      else if (bytes.includes('chat/completions')) socket.write(answer)
     }
     const [status, text] = await ask(await open(t, `proxy: "http://127.0.0.1:${raw.port}"`))
     t.equal(status, 200, `${title}: ${text}`)

@@ -298,7 +298,7 @@ t.test('names that callers invent are no series: those of unknown models, and of
   await gateway.close()
   const names = receiver.points('gen_ai.server.request.duration').map(point => {
     const { 'gen_ai.request.model': asked, 'gen_ai.response.model': answered } = facts(point.attributes)
-    return `${asked} ${answered}`
+    return `${String(asked)} ${String(answered)}`
   })
   t.same(names.toSorted(), ['any-* any-*', 'undefined undefined'])
 })

@@ -1,4 +1,4 @@
-import OpenAI from 'openai'
+import { APIError } from 'openai'
 import t, { type Test } from 'tap'
 import { loadConfig } from '../../src/index.ts'
 import { editShipped } from '../harness/project.ts'
@@ -160,7 +160,7 @@ t.test("errors of the vendor are errors of OpenAI's format, and cost nothing", a
       res => void res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ detail })),
     )
     const thrown: unknown = await openai.audio.speech.create(said).catch((cause: unknown) => cause)
-    t.ok(thrown instanceof OpenAI.APIError, String(status))
+    t.ok(thrown instanceof APIError, String(status))
     t.match(thrown, error, String(status))
   }
   t.same(

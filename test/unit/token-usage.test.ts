@@ -370,8 +370,8 @@ t.test('every model of the family has a price for its use', t => {
   t.same(inspect(facet, family, [model]), [], 'one that is free needs none')
   const forward = new Map([['heard', { kind: 'all' as const, except: new Set<string>() }]])
   const timed = { ...model, free: false, prices: new Map([['hour', { micros: 1, origin }]]) }
-  const found = (tellsSeconds?: true) =>
-    inspect(facet, { ...family, forward }, [timed], new Map([['heard', tellsSeconds ? { tellsSeconds } : {}]]))
+  const found = (reportsSeconds?: true) =>
+    inspect(facet, { ...family, forward }, [timed], new Map([['heard', reportsSeconds ? { reportsSeconds } : {}]]))
   t.match(found(), [{ code: 'usage_seconds_untold' }])
   t.same(found(true), [], 'each of its answers reports seconds')
   t.end()

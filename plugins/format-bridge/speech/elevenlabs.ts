@@ -69,7 +69,7 @@ export function parseProblem(status: number, body: Json): Problem {
   const code = asText(valueAt(detail, 'status')) ?? asText(valueAt(detail, 'code'))
   const fields = asList(detail).map(one => {
     const place = asList(valueAt(one, 'loc')).filter(step => step !== 'body')
-    return `${place.join('.')}: ${asText(valueAt(one, 'msg')) ?? 'not valid'}`
+    return `${place.map(step => asText(step) ?? JSON.stringify(step)).join('.')}: ${asText(valueAt(one, 'msg')) ?? 'not valid'}`
   })
   const message = asText(detail) ?? asText(valueAt(detail, 'message')) ?? fields.join('; ')
   return { status, message, ...(code !== undefined && { code }) }
