@@ -6,11 +6,15 @@ export type Normalized = {
   readonly to: readonly number[]
 }
 
-/** A character with its marks; the vowels and finals of Hangul, which follow a consonant, are no marks. */
-const cluster = /[^][\p{M}\u1161-\u11ff]*/uy
+/**
+ * A character with its marks, and the vowels and finals of Hangul. Not more of them than any letter has: to put many in order
+ * takes long.
+ */
+const cluster = /[^][\p{M}\u1161-\u11ff]{0,32}/uy
 /** Characters that show nothing: of no width, soft hyphens, directions, selectors of variants. */
 const invisible = /\p{Default_Ignorable_Code_Point}/gu
-const asciiMax = 0x7f
+/** ASCII and Chinese characters have one spelling. Most texts have no others. */
+const plainText = /^[\0-\x7f\u4e00-\u9fff]*$/
 
 /**
  * The text in the spelling that Unicode calls compatible (NFKC): without characters that show nothing, and with ordinary
@@ -18,12 +22,13 @@ const asciiMax = 0x7f
  * @returns undefined for a text that is spelled so
  */
 export function normalize(text: string): Normalized | undefined {
+  if (plainText.test(text)) return undefined
   const [from, to]: [number[], number[]] = [[], []]
   let [plain, at, isSame] = ['', 0, true]
   while (at < text.length) {
     const end = endOf(text, at)
     const written = text.slice(at, end)
-    const read = end === at + 1 && text.charCodeAt(at) <= asciiMax ? written : spell(written)
+    const read = end === at + 1 && isPlain(text.charCodeAt(at)) ? written : spell(written)
     plain += read
     isSame &&= read === written
     for (let i = 0; i < read.length; i++) {
@@ -35,9 +40,14 @@ export function normalize(text: string): Normalized | undefined {
   return isSame ? undefined : { text: plain, from, to }
 }
 
+/** Of `plainText`. */
+function isPlain(code: number): boolean {
+  return code <= 0x7f || (code >= 0x4e00 && code <= 0x9fff)
+}
+
 /** Where the cluster ends that begins at `at`. */
 function endOf(text: string, at: number): number {
-  if (text.charCodeAt(at) <= asciiMax && !(text.charCodeAt(at + 1) > asciiMax)) return at + 1
+  if (isPlain(text.charCodeAt(at)) && (at + 1 === text.length || isPlain(text.charCodeAt(at + 1)))) return at + 1
   cluster.lastIndex = at
   cluster.test(text)
   return cluster.lastIndex
