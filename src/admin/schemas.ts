@@ -6,7 +6,7 @@ import type { Reason } from './reasons.ts'
 // Fields that several endpoints take or answer with. Every object refuses fields that it does not name: no one sets a role
 // or a balance by sending one.
 
-export { decimal, moment, text, textOrNull, texts, truth } from '../domain/shapes/schemas.ts'
+export { decimal, moment, truth } from '../domain/shapes/schemas.ts'
 
 export const userName = {
   type: 'string',
