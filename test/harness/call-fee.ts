@@ -12,7 +12,7 @@ const path = `node_modules/${name}/index.js`
 export function chargedBy(plugin: string): Edits {
   return [
     ['multipart-rewrite, ', `multipart-rewrite, ${plugin}, `],
-    [/forward: { rerank: { all: true } }\n {4}token-usage: {}/, 'forward: { rerank: { all: true } }\n    call-fee: {}'],
+    { 'families/rerank': { forward: { rerank: { all: true } }, 'call-fee': {} } },
     { 'models/sim-rerank/prices': { call: '0.05' } },
   ]
 }
