@@ -18,7 +18,11 @@ export async function askOps(options: OpsOptions, method: 'GET' | 'POST', path: 
   if (URL.canParse(url) && new URL(url).port === '0') throw new Exit(exitCodes.noGateway, portNotKnown)
   const response = await fetch(url + path, { method, signal: AbortSignal.timeout(answerMs) }).catch(
     (error: unknown) => {
-      throw new Exit(exitCodes.noGateway, `no gateway answers at ${url} (${reasonOf(error)}). Is it running?`)
+      const elsewhere = options.ops === undefined ? ' Use --ops host:port for a gateway at another address.' : ''
+      throw new Exit(
+        exitCodes.noGateway,
+        `no gateway answers at ${url} (${reasonOf(error)}). Is it running?${elsewhere}`,
+      )
     },
   )
   if (response.status === 403 || response.status >= 500)

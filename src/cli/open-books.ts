@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs'
 import { loadConfig, openStorage, type CompiledConfig, type Storage } from '../index.ts'
-import { Exit, exitCodes } from './exit.ts'
+import { Exit, exitCodes, say } from './exit.ts'
 import { showFindings } from './show-findings.ts'
 
 /** Who the trail says has made the changes of a command. */
@@ -45,10 +46,20 @@ async function lendStorage<T>(
   work: (storage: Storage, plan: CompiledConfig) => Promise<T>,
 ): Promise<T> {
   const { storage: url, timeZone, budgetThresholds: thresholds } = plan
+  const missing = missingFileOf(url)
   const storage = await openStorage({ url, timeZone, thresholds, role: 'tool' })
+  // A terminal without the gateway's variables would work on an empty storage, and nothing would show it.
+  if (missing !== undefined)
+    say(`created an empty storage, because ${missing} did not exist; if the gateway uses another one, set it here too`)
   try {
     return await work(storage, plan)
   } finally {
     await storage.close()
   }
+}
+
+/** The file of a SQLite storage that is not there yet. */
+function missingFileOf(url: string): string | undefined {
+  const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1]
+  return path === undefined || path === ':memory:' || existsSync(path) ? undefined : path
 }

@@ -1,12 +1,17 @@
 import { type LintFinding, reportFindings } from '../index.ts'
 import { print, say } from './exit.ts'
+import { foldNotes } from './fold-notes.ts'
 import { showFindings } from './show-findings.ts'
 
-/** Writes findings in the requested format: text is for people, the others are data. */
+/** Writes findings in the requested format: text for people has only some notes of each kind; the others are data. */
 export async function printFindings(findings: readonly LintFinding[], format: string): Promise<void> {
   if (format === 'json') for (const finding of findings) print(JSON.stringify(finding))
   else if (format === 'sarif') print(await reportFindings(findings, format))
   else if (findings.length === 0) return
   else if (format === 'github') print(await reportFindings(findings, format))
-  else say(await showFindings(findings))
+  else {
+    const { shown, more } = foldNotes(findings)
+    say(await showFindings(shown))
+    if (more.length > 0) say(more.join('\n'))
+  }
 }

@@ -243,12 +243,14 @@ function addUsers(program: Command): void {
   users
     .command('create')
     .argument('<name>')
+    .description('create a user; give them a password with users passwd')
     .option('--group <group>', 'the group whose limits apply', 'default')
     .option('--role <role>', 'user, viewer, billing or admin', 'user')
     .addOption(configOption())
     .action(async (name, options) => (await import('./commands/users.ts')).createUser(name, options))
   users
     .command('list')
+    .description('list the users, with group, role and status')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/users.ts')).listUsers(options))

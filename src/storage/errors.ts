@@ -9,6 +9,8 @@ const table = {
     '{path} has the schema of an older version ({found}; this version needs {known}), and a gateway of that version may run on it. Nothing was changed. To upgrade, stop every older gateway, then run `tollgate storage migrate` or start `tollgate serve`; until then use the commands of the older version',
   storage_open:
     '{path} has the schema of an older version, and another process has the file open, such as a command of that version. Nothing was changed. Wait for that process or stop it, then start again',
+  storage_unlike:
+    '{path} cannot be migrated from schema {found}: {reason}. Nothing was changed. A version outside the main line may have written it, with another schema under that number: run that version, or restore a backup of one of the main line',
   storage_unavailable: 'the storage cannot be written: {reason}',
   storage_busy: 'every attempt failed because of lock conflicts: {reason}',
   storage_closed: 'the storage is closed',

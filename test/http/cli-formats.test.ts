@@ -83,6 +83,8 @@ t.test('without a terminal and with --format json, programs can read all output 
   }
   const fails = new Set(['fmt', 'lint', 'doctor'])
   const all = [...commandsOf(createProgram())].filter(([path]) => path !== 'serve')
+  const undescribed = all.filter(([, command]) => command.description() === '').map(([path]) => path)
+  t.same(undescribed, [], 'every command has a description')
   const words = all.map(([path, command]) => {
     const dummies = command.registeredArguments.filter(one => one.required).map(one => one.argChoices?.[0] ?? 'x')
     const has = (long: string): boolean => command.options.some(option => option.long === long)

@@ -7,7 +7,7 @@ import { openOperated } from '../harness/operated.ts'
 import { caseName } from '../harness/case-name.ts'
 
 t.test('commands inspect a running gateway and its storage', async t => {
-  const { gateway, tollgate } = await openOperated(t)
+  const { gateway, tollgate, site, url, ops } = await openOperated(t)
 
   await t.test('healthcheck and doctor report a healthy gateway', async t => {
     t.match(await tollgate('healthcheck'), { code: 0, stdout: '' })
@@ -31,6 +31,19 @@ t.test('commands inspect a running gateway and its storage', async t => {
       stdout: /^ok +alpha-image-2 .* 200 .* 0\.02 USD/,
     })
     t.match((await tollgate('keys', 'list')).stdout, /models test.*revoked/, 'its key is gone')
+  })
+
+  await t.test('a command on another storage than that of the gateway is noticed', async t => {
+    const elsewhere = { ...site, database: `${site.database}-elsewhere` }
+    const env = { TOLLGATE_OPS: ops.replace('http://', ''), TOLLGATE_LISTEN: url.replace('http://', '') }
+    const run = (...words: readonly string[]) => runTollgate(elsewhere, [...words, '-c', site.config], env)
+    t.match(await run('models', 'test', 'sim-chat'), {
+      code: 1,
+      stdout: '',
+      stderr: /created an empty storage, because .*-elsewhere did not exist[^]*does not know the keys of this storage/,
+    })
+    const { stderr } = await run('keys', 'list')
+    t.notMatch(stderr, /created an empty storage/, 'it is there by now')
   })
 
   await t.test('models list shows the upstreams and price of each', async t => {

@@ -67,6 +67,26 @@ t.test('a command or a worker refuses an older schema with the remedy, and chang
   t.equal(await versionIn(url), older)
 })
 
+t.test('a schema that only has the number of an earlier one is refused with the remedy, and not changed', async t => {
+  const refused = {
+    code: 'storage_unlike',
+    message: /cannot be migrated from schema 19: .*stored_object.* Nothing was changed.*run that version/s,
+  }
+  const early = 'CREATE TABLE stored_object (id TEXT)'
+  const path = oldFile(t)
+  const db = new DatabaseSync(path)
+  db.exec(early)
+  db.close()
+  const url = await oldDatabase()
+  const client = await postgres.connect(url)
+  await client.query(early)
+  await client.end()
+  await t.rejects(open(`sqlite:${path}`, 'gateway'), refused)
+  await t.rejects(open(url, 'gateway'), refused)
+  t.equal(versionOf(path), older)
+  t.equal(await versionIn(url), older)
+})
+
 t.test('a migration of a file waits for the gateway that has it, and names it', async t => {
   const path = oldFile(t)
   const url = `sqlite:${path}`

@@ -94,6 +94,7 @@ export async function testModels(names: readonly string[], options: TestOptions)
     let failed = 0
     const spent: (string | null)[] = []
     try {
+      await needSameStorage(url, secret)
       for (const trial of trials) {
         const result = await send(trial, url, secret)
         if (result.error !== null) failed++
@@ -106,6 +107,14 @@ export async function testModels(names: readonly string[], options: TestOptions)
     reportSpent(spent)
     if (failed > 0) throw new Exit(exitCodes.failure, `${failed} of ${trials.length} failed`)
   })
+}
+
+/** @throws Exit 1 where the gateway does not know a key that was just created */
+async function needSameStorage(url: string, secret: string): Promise<void> {
+  const { status } = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${secret}` } })
+  if (status !== 401) return
+  const remedy = 'set the storage of the gateway for this command too, or another --url'
+  throw new Exit(exitCodes.failure, `the gateway at ${url} does not know the keys of this storage: ${remedy}`)
 }
 
 /** What all of it came to, by what the charges say. */

@@ -16,9 +16,11 @@ const lockId = 0x746f6c6c
  * only if `isOwn`, and only when no process of the older version is left: such a process would continue to write as
  * before.
  * @returns the processes that it waits for; none if the schema is current
- * @throws StorageError `storage_older`, `storage_newer` if a newer version has been here, `copy_unfinished`
+ * @throws StorageError `storage_older`, `storage_newer` if a newer version has been here, `copy_unfinished`,
+ * `storage_unlike`
  */
 export async function migrate(client: pg.PoolClient, url: string, isOwn: boolean): Promise<readonly string[]> {
+  let from = 0
   await client.query('BEGIN')
   try {
     await client.query('SET LOCAL statement_timeout = 0')
@@ -26,6 +28,7 @@ export async function migrate(client: pg.PoolClient, url: string, isOwn: boolean
     // Every process reads the version before it writes: none does from here on until this is over.
     if (await hasVersion(client)) await client.query('LOCK TABLE tollgate_schema IN ACCESS EXCLUSIVE MODE')
     const found = await readVersion(client, url)
+    from = found
     if (found === 0) {
       await makeVersion(client, 0)
       await makeClock(client)
@@ -43,8 +46,18 @@ export async function migrate(client: pg.PoolClient, url: string, isOwn: boolean
     return []
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined)
+    if (from > 0 && isUnlike(error)) {
+      const { message: reason } = error as Error
+      throw new StorageError('storage_unlike', { path: describePlace(url), found: from, reason })
+    }
     throw error
   }
+}
+
+/** Class 42 of SQLSTATE, without missing rights: a table, an index or a column is there already, or is not there. */
+function isUnlike(error: unknown): boolean {
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' && code.startsWith('42') && code !== '42501'
 }
 
 export function olderError(url: string, found: number): StorageError {

@@ -31,6 +31,11 @@ export function isBusy(error: unknown): boolean {
   return codeOf(error) === 5
 }
 
+/** A statement that does not fit the tables: one that is there already, or is not there. */
+export function isUnlike(error: unknown): boolean {
+  return codeOf(error) === 1
+}
+
 export function isFull(error: unknown): boolean {
   return codeOf(error) === 13
 }

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { copyMark } from '../copy/mark.ts'
 import { StorageError } from '../errors.ts'
 import { Connection, type ConnectOptions } from './connect.ts'
-import { isBusy, storageFailure } from './failure.ts'
+import { isBusy, isUnlike, storageFailure } from './failure.ts'
 import { migrations, moves } from '../migrations/list.ts'
 
 /**
@@ -64,9 +64,20 @@ function migrateAlone(path: string, options: ConnectOptions): void {
   }
   try {
     keepCopy(connection, path)
-    migrate(connection)
+    migrateKnown(connection, path)
   } finally {
     connection.close()
+  }
+}
+
+/** @throws StorageError `storage_unlike` if the tables are not those that the file's version made */
+function migrateKnown(connection: Connection, path: string): void {
+  const found = readVersion(connection)
+  try {
+    migrate(connection)
+  } catch (error) {
+    if (!isUnlike(error)) throw error
+    throw new StorageError('storage_unlike', { path, found, reason: (error as Error).message })
   }
 }
 

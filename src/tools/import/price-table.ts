@@ -40,12 +40,19 @@ const labels: { readonly [family: string]: readonly string[] } = {
   image: ['each'],
 }
 
+/** Images by tokens need a family of their own, since the tokens are facts of the response. */
+function remedyOf(family: string, label: string): string {
+  return family === 'image' && tokenLabels.includes(label)
+    ? 'which needs a family for images by tokens (docs/recipes/openai-gpt-image.md)'
+    : 'which is not supported'
+}
+
 /** What a row says that a model of a family costs. */
 export function costOfRow({ prices, free, overrides, times }: TableRow, family: string): Cost {
   if (free === true) return { kind: 'free' }
   const known = labels[family] ?? []
   const other = Object.keys(prices).find(label => !known.includes(label))
-  if (other !== undefined) return { kind: 'unknown', why: `it is priced by ${other}, which is not supported` }
+  if (other !== undefined) return { kind: 'unknown', why: `it is priced by ${other}, ${remedyOf(family, other)}` }
   return {
     kind: 'prices',
     prices: new Map(Object.entries(prices)),

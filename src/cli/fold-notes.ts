@@ -1,0 +1,27 @@
+import type { LintFinding } from '../index.ts'
+
+/** Notes of one kind that are shown in full; more of them would hide the findings of other kinds. */
+const shownMax = 3
+
+/**
+ * Findings for people: of each kind of note the first ones, errors and warnings all.
+ * @returns what is shown, and a sentence for each kind of which more were found
+ */
+export function foldNotes(findings: readonly LintFinding[]): {
+  readonly shown: readonly LintFinding[]
+  readonly more: readonly string[]
+} {
+  const counts = new Map<string, number>()
+  const shown = findings.filter(({ severity, code }) => {
+    if (severity !== 'note') return true
+    const count = (counts.get(code) ?? 0) + 1
+    counts.set(code, count)
+    return count <= shownMax
+  })
+  const more = [...counts].flatMap(([code, count]) => {
+    const rest = count - shownMax
+    if (rest <= 0) return []
+    return [`${rest} more ${rest === 1 ? 'note' : 'notes'} of the kind ${code}: --format json prints all`]
+  })
+  return { shown, more }
+}
