@@ -82,12 +82,14 @@
     return null
   }
   for (const [i, a] of parts.entries())
-    for (const b of parts.slice(i + 1)) {
-      if (stuck(a.one) !== stuck(b.one)) continue
-      if (a.one === b.one || a.one.contains(b.one) || b.one.contains(a.one)) continue
+    for (let j = i + 1; j < parts.length; j++) {
+      const b = parts[j]
+      // Most are apart, which is seen at once; a page has thousands of pairs.
       const width = Math.min(a.right, b.right) - Math.max(a.left, b.left)
       const height = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)
-      if (width > slack && height > slack) faults.push(`${name(a.one)} overlaps ${name(b.one)}`)
+      if (!(width > slack && height > slack)) continue
+      if (a.one === b.one || a.one.contains(b.one) || b.one.contains(a.one)) continue
+      if (stuck(a.one) === stuck(b.one)) faults.push(`${name(a.one)} overlaps ${name(b.one)}`)
     }
   return [...new Set(faults)]
 })()

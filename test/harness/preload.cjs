@@ -6,6 +6,7 @@ const path = require('node:path')
 const { useMemoryFolder } = require('./memory-folder.cjs')
 const { pathToFileURL } = require('node:url')
 
+const fastImports = path.join(__dirname, 'fast-imports.cjs')
 const counted = process.env['_TAPJS_PROCESSINFO_COVERAGE_']
 
 // Every test file loads hundreds of sources, and so does the thread of each storage that it opens: types are stripped and code
@@ -34,8 +35,8 @@ if (counted === '0') {
   const ofHooks = /@tapjs\/processinfo\/.*\bimport\.mjs$/
   const ofCounting = /^--enable-source-maps$|\/preload\.cjs$/
   const given = process.env['NODE_OPTIONS']?.replace(/"?--import=[^"\s]*@tapjs\/processinfo\/[^"\s]*"?/, '').trim()
-  if (given) process.env['NODE_OPTIONS'] = given
-  else delete process.env['NODE_OPTIONS']
+  // Gateways and commands that a test starts load their sources as fast, unless it gives them options of their own.
+  process.env['NODE_OPTIONS'] = [given, `--require=${JSON.stringify(fastImports)}`].filter(Boolean).join(' ')
   // Processes that are forked take these words over.
   process.execArgv = process.execArgv.filter(word => !ofHooks.test(word) && !ofCounting.test(word))
   process.setSourceMapsEnabled(false)
@@ -48,5 +49,5 @@ if (counted === '0') {
     },
   })
   // Asked before the hooks above, as the last ones that are registered.
-  require('./fast-imports.cjs')
+  require(fastImports)
 }
