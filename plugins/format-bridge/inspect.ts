@@ -5,7 +5,12 @@ import { wordOf } from './judge-losses.ts'
 import { type Adapter, type Feature, losses } from './neutral/index.ts'
 import type { BridgeFacet } from './schema.ts'
 import { speechUpstreamNames, speechFormat, speechClientNames, upstreamSpeech } from './speech/index.ts'
-import { transcriptUpstreamNames, transcriptFormat, transcriptClientNames, upstreamTranscript } from './transcripts/index.ts'
+import {
+  transcriptUpstreamNames,
+  transcriptFormat,
+  transcriptClientNames,
+  upstreamTranscript,
+} from './transcripts/index.ts'
 
 /** What cannot be translated, for each model and each format that it accepts. */
 export function inspect(facet: BridgeFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {

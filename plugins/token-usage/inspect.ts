@@ -63,7 +63,7 @@ function* modelDiagnostics(facet: UsageFacet, family: Family, model: Model): Ite
     if (!priceNames.includes(unit)) yield { ...finding, ...unknownUnit(unit, []), path: ['prices', unit] }
 }
 
-/** A price by time alone, where answers need not report how long a recording is. */
+/** A price by time alone, although responses need not report the length of a recording. */
 function unreportedSeconds({ forward }: Family, model: Model, operations: OperationsByName): Diagnostic[] {
   const priced = priceNames.filter(unit => model.prices.has(unit))
   if (model.free || priced.length === 0 || !priced.every(unit => timeUnits.has(unit))) return []

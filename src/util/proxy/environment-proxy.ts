@@ -24,7 +24,7 @@ export function environmentProxy(env: Environment, place: Place): ProxyAddress |
   return parse(text)
 }
 
-/** The variables that should name a proxy, and name none: without a check requests would go out directly. */
+/** The variables that are set and are not the address of a proxy: without a check, requests would go out directly. */
 export function unreadableProxies(env: Environment): readonly string[] {
   return variables.flatMap(variable => {
     const [name, text] = read(env, variable) ?? []
@@ -44,7 +44,7 @@ function read(env: Environment, name: string): readonly [name: string, value: st
   return value === '' ? undefined : [found, value]
 }
 
-/** One spelling of a host for all: lower case, ASCII, without brackets and the dot of a full name. */
+/** The host in one spelling: lower case, ASCII, without brackets and the dot of a full name. */
 function spellOut(host: string): string {
   const bare = host
     .toLowerCase()
