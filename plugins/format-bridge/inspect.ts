@@ -4,8 +4,13 @@ import { adapterOf, formatNames, isTranslated, upstreamFormat } from './formats.
 import { wordOf } from './judge-losses.ts'
 import { type Adapter, type Feature, losses } from './neutral/index.ts'
 import type { BridgeFacet } from './schema.ts'
-import { speakingNames, speechFormat, speechNames, upstreamSpeech } from './speech/index.ts'
-import { transcribingNames, transcriptFormat, transcriptNames, upstreamTranscript } from './transcripts/index.ts'
+import { speechUpstreamNames, speechFormat, speechClientNames, upstreamSpeech } from './speech/index.ts'
+import {
+  transcriptUpstreamNames,
+  transcriptFormat,
+  transcriptClientNames,
+  upstreamTranscript,
+} from './transcripts/index.ts'
 
 /** What cannot be translated, for each model and each format that it accepts. */
 export function inspect(facet: BridgeFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
@@ -67,7 +72,7 @@ function inspectFormat({ model, operation, path, upstream, facet }: Accepted): r
         severity: 'error',
         code: 'accepts_unknown',
         message: `'${operation}' is not an API format that can be translated`,
-        remedy: `write some of ${[...formatNames, ...embeddingNames, ...speechNames, ...transcriptNames].join(', ')}`,
+        remedy: `write some of ${[...formatNames, ...embeddingNames, ...speechClientNames, ...transcriptClientNames].join(', ')}`,
         ...about,
       },
     ]
@@ -97,14 +102,14 @@ function inspectFormat({ model, operation, path, upstream, facet }: Accepted): r
   ]
 }
 
-/** The format of an operation's clients, that of the family's upstreams, and the names of all that there are of the latter. */
+/** The format of an operation's clients, that of the family's upstreams, and the names of all such upstream formats. */
 function translatorOf(operation: string, family: Family, upstream: Adapter | undefined) {
   const embedding = embeddingFormat(operation)
   if (embedding) return { client: embedding, own: upstreamEmbedding(family), known: embeddingNames }
   const speech = speechFormat(operation)
-  if (speech) return { client: speech, own: upstreamSpeech(family), known: speakingNames }
+  if (speech) return { client: speech, own: upstreamSpeech(family), known: speechUpstreamNames }
   const transcript = transcriptFormat(operation)
-  if (transcript) return { client: transcript, own: upstreamTranscript(family), known: transcribingNames }
+  if (transcript) return { client: transcript, own: upstreamTranscript(family), known: transcriptUpstreamNames }
   return { client: adapterOf(operation), own: upstream, known: formatNames }
 }
 

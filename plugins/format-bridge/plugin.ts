@@ -106,10 +106,15 @@ export const formatBridge = definePlugin({
         const { dropped } = bridge
         const named =
           dropped.length > 0 ? { ...reply, headers: { ...reply.headers, [droppedHeader]: headerOf(dropped) } } : reply
+        if (bridge.kind === 'conversation')
+          return withKept(translateReply(named, turningOf(context, bridge, host, held)), context, keeper)
+        const { client = context, id: requestId } = context
+        if (reply.status >= 400)
+          return translateRefusal(named, { upstream: bridge.upstream, format: client.dialect, requestId, held })
         if (bridge.kind === 'vectors') return translateVectors(named, context, bridge, held)
-        if (bridge.kind === 'sound') return translateSound(named, context, bridge, held)
-        if (bridge.kind === 'transcript') return translateText(named, context, bridge, held)
-        return withKept(translateReply(named, turningOf(context, bridge, host, held)), context, keeper)
+        if (bridge.kind === 'transcript') return translateText(named, bridge, held)
+        // Sound is the same in every format.
+        return named
       },
       onSettle(context) {
         context.slots.get(heldSlot)?.take()
@@ -157,26 +162,14 @@ function bridgeOf({ client, slots }: RequestContext): AnyBridge | undefined {
 }
 
 function translateVectors(reply: Reply, context: RequestContext, embedding: Embedding, held: HeldAnswer): Reply {
-  const { client = context, id: requestId, params } = context
-  const { upstream } = embedding
-  if (reply.status >= 400) return translateRefusal(reply, { upstream, format: client.dialect, requestId, held })
-  const stage = new WholeStage(held, body => turnVectors(embedding, body, params['model'] ?? ''))
-  const estimated = upstream.mayLackUsage ? { [estimateHeader]: 'usage' } : {}
+  const stage = new WholeStage(held, body => turnVectors(embedding, body, context.params['model'] ?? ''))
+  const estimated = embedding.upstream.mayLackUsage ? { [estimateHeader]: 'usage' } : {}
   return { ...reply, headers: { ...jsonHeaders(reply), ...estimated }, stages: [...reply.stages, stage] }
 }
 
-function translateText(reply: Reply, context: RequestContext, bridge: Transcribed, held: HeldAnswer): Reply {
-  const { client = context, id: requestId } = context
-  const { upstream, type, turn } = bridge
-  if (reply.status >= 400) return translateRefusal(reply, { upstream, format: client.dialect, requestId, held })
+function translateText(reply: Reply, { type, turn }: Transcribed, held: HeldAnswer): Reply {
   const headers = { ...withoutLength(reply.headers), 'content-type': type }
   return { ...reply, headers, stages: [...reply.stages, new WholeStage(held, turn)] }
-}
-
-/** Sound is the same in every format. */
-function translateSound(reply: Reply, context: RequestContext, { upstream }: Speech, held: HeldAnswer): Reply {
-  const { client = context, id: requestId } = context
-  return reply.status < 400 ? reply : translateRefusal(reply, { upstream, format: client.dialect, requestId, held })
 }
 
 function translateRefusal(reply: Reply, turning: TurningError): Reply {

@@ -1,14 +1,14 @@
-/** A text as patterns read it, and where its characters are in the text as it was written. */
+/** A text as patterns read it, with the places of its characters in the original text. */
 export type Normalized = {
   readonly text: string
-  /** By character: where what it is written as begins, and ends. */
+  /** For each character of `text`: where its original spelling begins and ends. */
   readonly from: readonly number[]
   readonly to: readonly number[]
 }
 
 /**
- * A character with its marks, and the vowels and finals of Hangul. Not more of them than any letter has: to put many in order
- * takes long.
+ * A character with its marks, or with the vowels and finals of Hangul. At most 32 of them, more than any letter has: Unicode
+ * sorts marks, which takes long for many.
  */
 const cluster = /[^][\p{M}\u1161-\u11ff]{0,32}/uy
 /** Characters that show nothing: of no width, soft hyphens, directions, selectors of variants. */
@@ -40,7 +40,7 @@ export function normalize(text: string): Normalized | undefined {
   return isSame ? undefined : { text: plain, from, to }
 }
 
-/** Of `plainText`. */
+/** Whether a character is one of `plainText`. */
 function isPlain(code: number): boolean {
   return code <= 0x7f || (code >= 0x4e00 && code <= 0x9fff)
 }
@@ -53,7 +53,7 @@ function endOf(text: string, at: number): number {
   return cluster.lastIndex
 }
 
-/** One text in that spelling. */
+/** A text in the spelling of `normalize`. */
 export function spell(text: string): string {
   return text.replaceAll(invisible, '').normalize('NFKC')
 }

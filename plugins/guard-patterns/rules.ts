@@ -14,7 +14,7 @@ export function buildRules({ rules, longest, normalize: isNormalized }: Patterns
 
 function buildRule(rule: RuleFacet, isNormalized: boolean): Rule {
   const { name, pattern, words = [], ignore_case: ignoreCase, do: act, put, on } = rule
-  // As they are written, and as they are read.
+  // Both spellings: rules read the original text too.
   const spelled = isNormalized ? words.map(spell).filter((word, i) => word !== '' && word !== words[i]) : []
   const compiled =
     pattern === undefined ? compile(patternOfWords([...words, ...spelled]), true) : compile(pattern, ignoreCase)
@@ -66,7 +66,7 @@ function findMatches(
   const found: Found[] = []
   for (const [order, { name, do: act, put, on, pattern }] of rules.entries()) {
     if (!on.includes(side)) continue
-    // Also as it was written: a pattern may look for what is left out of a normalized text.
+    // Also the original text: a pattern may look for characters that a normalized text lacks.
     for (const seen of normalized ? [undefined, normalized] : [undefined]) {
       const matcher = pattern.matcher(seen?.text ?? text)
       while (matcher.find()) {
@@ -80,7 +80,7 @@ function findMatches(
   return { edits: joinEdits(found) }
 }
 
-/** Matches that overlap become one, with the text of the rule that comes first: nothing of either is left. */
+/** Joins matches that overlap, with the replacement of the first rule: no part of either stays readable. */
 function joinEdits(found: Found[]): readonly Edit[] {
   const joined: Found[] = []
   for (const edit of found.sort((a, b) => a.from - b.from)) {

@@ -21,7 +21,7 @@ export function inspect(
     ...toolDiagnostics(facet, family),
     ...models.flatMap(model => [
       ...modelDiagnostics(facet, family, model),
-      ...untoldSeconds(family, model, operations),
+      ...unreportedSeconds(family, model, operations),
       ...givenAway(facet, family, model, operations),
     ]),
   ]
@@ -63,8 +63,8 @@ function* modelDiagnostics(facet: UsageFacet, family: Family, model: Model): Ite
     if (!priceNames.includes(unit)) yield { ...finding, ...unknownUnit(unit, []), path: ['prices', unit] }
 }
 
-/** A price by time alone, where answers need not report how long a recording is. */
-function untoldSeconds({ forward }: Family, model: Model, operations: OperationsByName): Diagnostic[] {
+/** A price by time alone, although responses need not report the length of a recording. */
+function unreportedSeconds({ forward }: Family, model: Model, operations: OperationsByName): Diagnostic[] {
   const priced = priceNames.filter(unit => model.prices.has(unit))
   if (model.free || priced.length === 0 || !priced.every(unit => timeUnits.has(unit))) return []
   const names = [...forward.keys()]

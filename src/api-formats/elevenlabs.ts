@@ -32,7 +32,7 @@ export const elevenlabs: ApiFormat = {
   heartbeat: undefined,
   usageOfEvent: () => null,
 
-  /** A transcript reports how long its recording is; a part of a second counts as one, as in answers that are translated. */
+  /** A transcript reports the length of its recording. A part of a second counts as one, as in translated answers. */
   usageOf(_operation: string, body: Json): Usage | null {
     const report = new UsageReport()
     const seconds = readSeconds(body, 'audio_duration_secs')

@@ -7,7 +7,7 @@ import { findNode, type Path, type Tree } from './tree.ts'
 
 /** Any text, one character or more, slashes too: what a `{name}` takes. */
 const any = Symbol('any')
-/** The same without slashes: what a `{name}` takes in the path of a stored object, and where it is one segment. */
+/** The same without slashes: what a `{name}` takes in the path of a stored object, and where the operation has `segments`. */
 const segment = Symbol('segment')
 type Step = string | typeof any | typeof segment
 type Pattern = {

@@ -5,12 +5,26 @@ export function serves(models: readonly string[] | null | undefined, model: stri
   return models?.some(one => covers(one, model)) ?? true
 }
 
+/** A name with one `*`. */
+type Wildcard = { readonly prefix: string; readonly suffix: string }
+
+export function parseWildcard(name: string): Wildcard | undefined {
+  const at = name.indexOf('*')
+  return at === -1 ? undefined : { prefix: name.slice(0, at), suffix: name.slice(at + 1) }
+}
+
 /** Whether every model that the second matches is one of the first, whatever models there will be. */
 export function covers(one: string, other: string): boolean {
-  const at = one.indexOf('*')
-  if (at === -1) return one === other
-  const [prefix, suffix] = [one.slice(0, at), one.slice(at + 1)]
+  const wide = parseWildcard(one)
+  if (!wide) return one === other
+  const { prefix, suffix } = wide
   return other.length >= prefix.length + suffix.length && other.startsWith(prefix) && other.endsWith(suffix)
+}
+
+/** Whether some name matches both of two wildcards. */
+export function overlap(one: Wildcard, other: Wildcard): boolean {
+  const isOpen = one.prefix.startsWith(other.prefix) || other.prefix.startsWith(one.prefix)
+  return isOpen && (one.suffix.endsWith(other.suffix) || other.suffix.endsWith(one.suffix))
 }
 
 /** Of the models that a key names those of which its group allows none: they are refused. */
@@ -20,5 +34,10 @@ export function modelsBarred(
 ): readonly string[] {
   const allowed = group?.models
   if (!models || !allowed) return []
-  return models.filter(model => !allowed.some(one => covers(one, model) || covers(model, one)))
+  return models.filter(model => !allowed.some(one => haveCommon(one, model)))
+}
+
+function haveCommon(one: string, other: string): boolean {
+  const [a, b] = [parseWildcard(one), parseWildcard(other)]
+  return a && b ? overlap(a, b) : covers(one, other) || covers(other, one)
 }

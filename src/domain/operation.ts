@@ -17,7 +17,7 @@ export type OperationTraits = {
   readonly longLastEvent?: true
   /** Its answers are counted in tokens, which have to have a price: in nothing else, or in seconds as well. */
   readonly answersTokens?: 'only' | 'also'
-  /** Each of its answers reports how long the recording is. */
+  /** Each of its answers reports the length of the recording. */
   readonly reportsSeconds?: true
   /** Its answers are one JSON object unless a stream was requested: nothing else is an answer. */
   readonly answersObject?: true
@@ -36,7 +36,7 @@ export type OperationTraits = {
   readonly repeatable?: { readonly unless: readonly string[] }
   /** The field of its requests that names the model; absent for `model`. */
   readonly modelField?: string
-  /** Names in its path are one segment each: a client fills them in, and nothing here looks them up. */
+  /** Each `{name}` of its path is one segment: the upstream's own ids, which the gateway does not know. */
   readonly segments?: true
   /** It costs nothing: its models need no price, and no tokens are counted. */
   readonly free?: true

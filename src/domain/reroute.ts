@@ -21,7 +21,7 @@ export type Rerouted = {
   readonly stream: boolean
   /** The end of the path at upstreams, for an operation that has several paths. */
   readonly path?: string
-  /** What the `{names}` of that path are, apart from the model. */
+  /** Values of the `{names}` of that path, other than the model. */
   readonly params?: { readonly [name: string]: string }
   /** Instead of the client's query. */
   readonly query: string

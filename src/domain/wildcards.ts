@@ -1,9 +1,6 @@
 // Models of which the name has a `*`: they serve every name that fits, that no exact entry and no more specific one serves.
-import { covers } from './model-names.ts'
+import { covers, overlap, parseWildcard } from './model-names.ts'
 import type { Model } from './model.ts'
-
-/** A name with one `*`. */
-type Wildcard = { readonly prefix: string; readonly suffix: string }
 
 /** The longest name that a `*` may be part of: the caller chooses it, and logs and charges keep it. */
 export const nameLengthMax = 200
@@ -14,11 +11,6 @@ const openName = /^[\w.:@+-]+(?:\/[\w.:@+-]+)*$/
 
 /** The number of `*` in a name of `models`. */
 export const starsIn = (name: string): number => name.split('*').length - 1
-
-export function parseWildcard(name: string): Wildcard | undefined {
-  const at = name.indexOf('*')
-  return at === -1 ? undefined : { prefix: name.slice(0, at), suffix: name.slice(at + 1) }
-}
 
 /** What a name has in the place of the `*`; undefined for one that does not fit. */
 export function starOf(wildcard: string, name: string): string | undefined {
@@ -56,8 +48,7 @@ export function mayServe(wildcard: string, listed: string): boolean {
   const [wide, own] = [parseWildcard(wildcard), parseWildcard(listed)]
   if (!wide || starsIn(listed) > 1) return false
   if (!own) return isOpenName(listed) && starOf(wildcard, listed) !== undefined
-  const isLong = wide.prefix.startsWith(own.prefix) || own.prefix.startsWith(wide.prefix)
-  return isLong && (wide.suffix.endsWith(own.suffix) || own.suffix.endsWith(wide.suffix))
+  return overlap(wide, own)
 }
 
 /** The models of a configuration by name. `get` finds what wildcards serve too; only names that are known are listed. */

@@ -46,7 +46,7 @@ export class Router {
 
   /**
    * `path` without query, percent-encoded as sent. HEAD uses the route of GET (RFC 9110 9.3.2). A parameter takes the
-   * rest of the path, slashes too, decoded. In the path of a stored object, and in one that names its own segments, it
+   * rest of the path, slashes too, decoded. In the path of a stored object, and where the operation has `segments`, it
    * takes one segment.
    */
   find(method: string, path: string): Match {
@@ -64,8 +64,8 @@ export class Router {
       const params: { [name: string]: string } = {}
       for (const [i, name] of names.entries()) {
         const text = decode(found[i + 1] as string)
-        // It becomes part of the path at an upstream: a client may not lead to another one there.
-        if (text === undefined || (route.segments && isPath.test(text))) return { kind: 'none' }
+        // It becomes part of the upstream's path: a client must not reach another path there.
+        if (text === undefined || (route.segments && pathLike.test(text))) return { kind: 'none' }
         params[name] = text
       }
       return { kind: 'route', route, others, params }
@@ -78,8 +78,8 @@ function withHead(methods: readonly string[]): readonly string[] {
   return methods.includes('GET') && !methods.includes('HEAD') ? [...methods, 'HEAD'] : methods
 }
 
-/** What is more than a segment, or leads out of it. */
-const isPath = /[/\\]|^\.{1,2}$/
+/** More than one segment, or one that leads to another path. */
+const pathLike = /[/\\]|^\.{1,2}$/
 
 /** The path without the names in braces. */
 function plainPath(path: string): string {

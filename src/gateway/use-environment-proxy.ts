@@ -1,8 +1,8 @@
-import { environmentProxy, parseProxy } from '../util/index.ts'
+import { environmentProxy, parseProxy, readProxyVariable } from '../util/index.ts'
 
 /** Node exempts these by itself. */
 const here = 'localhost,127.0.0.1,[::1]'
-/** What `fetch` sends requests by: one name for each version of undici's dispatchers. */
+/** Prefix of the symbols under which Node keeps the dispatchers of `fetch`, one for each version of their interface. */
 const dispatcherName = 'undici.globalDispatcher.'
 
 type Dispatcher = { dispatch(request: { readonly origin?: string | URL }, handler: unknown): boolean }
@@ -10,14 +10,14 @@ type Held = { [name: symbol]: Dispatcher }
 
 /**
  * From now on requests of this process that are sent by `fetch` (sign-in, telemetry) go through the proxies of the
- * environment, but for those that `environmentProxy` exempts, as it does for upstreams: Node reads `NO_PROXY` its own
- * way, without networks and `*` in a list. Node knows proxies for HTTP alone.
- * @returns makes it as it was
+ * environment, except those that `environmentProxy` exempts, as for upstreams: Node itself reads no networks in `NO_PROXY`,
+ * and no `*` in a list. Node supports only HTTP proxies.
+ * @returns a function that restores the previous state
  */
 export async function useEnvironmentProxy(env: NodeJS.ProcessEnv = process.env): Promise<() => void> {
-  const [secure, plain] = [read(env, 'https_proxy'), read(env, 'http_proxy')]
+  const [secure, plain] = [readHttpProxy(env, 'https_proxy'), readHttpProxy(env, 'http_proxy')]
   if (secure === undefined && plain === undefined) return () => undefined
-  // Loads undici, which names its dispatchers.
+  // Loads undici, which creates its dispatchers.
   void globalThis.Request
   const held = globalThis as unknown as Held
   const names = Object.getOwnPropertySymbols(held).filter(name => name.description?.startsWith(dispatcherName))
@@ -51,9 +51,8 @@ function isProxied(env: NodeJS.ProcessEnv, origin: string | URL | undefined): bo
 }
 
 /** With a scheme, which Node requires. */
-function read(env: NodeJS.ProcessEnv, variable: string): string | undefined {
-  const text = (env[variable] ?? env[variable.toUpperCase()] ?? '').trim()
-  const value = text.includes('://') ? text : `http://${text}`
-  const proxy = parseProxy(value)
-  return proxy === undefined || proxy.kind === 'socks5' ? undefined : value
+function readHttpProxy(env: NodeJS.ProcessEnv, variable: 'https_proxy' | 'http_proxy'): string | undefined {
+  const text = readProxyVariable(env, variable)
+  const proxy = text === undefined ? undefined : parseProxy(text)
+  return proxy && proxy.kind !== 'socks5' ? text : undefined
 }

@@ -1,4 +1,4 @@
-// Temporary folders of tests lie in memory, where that is possible. For each new file, ext4 looks through all files that were removed
+// Temporary folders of tests are in memory, where that is possible. For each new file, ext4 looks through all files that were removed
 // lately: with the thousands of a run that was half of the CPU of tests with PostgreSQL. A `TMPDIR` that is set stays.
 const { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statfsSync } = require('node:fs')
 const { freemem } = require('node:os')
@@ -27,12 +27,12 @@ function removeMemoryFolders() {
   if (!existsSync(memory)) return
   for (const name of readdirSync(memory)) {
     const pid = ofRun.exec(name)?.[1]
-    if (pid === undefined || (Number(pid) !== process.ppid && isThere(Number(pid)))) continue
+    if (pid === undefined || (Number(pid) !== process.ppid && isRunning(Number(pid)))) continue
     rmSync(path.join(memory, name), { recursive: true, force: true })
   }
 }
 
-/** Whether there is enough memory, and programs may run there. */
+/** Whether the folder in memory has enough space, and programs may run in it. */
 function isFit() {
   if (process.platform !== 'linux') return false
   try {
@@ -45,7 +45,7 @@ function isFit() {
   }
 }
 
-function isThere(pid) {
+function isRunning(pid) {
   try {
     process.kill(pid, 0)
     return true

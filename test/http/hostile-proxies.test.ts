@@ -36,9 +36,9 @@ async function ask({ post }: Started): Promise<readonly [number, string]> {
 
 type Script = (socket: Socket, bytes: Buffer, read: number) => void
 
-/** Until something is so: what a peer does has no event here. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise(resolve => setTimeout(resolve, 5))
+/** Waits for a condition without an event of its own. */
+async function until(isMet: () => boolean): Promise<void> {
+  while (!isMet()) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
 const granted = [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]
@@ -128,7 +128,7 @@ t.test('a proxy that misbehaves costs nothing, sends nothing to the upstream, an
   }
 })
 
-t.test('what a proxy sends before the tunnel is used is no answer', async t => {
+t.test('bytes that a proxy sends before the request are never taken for the response', async t => {
   const raw = await startRawProxy(t)
   const fake = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}'
   for (const kind of ['http', 'socks5']) {
@@ -170,7 +170,7 @@ t.test('what a proxy sends before the tunnel is used is no answer', async t => {
   }
 })
 
-t.test('spellings of NO_PROXY', async t => {
+t.test('NO_PROXY exempts a host in any spelling of its name or address', async t => {
   const HTTPS_PROXY = 'http://proxy.example:3128'
   for (const [NO_PROXY, host, isDirect] of [
     ['example.com.', 'api.example.com', true],
@@ -202,7 +202,7 @@ t.test('spellings of NO_PROXY', async t => {
   }
 })
 
-t.test('an address of a proxy is taken or refused as a whole, never left out', async t => {
+t.test('an invalid address of a proxy stops the start: no request goes out directly instead', async t => {
   const long = 'a'.repeat(256)
   for (const [text, isRight] of [
     ['http://a:b%2Fc%40d%25@h:1', true],

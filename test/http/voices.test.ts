@@ -118,7 +118,7 @@ t.test('a model may have a voice and a format for requests without them', async 
   t.equal(last()?.url, '/v1/text-to-speech/EXAVITQu4vr4xnSDxMaL?output_format=wav_24000')
 })
 
-t.test('check notes what is not carried, and nothing of defaults for clients of the accepted format', async t => {
+t.test('tollgate check notes what a translation loses, and accepts defaults for an accepted format', async t => {
   const defaults = { 'audio.speech': { voice: 'alloy' }, 'text-to-speech': { language_code: 'en' } }
   const found = async (more: Edits) => {
     const text = await editShipped([...edit, ...more])
@@ -212,7 +212,7 @@ t.test("clients of the vendor's own API pass unchanged, with its key header and 
   t.notOk(listed.find(({ model_id }) => model_id === 'sim-chat')?.can_do_text_to_speech)
 })
 
-t.test('keys, aliases and repeated names: the field of the model is model_id', async t => {
+t.test('model_id names the model for model lists of keys, aliases and repeated fields', async t => {
   const { url, newKey, last, upstreams } = await open(t, [{ groups: { default: { aliases: { narrator: 'eleven' } } } }])
   const limited = await newKey({ name: 'limited', models: ['eleven'] })
   const post = (body: string) =>
@@ -234,7 +234,7 @@ t.test('keys, aliases and repeated names: the field of the model is model_id', a
   t.equal(upstreams['text']?.received.length, 2)
 })
 
-t.test('a model of the common format falls back to one that has the voice in the path', async t => {
+t.test("a model of OpenAI's format falls back to one that has the voice in the path", async t => {
   const { openai, upstreams, charges } = await open(t, [
     { 'models/sim-speech/fallbacks': ['eleven'], 'models/sim-speech/retry_on': [503] },
     { 'models/sim-speech/may_pay_twice': true },
@@ -313,7 +313,7 @@ t.test(
   },
 )
 
-t.test('of a transcript, hints are dropped by name, and formats without an equal are refused', async t => {
+t.test('a translated transcript drops hints and names them, and refuses other response formats', async t => {
   const { url, key, upstreams, charges, sent } = await listen(t, [
     { 'models/scribe/defaults': { 'audio.transcribe': { language: 'de' } } },
   ])

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
-import { loadConfig } from '../../src/index.ts'
+import { loadConfig, modelsBarred } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { runCli } from '../harness/cli.ts'
 import { serve } from '../harness/failover.ts'
@@ -300,6 +300,17 @@ t.test('an alias of a group serves its keys by another name, which the log has t
   t.same(await faults('{ a: clauded }'), ['alias_model_unknown'])
   t.same(await faults('{ a: "open/*" }'), ['alias_model_unknown'])
   t.same(await faults('{ "a*": claude }'), ['alias_wildcard'])
+})
+
+t.test('a pattern of a key is reported as refused only if no model of its group can match it', t => {
+  for (const [models, allowed, barred] of [
+    [['gpt-5*'], ['gpt-*-mini'], []],
+    [['*-mini', 'gpt-*'], ['gpt-*-mini'], []],
+    [['gpt-5-mini', 'gpt-5'], ['gpt-*-mini'], ['gpt-5']],
+    [['a-*', '*-large'], ['gpt-*-mini'], ['a-*', '*-large']],
+  ] as const)
+    t.strictSame(modelsBarred(models, { models: allowed }), barred, `${models.join()} in ${allowed.join()}`)
+  t.end()
 })
 
 t.test('a list of models may have the name of any wildcard, also one with text after its star', async t => {

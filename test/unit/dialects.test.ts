@@ -512,7 +512,7 @@ t.test('an error in a generative-language stream makes both SDKs throw it', asyn
   t.equal(style('google').heartbeat, undefined)
 })
 
-t.test('nothing streams as events in the formats of rerankers and voices', async t => {
+t.test('the formats of Cohere and ElevenLabs write no events', async t => {
   for (const name of ['cohere', 'elevenlabs']) {
     t.equal(style(name).streamError(fail('upstream_cut'), id, 'rerank'), undefined, name)
     t.equal(style(name).heartbeat, undefined, name)

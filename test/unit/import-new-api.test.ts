@@ -207,7 +207,7 @@ t.test("a group's ratio is its multiplier, and an impossible one is reported", a
   )
 })
 
-t.test('a ratio that is no amount here is rounded or refused, and never replaced by a price of a list', async t => {
+t.test('a price with too many decimal places is rounded, an unreadable one is refused, never replaced', async t => {
   const changed: { readonly [name: string]: unknown } = {
     ModelRatio: { 'gpt-4o': 0.15, 'gpt-4o-mini': 37.5, 'claude-x': 1.5 },
     CompletionRatio: { 'gpt-4o': 8.333333, 'gpt-4o-mini': 'much', 'claude-x': 5 },

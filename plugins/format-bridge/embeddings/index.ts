@@ -1,5 +1,6 @@
-import { type Family, type Json, type Model, type RerouteAsk, type Rerouted } from '../../../src/plugin-api/index.ts'
+import type { Family, Json, RerouteAsk, Rerouted } from '../../../src/plugin-api/index.ts'
 import { tokensOfText } from '../estimate.ts'
+import { isAccepted } from '../is-accepted.ts'
 import { judgeLosses } from '../judge-losses.ts'
 import { AnswerFault, type JsonObject } from '../neutral/index.ts'
 import { readRequest } from '../read-request.ts'
@@ -36,7 +37,7 @@ export function translateEmbedding(
   const { operation, model, body } = ask
   const client = embeddingFormat(operation)
   const upstream = upstreamEmbedding(model.family)
-  if (!client || !upstream || !isTranslatedEmbedding(model, operation) || body.kind !== 'json') return undefined
+  if (!client || !upstream || !isAccepted(model, operation) || body.kind !== 'json') return undefined
   const request = readRequest(body, value => client.parseRequest(value))
   const dropped = judgeLosses(request.losses, { model, says: client.says, format: upstream.operation })
   const bytes = Buffer.from(JSON.stringify(upstream.writeRequest(request, model.name)))
@@ -50,10 +51,6 @@ export function translateEmbedding(
     ...(path !== undefined && { path }),
   }
   return { rerouted, bridge: { kind: 'vectors', client, upstream, request, dropped } }
-}
-
-function isTranslatedEmbedding({ family: { forward }, accepts }: Model, operation: string): boolean {
-  return !forward.has(operation) && accepts?.has(operation) === true
 }
 
 /** The vectors in the client's format. `model` is its client's name for it. @throws AnswerFault */

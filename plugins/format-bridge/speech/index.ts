@@ -1,5 +1,6 @@
-import type { Family, Model, RerouteAsk, Rerouted } from '../../../src/plugin-api/index.ts'
+import type { Family, RerouteAsk, Rerouted } from '../../../src/plugin-api/index.ts'
 import { withClientDefaults } from '../client-defaults.ts'
+import { isAccepted } from '../is-accepted.ts'
 import { judgeLosses } from '../judge-losses.ts'
 import { RequestFault } from '../neutral/index.ts'
 import { readRequest } from '../read-request.ts'
@@ -11,8 +12,8 @@ import { openai } from './openai.ts'
 const clients: readonly SpeechClient[] = [openai]
 const upstreams: readonly SpeechUpstream[] = [elevenlabs]
 
-export const speechNames: readonly string[] = clients.map(({ operation }) => operation)
-export const speakingNames: readonly string[] = upstreams.map(({ operation }) => operation)
+export const speechClientNames: readonly string[] = clients.map(({ operation }) => operation)
+export const speechUpstreamNames: readonly string[] = upstreams.map(({ operation }) => operation)
 
 /** A translated request for speech: what its answer needs. */
 export type Speech = { readonly kind: 'sound'; readonly upstream: SpeechUpstream; readonly dropped: readonly string[] }
@@ -34,7 +35,7 @@ export function translateSpeech(
   const { operation, model, body } = ask
   const client = speechFormat(operation)
   const upstream = upstreamSpeech(model.family)
-  if (!client || !upstream || !isTranslatedSpeech(model, operation) || body.kind !== 'json') return undefined
+  if (!client || !upstream || !isAccepted(model, operation) || body.kind !== 'json') return undefined
   const { request, voice } = readRequest(withClientDefaults(ask), value => {
     const parsed = client.parseRequest(value)
     return { request: parsed, voice: idOf(parsed.voice, voices) }
@@ -53,17 +54,13 @@ export function translateSpeech(
   return { rerouted, bridge: { kind: 'sound', upstream, dropped } }
 }
 
-function isTranslatedSpeech({ family: { forward }, accepts }: Model, operation: string): boolean {
-  return !forward.has(operation) && accepts?.has(operation) === true
-}
-
-/** It becomes part of a path. */
+/** An id becomes part of a path. */
 const voiceId = /^[A-Za-z0-9_-]{1,128}$/
 
-/** @throws RequestFault for a name that can be no id */
+/** The id of a voice at the upstream. @throws RequestFault for a name without one that cannot be an id itself */
 function idOf(name: string, voices: BridgeFacet['voices']): string {
-  const own = name.trim()
-  const id = (Object.hasOwn(voices, own) ? voices[own] : undefined) ?? own
+  const trimmed = name.trim()
+  const id = (Object.hasOwn(voices, trimmed) ? voices[trimmed] : undefined) ?? trimmed
   if (voiceId.test(id)) return id
   const names = Object.keys(voices).slice(0, 12).join(', ')
   throw new RequestFault('voice', names === '' ? 'the id of a voice' : `the id of a voice, or one of ${names}`)

@@ -1,12 +1,15 @@
 import type { Json } from '../../../src/plugin-api/index.ts'
 import type { Feature, JsonObject, Loss, Problem } from '../neutral/index.ts'
 
+/** A text of a form. */
+type FormField = readonly [name: string, value: string]
+
 /** What a client wants to know of a recording. The recording itself is the same part of the form in every format. */
 export type TranscriptRequest = {
   readonly language: string | undefined
   readonly temperature: string | undefined
   /** Fields that are not of the client's format, in their order: those that the upstream has are sent. */
-  readonly rest: readonly (readonly [name: string, value: string])[]
+  readonly rest: readonly FormField[]
   readonly losses: readonly Loss[]
 }
 
@@ -18,13 +21,16 @@ export type Transcript = {
   readonly words: readonly { readonly word: string; readonly start: number; readonly end: number }[]
 }
 
+/** A request as an upstream gets it, without the recording. */
+type WrittenTranscript = { readonly fields: readonly FormField[]; readonly losses: readonly Loss[] }
+
 /** An API format in which clients request transcripts. */
 export type TranscriptClient = {
   readonly operation: string
   /** What a request may have, each with its field. */
   readonly says: { readonly [feature in Feature]?: string }
   /** @throws RequestFault for a request that cannot be read */
-  parseRequest(fields: readonly (readonly [name: string, value: string])[]): TranscriptRequest
+  parseRequest(fields: readonly FormField[]): TranscriptRequest
   /** How the client wants the answer: what `writeAnswer` gets, and the type of its answer. */
   formOf(format: string | undefined): { readonly format: string; readonly type: string }
   writeAnswer(answer: Transcript, format: string): JsonObject | string
@@ -35,10 +41,7 @@ export type TranscriptUpstream = {
   readonly operation: string
   readonly carries: ReadonlySet<Feature>
   /** The fields of the form, and those of the client that have no equal. */
-  writeRequest(
-    request: TranscriptRequest,
-    model: string,
-  ): { readonly fields: readonly (readonly [name: string, value: string])[]; readonly losses: readonly Loss[] }
+  writeRequest(request: TranscriptRequest, model: string): WrittenTranscript
   /** @throws AnswerFault for an answer of status 2xx that is none of this format */
   parseAnswer(body: Json): Transcript
   parseProblem(status: number, body: Json): Problem

@@ -1,13 +1,13 @@
 import {
   type Family,
   type Json,
-  type Model,
   type Part,
   readField,
   type RerouteAsk,
   type Rerouted,
 } from '../../../src/plugin-api/index.ts'
 import { withClientDefaults } from '../client-defaults.ts'
+import { isAccepted } from '../is-accepted.ts'
 import { judgeLosses } from '../judge-losses.ts'
 import { asText, type JsonObject } from '../neutral/index.ts'
 import { reading } from '../read-request.ts'
@@ -18,8 +18,8 @@ import { openai } from './openai.ts'
 const clients: readonly TranscriptClient[] = [openai]
 const upstreams: readonly TranscriptUpstream[] = [elevenlabs]
 
-export const transcriptNames: readonly string[] = clients.map(({ operation }) => operation)
-export const transcribingNames: readonly string[] = upstreams.map(({ operation }) => operation)
+export const transcriptClientNames: readonly string[] = clients.map(({ operation }) => operation)
+export const transcriptUpstreamNames: readonly string[] = upstreams.map(({ operation }) => operation)
 
 /** A translated request for a transcript: what its answer needs. */
 export type Transcribed = {
@@ -50,7 +50,7 @@ export function translateTranscript(
   const { operation, model } = ask
   const client = transcriptFormat(operation)
   const upstream = upstreamTranscript(model.family)
-  if (!client || !upstream || !isTranslatedTranscript(model, operation)) return undefined
+  if (!client || !upstream || !isAccepted(model, operation)) return undefined
   const body = withClientDefaults(ask)
   if (body.kind !== 'form') return undefined
   const sent = body.parts.flatMap(part => (part.kind === 'text' ? [[part.name, part.value] as const] : []))
@@ -70,8 +70,4 @@ export function translateTranscript(
   const { format, type } = client.formOf(asText(readField(body, 'response_format')))
   const turn = (answer: Json): JsonObject | string => client.writeAnswer(upstream.parseAnswer(answer), format)
   return { rerouted, bridge: { kind: 'transcript', upstream, type, turn, dropped } }
-}
-
-function isTranslatedTranscript({ family: { forward }, accepts }: Model, operation: string): boolean {
-  return !forward.has(operation) && accepts?.has(operation) === true
 }

@@ -5,13 +5,12 @@ import { readMarks } from './marks.ts'
 import { perform, type Rehearsed, scriptJson } from './perform.ts'
 import { splitProse } from './prose.ts'
 import { countWords } from './read.ts'
-import type { SoundFormat } from './sound.ts'
-import { lengthOf, soundOf } from './sound.ts'
+import { lengthOf, type SoundFormat, soundOf } from './sound.ts'
 import { cut, soundTypes } from './speech.ts'
 import { elevenlabsStyle } from './styles.ts'
 import { readUpload } from './transcribe.ts'
 
-/** `POST /v1/text-to-speech/{voice}` (`docs/wire.md#voices`): the sound of `speech`, in 24 kHz whatever the query says. */
+/** `POST /v1/text-to-speech/{voice}` (`docs/wire.md#voices`): the sound of `speech`, always in 24 kHz. */
 export const voice = perform(elevenlabsStyle, rehearse)
 
 const voiceId = /^[A-Za-z0-9]{20}$/
@@ -28,7 +27,7 @@ function rehearse(call: Call): Rehearsed {
   return { marks, script: { type: soundTypes[format], stream: false, pieces } }
 }
 
-/** `POST /v1/speech-to-text` (`docs/wire.md#voices`): says how long the sound is, with the time of each word. */
+/** `POST /v1/speech-to-text` (`docs/wire.md#voices`): the length of the sound, and the time of each word. */
 export const hear = perform(elevenlabsStyle, ({ body, headers }) => {
   const { fields, sound } = readUpload(body, headers['content-type'])
   readRequired(fields, 'model_id')

@@ -25,7 +25,7 @@ export function* addToDay(
 type Period = 'day' | 'month'
 
 const rowsOf = (period: Period): string =>
-  `SELECT part, ${period}_spent AS spent, 1 AS is_in_it FROM account WHERE kind = ? AND name = ? AND ${period}_start = ?
+  `SELECT part, ${period}_spent AS spent, 1 AS is_current FROM account WHERE kind = ? AND name = ? AND ${period}_start = ?
   UNION ALL SELECT s.part, s.spent, 0 FROM account_spell s JOIN account a ON a.kind = s.kind AND a.name = s.name AND a.part = s.part
     WHERE s.kind = ? AND s.name = ? AND s.period = '${period}' AND s.start = ? AND a.${period}_start <> s.start`
 const takeFromRow = (period: Period): string =>
@@ -34,8 +34,8 @@ const takeFromSpell = (period: Period): string =>
   `UPDATE account_spell SET spent = spent - ? WHERE kind = ? AND name = ? AND part = ? AND period = '${period}' AND start = ?`
 
 /**
- * Returns a refund to a day or month other than the current one: a past one, or one that a clock was ahead in. It comes
- * off the rows that have spent anything in it, as far as they have; what is not known of it any more counts nowhere.
+ * Returns a refund to a day or month other than the current one: a past one, or a later one that a clock was ahead in. Each
+ * row of the account gives back at most what it spent then. A rest counts nowhere: its row no longer keeps that period.
  */
 export function* giveSpellBack(
   { kind, name }: Account,
@@ -50,7 +50,7 @@ export function* giveSpellBack(
     const taken = Math.min(left, Math.max(0, whole(row, 'spent')))
     if (taken === 0) continue
     const part = text(row, 'part')
-    if (whole(row, 'is_in_it') === 1) yield ask(takeFromRow(period), taken, kind, name, part)
+    if (whole(row, 'is_current') === 1) yield ask(takeFromRow(period), taken, kind, name, part)
     else yield ask(takeFromSpell(period), taken, kind, name, part, start)
     left -= taken
   }

@@ -52,7 +52,7 @@ export function* refund(
   return amount
 }
 
-/** To the user, the balance that paid, and the group: also to the day and the month that it was spent in, by their names. */
+/** To the user, the balance that paid, and the group: also in the day and the month of the charge, by date. */
 function* giveLevelsBack(
   identity: Scribe,
   charge: Row,

@@ -19,7 +19,7 @@ const googleModels = '{ match: [GET /v1beta/models], operation: models.list, dia
 
 const post = (paths: string, rest: string): string => `{ match: POST ${paths}, ${rest} }`
 
-/** Voices by the names that clients of the other gateway call them. */
+/** IDs of voices, by the names that LiteLLM has for them. */
 const voices = [
   'alloy: 21m00Tcm4TlvDq8ikWAM',
   'amber: 5Q0t7uMcjvnagumLfvZi',
@@ -136,7 +136,7 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
       `{ match: "POST /v1/text-to-speech/{voice}/stream", operation: text-to-speech, dialect: elevenlabs, stream: never }`,
     ],
   },
-  // Links, callbacks and channels are counted by no length of the file; the others cost more.
+  // The length of the file does not give the price of links, callbacks and channels; the others cost more.
   hearing: {
     family: `forward: { speech-to-text: { all: true, except: [cloud_storage_url, source_url, webhook, webhook_id, webhook_metadata, use_multi_channel, keyterms, entity_detection] } }
     multipart-rewrite: { files: { file: { keep: first } } }

@@ -13,7 +13,7 @@ export type Vendor = {
   readonly isBare?: true
   /** It serves nothing else. */
   readonly only?: string
-  /** What its refusals mean where the usual table does not say it, as YAML. */
+  /** `outcomes` of the upstream, as YAML: what refusals mean that the usual table does not have. */
   readonly outcomes?: string
   /** Operators run it on machines of their own, unless its address says otherwise. */
   readonly isLocal?: true

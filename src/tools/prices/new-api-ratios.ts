@@ -31,7 +31,7 @@ const ofPricing: { readonly [field: string]: string } = {
 /** The same in an answer of `/api/ratio_config`, one map for each. */
 const ofConfig: { readonly [field: string]: string } = { ...ofPricing, model_price: 'ModelPrice' }
 
-/** What becomes of a price with more than six decimal places. */
+/** Is called with a price that was rounded, because it has more than six decimal places. */
 export type OnRounded = (id: string, exact: string, price: string) => void
 
 /**
@@ -152,8 +152,11 @@ function readRow(id: string, ratios: Ratios, onRounded?: OnRounded): TableRow | 
   }
   for (const [unit, own] of Object.entries(factors)) {
     const exact = withoutNoise(multiply(perRatio, ...own))
-    const price = toPrice(exact) ?? (onRounded && toRoundedPrice(exact))
-    if (price !== undefined && toPrice(exact) === undefined) onRounded?.(`${id}: ${unit}`, exact, price)
+    let price = toPrice(exact)
+    if (price === undefined && onRounded) {
+      price = toRoundedPrice(exact)
+      if (price !== undefined) onRounded(`${id}: ${unit}`, exact, price)
+    }
     if (price === undefined) return `${unit} has more than six decimal places`
     grid.set(unit as UnitName, price)
   }

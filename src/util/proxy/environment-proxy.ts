@@ -17,24 +17,30 @@ local.addAddress('::1', 'ipv6')
  * comes first, as in curl. None for this machine, and for what `NO_PROXY` lists.
  */
 export function environmentProxy(env: Environment, place: Place): ProxyAddress | undefined {
-  const [, text] = read(env, place.isEncrypted ? 'https_proxy' : 'http_proxy') ?? []
+  const text = readProxyVariable(env, place.isEncrypted ? 'https_proxy' : 'http_proxy')
   if (text === undefined) return undefined
   const host = spellOut(place.host)
   if (isLocal(host) || isExempt(read(env, 'no_proxy')?.[1] ?? '', { ...place, host })) return undefined
-  return parse(text)
+  return parseProxy(text)
 }
 
-/** The variables that should name a proxy, and name none: without a check requests would go out directly. */
+/** The variables that are set and are not the address of a proxy: without a check, requests would go out directly. */
 export function unreadableProxies(env: Environment): readonly string[] {
   return variables.flatMap(variable => {
     const [name, text] = read(env, variable) ?? []
-    return name !== undefined && text !== undefined && !parse(text) ? [name] : []
+    return name !== undefined && text !== undefined && !parseProxy(withScheme(text)) ? [name] : []
   })
 }
 
+/** The address of a proxy in a variable, with a scheme; undefined if the variable is not set. */
+export function readProxyVariable(env: Environment, name: 'https_proxy' | 'http_proxy'): string | undefined {
+  const [, text] = read(env, name) ?? []
+  return text && withScheme(text)
+}
+
 /** Without a scheme it is one for HTTP, as in curl. */
-function parse(text: string): ProxyAddress | undefined {
-  return parseProxy(text.includes('://') ? text : `http://${text}`)
+function withScheme(text: string): string {
+  return text.includes('://') ? text : `http://${text}`
 }
 
 /** The name of the variable that is set, and its value. */
@@ -44,7 +50,7 @@ function read(env: Environment, name: string): readonly [name: string, value: st
   return value === '' ? undefined : [found, value]
 }
 
-/** One spelling of a host for all: lower case, ASCII, without brackets and the dot of a full name. */
+/** The host in one spelling: lower case, ASCII, without brackets and the dot of a full name. */
 function spellOut(host: string): string {
   const bare = host
     .toLowerCase()

@@ -33,7 +33,7 @@ export function parseProxy(text: string): ProxyAddress | undefined {
   }
 }
 
-/** SOCKS5 has one byte for a length, and of `Basic` the first colon ends the name. */
+/** SOCKS5 has one byte for a length. In `Basic`, the first colon ends the name of the user. */
 function canBeSent(kind: ProxyAddress['kind'], user: string, password: string): boolean {
   return kind === 'socks5' ? [user, password].every(text => Buffer.byteLength(text) <= 255) : !user.includes(':')
 }
