@@ -124,11 +124,12 @@ function requestOf({ name, family }: Model): Asked {
     return [`/v1beta/models/${encodeURIComponent(name)}:embedContent`, { content: { parts: [{ text: 'Hello' }] } }]
   if (family.name === 'embedding') return ['/v1/embeddings', { model: name, input: 'Hello' }]
   if (family.name === 'speech') return ['/v1/audio/speech', { model: name, input: 'Hello' }]
-  if (family.name === 'voice') return ['/v1/text-to-speech/21m00Tcm4TlvDq8ikWAM', { model_id: name, text: 'Hello' }]
+  if (family.name === 'text-to-speech')
+    return ['/v1/text-to-speech/21m00Tcm4TlvDq8ikWAM', { model_id: name, text: 'Hello' }]
   if (family.name === 'image') return ['/v1/images/generations', { model: name, prompt: 'Hello' }]
   if (family.name === 'rerank') return ['/v1/rerank', { model: name, query: 'a', documents: ['b'] }]
   if (family.name === 'moderation') return ['/v1/moderations', { model: name, input: 'Hello' }]
-  if (family.name === 'hearing') return recordingOf('/v1/speech-to-text', { model_id: name })
+  if (family.name === 'speech-to-text') return recordingOf('/v1/speech-to-text', { model_id: name })
   if (family.name === 'transcription') return recordingOf('/v1/audio/transcriptions', { model: name })
   return ['/v1/chat/completions', { model: name, messages }]
 }

@@ -11,16 +11,16 @@ const sound = Buffer.from([0xff, 0xf3, 0x84, 0xc4, 0, 1, 2, 3])
 /** `eleven` is a model of a vendor that has the voice in the path, at $100 per million characters. */
 const edit: Edits = [
   {
-    'families/voice/format-bridge': { voices: { alloy: rachel } },
+    'families/text-to-speech/format-bridge': { voices: { alloy: rachel } },
     'models/eleven': {
-      family: 'voice',
+      family: 'text-to-speech',
       upstream: 'text',
       send_as: 'eleven-vendor',
       accepts: ['audio.speech'],
       prices: { character: '100.00' },
     },
     'models/scribe': {
-      family: 'hearing',
+      family: 'speech-to-text',
       upstream: 'text',
       send_as: 'scribe-vendor',
       accepts: ['audio.transcribe'],
@@ -133,10 +133,10 @@ t.test('tollgate check notes what a translation loses, and accepts defaults for 
     ['default_unforwarded', /'language' has no effect/],
     noted,
   ])
-  t.match(await found([{ 'models/sim-voice/accepts': ['chat'] }]), [
+  t.match(await found([{ 'models/sim-text-to-speech/accepts': ['chat'] }]), [
     heard,
     noted,
-    ['accepts_nothing', /'sim-voice' forwards no API format/],
+    ['accepts_nothing', /'sim-text-to-speech' forwards no API format/],
   ])
 })
 
@@ -225,10 +225,10 @@ t.test('model_id names the model for model lists of keys, aliases and repeated f
     t.equal((await post(JSON.stringify({ model_id: model, text: 'Hi' }))).status, 200, model)
     t.same(last()?.json(), { model_id: 'eleven-vendor', text: 'Hi' }, model)
   }
-  const other = await post(JSON.stringify({ model_id: 'sim-voice', text: 'Hi' }))
+  const other = await post(JSON.stringify({ model_id: 'sim-text-to-speech', text: 'Hi' }))
   t.equal(other.status, 403)
   t.match(await other.json(), { detail: { status: 'model_not_allowed' } })
-  const twice = await post('{"model_id":"eleven","text":"Hi","model_id":"sim-voice"}')
+  const twice = await post('{"model_id":"eleven","text":"Hi","model_id":"sim-text-to-speech"}')
   t.equal(twice.status, 400)
   t.match(await twice.json(), { detail: { status: 'duplicate_field', param: 'model_id' } })
   t.equal(upstreams['text']?.received.length, 2)

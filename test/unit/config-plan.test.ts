@@ -612,8 +612,8 @@ t.test('every model of the shipped gateway.yaml serves exactly what the contract
       ],
       ['sim-embedding', ['embeddings', 'embed'], ['input']],
       ['sim-speech', ['audio.speech'], ['character']],
-      ['sim-voice', ['text-to-speech'], ['character']],
-      ['sim-hearing', ['speech-to-text'], ['minute']],
+      ['sim-text-to-speech', ['text-to-speech'], ['character']],
+      ['sim-speech-to-text', ['speech-to-text'], ['minute']],
       ['sim-transcription', ['audio.transcribe', 'audio.translate', 'realtime.transcribe'], ['request']],
       [
         'sim-realtime',

@@ -126,7 +126,7 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
     token-usage: { count_characters_of: input }`,
     routes: [post('/v1/audio/speech', 'operation: audio.speech, dialect: openai')],
   },
-  voice: {
+  'text-to-speech': {
     family: `forward: { text-to-speech: { all: true } }
     token-usage: { count_characters_of: text }
     format-bridge: { voices: { ${voices.join(', ')} } }`,
@@ -137,7 +137,7 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
     ],
   },
   // The length of the file does not give the price of links, callbacks and channels; the others cost more.
-  hearing: {
+  'speech-to-text': {
     family: `forward: { speech-to-text: { all: true, except: [cloud_storage_url, source_url, webhook, webhook_id, webhook_metadata, use_multi_channel, keyterms, entity_detection] } }
     multipart-rewrite: { files: { file: { keep: first } } }
     token-usage: {}`,
@@ -204,7 +204,8 @@ export function familyOf(mode: string, style: Style): string | undefined {
   if (style === 'google')
     return family === 'chat' ? 'generative' : family === 'embedding' ? 'generative-embedding' : undefined
   if (style === 'cohere') return family === 'rerank' ? 'rerank' : undefined
-  if (style === 'elevenlabs') return family === 'speech' ? 'voice' : family === 'transcription' ? 'hearing' : undefined
+  if (style === 'elevenlabs')
+    return family === 'speech' ? 'text-to-speech' : family === 'transcription' ? 'speech-to-text' : undefined
   return family === 'rerank' ? undefined : family
 }
 

@@ -38,11 +38,11 @@ const fields: { readonly [family: string]: { readonly [operation: string]: Names
   },
   embedding: { embeddings: same('dimensions', 'encoding_format') },
   speech: { 'audio.speech': same('voice', 'speed', 'instructions', 'response_format') },
-  voice: {
+  'text-to-speech': {
     'audio.speech': { ...same('voice', 'speed', 'instructions', 'response_format'), voice_id: 'voice' },
     'text-to-speech': same('language_code', 'seed', 'voice_settings'),
   },
-  hearing: {
+  'speech-to-text': {
     'audio.transcribe': same('language', 'temperature', 'response_format'),
     'speech-to-text': same('diarize', 'num_speakers', 'tag_audio_events'),
   },
