@@ -40,7 +40,7 @@ import { checkDeferred, createTakenStage, type DeferredWork } from './deferred/d
 import { withDeferred } from './deferred/deferred-hooks.ts'
 import type { BatchTools } from './deferred/batch/batch-work.ts'
 import { inspect } from './inspect.ts'
-import { refuseUnpriced } from './refuse-unpriced.ts'
+import { refuseTextless, refuseUnpriced } from './refuse-unpriced.ts'
 import { estimateInput } from './estimate-request.ts'
 import { holdMost, unavailableMs } from './hold-most.ts'
 import { judgeUsage, withoutPretence, type Judged } from './judge-usage.ts'
@@ -147,6 +147,7 @@ export const tokenUsage = definePlugin({
         const payables = payablesFor(context, target, facet)
         if (policyOf(target.model, facet) === 'refuse')
           for (const { model, rule } of payables) refuseUnpriced(model, rule, target.body, traits)
+        if (!isFree(context.route, facet)) refuseTextless(target.model, payables[0]?.rule, facet, target.body)
         const isPaid = payables.some(({ rule }) => rule)
         if (isPaid && !ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
         if (isPaid && checkDeferred(context, target, paysImages(context, target)))
