@@ -246,6 +246,25 @@ t.test('the field of the model is model_id, and no speech is free for want of a 
   t.equal(upstreams['text']?.received.length, 2)
 })
 
+t.test('guards read all texts of a request for speech, in both formats', async t => {
+  const guarded = { rules: [{ name: 'project', words: ['Bluebird'], do: 'mask', put: '[x]' }] }
+  const { url, key, post, last } = await open(t, [
+    [/answer-cache, format-bridge,/, 'answer-cache, format-bridge, guard-patterns,'],
+    { 'families/voice/guard-patterns': guarded },
+  ])
+  const around = { previous_text: 'Bluebird:', next_text: 'of Blue\u200bbird' }
+  const masked = { model_id: 'eleven-vendor', text: 'a [x] b', previous_text: '[x]:', next_text: 'of [x]' }
+  t.equal((await post('/v1/audio/speech', { ...said, input: 'a Bluebird b', ...around })).status, 200)
+  t.same(last()?.json(), masked)
+  const answer = await fetch(`${url}/v1/text-to-speech/${rachel}`, {
+    method: 'POST',
+    headers: { 'xi-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify({ model_id: 'eleven', text: 'a Bluebird b', ...around }),
+  })
+  t.equal(answer.status, 200)
+  t.same(last()?.json(), masked)
+})
+
 t.test('a model of the common format falls back to one that has the voice in the path', async t => {
   const { openai, upstreams, charges } = await open(t, [
     { 'models/sim-speech/fallbacks': ['eleven'], 'models/sim-speech/retry_on': [503] },
