@@ -5,6 +5,7 @@ import {
   defineSlot,
   definePlugin,
   detachedJobSlot,
+  type Body,
   type RequestContext,
   Failure,
   formatMoney,
@@ -74,6 +75,8 @@ type Counting = {
   /** Of the model that was tried last, as the target, which has its upstream. */
   facet: UsageFacet
   target: Target
+  /** The body that was sent to it: guards may have replaced some of its text. */
+  sent?: Body
   held: boolean
   /** The images of the request are charged in addition, under the request's own id. */
   readonly hasImages: boolean
@@ -185,7 +188,7 @@ export const tokenUsage = definePlugin({
       onForward(context, out, facet, target) {
         const counting = context.slots.get(countingSlot)
         if (!counting) return out
-        Object.assign(counting, { target, facet, removesUsage: false })
+        Object.assign(counting, { target, facet, sent: out.body, removesUsage: false })
         const asked = facet.include_usage ? askForUsage(context, out, counting) : out
         return counting.dearest.rule ? { ...asked, detach: out.detach === true || (() => readsOn(counting)) } : asked
       },
@@ -306,7 +309,9 @@ function settle(
   const at = requestTime(context)
   const unread = unreadShape(context, outcome, counting)
   const blocked = context.notes.blocked !== undefined
-  const ended = { facet, outcome, body, usage, implausible, failed, blocked, unread, asked, at, carried, ...lengths }
+  const { sent = body } = counting
+  const request = { facet, body, sent, asked, at }
+  const ended = { ...request, outcome, usage, implausible, failed, blocked, unread, carried, ...lengths }
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateRequest({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)
   const first = rate(answered)

@@ -248,7 +248,7 @@ t.test('the field of the model is model_id, and no speech is free for want of a 
 
 t.test('guards read all texts of a request for speech, in both formats', async t => {
   const guarded = { rules: [{ name: 'project', words: ['Bluebird'], do: 'mask', put: '[x]' }] }
-  const { url, key, post, last } = await open(t, [
+  const { url, key, post, last, charges } = await open(t, [
     [/answer-cache, format-bridge,/, 'answer-cache, format-bridge, guard-patterns,'],
     { 'families/voice/guard-patterns': guarded },
   ])
@@ -263,6 +263,11 @@ t.test('guards read all texts of a request for speech, in both formats', async t
   })
   t.equal(answer.status, 200)
   t.same(last()?.json(), masked)
+  t.match(
+    (await charges()).map(({ lines }) => lines),
+    [[{ quantity: 7 }], [{ quantity: 7 }]],
+    'what was spoken is charged',
+  )
 })
 
 t.test('a model of the common format falls back to one that has the voice in the path', async t => {
