@@ -148,9 +148,7 @@ export const tokenUsage = definePlugin({
         const { traits } = context.route
         if (facet.image_tools === 'refuse' && traits?.imageTools) refuseImageTools(target)
         const payables = payablesFor(context, target, facet)
-        if (policyOf(target.model, facet) === 'refuse')
-          for (const { model, rule } of payables) refuseUnpriced(model, rule, target.body, traits)
-        if (!isFree(context.route, facet)) refuseTextless(target.model, payables[0]?.rule, facet, target.body)
+        refuseUncharged(context, target, facet, payables)
         const isPaid = payables.some(({ rule }) => rule)
         if (isPaid && !ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
         if (isPaid && checkDeferred(context, target, paysImages(context, target)))
@@ -409,6 +407,18 @@ function payablesFor(context: RequestContext, target: Target, facet: UsageFacet)
 /** The rule by which the request is charged at its end. */
 function payableOf({ payables, dearest, target, reading }: Counting): Payable {
   return payables.length === 1 ? dearest : (answeredBy(payables, target, reading?.model) ?? dearest)
+}
+
+/** Refuses what would not be charged, or not at a price of its own. @throws Failure */
+function refuseUncharged(
+  { route }: RequestContext,
+  { model: own, body }: Target,
+  facet: UsageFacet,
+  payables: readonly Payable[],
+): void {
+  if (policyOf(own, facet) === 'refuse')
+    for (const { model, rule } of payables) refuseUnpriced(model, rule, body, route.traits)
+  if (!isFree(route, facet)) refuseTextless(own, payables[0]?.rule, facet, body)
 }
 
 /**
