@@ -7,12 +7,12 @@ export type Normalized = {
 }
 
 /**
- * A character with its marks, or with the vowels and finals of Hangul. At most 32 of them, more than any letter has: Unicode
- * sorts marks, which takes long for many.
+ * A character with its marks, and the vowels and finals of Hangul, also those of half width and those that are written
+ * alone. At most 32 of them, more than any letter has: Unicode sorts marks, which takes long for many.
  */
-const cluster = /[^][\p{M}\u1161-\u11ff]{0,32}/uy
+const cluster = /[^][\p{M}\u0e33\u0eb3\u1161-\u11ff\u3131-\u318e\uff9e\uff9f\uffa1-\uffdc]{0,32}/uy
 /** Characters that show nothing: of no width, soft hyphens, directions, selectors of variants. */
-const invisible = /\p{Default_Ignorable_Code_Point}/gu
+const invisible = /\p{Default_Ignorable_Code_Point}+/gu
 /** ASCII and Chinese characters have one spelling. Most texts have no others. */
 const plainText = /^[\0-\x7f\u4e00-\u9fff]*$/
 
@@ -23,21 +23,40 @@ const plainText = /^[\0-\x7f\u4e00-\u9fff]*$/
  */
 export function normalize(text: string): Normalized | undefined {
   if (plainText.test(text)) return undefined
+  // First, because they may come between a letter and its marks.
+  const { shown, places } = withoutInvisible(text)
   const [from, to]: [number[], number[]] = [[], []]
-  let [plain, at, isSame] = ['', 0, true]
-  while (at < text.length) {
-    const end = endOf(text, at)
-    const written = text.slice(at, end)
-    const read = end === at + 1 && isPlain(text.charCodeAt(at)) ? written : spell(written)
+  let [plain, at] = ['', 0]
+  while (at < shown.length) {
+    const end = endOf(shown, at)
+    const written = shown.slice(at, end)
+    const read = end === at + 1 && isPlain(shown.charCodeAt(at)) ? written : written.normalize('NFKC')
     plain += read
-    isSame &&= read === written
+    const [first, last] = [places?.[at] ?? at, (places?.[end - 1] ?? end - 1) + 1]
     for (let i = 0; i < read.length; i++) {
-      from.push(at)
-      to.push(end)
+      from.push(first)
+      to.push(last)
     }
     at = end
   }
-  return isSame ? undefined : { text: plain, from, to }
+  return plain === text ? undefined : { text: plain, from, to }
+}
+
+/** The characters that show something, and where each is in the text; without places if there are no others. */
+function withoutInvisible(text: string): { readonly shown: string; readonly places?: readonly number[] } {
+  const places: number[] = []
+  let [shown, at] = ['', 0]
+  const add = (end: number): void => {
+    shown += text.slice(at, end)
+    for (; at < end; at++) places.push(at)
+  }
+  for (const { index, 0: found } of text.matchAll(invisible)) {
+    add(index)
+    at = index + found.length
+  }
+  if (at === 0) return { shown: text }
+  add(text.length)
+  return { shown, places }
 }
 
 /** Whether a character is one of `plainText`. */

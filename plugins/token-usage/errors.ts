@@ -25,6 +25,12 @@ export const errors = {
     retry: false,
     operator: 'Add a price for it to the model, or set `unpriced: parent` to charge it at the price of its parent.',
   },
+  characters_uncounted: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: "The model '{model}' is charged by the character. Send '{field}' as a text.",
+    retry: false,
+  },
   background_images: {
     status: 400,
     type: 'invalid_request_error',

@@ -5,6 +5,7 @@ import {
   defineSlot,
   definePlugin,
   detachedJobSlot,
+  type Body,
   type RequestContext,
   Failure,
   formatMoney,
@@ -40,7 +41,7 @@ import { checkDeferred, createTakenStage, type DeferredWork } from './deferred/d
 import { withDeferred } from './deferred/deferred-hooks.ts'
 import type { BatchTools } from './deferred/batch/batch-work.ts'
 import { inspect } from './inspect.ts'
-import { refuseUnpriced } from './refuse-unpriced.ts'
+import { refuseTextless, refuseUnpriced } from './refuse-unpriced.ts'
 import { estimateInput } from './estimate-request.ts'
 import { holdMost, unavailableMs } from './hold-most.ts'
 import { judgeUsage, withoutPretence, type Judged } from './judge-usage.ts'
@@ -74,6 +75,8 @@ type Counting = {
   /** Of the model that was tried last, as the target, which has its upstream. */
   facet: UsageFacet
   target: Target
+  /** The body that was sent to it: guards may have replaced some of its text. */
+  sent?: Body
   held: boolean
   /** The images of the request are charged in addition, under the request's own id. */
   readonly hasImages: boolean
@@ -145,8 +148,7 @@ export const tokenUsage = definePlugin({
         const { traits } = context.route
         if (facet.image_tools === 'refuse' && traits?.imageTools) refuseImageTools(target)
         const payables = payablesFor(context, target, facet)
-        if (policyOf(target.model, facet) === 'refuse')
-          for (const { model, rule } of payables) refuseUnpriced(model, rule, target.body, traits)
+        refuseUncharged(context, target, facet, payables)
         const isPaid = payables.some(({ rule }) => rule)
         if (isPaid && !ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
         if (isPaid && checkDeferred(context, target, paysImages(context, target)))
@@ -184,7 +186,7 @@ export const tokenUsage = definePlugin({
       onForward(context, out, facet, target) {
         const counting = context.slots.get(countingSlot)
         if (!counting) return out
-        Object.assign(counting, { target, facet, removesUsage: false })
+        Object.assign(counting, { target, facet, sent: out.body, removesUsage: false })
         const asked = facet.include_usage ? askForUsage(context, out, counting) : out
         return counting.dearest.rule ? { ...asked, detach: out.detach === true || (() => readsOn(counting)) } : asked
       },
@@ -305,7 +307,9 @@ function settle(
   const at = requestTime(context)
   const unread = unreadShape(context, outcome, counting)
   const blocked = context.notes.blocked !== undefined
-  const ended = { facet, outcome, body, usage, implausible, failed, blocked, unread, asked, at, carried, ...lengths }
+  const { sent = body } = counting
+  const request = { facet, body, sent, asked, at }
+  const ended = { ...request, outcome, usage, implausible, failed, blocked, unread, carried, ...lengths }
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateRequest({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)
   const first = rate(answered)
@@ -403,6 +407,18 @@ function payablesFor(context: RequestContext, target: Target, facet: UsageFacet)
 /** The rule by which the request is charged at its end. */
 function payableOf({ payables, dearest, target, reading }: Counting): Payable {
   return payables.length === 1 ? dearest : (answeredBy(payables, target, reading?.model) ?? dearest)
+}
+
+/** Refuses what would not be charged, or not at a price of its own. @throws Failure */
+function refuseUncharged(
+  { route }: RequestContext,
+  { model: own, body }: Target,
+  facet: UsageFacet,
+  payables: readonly Payable[],
+): void {
+  if (policyOf(own, facet) === 'refuse')
+    for (const { model, rule } of payables) refuseUnpriced(model, rule, body, route.traits)
+  if (!isFree(route, facet)) refuseTextless(own, payables[0]?.rule, facet, body)
 }
 
 /**

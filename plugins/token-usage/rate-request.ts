@@ -22,6 +22,8 @@ export type Ended = {
   readonly outcome: Outcome
   /** The client's input. */
   readonly body: Body
+  /** What the upstream got of it, if a guard replaced some of its text. */
+  readonly sent?: Body
   /** The plausible part of the upstream's report; null without a report. */
   readonly usage: Usage | null
   /** Units with implausible counts; they are not in `usage`. */
@@ -164,9 +166,9 @@ function reportedUses(usage: Usage | null): readonly Use[] {
 }
 
 /** What the request itself says. */
-function requestUses({ body, facet }: Ended): readonly Use[] {
+function requestUses({ body, sent = body, facet }: Ended): readonly Use[] {
   const { count_characters_of: field } = facet
-  const characters = field === undefined ? null : countCharacters(body, field)
+  const characters = countCharacters(sent, field) ?? countCharacters(body, field)
   if (characters === null) return oneRequest
   return [...oneRequest, { unit: 'character', quantity: characters, source: 'request' }]
 }

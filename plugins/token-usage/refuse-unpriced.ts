@@ -1,7 +1,9 @@
 import type { Body, Model, OperationTraits, UnitName, UsageRule } from '../../src/plugin-api/index.ts'
 import { isGoverned, priceListOf, unpricedFacts } from '../../src/pricing/index.ts'
 import { askedCalls, askedFacts, askedKinds } from './asked-facts.ts'
+import { countCharacters } from './count-characters.ts'
 import { fail } from './errors.ts'
+import type { UsageFacet } from './schema.ts'
 
 /**
  * Refuses a request that needs something without a price, before anything is bought.
@@ -17,4 +19,19 @@ export function refuseUnpriced(model: Model, rule: UsageRule | undefined, body: 
   const units: readonly UnitName[] = [...askedCalls(body).keys(), ...askedKinds(body), ...stored]
   const unit = units.find(one => isGoverned(one) && !prices.find(one).isOwn && !prices.covers(one))
   if (unit !== undefined) throw fail('unpriced', { model: model.name, what: unit })
+}
+
+/**
+ * Refuses a request without a text for a model that is charged by its characters alone: its answer would be free.
+ * @throws Failure characters_uncounted
+ */
+export function refuseTextless(
+  model: Model,
+  rule: UsageRule | undefined,
+  { count_characters_of: field }: Pick<UsageFacet, 'count_characters_of'>,
+  body: Body,
+): void {
+  if (field === undefined || body.kind !== 'json' || !rule?.prices.every(({ unit }) => unit === 'character')) return
+  if (countCharacters(body, field) === null)
+    throw fail('characters_uncounted', { model: model.name, field }, { param: field })
 }

@@ -81,7 +81,7 @@ t.test('voice, format and speed become those of the vendor, and its own fields g
 t.test(
   'hints without an equal are dropped by name; what would change the sound is refused and costs nothing',
   async t => {
-    const { post, upstreams, charges } = await open(t)
+    const { url, key, post, upstreams, charges } = await open(t)
     const dropped = await post('/v1/audio/speech', { ...said, instructions: 'Whisper', user: 'ada' })
     t.equal(dropped.status, 200)
     t.equal(dropped.headers.get('x-tollgate-dropped'), 'instructions, user')
@@ -96,6 +96,7 @@ t.test(
       [{ voice: '__proto__.x' }, 'voice', /id of a voice/],
       [{ input: '' }, 'input', /a text/],
       [{ speed: 'fast' }, 'speed', /a number/],
+      [{ input: 7 }, 'input', /a text/],
     ]
     for (const [fields, param, message] of rows) {
       const name = JSON.stringify(fields)
@@ -103,6 +104,12 @@ t.test(
       t.equal(answer.status, 400, name)
       t.match(await answer.json(), { error: { param, message } }, name)
     }
+    const infinite = await fetch(`${url}/v1/audio/speech`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: '{"model":"eleven","voice":"alloy","input":"Hi","speed":1e999}',
+    })
+    t.match(await infinite.json(), { error: { param: 'speed', message: /a number/ } })
     t.equal(upstreams['text']?.received.length, 1)
     t.equal((await charges()).length, 1)
   },
@@ -212,7 +219,7 @@ t.test("clients of the vendor's own API pass unchanged, with its key header and 
   t.notOk(listed.find(({ model_id }) => model_id === 'sim-chat')?.can_do_text_to_speech)
 })
 
-t.test('model_id names the model for model lists of keys, aliases and repeated fields', async t => {
+t.test('model_id names the model in lists and aliases, and speech without a text is refused', async t => {
   const { url, newKey, last, upstreams } = await open(t, [{ groups: { default: { aliases: { narrator: 'eleven' } } } }])
   const limited = await newKey({ name: 'limited', models: ['eleven'] })
   const post = (body: string) =>
@@ -231,7 +238,36 @@ t.test('model_id names the model for model lists of keys, aliases and repeated f
   const twice = await post('{"model_id":"eleven","text":"Hi","model_id":"sim-text-to-speech"}')
   t.equal(twice.status, 400)
   t.match(await twice.json(), { detail: { status: 'duplicate_field', param: 'model_id' } })
+  for (const fields of ['', ',"text":null', ',"text":1234567', ',"text":["Hello"]', ',"text":{"a":"Hello"}']) {
+    const uncounted = await post(`{"model_id":"eleven"${fields}}`)
+    t.equal(uncounted.status, 400, fields)
+    t.match(await uncounted.json(), { detail: { status: 'characters_uncounted', param: 'text' } }, fields)
+  }
   t.equal(upstreams['text']?.received.length, 2)
+})
+
+t.test('guards read all texts of a request for speech, in both formats', async t => {
+  const guarded = { rules: [{ name: 'project', words: ['Bluebird'], do: 'mask', put: '[x]' }] }
+  const { url, key, post, last, charges } = await open(t, [
+    [/answer-cache, format-bridge,/, 'answer-cache, format-bridge, guard-patterns,'],
+    { 'families/text-to-speech/guard-patterns': guarded },
+  ])
+  const around = { previous_text: 'Bluebird:', next_text: 'of Blue\u200bbird' }
+  const masked = { model_id: 'eleven-vendor', text: 'a [x] b', previous_text: '[x]:', next_text: 'of [x]' }
+  t.equal((await post('/v1/audio/speech', { ...said, input: 'a Bluebird b', ...around })).status, 200)
+  t.same(last()?.json(), masked)
+  const answer = await fetch(`${url}/v1/text-to-speech/${rachel}`, {
+    method: 'POST',
+    headers: { 'xi-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify({ model_id: 'eleven', text: 'a Bluebird b', ...around }),
+  })
+  t.equal(answer.status, 200)
+  t.same(last()?.json(), masked)
+  t.match(
+    (await charges()).map(({ lines }) => lines),
+    [[{ quantity: 7 }], [{ quantity: 7 }]],
+    'what was spoken is charged',
+  )
 })
 
 t.test("a model of OpenAI's format falls back to one that has the voice in the path", async t => {
@@ -353,6 +389,25 @@ t.test('a translated transcript drops hints and names them, and refuses other re
   t.equal((await charges()).filter(({ state }) => state === 'settled').length, 1)
 })
 
+t.test('a client reads the seconds that are charged, and none that are no length of time', async t => {
+  const { openai, upstreams, charges } = await listen(t)
+  for (const raw of ['-3', '1e999', '"7"', 'null']) {
+    upstreams['text']?.answer(
+      res =>
+        void res
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(`{"text":"Hi","words":[],"audio_duration_secs":${raw}}`),
+    )
+    const form = { model: 'scribe', file: recording, response_format: 'verbose_json' } as const
+    const answer = await openai.audio.transcriptions.create(form)
+    t.same(answer, { task: 'transcribe', language: 'unknown', duration: 0, text: 'Hi', words: [] }, raw)
+  }
+  t.match(
+    (await charges()).map(({ lines }) => lines[0]),
+    Array.from({ length: 4 }, () => ({ tier: 'second', source: 'default' })),
+  )
+})
+
 t.test("clients of the vendor's own transcripts pass unchanged, and name one model", async t => {
   const { url, key, sent, charges, upstreams } = await listen(t)
   const post = (fields: readonly (readonly [string, string])[]) => {
@@ -365,6 +420,8 @@ t.test("clients of the vendor's own transcripts pass unchanged, and name one mod
     ['model_id', 'scribe'],
     ['diarize', 'true'],
     ['webhook', 'true'],
+    ['entity_redaction', 'pii'],
+    ['detect_speaker_roles', 'true'],
   ])
   t.same(await answer.json(), heardText)
   t.same(await sent(), [

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { normalize, spell } from '../../plugins/guard-patterns/normalize.ts'
 import { buildRules, judgePart, judgeWhole } from '../../plugins/guard-patterns/rules.ts'
 import type { PatternsFacet } from '../../plugins/guard-patterns/schema.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -55,6 +56,27 @@ t.test('invisible characters and other spellings hide nothing, and only what mat
     'a word is read as texts are',
   )
   t.equal(masked(rulesOf([{ pattern: 'f' }]), 'aﬁb'), 'a[0]b', 'what is one character is masked whole')
+})
+
+t.test('a text is read as Unicode spells it as a whole: nothing comes between a letter and its marks', async t => {
+  const dice = diceOf(seed)
+  const marks = '\u0301\u0327\u200b\u1100\u1161\u11a8\ufe0f\u00ad\u034f\u0b47\u0b3e\u{11131}\u{11127}\ud800'
+  const pieces = [...'ae가ﾡￂㄱㅏㄳ中ﬁ𝐁ｅｶﾞ😀ำ', ...marks]
+  const others: string[] = []
+  for (let round = 0; round < 2000; round++) {
+    const text = Array.from({ length: 1 + dice(5) }, () => pieces[dice(pieces.length)]).join('')
+    if ((normalize(text)?.text ?? text) !== spell(text)) others.push(JSON.stringify(text))
+  }
+  t.same(others, [])
+  const rules = rulesOf([{ words: ['Café', 'ガンダム', '한국'] }])
+  for (const [text, expected] of [
+    ['a cafe\u200b\u0301 b', 'a [0] b'],
+    ['cafe\u034f\u0301!', '[0]!'],
+    ['ｶﾞﾝﾀﾞﾑ, ｶﾞﾝﾀ', '[0], ｶﾞﾝﾀ'],
+    ['ㅎㅏ\u11ab구\u11a8', '[0]'],
+    ['한\u1100ㅜ\u11a8 ', '[0] '],
+  ] as const)
+    t.equal(masked(rules, text), expected, JSON.stringify(text))
 })
 
 t.test('matches of two rules that overlap are masked as a whole, in linear time', async t => {

@@ -18,7 +18,8 @@ function parseRequest(body: JsonObject): SpeechRequest {
   const format = body['response_format']
   if (!isAbsent(format) && typeof format !== 'string') throw new RequestFault('response_format', 'the name of a format')
   const speed = body['speed']
-  if (!isAbsent(speed) && typeof speed !== 'number') throw new RequestFault('speed', 'a number')
+  if (!isAbsent(speed) && !(typeof speed === 'number' && Number.isFinite(speed)))
+    throw new RequestFault('speed', 'a number')
   const losses: Loss[] = []
   if (!isAbsent(body['instructions']) && body['instructions'] !== '') losses.push({ feature: 'speaking_style' })
   if (!isAbsent(body['stream_format']) && body['stream_format'] !== 'audio') losses.push({ feature: 'sound_events' })

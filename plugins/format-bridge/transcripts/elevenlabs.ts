@@ -26,10 +26,12 @@ export const elevenlabs: TranscriptUpstream = {
   parseAnswer(body) {
     const text = asText(valueAt(body, 'text'))
     if (text === undefined) throw new AnswerFault('it has no text')
+    const seconds = asNumber(valueAt(body, 'audio_duration_secs'))
     return {
       text,
       language: asText(valueAt(body, 'language_code')),
-      seconds: asNumber(valueAt(body, 'audio_duration_secs')),
+      // As it is charged.
+      seconds: seconds !== undefined && Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined,
       // Between them it lists blanks and sounds.
       words: asList(valueAt(body, 'words'))
         .filter(one => valueAt(one, 'type') === 'word')

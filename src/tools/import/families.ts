@@ -138,7 +138,7 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
   },
   // The length of the file does not give the price of links, callbacks and channels; the others cost more.
   'speech-to-text': {
-    family: `forward: { speech-to-text: { all: true, except: [cloud_storage_url, source_url, webhook, webhook_id, webhook_metadata, use_multi_channel, keyterms, entity_detection] } }
+    family: `forward: { speech-to-text: { all: true, except: [cloud_storage_url, source_url, webhook, webhook_id, webhook_metadata, use_multi_channel, keyterms, entity_detection, entity_redaction, entity_redaction_mode, detect_speaker_roles] } }
     multipart-rewrite: { files: { file: { keep: first } } }
     token-usage: {}`,
     accepts: [transcriptFormat],

@@ -60,7 +60,7 @@ export function readDefaults(params: Tracked, family: string): DraftDefaults {
     const own = found.get(operation) ?? new Map<string, string>()
     found.set(operation, own.set(field, written))
   }
-  const operations = Object.entries(fields[family.replace(/-.*/, '')] ?? {})
+  const operations = Object.entries(fields[family] ?? fields[family.replace(/-.*/, '')] ?? {})
   for (const parameter of params.keys())
     for (const [operation, names] of operations) {
       const field = Object.hasOwn(names, parameter) ? names[parameter] : undefined
