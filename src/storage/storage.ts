@@ -477,6 +477,11 @@ function createLedger(parts: StorageParts, endings: Endings): Storage['ledger'] 
       try {
         const levels = request.levels ?? boundsOf(request.facts)
         const bounded = levels && levels.length > 0 ? { ...request, levels } : request
+        const isPosting = chargeQueue.hasOf(bounded)
+        const result = await writer.submit('hold', { request: bounded, at })
+        if (result.kind !== 'overdrawn' || !isPosting) return withBuffer(result)
+        // Charges of requests that ended before this one still had their holds.
+        await writer.flush()
         return withBuffer(await writer.submit('hold', { request: bounded, at }))
       } catch (error) {
         endings.holdFailed(request.facts.id, at, error)

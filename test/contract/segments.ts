@@ -52,6 +52,18 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     t.same(await books.verify(), { charges: 3, lines: 6, entries: 3, left: 0, problems: [], sums: [], budgets: 0 })
   })
 
+  await t.test('[6.7] a hold gets what the charges posted before it release, at once', async t => {
+    const { storage, ledger, books } = await start(t)
+    const key = await storage.keys.create(newKey({ budget: 1_000 }))
+    for (let i = 0; i < 4; i++) {
+      const own = facts(key)
+      t.match(await ledger.hold(holdOf(key, 600, own)), { kind: 'held' }, `request ${i}`)
+      ledger.post(own, used, 'confirmed')
+    }
+    t.match(await ledger.hold(holdOf(key, 601)), { kind: 'overdrawn', availableMicros: 600, heldMicros: 0 })
+    t.same((await books.verify()).problems, [])
+  })
+
   await t.test('[14.1] a posted charge keeps its vendor cost, with or without a hold', async t => {
     const { storage, key, ledger, books } = await start(t)
     const [plain, held] = [facts(key), facts(key)]

@@ -1,5 +1,5 @@
 import { amountOfItems } from '../../domain/charge.ts'
-import type { Charge, ChargeRule } from '../../domain/index.ts'
+import type { Charge, ChargeRule, HoldRequest } from '../../domain/index.ts'
 import type { Value } from '../query.ts'
 import { factValues } from './fact-values.ts'
 import { chargeItemValues } from './charge-item.ts'
@@ -94,6 +94,14 @@ export class ChargeQueue {
     const mayBeThere = this.#known.note(posting.facts.id, posting.at)
     this.#waiting.push({ ...posting, hasRows: mayBeThere || !fits(posting) })
     this.appended++
+  }
+
+  /** Whether charges that count toward the same budgets wait or are in flight: they may release holds. */
+  hasOf({ facts: { keyId, user, group }, levels = [] }: Pick<HoldRequest, 'facts' | 'levels'>): boolean {
+    const isOfGroup = levels.some(({ kind }) => kind === 'group')
+    const isOf = ({ facts }: Posting): boolean =>
+      facts.keyId === keyId || facts.user === user || (isOfGroup && facts.group === group)
+    return this.#waiting.some(isOf) || (this.#taken ?? this.#owed)?.postings.some(isOf) === true
   }
 
   /** The next group; undefined if none waits. */
