@@ -2,7 +2,7 @@ import type { Json, Passed, Stage } from '../domain/index.ts'
 import { parseJsonIfValid, RecordReader, type RecordVisitor } from '../wire/index.ts'
 import type { Edit, PartVerdict, Verdict } from './contract.ts'
 import { readEvent, type TextPart } from './stream-texts.ts'
-import { leaveOutProbabilities } from './texts.ts'
+import { leaveOutPieces } from './texts.ts'
 
 /** Of a stream that a guard does not release. */
 const heldBytesMax = 8 * 1024 * 1024
@@ -199,6 +199,6 @@ function applyEdits({ part, channel, from, to }: Slot): boolean {
 }
 
 function writeRecord({ fields, json }: Held): Buffer {
-  leaveOutProbabilities(json)
+  leaveOutPieces(json)
   return Buffer.from([...fields, `data: ${JSON.stringify(json)}`, '', ''].join('\n'))
 }

@@ -89,16 +89,24 @@ export function findTexts(value: Json | undefined, inside: 'none' | 'text' = 'no
   return found
 }
 
-/** The probabilities of tokens repeat a text that was edited: they are left out of what says it, at any depth. */
-export function leaveOutProbabilities(value: Json | undefined): void {
+/**
+ * Empties what repeats an edited text in pieces, at any depth: probabilities of tokens, and the words and segments of a
+ * transcript. A rule that matches several words matches none of them alone.
+ */
+export function leaveOutPieces(value: Json | undefined): void {
   if (typeof value !== 'object' || value === null) return
   const holder = value as Members
   for (const name of Object.keys(holder)) {
     // Of a tool's arguments the names are its own.
     if (name === 'args' || name === 'input') continue
-    if (name !== 'logprobs' && name !== 'logprobsResult') leaveOutProbabilities(holder[name])
+    if (!isInPieces(name, holder[name])) leaveOutPieces(holder[name])
     else if (holder[name] !== null) holder[name] = Array.isArray(holder[name]) ? [] : null
   }
+}
+
+function isInPieces(name: string, value: Json | undefined): boolean {
+  if (name === 'words' || name === 'segments') return Array.isArray(value)
+  return name === 'logprobs' || name === 'logprobsResult'
 }
 
 /** At any depth: requests have at most 64 levels, and of an answer no text may pass unread. */

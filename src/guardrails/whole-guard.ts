@@ -1,7 +1,7 @@
 import type { Json, Passed, Stage } from '../domain/index.ts'
 import { parseJsonIfValid } from '../wire/index.ts'
 import type { Verdict } from './contract.ts'
-import { findTexts, type FoundText, leaveOutProbabilities } from './texts.ts'
+import { findTexts, type FoundText, leaveOutPieces } from './texts.ts'
 
 const heldBytesMax = 16 * 1024 * 1024
 const none: readonly Buffer[] = []
@@ -43,7 +43,7 @@ export class WholeGuard implements Stage {
     if (verdict.kind === 'block') return this.#block(verdict.rule)
     if (verdict.kind === 'pass') return held
     for (const [i, text] of verdict.texts.entries()) found[i]?.put(text)
-    leaveOutProbabilities(answer.text)
+    leaveOutPieces(answer.text)
     return Buffer.from(typeof answer.text === 'string' ? answer.text : JSON.stringify(answer.text))
   }
 }

@@ -23,7 +23,17 @@ const exceptions: { readonly [file: string]: { readonly names: readonly string[]
   'src/admin/openapi/gateway-paths.ts': { names: ['responses'], reason: 'a member of an OpenAPI operation' },
   'src/console/ahead/endpoint.tsx': { names: ['responses'], reason: 'a section of an OpenAPI document' },
   'src/tools/import/families.ts': {
-    names: ['audio.speech', 'audio.transcribe', 'chat', 'embeddings', 'messages', 'rerank', 'responses'],
+    names: [
+      'audio.speech',
+      'audio.transcribe',
+      'chat',
+      'embeddings',
+      'messages',
+      'rerank',
+      'responses',
+      'speech-to-text',
+      'text-to-speech',
+    ],
     reason: 'families and formats of the file that is written, and modes of the one that is read',
   },
   'src/tools/import/import-litellm.ts': { names: ['chat'], reason: 'a family of the file that is written' },
@@ -68,7 +78,7 @@ const exceptions: { readonly [file: string]: { readonly names: readonly string[]
   'src/guardrails/texts.ts': { names: ['messages'], reason: 'a field of a request' },
   'src/cli/program.ts': { names: ['chat'], reason: 'the word after `explain`' },
   'src/tools/import/litellm-prices.ts': {
-    names: ['chat', 'rerank'],
+    names: ['chat', 'rerank', 'speech-to-text', 'text-to-speech'],
     reason: 'modes of the file that is read, by families of the one that is written',
   },
   'src/tools/prices/litellm-table.ts': {
@@ -80,6 +90,10 @@ const exceptions: { readonly [file: string]: { readonly names: readonly string[]
   'src/tools/import/litellm-clouds.ts': {
     names: ['chat', 'generate', 'generate.count', 'generate.embed', 'messages', 'messages.count'],
     reason: 'operations of the file that is written, and a mode of the one that is read',
+  },
+  'src/tools/import/price-table.ts': {
+    names: ['speech-to-text', 'text-to-speech'],
+    reason: 'families of the file that is written',
   },
   'src/tools/import/litellm-defaults.ts': {
     names: [

@@ -389,6 +389,25 @@ t.test('a translated transcript drops hints and names them, and refuses other re
   t.equal((await charges()).filter(({ state }) => state === 'settled').length, 1)
 })
 
+t.test('a masked transcript has no words by themselves: a phrase would be read in them', async t => {
+  const guarded = { rules: [{ name: 'greeting', words: ['Hello you'], do: 'mask', put: '[x]', on: ['response'] }] }
+  const { openai, url, key, charges } = await listen(t, [
+    [/answer-cache, format-bridge,/, 'answer-cache, format-bridge, guard-patterns,'],
+    { 'families/speech-to-text/guard-patterns': guarded },
+  ])
+  const form = new FormData()
+  form.append('model_id', 'scribe')
+  form.append('file', recording)
+  const native = await fetch(`${url}/v1/speech-to-text`, { method: 'POST', headers: { 'xi-api-key': key }, body: form })
+  t.same(await native.json(), { ...heardText, text: '[x] (laughs)', words: [] })
+  const verbose = { model: 'scribe', file: recording, response_format: 'verbose_json' } as const
+  t.match(await openai.audio.transcriptions.create(verbose), { text: '[x] (laughs)', words: [], duration: 2.5 })
+  t.match(
+    (await charges()).map(({ amount }) => amount),
+    ['0.003', '0.003'],
+  )
+})
+
 t.test('a client reads the seconds that are charged, and none that are no length of time', async t => {
   const { openai, upstreams, charges } = await listen(t)
   for (const raw of ['-3', '1e999', '"7"', 'null']) {
