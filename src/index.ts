@@ -452,7 +452,7 @@ export async function replayCharge(charge: Charge, plan?: CompiledConfig): Promi
 
 /**
  * What charges would have cost under another configuration: each is rated again from what is stored with it. Reads page after
- * page, and gives everybody else a turn between two.
+ * page; other requests run between two pages.
  */
 export async function replayCosts(
   plan: CompiledConfig,

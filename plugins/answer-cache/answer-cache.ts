@@ -177,7 +177,7 @@ export function reportResult(context: RequestContext, result: CacheResult, saved
   context.notes.cache = { result, ...(saved !== undefined && { saved }) }
 }
 
-/** What plugins say of the answer itself, such as the fields that were dropped. */
+/** What plugins report about the response itself, such as dropped fields. */
 function ownHeaders({ headers }: Reply): Reply['headers'] {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith(ownPrefix)))
 }

@@ -1,6 +1,6 @@
 import { type Body, type Head, type Json, readField } from '../../src/plugin-api/index.ts'
 
-/** Where a name comes from, as the option says it. */
+/** The place of a name, as the option writes it. */
 export type Source =
   | { readonly from: 'key' }
   | { readonly from: 'header'; readonly name: string }

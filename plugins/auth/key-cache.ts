@@ -89,7 +89,7 @@ export class KeyCache {
       this.#revision = revision
       this.#blind = false
     } catch (cause) {
-      // What is known stays good for its half minute; a store that does not answer takes no revocations either.
+      // A cached key stays valid for its half minute; a store that does not answer accepts no revocations either.
       if (!this.#blind) this.#log.warn({ err: cause }, 'changes of API keys cannot be read')
       this.#blind = true
     } finally {

@@ -118,7 +118,7 @@ export const auth = definePlugin({
       if (key.expiresAt !== null && key.expiresAt <= clock.now()) throw refuse(context, 'expired', known)
       // Only `judgeClient` takes them.
       if (keyOfClientSecret(key) !== undefined) throw refuse(context, 'a client secret', known)
-      // One that the console made by a clock ahead would be good for as long as that was.
+      // A key that the console made by a clock ahead would be valid for as long as that clock was ahead.
       if (key.kind === 'session' && key.createdAt > clock.now() + aheadMs)
         throw refuse(context, 'created by a clock that is ahead', known)
       if (addresses && !listHas(addresses, context.head.remote)) throw fail('address_not_allowed')

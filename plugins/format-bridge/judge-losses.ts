@@ -2,7 +2,7 @@ import type { Model } from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
 import { type Feature, type Loss, losses as rules } from './neutral/index.ts'
 
-/** The client's fields for what it can say. */
+/** The fields of the client's format, by feature. */
 export type Says = { readonly [feature in Feature]?: string }
 
 /**

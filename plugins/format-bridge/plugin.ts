@@ -181,7 +181,7 @@ function jsonHeaders({ headers }: Reply): Reply['headers'] {
   return { ...withoutLength(headers), 'content-type': 'application/json' }
 }
 
-/** Vendors count each in their own way, and no request is sent to count: the figure is an estimate and says so. */
+/** Vendors count each in their own way, and no request is sent to count: the figure is marked as an estimate. */
 function countAnswer({ conversation, counts }: Bridge): Answer | undefined {
   if (counts === undefined) return undefined
   return {

@@ -21,7 +21,7 @@ export function parseBoundary(contentType: string): string {
   for (let match = parameter.exec(contentType); match; match = parameter.exec(contentType)) {
     end = parameter.lastIndex
     const name = match[1]?.toLowerCase() ?? ''
-    // RFC 2231 continuations would be a second way to say it.
+    // RFC 2231 continuations would be a second way to write it.
     if (name.startsWith('boundary*')) throw fail('form_boundary_invalid', { why: 'is split or encoded' })
     if (name !== 'boundary') continue
     if (boundary !== undefined) throw fail('form_boundary_invalid', { why: 'is given more than once' })

@@ -17,7 +17,7 @@ export type FormLimits = {
   readonly textFields: ReadonlySet<string>
   /** Fields of files, in some family that this may be for: such a part is a file without a filename too. */
   readonly fileFields?: ReadonlySet<string>
-  /** Files are images: what the client says that they are goes nowhere. */
+  /** Files are images: the types that the client names are not used. */
   readonly areImages?: boolean
 }
 
@@ -62,7 +62,7 @@ export async function readForm(
  */
 type Reader = busboy.Busboy & { readonly _complete: boolean }
 
-/** What the form says of a file, and where its bytes are in the spool. */
+/** The headers of a file in the form, and the place of its bytes in the spool. */
 type Found = {
   readonly kind: 'found'
   readonly name: string

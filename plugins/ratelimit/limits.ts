@@ -87,7 +87,7 @@ function findUserLimits(key: Key, group: Group): readonly Limit[] {
       add(ofUsers[kind], { id: `${kind} ${whose}`, owner }, limit, from.shadow?.includes(kind) === true)
     }
   }
-  // The narrow ones first: who has used up his own takes nothing of what is everybody's.
+  // The narrow limits first: a client over its own limit takes nothing from the shared ones.
   for (const [from, whose, name, sharedBy] of [
     [group.limitsPerUser, ofUser, 'all_keys', `all keys of user ${key.user}`],
     [group.limitsInAll, ofGroup, 'group', `all keys of group ${group.name}`],
@@ -119,7 +119,7 @@ export function endUserLimits({ key, group }: Caller, attribution: Attribution |
   })
 }
 
-/** Jobs that a key may have open, where its group says nothing. */
+/** Open jobs that a key may have if its group sets no limit. */
 const jobsMax = 100
 
 /** How many jobs of the key may be open whose clients do not wait. */
@@ -136,7 +136,7 @@ export function jobsLimit({ key, group }: Caller): Limit {
   }
 }
 
-/** The limits of the model: everybody's requests together, or each key's (`docs/rules.md#limits`). */
+/** The limits of the model: for all requests together, or for each key (`docs/rules.md#limits`). */
 export function modelLimits(model: Model, { key, group }: Caller): readonly Limit[] {
   const { rpm, scope, shadow } = model.limits
   // All names of a wildcard count together: a caller who invents names has no more requests.

@@ -2,7 +2,7 @@ import type { AskedSize } from '../../src/plugin-api/index.ts'
 import type { SizeRule } from './read-rule.ts'
 import { nearestRatio, resolutionOf } from './snap.ts'
 
-/** What a size comes to; null where the rule does not say, because the upstream chooses. */
+/** The result for a size; null if the rule leaves the choice to the upstream. */
 export type Shape = { readonly resolution: string | null; readonly ratio: string | null }
 
 /** For divisions that are rounded: what is exactly at the border is within it. */

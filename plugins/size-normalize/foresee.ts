@@ -4,7 +4,7 @@ import { readRule, type Size } from './read-rule.ts'
 import { readSize } from './read-size.ts'
 import type { SizeFacet } from './schema.ts'
 
-/** The pixels that the family's table says will come back for a size; null where it does not say. */
+/** The expected pixels for a size by the family's table; null without a row. */
 export function foresee(facet: SizeFacet, operation: string, size: AskedSize['size']): Size | null {
   const rule = readRule(facet)
   const { resolution, ratio } = chooseShape(rule, operation, size)

@@ -62,7 +62,7 @@ export const sizeNormalize = definePlugin({
   }),
 })
 
-/** What the log says of a size that goes on as other fields: `size → resolution, aspect_ratio`. */
+/** The note in the log for a size that is sent as other fields: `size → resolution, aspect_ratio`. */
 function describeSize(changes: ReturnType<typeof sendFields>): string {
   const sent = [...changes].flatMap(([field, value]) => (value === undefined ? [] : [field]))
   return sent.length === 0 || sent.includes('size') ? 'size' : `size → ${sent.join(', ')}`

@@ -3,7 +3,7 @@ import { type Admits, imageOperations, type Schema } from '../../src/plugin-api/
 /** No options on the pipeline's line. */
 export const optionsSchema = { type: 'object', additionalProperties: false, properties: {} } as const satisfies Schema
 
-/** The section `size-normalize` of a family. What the schema cannot say is checked by `inspect`. */
+/** The section `size-normalize` of a family. `inspect` checks what a schema cannot. */
 export const facetSchema = {
   type: 'object',
   additionalProperties: false,

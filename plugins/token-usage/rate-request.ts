@@ -165,7 +165,7 @@ function reportedUses(usage: Usage | null): readonly Use[] {
   return usage ? usesOf(usage.counts, 'output') : []
 }
 
-/** What the request itself says. */
+/** What the request itself states. */
 function requestUses({ body, sent = body, facet }: Ended): readonly Use[] {
   const { count_characters_of: field } = facet
   const characters = countCharacters(sent, field) ?? countCharacters(body, field)

@@ -228,7 +228,7 @@ export class EventReading implements Reading {
     return hasMember(data, usageName) || hasMember(data, errorName)
   }
 
-  /** The first event that says why a choice ended. */
+  /** The first event with the reason why a choice ended. */
   #mayEnd(data: Buffer): boolean {
     const name = this.#lastName
     return name !== undefined && this.reportsUsageNext && this.finishReasons.length === 0 && hasMember(data, name)

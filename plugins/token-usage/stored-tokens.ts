@@ -22,7 +22,7 @@ export function hoursAsked(body: Body, traits: OperationTraits | undefined, now 
   return Math.max(0, span ?? (Number.isFinite(rest) ? rest : usualSeconds)) / hourSeconds
 }
 
-/** The most token-hours of a request; if it changes a stored object, the object says how many tokens it has. */
+/** The maximum token-hours of a request; if it changes a stored object, the object has the number of tokens. */
 export function storageAsked(body: Body, { route, startedAt }: RequestContext, before: Json, input: number): number {
   const usage = isObject(before) ? before['usageMetadata'] : undefined
   const tokens = isObject(usage) ? usage['totalTokenCount'] : undefined

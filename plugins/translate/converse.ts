@@ -36,7 +36,7 @@ export type Terms = {
   readonly onEnd: (error?: unknown) => void
 }
 
-/** Calls an upstream as its description says, and answers in the one API format that all later code reads. */
+/** Calls an upstream by its description, and answers in the one API format that all later code reads. */
 export function createConverse(terms: Terms): CallUpstream {
   return async asker => {
     const answer = speak(asker, terms)
@@ -152,9 +152,9 @@ async function* readAll(asker: UpstreamClient, terms: Terms, reader: Reader): As
       const isWhole = error instanceof Refused || (error instanceof Failure && !reader.writer.isOpen)
       const isMissing = terms.hasBegun() && !isUpstreamsWord(error)
       if (!isWhole || isMissing || asks.length === 1) throw recognised(error, terms)
-      // That one was refused says nothing of one whose outcome is unknown.
+      // A refusal of one reveals nothing about another whose outcome is unknown.
       if (failure === undefined || (failure instanceof Refused && !(error instanceof Refused))) failure = error
-      // Who says no to one says no to all: a key that is refused, a quota that is used up.
+      // An upstream that refuses one refuses all: for a refused key, or a quota that is used up.
       isGivenUp ||= error instanceof Refused && error.isFinal
     }
   }

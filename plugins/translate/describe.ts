@@ -47,7 +47,7 @@ export type Reading = AnswerReading & {
   readonly refused: readonly Refusal[]
   readonly codes: readonly Path[]
   readonly job: JobReading | undefined
-  /** What the answer says as a whole decides about prices: nothing goes on before its end. */
+  /** Prices depend on the whole response: it is held until its end. */
   readonly waits: boolean
 }
 
@@ -64,10 +64,10 @@ const codes = ['error.code', 'code', 'error.type', 'type'] as const
 
 const usual: PlaceSettings = { at: 'data', picture: ['b64_json', 'url'], text: { revised_prompt: 'revised_prompt' } }
 
-/** What an answer says of its pictures, in the words that SDKs read. */
+/** What a response reports about its images, under the names that SDKs read. */
 export const wordsOfAnswer = ['size', 'quality', 'background', 'output_format'] as const
 
-/** What the section says of one operation. */
+/** The section for one operation. */
 export function sectionOf(facet: TranslateFacet, operation: string): Section {
   const { per_operation: own, ...all } = facet
   return { ...all, ...own?.[operation] }

@@ -3,11 +3,11 @@ import { valuesAt } from '../../src/wire/index.ts'
 import type { Reading } from './describe.ts'
 import { Refused } from './refused.ts'
 
-/** No upstream takes more words to say no. */
+/** The maximum length of a refusal that is read. */
 const errorBytesMax = 64 * 1024
 const messageCharsMax = 2_000
 
-/** What an answer with an error status says, in its caller's words. */
+/** An error of the upstream, in the caller's API format. */
 export async function readError(response: UpstreamResponse, reading: Reading): Promise<Refused> {
   const { status, headers } = response
   const body = await gather(response, errorBytesMax)

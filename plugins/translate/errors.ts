@@ -73,7 +73,7 @@ export const fail = failures(errors)
 
 const shapes = new WeakMap<Error, string>()
 
-/** An answer that no description covers; `shape` says what it looked like, for people. */
+/** A response that no description covers; `shape` describes it for people. */
 export function undescribed(shape: string): Failure {
   const failure = fail('upstream_answer_undescribed', { shape })
   shapes.set(failure, shape)

@@ -7,7 +7,7 @@ import { Pace } from './pace.ts'
 
 /** No answer about a job is longer; a result that comes with it is the whole of it. */
 const answerBytesMax = 64 * 1024 * 1024
-/** What is read again is read so much at a time, each time in a turn of the event loop of its own. */
+/** What is read again is read in parts of this size, each in its own turn of the event loop. */
 const turnBytes = 65_536
 /** What a chunk costs in memory in addition to its bytes: an upstream may send them one by one. */
 const chunkCostBytes = 128
@@ -57,13 +57,13 @@ export class HeldBody implements AsyncIterable<Buffer> {
   }
 }
 
-/** What an answer about a job says where its description looks, and the answer itself, which may be the result. */
+/** The fields of a job's response at the described paths, and the response itself, which may be the result. */
 export type HeldAnswer = { readonly values: AnswerValues; readonly body: HeldBody }
 
 /**
  * Reads all of an answer about a job while it comes. It is never parsed as a whole: a vendor may answer a poll with 64 MiB of
  * numbers. What is no JSON object says nothing.
- * @param keptBytesMax so much of it is held for a second reader
+ * @param keptBytesMax the maximum that is held for a second reader
  * @throws Failure upstream_busy, upstream_answer_unreadable, and what breaks it off
  */
 export async function holdAnswer(

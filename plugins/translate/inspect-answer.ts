@@ -6,7 +6,7 @@ import type { PlaceSettings, Section } from './schema.ts'
 type At = Flaw['path']
 type Paths = string | readonly string[] | undefined
 
-/** Paths of what the answer says as a whole, which no JSON could ever match. */
+/** Paths of fields of the whole response, which no JSON could ever match. */
 export function pathsIn(section: Section): readonly Flaw[] {
   const { facts, usage, count, cost, errors } = section
   return [

@@ -24,7 +24,7 @@ function wordsOf(words: unknown): readonly string[] {
   return [words ?? []].flat().map(String)
 }
 
-/** @param isRefusable an answer may say in other words that the job has failed */
+/** @param isRefusable a response may report in other words that the job failed */
 function statesIn(job: JobSettings, isRefusable: boolean): readonly Flaw[] {
   const found: Flaw[] = []
   if (wordsOf(job.done).length === 0) {

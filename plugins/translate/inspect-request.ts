@@ -7,7 +7,7 @@ import { compileTemplate } from './template.ts'
 type At = Flaw['path']
 type Text = { readonly path: At; readonly text: string; readonly isKey: boolean }
 
-/** Decided by a size: which of the sections that read sizes has to say something for it. */
+/** Fields that depend on a size: one of the sections that read sizes has to describe it. */
 const sizeRefs = /^(?:width|height|ratio|ratio\.width|ratio\.height|resolution|expected\.width|expected\.height)$/
 const sizeWords: ReadonlySet<string> = new Set(['width', 'height', 'ratio', 'resolution', 'expected'])
 const pictureParts = 'data_url, base64, mime, url, file'

@@ -59,12 +59,12 @@ function flawsOf(facet: TranslateFacet, family: Family, operation: string): read
   ]
 }
 
-/** A family that says of no operation what is forwarded serves them all. */
+/** A family without `forward` serves all operations. */
 function servedBy({ forward }: Family): readonly string[] {
   return forward.size > 0 ? [...forward.keys()] : [...imageOperations]
 }
 
-/** Others pass in the vendor's own style, whatever the section says. */
+/** Other operations pass in the vendor's own API format, whatever the section describes. */
 function isTranslated({ per_operation: own }: TranslateFacet, operation: string): boolean {
   return imageOperations.some(one => one === operation) || Object.hasOwn(own ?? {}, operation)
 }
@@ -74,7 +74,7 @@ function isForwarded(rule: ForwardRule | undefined, name: string): boolean {
   return rule.kind === 'only' ? rule.names.has(name) : !rule.except.has(name)
 }
 
-/** Fields that other sections of the family set, as `send` says. */
+/** Fields that other sections of the family set, by `send`. */
 function setInOtherFacets({ facets }: Family): readonly string[] {
   return [...facets.values()].flatMap(facet => namesIn((facet as { readonly send?: unknown } | undefined)?.send))
 }

@@ -92,7 +92,7 @@ async function takeAll(
   throw failure
 }
 
-/** Whether what ended an exchange says nothing of its job, which goes on. */
+/** Whether the end of an upstream request reveals nothing about its job, which goes on. */
 export function goesOn(error: unknown): boolean {
   if (!(error instanceof Failure)) return false
   return error.code === 'drain_deadline' || error.code === 'job_unreachable' || isTransient(error)

@@ -32,7 +32,7 @@ const lastAsks = 3
 const errorBytesMax = 64 * 1024
 const none: Body = { kind: 'none' }
 
-/** What the first answer says: a job, or the result at once. @throws Refused, Failure upstream_answer_undescribed */
+/** Reads the first response: a job, or the result at once. @throws Refused, Failure upstream_answer_undescribed */
 export async function readTaken(
   response: UpstreamResponse,
   about: Pick<Polling, 'reading' | 'job' | 'metadata' | 'claim'>,
@@ -53,7 +53,7 @@ function readNote(
 ): JobNote | undefined {
   const { job } = about
   const state = stateOf(job, status, values)
-  // Where the status is the state, that of the first answer says no more than that the work was taken.
+  // Where the status is the state, the first response only reports that the work was accepted.
   if (job.state !== httpStatus && job.done.has(state)) return undefined
   const failed = job.running.has(state) ? undefined : failureOf(about, status, values)
   if (failed) {
@@ -138,7 +138,7 @@ function standOf(
   const state = stateOf(job, status, values)
   if (job.running.has(state)) return 'running'
   const isDone = job.done.has(state)
-  // The result itself says more of what it is; one that is elsewhere may have failed all the same.
+  // The result itself is more precise; one that is elsewhere may have failed all the same.
   const failure = isDone && !job.result ? undefined : failureOf(polling, status, values)
   if (failure) return failure
   if (isDone) return 'done'
@@ -152,7 +152,7 @@ async function askForResult(asker: UpstreamClient, note: JobNote, polling: Polli
   return response && !isLater(response.status) ? { ...response, kept: note } : 'unknown'
 }
 
-/** Try again later: it does not say what has become of the job. */
+/** To be tried again later: it does not report the job's state. */
 function isLater(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500
 }

@@ -173,7 +173,7 @@ function accounting({
   budget,
 }: Asking): Pick<Terms, 'metadata' | 'hasBegun' | 'claim' | 'onUsage' | 'onUnrecognised' | 'onEnd'> {
   let held = 0
-  // What an earlier upstream has reported says nothing of this one.
+  // Reports of an earlier upstream do not apply to this one.
   const metadata = createResponseMetadata()
   context.slots.put(responseMetadataSlot, metadata)
   return {
@@ -217,7 +217,7 @@ function writing({ context, target, host }: Asking, section: Section): Pick<Term
   }
 }
 
-/** Whether links are followed: as the section says, or as the caller has requested. */
+/** Whether links are followed: by the section, or by the caller's request. */
 function linkRule({ links }: Section, body: Body): LinkRule | undefined {
   if (!links || links.do === 'pass') return undefined
   const bytesMax = parseBytes(links.max) ?? 0

@@ -19,7 +19,7 @@ import { Refused } from './refused.ts'
 
 /** `1024x1024`, `high`, `png`: no text of a vendor's. */
 const aWord = /^[\w.:-]{1,40}$/
-/** Where an answer says that it is an error, whatever its status. */
+/** The place where a response reports an error, whatever its status. */
 const errorMembers = ['error', 'errors'] as const
 
 /** What the answers of one request have said together. */
@@ -41,7 +41,7 @@ export type Answer = UpstreamResponse & { readonly kept?: { readonly [name: stri
 
 /**
  * One answer of the upstream as the writer writes it, while it passes.
- * @throws Refused where it says no, or nothing that is a picture; Failure where it cannot be read
+ * @throws Refused for a refusal, or a response without a picture; Failure if it cannot be read
  */
 export async function* readAnswer(response: Answer, reader: Reader): AsyncGenerator<Buffer> {
   const { reading, writer } = reader
@@ -146,7 +146,7 @@ function whyNothing(reader: Reader, values: AnswerValues, { failed, shape, omitt
   return unrecognised(`no picture; ${shape}`)
 }
 
-/** An answer of status 200 whose `error` says that it is none. */
+/** A response of status 200 with an `error`. */
 function errorOf({ reading }: Reader, values: AnswerValues): Refused | undefined {
   if (errorMembers.every(path => values.of(path).length === 0)) return undefined
   const message = values.first(reading.messages) ?? 'it returned an error without details'

@@ -301,7 +301,7 @@ const shared = {
   job,
 } as const
 
-/** The section `translate` of a family. What the schema cannot say is checked by `inspect`. */
+/** The section `translate` of a family. `inspect` checks what a schema cannot. */
 export const facetSchema = {
   type: 'object',
   additionalProperties: false,

@@ -112,7 +112,7 @@ export class RequestScope implements Scope {
   }
 }
 
-/** The requested pixels; those that the family's table says will come, where a resolution was requested. */
+/** The requested pixels; for a requested resolution, those of the family's table. */
 function sizeOf(asked: AskedSize | undefined): { readonly width: number; readonly height: number } | undefined {
   if (!asked) return undefined
   return asked.size.kind === 'pixels' ? asked.size : (asked.expected ?? undefined)

@@ -36,9 +36,9 @@ export function shapeRequest(section: Section, asked: ClientRequest, random: Pic
   const value = (filled === absent ? {} : filled) as { [name: string]: unknown }
   const named = new Set([...template.refs].map(ref => ref.split('.', 1)[0] as string))
   for (const field of pictureFields) if (named.has(field)) named.add(`${field}s`)
-  // What {width} and the like say is the size, in other words.
+  // {width} and the like are the size in other words.
   if (sizeRefs.some(ref => named.has(ref))) named.add('size')
-  // Where each request is for one picture, none says so.
+  // Where each request is for one picture, no field has the number.
   if (section.fan_out !== undefined) named.add('n')
   const rest = fieldNames(body).filter(name => !named.has(name) && !ours.has(name))
   if (section.rest === undefined) return { body: compose(section, value, random), value, dropped: rest }
@@ -54,7 +54,7 @@ function compose(section: Section, value: unknown, random: Pick<Random, 'bytes'>
   return section.body === 'form' ? composeForm(value, random) : composeJson(value, random)
 }
 
-/** Where each request is for one picture, none says so. */
+/** Where each request is for one picture, no field has the number. */
 function withCount({ fan_out: fanOut }: Section, { body }: ClientRequest): Body {
   return fanOut === undefined || readField(body, 'n') === undefined ? body : withField(body, 'n', undefined)
 }

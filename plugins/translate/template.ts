@@ -112,7 +112,7 @@ function turnsOf(node: Node, scope: Scope): number | undefined {
 
 function fillMap(node: Extract<Node, { kind: 'map' }>, scope: Scope, turn: number | undefined): unknown {
   const refs = refsOf(node)
-  // What is said of something that is not there goes with it: the type of a picture, say.
+  // Fields about a missing value are left out with it, such as the type of a picture.
   const isLost = refs.some(ref => scope.isOptional(ref)) && refs.every(ref => scope.valueOf(ref, turn) === absent)
   if (isLost) return absent
   const entries = node.entries

@@ -40,7 +40,7 @@ export function findAlerts(events: readonly StoredEvent[], status: CurrentState)
   for (const event of events.toSorted((a, b) => a.id - b.id)) {
     const subject = subjectOf(event)
     const before = latest.get(subject)
-    // Of one budget and spell, that it has ended says more than how far it was.
+    // An exhausted budget is more important than its last threshold.
     if (before?.kind === 'budget.exhausted' && event.kind === 'budget.threshold' && sameSpell(before, event)) continue
     if (event.kind === 'upstream.key_resumed') latest.delete(`keys of ${textOf(event.data, 'upstream')}`)
     latest.set(subject, event)

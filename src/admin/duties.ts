@@ -6,7 +6,7 @@ export const duties = {
   user: ['user', 'viewer', 'billing', 'admin'],
   /** Makes keys and uses them: readers and accountants do not spend. */
   keys: ['user', 'admin'],
-  /** Sees everybody's requests, charges, keys and users. */
+  /** Sees the requests, charges, keys and users of all users. */
   readers: ['viewer', 'billing', 'admin'],
   /** Sees how the gateway is set up and how it is, its secrets left out. */
   operators: ['viewer', 'admin'],

@@ -1,8 +1,8 @@
 import { Failure, type FailExtra } from '../domain/index.ts'
 
 /**
- * Why a field is refused (`invalid`), or a change cannot be made (`conflict`): the name goes to the console, which says it
- * in its reader's language (`refusal.NAME` of its words), the text to everybody else. Names are never renamed.
+ * Why a field is refused (`invalid`), or a change cannot be made (`conflict`): the console shows the name
+ * in its own language (`refusal.NAME` of its words); other clients get the text. Names are never renamed.
  */
 export const reasons = {
   missing: "'{field}' is missing.",

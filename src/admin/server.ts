@@ -32,7 +32,7 @@ const everywhere = {
 
 const uncached = { ...everywhere, 'cache-control': 'no-store' } as const
 
-/** What every answer of the console says to browsers: nothing from elsewhere, no frames, no guessing of types. */
+/** Security headers of every console response: nothing from elsewhere, no frames, no guessing of types. */
 function securityHeaders(url: string): { readonly [name: string]: string } {
   return url.startsWith('/api/') ? uncached : everywhere
 }
@@ -65,7 +65,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     genReqId: () => parts.ids.next('web_', parts.clock.now()),
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: true },
     schemaController: {
-      // Its type says that it takes a schema; it takes a route.
+      // Its type demands a schema; it gets a route.
       compilersFactory: { buildValidator: buildValidator as never },
     },
     frameworkErrors: (error, request, reply) => void answerError(parts, error, request, reply),
@@ -166,7 +166,7 @@ async function arrive(
   const { headers } = request
   const scheme = readScheme(headers, 'encrypted' in request.raw.socket)
   const host = readHost(request.raw, scheme, parts.plan().server)
-  // Pages and files are everybody's, and are there when the storage is not.
+  // Pages and files are public, and available without the storage.
   const cookie = route.url.startsWith('/api/') ? readCookie(headers.cookie, scheme) : undefined
   const secret = route.access === 'anyone' ? undefined : readBearer(headers.authorization)
   // A proxy in front may add a bearer of its own to the requests of a person who is signed in.
@@ -254,11 +254,11 @@ function toFailure(error: unknown, { storage }: AdminParts): Failure {
   }
   if (statusCode === 413) return fail('too_large')
   if (statusCode !== undefined && statusCode < 500) return refuse('invalid', 'unreadable', { message })
-  // A read says what the database said; whether that was the storage's fault is known by its writes.
+  // A failed read has the database's message; only writes decide whether the storage is at fault.
   return storage.ledger.healthy() ? fail('internal') : fail('storage_unavailable', {}, { retryAfterMs: 1_000 })
 }
 
-/** What a schema wants, by the keyword that it says it with. */
+/** What a schema demands, by keyword. */
 const limits: { readonly [keyword: string]: Reason } = {
   minLength: 'too_short',
   maxLength: 'too_long',

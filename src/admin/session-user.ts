@@ -15,7 +15,7 @@ export function personOf(request: AdminRequest): SessionUser {
   return found
 }
 
-/** Whose rows may be seen: of one user alone, or undefined for everybody's. */
+/** The user whose rows may be seen; undefined for those of all users. */
 export function ownerOf(request: AdminRequest): string | undefined {
   const { user } = sessionUserOf(request)
   return may(user, 'readers') ? undefined : user.name

@@ -3,7 +3,7 @@ import { readCount, readMember } from './read-members.ts'
 
 type Members = { readonly [name: string]: Json | undefined }
 
-/** Collects what one report says, in the names of `src/domain/usage.ts`. Parents include their children. */
+/** Collects the counts of one report, under the names of `src/domain/usage.ts`. Parents include their children. */
 export class UsageReport {
   readonly #counts: { [unit in UnitName]?: number } = {}
   readonly #facts: { -readonly [name in keyof UsageFacts]: string } = {}

@@ -7,11 +7,11 @@ const answerMs = 60_000
 
 export type OpsOptions = {
   readonly config: string
-  /** Where operators are listened to, as host:port; else the configuration says it. */
+  /** The ops address as host:port; by default that of the configuration. */
   readonly ops?: string
 }
 
-/** Calls the running gateway. @throws Exit 4 when there is none, 1 when it refuses to say */
+/** Calls the running gateway. @throws Exit 4 if there is none, 1 if it refuses */
 export async function askOps(options: OpsOptions, method: 'GET' | 'POST', path: string): Promise<Response> {
   const url = options.ops === undefined ? await findOpsUrl(options.config) : `http://${options.ops}`
   if (url === undefined) throw new Exit(exitCodes.noGateway, whyNowhere(options.config))

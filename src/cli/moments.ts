@@ -33,7 +33,7 @@ export function parseMoment(text: string, now: number, zone: string): number | u
   return at
 }
 
-/** @throws Exit 2 that says what may be written */
+/** @throws Exit 2 that names the accepted forms */
 export function readMoment(option: string, text: string, now: number, zone: string): number {
   const at = parseMoment(text, now, zone)
   if (at !== undefined) return at

@@ -3,7 +3,7 @@ import { loadConfig, openStorage, type CompiledConfig, type Storage } from '../i
 import { Exit, exitCodes, say } from './exit.ts'
 import { showFindings } from './show-findings.ts'
 
-/** Who the trail says has made the changes of a command. */
+/** The actor that the audit log names for a command's changes. */
 export const actor = 'command line'
 
 /** Reads the configuration for a command that calls upstreams, or needs their keys. @throws Exit 3 with every finding */

@@ -33,7 +33,7 @@ function endQuietly(error: NodeJS.ErrnoException): void {
   process.exit(exitCodes.ok)
 }
 
-/** A refusal says what to do by itself; of a fault the kind is worth knowing. */
+/** A refusal has its own remedy; for a fault, the kind helps. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.name === 'StorageError' ? error.message : `${error.name}: ${error.message}`

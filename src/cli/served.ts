@@ -55,7 +55,7 @@ export async function serveHere(config: string, plan: CompiledConfig): Promise<S
   }
 }
 
-/** As many processes as `server.workers` says; this one only watches over them. */
+/** Starts `server.workers` processes; this one only supervises them. */
 export async function serveWorkers(config: string): Promise<Served> {
   const workers = await startWorkers(config)
   const { plan, log, listening, simulated, failed } = workers

@@ -54,7 +54,7 @@ function checkOverlap(one: Model, other: Model, all: readonly Model[], report: R
   })
 }
 
-/** Names that tables gave to wildcards are not offered where their family cannot charge their prices; one note says which. */
+/** Names that tables gave to wildcards are not offered if their family cannot charge their prices; a note lists them. */
 export function withoutUncharged(parts: Parts, uncharged: ReadonlySet<string>, report: Report): Parts {
   if (uncharged.size === 0) return parts
   const { models, wildcards = [] } = parts

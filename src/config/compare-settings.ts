@@ -14,7 +14,7 @@ export function compareSettings(before: Settings, after: Settings): string[] {
   const others: string[] = []
   for (const path of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const [was, is] = [before[path], after[path]]
-    // A list that came or went with what it is of, and has no elements, says nothing.
+    // An empty list that was added or removed together with its parent is no change.
     if (was === is || (was ?? emptyList) === (is ?? emptyList)) continue
     const model = modelOf(path)
     // A model that came or went is one line.

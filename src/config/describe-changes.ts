@@ -9,7 +9,7 @@ export function describeChanges(before: CompiledConfig, after: CompiledConfig): 
   return [...compareSettings(before.settings, after.settings), ...secretChanges(before, after)]
 }
 
-/** Secrets that are others now: settings do not say so. */
+/** Changed secrets, which settings do not show. */
 export function secretChanges(before: CompiledConfig, after: CompiledConfig): string[] {
   return [...credentialChanges(before, after), ...secretFileChanges(before, after)]
 }
@@ -65,7 +65,7 @@ function secretOf(credential: Credential): string {
 
 type Values = { readonly [name: string]: string }
 
-/** Names of what both have and say otherwise. */
+/** Names that both have, with different values. */
 function changedValues(before: Values, after: Values): readonly string[] {
   return Object.entries(after).flatMap(([name, value]) =>
     before[name] !== undefined && before[name] !== value ? name : [],

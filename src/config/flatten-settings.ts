@@ -15,7 +15,7 @@ type SecretPlaces = Pick<Secrets, 'values' | 'places'>
 type Named = { readonly [name: string]: unknown }
 
 /**
- * Everything that settings say, their defaults too, by the paths of the file, secrets redacted: `server.body_max → 32MiB`.
+ * All settings, with defaults, by the paths of the file, secrets redacted: `server.body_max → 32MiB`.
  * Values that may be written in several ways are shown in one: sizes, durations, money. Routes and steps are there by what they
  * match and call, so that adding one moves none of the others. In the order of the schema.
  */
@@ -104,7 +104,7 @@ function elementSchema({ items, additionalItems }: SchemaData, i: number): Schem
   return typeof own === 'object' && own !== null ? (own as SchemaData) : {}
 }
 
-/** Names of which the order says nothing. */
+/** Names whose order has no meaning. */
 function isUnordered([top, , part]: Path): boolean {
   return top === 'families' && (part === 'streams' || part === 'forward')
 }

@@ -16,7 +16,7 @@ export type Format = {
   readonly shape: RegExp
   /** A word that is taken instead. */
   readonly word?: string
-  /** What a pattern cannot say. */
+  /** What a pattern cannot check. */
   readonly also?: (text: string) => boolean
   /** Follows "found 'x', which is not …". */
   readonly name: string

@@ -181,7 +181,7 @@ function sourcesOf({ files, patterns }: PartFiles): { readonly files?: ConfigFil
   return { files: { named: [...files], patterns: [...patterns] } }
 }
 
-/** What has been spelt out says nothing more. */
+/** The short forms are expanded and no longer needed. */
 function withoutComposing(settings: Settings): Settings {
   const kept = Object.entries(settings).filter(([key]) => !composing.some(one => one === key))
   return Object.fromEntries(kept) as Settings

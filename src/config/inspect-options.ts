@@ -26,7 +26,7 @@ export function inspectOptions(settings: unknown, { steps }: Pipeline, report: R
   }
 }
 
-/** A schema that does not say what else may be there lets a slip of the pen pass. */
+/** A schema without `additionalProperties` would accept a misspelt name. */
 function noteUnread(plugin: AnyPlugin, options: object, path: readonly (string | number)[], report: Report): void {
   const schema = plugin.options as { readonly properties?: object } | undefined
   if (!schema || wideners.some(word => word in schema)) return

@@ -35,7 +35,7 @@ function* valueSpans(tree: Tree, after = 0): Generator<Span> {
   }
 }
 
-/** A block of text owns the empty lines at its end only when it says so (`|+`). */
+/** A block of text has the empty lines at its end only with `|+`. */
 function endOfValue(text: string, { start, end }: Span): number {
   const header = /^[|>][^\n]*/.exec(text.slice(start, end))?.[0]
   if (header === undefined) return end

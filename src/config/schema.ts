@@ -1477,7 +1477,7 @@ const files = {
   items: { type: 'string', minLength: 1 },
 } as const satisfies Schema
 
-/** What a configuration says once for many. */
+/** Short forms for several entries. */
 const composition = {
   include: {
     ...files,

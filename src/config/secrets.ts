@@ -80,7 +80,7 @@ function isChosenName([top, , part]: Path, i: number): boolean {
   return top === 'events' ? i === 2 : i === 1 && (top === 'upstreams' || top === 'families')
 }
 
-/** Of what signing plugins have to know, what everybody may: where it leads and what it is for. All else is secret. */
+/** The public settings of signing plugins: addresses and purposes. All others are secret. */
 const publicOption =
   /^(?:region|service|scopes?|audience|resource|action|version|issuer|subject|algorithm|key_id|client_id|\w*url|\w*header|ttl|lifetime)$/
 const credentialNames = ['header', 'query', 'sign']

@@ -6,7 +6,7 @@ export const adminScopes = ['read', 'keys', 'people', 'money', 'config'] as cons
 
 export type AdminScope = (typeof adminScopes)[number]
 
-/** A token sees everybody's data and has none of its own, so the role `user` would allow it nothing. */
+/** A token sees the data of all users and has none of its own, so the role `user` would allow it nothing. */
 export const adminTokenRoles = roles.filter(role => role !== 'user')
 
 /** A secret with which a program uses the API for administrators. Only its hash is stored. */

@@ -190,7 +190,7 @@ function explainLine(line: ChargeItem, { reason }: Charge, account: Account): Re
   return { why: `decided by a person: ${reason ?? 'no reason given'}`, at: null }
 }
 
-/** What can be said of any charge: of one whose plugin is gone, or says nothing. */
+/** The explanation of any charge: of one whose plugin is gone, or gives none. */
 function plainAccount({ lines, rule }: Charge): Account {
   const nameOf = ({ tier, quantity }: ChargeItem): string => (quantity === null ? tier : `${tier} ${quantity}`)
   return {

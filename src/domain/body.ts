@@ -74,7 +74,7 @@ export const fieldBytesMax = 4 * 1024 * 1024
 
 /**
  * The value of a top-level field: of a JSON object, or of the first text part of that name. For longer fields there is
- * `body.json.get`, whose caller knows that everybody waits.
+ * `body.json.get`, which blocks all other requests meanwhile.
  * @throws Failure field_too_long for more than 4 MiB of JSON
  */
 export function readField(body: Body, name: string): Json | undefined {

@@ -94,10 +94,10 @@ export function paceOf(period: BudgetPeriod, at: number, zone: string): Lasting 
   return period === 'total' || rollingDays(period) !== undefined ? undefined : spellOf(period, at, zone)
 }
 
-/** Of a spell, the part after which its pace says something. */
+/** The part of a period after which its pace allows a forecast. */
 const paceShare = 24
 
-/** What will have been spent at the end of a spell at the pace so far; null as long as that says nothing. */
+/** The forecast for the end of a period at the pace so far; null while it is too early. */
 export function forecastOf(spent: Micros, { from, until }: Lasting, now: number): Micros | null {
   const [passed, length] = [now - from, until - from]
   if (passed * paceShare < length) return null

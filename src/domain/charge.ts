@@ -91,7 +91,7 @@ export const courseMembers = {
   refunded: money('refunded'),
   createdAt: moment('created_at'),
   endedAt: momentOrNull('ended_at'),
-  /** What the upstream says that it charges for it; null where it does not say. */
+  /** The cost that the upstream reports; null if it reports none. */
   vendorCost: moneyOrNull('vendor_cost'),
   delivery: oneOf('delivery', ['unconfirmed', 'partial', 'confirmed']),
 } as const

@@ -25,7 +25,7 @@ export type Limits = {
   readonly concurrency?: number
   /** Those that count and never refuse. */
   readonly shadow?: readonly LimitKind[]
-  /** Whose traffic a model limit counts: everybody's together, or each key's. */
+  /** The requests that a model limit counts: all of them together, or those of each key. */
   readonly scope?: 'gateway' | 'key'
 }
 

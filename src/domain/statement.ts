@@ -21,7 +21,7 @@ export type Statement = {
   /** Of all charges, by them and their lines, and by the entries of the ledger: two ways to one sum. */
   readonly counted: StatementTotals
   readonly booked: StatementTotals
-  /** Of everybody for whom something was ever paid in, by name. */
+  /** Of all users who were ever credited, by name. */
   readonly balances: readonly StatementBalance[]
 }
 

@@ -7,7 +7,7 @@ import { secretsOf } from './secrets-of.ts'
 const checkDigits = 4
 /** A mark stays small: of more secrets it is only said that some are others. */
 const printsMax = 256
-/** Of all files together: finding what changed takes time, and everybody waits for it. */
+/** Of all files together: a comparison takes time, and blocks other requests. */
 const changedLinesMax = 20_000
 const othersChanged = 'secrets: changed'
 

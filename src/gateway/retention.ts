@@ -4,7 +4,7 @@ import type { Awaitable, Clock, Pending } from '../util/index.ts'
 
 /** As many as a page of the log has: then most of them go whole. */
 const batchRows = 4_096
-/** Between two batches the storage is everybody else's. */
+/** Between two batches the storage serves others. */
 const pauseMs = 200
 const everyMs = 3_600_000
 /** Not while a start has other things to do. */

@@ -9,7 +9,7 @@ const imagePaths = /^\/v1\/images\//
 /** Twenty links of the longest kind have room; what is longer holds pictures themselves. */
 const answerBytesMax = 262_144
 const urlCharsMax = 8_192
-/** Of one answer, and of everybody. */
+/** Of one response, and of all together. */
 const linksOfAnswer = 20
 const linksMax = 2_000
 

@@ -23,7 +23,7 @@ import {
 import { firstIdAt, type Micros } from '../util/index.ts'
 import { concerned } from './explain.ts'
 
-/** Charges that are read together; between two of these everybody else has a turn. */
+/** Charges that are read together; other requests run between two groups. */
 const pageSize = 500
 /** A charge is opened after its request has begun; by an upload, long after. */
 const openedMs = 86_400_000

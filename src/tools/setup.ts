@@ -3,7 +3,7 @@ import { setupOfferMs, type Storage, type WaysIn, waysIn } from '../domain/index
 import { type Clock, type Random, systemClock, systemRandom } from '../util/index.ts'
 
 /**
- * Offers to make the first administrator, while there is none: there is no password that everybody knows.
+ * Offers to make the first administrator, while there is none: there is no default password.
  * `ways` are those of the configuration (`waysIn(plan)`): an administrator for whom all of them are closed is as none.
  * @returns the token for `/console/setup#…`, good once and for 24 hours; undefined when there is an administrator
  */

@@ -1,10 +1,10 @@
-/** Of what all share, one may hold so much when holding more than once: the others find room, whatever it does. */
+/** The share that one payer may hold if it holds several bodies. The rest is free for others. */
 const share = 0.75
 
 /**
- * A budget of bytes for bodies, which all requests share. A taking may name the most there is: a reload can change it.
- * A payer that holds something already may not go beyond three quarters, so that one key that announces uploads and does
- * not send them leaves a quarter to everybody else.
+ * A budget of bytes for bodies, which all requests share. A request may name the maximum, which a reload can change.
+ * A payer that already holds bytes may hold at most three quarters: a key that announces uploads and does not send them
+ * leaves a quarter to all others.
  */
 export class ByteBudget {
   readonly #max: number

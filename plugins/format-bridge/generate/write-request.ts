@@ -178,7 +178,7 @@ const mimes: { readonly [ending: string]: string } = {
   png: 'image/png',
 }
 
-/** The format wants a type, and other formats' links have none: the ending of the name says it. */
+/** The format requires a type, and links of other formats have none: it is guessed from the ending of the name. */
 function mimeOf(media: MediaPart['media'], url = ''): string {
   if (media === 'document') return 'application/pdf'
   if (media === 'audio') return 'audio/wav'

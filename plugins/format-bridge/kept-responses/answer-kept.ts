@@ -25,7 +25,7 @@ export async function answerKept(
   return json(route.path.endsWith('{id}') ? kept.response : listItems(id, kept, query))
 }
 
-/** Items of the input, the newest first unless `order` says otherwise. */
+/** Items of the input, the newest first unless `order` is `asc`. */
 function listItems(id: string, { input }: KeptResponse, query: URLSearchParams): Json {
   const items = input.map((item, i) => ({ ...asObject(item), id: asText(asObject(item)?.['id']) ?? `item_${id}_${i}` }))
   const ordered = query.get('order') === 'asc' ? items : items.toReversed()

@@ -75,7 +75,7 @@ const statuses: { readonly [type: string]: number } = {
   overloaded_error: 503,
 }
 
-/** @param status that of the answer; 0 for a record of a stream, whose type says it */
+/** @param status of the response; 0 for an event of a stream, whose type decides */
 export function parseProblem(status: number, body: Json): Problem {
   const type = asText(valueAt(body, 'error', 'type'))
   const found = status === 0 || status === 529 ? statuses[type ?? ''] : status

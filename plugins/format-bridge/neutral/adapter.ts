@@ -11,7 +11,7 @@ import type { Feature, Loss } from './losses.ts'
 export type Adapter = {
   /** The operation of its requests: `messages`. Clients of this format are listed so in `accepts`. */
   readonly operation: string
-  /** What a request in this format may have, each with the field that says it: refusals and `check` name it. */
+  /** What a request in this format may have, each with its field: refusals and `check` name it. */
   readonly says: { readonly [feature in Feature]?: string }
   /** What `writeRequest` carries of it. */
   readonly carries: ReadonlySet<Feature>
@@ -37,7 +37,7 @@ export type Adapter = {
 /** A request as its client sent it. */
 export type NativeRequest = {
   readonly body: JsonObject
-  /** The path says it (generate), or the body (`stream: true`). */
+  /** Whether a request is for a stream: by its path (generate) or its body (`stream: true`). */
   readonly stream: boolean
   /** What can read the seals that the client returns without the name of an issuer. */
   readonly issuer: string

@@ -63,7 +63,7 @@ export type TextPart = {
 export type MediaPart = {
   readonly kind: 'media'
   readonly media: 'image' | 'audio' | 'video' | 'document'
-  /** `image/png`, `application/pdf`, `text/plain`; absent if the request does not say. */
+  /** `image/png`, `application/pdf`, `text/plain`; absent if the request has no type. */
   readonly mime?: string
   readonly source: MediaSource
   readonly name?: string

@@ -56,7 +56,7 @@ export const losses = {
   unknown_field: 'drop',
 } as const satisfies { readonly [feature: string]: 'refuse' | 'drop' }
 
-/** Something that one of the formats can say and another cannot. */
+/** A feature that one of the formats has and another does not. */
 export type Feature = keyof typeof losses
 
 /**

@@ -73,7 +73,7 @@ export function parseRequest({ body, stream, issuer }: NativeRequest): Conversat
   }
 }
 
-/** A request without `store` is answered and not stored: the answer says so. One that demands it is refused. */
+/** A request without `store` is answered and not stored, as the response reports. One that demands it is refused. */
 function lossesOf(body: JsonObject): readonly Loss[] {
   const found: Loss[] = Object.keys(lost)
     .filter(field => !isAbsent(body[field]) && Object.keys(asObject(body[field]) ?? { one: 1 }).length > 0)

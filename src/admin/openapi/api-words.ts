@@ -106,5 +106,5 @@ const zh: ApiWords = {
   },
 }
 
-/** What the document says in words, in every language. */
+/** The texts of the document, in every language. */
 export const apiWords: { readonly [language in Language]: ApiWords } = { en, zh }

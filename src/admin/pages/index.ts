@@ -210,7 +210,7 @@ function calculate({ parts }: PageRequest, { model, operation, size, n, fields }
   }
 }
 
-/** Whether a caller who has what `known` says has this already (RFC 9110 13.1.2). */
+/** Whether the client's copy, by its `known` validators, is current (RFC 9110 13.1.2). */
 function isKnown(known: string, etag: string): boolean {
   return known.trim() === '*' || known.split(',').some(one => opaque(one.trim()) === opaque(etag))
 }

@@ -57,7 +57,7 @@ function savingsOf({ parts }: AdminRequest, rows: readonly RatedImages[]): reado
   for (const { model, size, currency, rule, line, images } of rows) {
     const saving = chargerOf(known, { rule })?.avoidable?.(rule, line)
     if (!saving) continue
-    // The place of the price then says nothing of today's file: what differs in that alone is one.
+    // The line of the price then does not refer to today's file: rows that differ in it alone are one.
     const { amount, at: _, ...what } = saving
     const { source } = line
     const origin = models.get(model)?.prices.get(saving.billed)?.origin

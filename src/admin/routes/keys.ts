@@ -96,7 +96,7 @@ async function showAll({ parts }: AdminRequest, keys: readonly Key[]) {
   })
 }
 
-/** What administrators set bounds everybody else. */
+/** What administrators set bounds all other users. */
 function isAdmin(request: AdminRequest): boolean {
   return may(sessionUserOf(request).user, 'admin')
 }

@@ -1,7 +1,7 @@
 import { isChosenName, isUserName, type Issuer, type Role, roles } from '../../domain/index.ts'
 import { valueAtNames } from '../../util/index.ts'
 
-/** What an issuer says of a person, verified. */
+/** Verified claims of an issuer about a person. */
 export type Claims = { readonly [claim: string]: unknown }
 
 /** Of several roles the one that may most of what the others may not. */
@@ -14,14 +14,14 @@ export function groupsOf(claims: Claims, claim: string): readonly string[] {
   return all.filter(one => typeof one === 'string')
 }
 
-/** The role that the claims give by `roles`; undefined where they give none, or the issuer does not say roles. */
+/** The role of the claims by `roles`; undefined without one, or if the issuer does not set roles. */
 export function roleOf(claims: Claims, { groupsClaim, roles, defaultRole }: Issuer): Role | undefined {
   if (!roles) return undefined
   const given = new Set(groupsOf(claims, groupsClaim).map(group => roles.get(group)))
   return order.find(role => given.has(role)) ?? defaultRole
 }
 
-/** The group here that the claims give; undefined where the issuer does not say groups. */
+/** The group of the claims; undefined if the issuer does not set groups. */
 export function groupOf(claims: Claims, { groupsClaim, groups, group }: Issuer): string | undefined {
   if (!groups) return undefined
   const theirs = new Set(groupsOf(claims, groupsClaim))

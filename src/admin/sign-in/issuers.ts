@@ -7,7 +7,7 @@ import { type Claims, verifiedEmail } from './claims.ts'
 
 /** How long an issuer may take for each answer. */
 const answerS = 10
-/** How long what an issuer says of itself is taken as it was. */
+/** How long an issuer's metadata is cached. */
 const knownMs = 3_600_000
 const reasonCharsMax = 300
 

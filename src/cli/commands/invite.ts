@@ -70,7 +70,7 @@ function readSpan(text: string): number {
   return span
 }
 
-/** Where browsers reach the console, as far as the configuration says. */
+/** The console's address for browsers, as far as the configuration has it. */
 function consoleUrl({ server }: CompiledConfig): string {
   if (server.publicUrl !== undefined) return server.publicUrl
   const { host, port } = server.listen

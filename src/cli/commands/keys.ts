@@ -156,7 +156,7 @@ function needBudget(budget: number | null | undefined, period: string | undefine
     throw new Exit(exitCodes.usage, `--budget-period ${period}: also set --budget to the amount per period`)
 }
 
-/** The secret, this once: alone on a line, or in an object with what there is to know of its key. */
+/** The secret, shown only once: alone on a line, or in an object with the facts of its key. */
 function showSecret({ timeZone }: CompiledConfig, key: Key, secret: string, { format }: Options): void {
   const { id, ...rest } = keyRecord(key, timeZone)
   print(format === 'json' ? JSON.stringify({ id, key: secret, ...rest }) : secret)

@@ -272,7 +272,7 @@ function formatAttempts({ attempts }: LogRecord): readonly string[] {
   })
 }
 
-/** What its error says, as names and values, and what the upstream said. */
+/** The fields of its error, and the upstream's message. */
 function formatError({ error_values: values, upstream_said: said }: LogRecord): readonly string[] {
   const all = Object.entries(values ?? {}).flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]))
   return [...(all.length > 0 ? [`why        ${all.join(', ')}`] : []), ...(said === null ? [] : [`upstream   ${said}`])]
@@ -307,7 +307,7 @@ function describeUse({ text, rule, lines }: BillingRecord): string {
   return lines.map(({ tier, quantity }) => `${tier.replaceAll('_', ' ')} ${quantity ?? 0}`).join(', ')
 }
 
-/** A charge for people: the one line with six labels, then why. Lines of tokens say themselves what multiplied them. */
+/** A charge for people: the one line with six labels, then why. Lines of tokens name their factors themselves. */
 export function formatBill(billing: BillingRecord): readonly string[] {
   const plain = billing.lines.every(({ quantity }) => quantity === null) ? '; no group multiplier applies' : ''
   const facts = Object.entries(billing.facts)

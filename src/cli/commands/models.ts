@@ -117,7 +117,7 @@ async function needSameStorage(url: string, secret: string): Promise<void> {
   throw new Exit(exitCodes.failure, `the gateway at ${url} does not know the keys of this storage: ${remedy}`)
 }
 
-/** What all of it came to, by what the charges say. */
+/** The total cost, by the charges. */
 function reportSpent(costs: readonly (string | null)[]): void {
   const sums = new Map<string, number>()
   for (const cost of costs) {

@@ -16,7 +16,7 @@ const undivided = new Set(['prices', 'credential'])
 /** Sections that are expanded into others, and have no other meaning. */
 export const composing = ['include', 'defaults', 'route_sets', 'model_lists', 'price_tables'] as const
 
-/** Spells out what a configuration says once for many: lists of models, defaults, sets of upstreams. */
+/** Expands the short forms of a configuration: lists of models, defaults, sets of upstreams. */
 export function expand(root: Tree, source: Source, report: Report): Tree {
   if (root.kind !== 'map') return root
   return withRouteSets(withDefaults(withModelLists(root, source, report)), report)
@@ -87,7 +87,7 @@ function withoutRivals(under: MapTree, own: MapTree): MapTree {
   return withoutEntries(under, ...taken)
 }
 
-/** What `own` says stays, in mappings below too. */
+/** Values of `own` take precedence, also in nested mappings. */
 function layUnder(under: MapTree, own: MapTree): MapTree {
   return under.entries.reduce((whole, entry) => {
     const there = entryOf(whole, entry.key)

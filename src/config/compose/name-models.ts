@@ -5,7 +5,7 @@ import type { PlacedRow } from './read-table.ts'
 /** An entry of `models` that a wildcard became for one row of a price table. */
 export type NamedModel = { readonly entry: Entry & { readonly value: MapTree }; readonly wildcard: string }
 
-/** Settings of a wildcard that are part of its default price, or say which names it has. */
+/** Settings of a wildcard that belong to its default price, or list its names. */
 const ownPrice = ['prices', 'overrides', 'times']
 
 /**
@@ -30,7 +30,7 @@ export function nameModels(models: readonly Entry[], rows: readonly PlacedRow[])
   })
 }
 
-/** What `listed` of a wildcard says of rows. */
+/** The rows that `listed` of a wildcard allows. */
 function isListed(model: MapTree): (row: PlacedRow) => boolean {
   const listed = entryOf(model, 'listed')?.value
   const of = (key: string): readonly unknown[] | undefined => {

@@ -12,7 +12,7 @@ import { tableSchema } from './table-schema.ts'
 /** A row with its table and line. */
 export type ReadRow = TableRow & {
   readonly place: { readonly file: string; readonly line: number }
-  /** Where and when it was found, as the row or else the table says. */
+  /** The source and date of the row, or of the table. */
   readonly source?: string
   readonly asOf?: string
 }

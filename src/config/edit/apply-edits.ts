@@ -13,7 +13,7 @@ import { readComments } from '../load.ts'
 import { SpliceBudget, SpliceError, Splicer } from './splice.ts'
 import { isObject } from '../../util/index.ts'
 
-/** One change of what a configuration says of a model or a group; without a value it is taken out. */
+/** One change of a setting of a model or a group; without a value the setting is removed. */
 export type ConfigEdit = {
   /** `models NAME`, `models NAME MEMBER …`, `groups NAME MEMBER …`. */
   readonly path: readonly (string | number)[]
@@ -73,7 +73,7 @@ export async function applyEdits(texts: ConfigTexts, env: Environment, edits: re
   try {
     for (const edit of edits) {
       current = edit
-      // Texts are read and compared in one go: between two edits everybody else has a turn.
+      // A text is read and compared without a pause; other requests run between two edits.
       await nextTurn()
       const read = await readTexts(now ?? texts, env)
       now ??= { ...texts, parts: read.parts }

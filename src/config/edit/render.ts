@@ -33,7 +33,7 @@ export function renderValue(value: Json, quotes?: Quotes): string {
   return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`
 }
 
-/** A name with its value; the members of a mapping each on a line of its own where `asBlock` says so. */
+/** A name with its value; with `asBlock` each member of a mapping is on its own line. */
 export function renderEntry(key: string, value: Json, indent: string, asBlock: boolean): string {
   const name = renderKey(key)
   if (!asBlock || value === null || typeof value !== 'object' || Array.isArray(value))

@@ -13,7 +13,7 @@ export function Money({
   coarse = false,
 }: {
   readonly amount: string
-  /** Omitted if a heading or another amount says it. */
+  /** Omitted if a heading or another amount has it. */
   readonly currency?: string
   readonly per?: number
   /** Prices, quotes and bills: their sums have to add up on the page. */

@@ -53,7 +53,7 @@ export function PeriodFields({
   )
 }
 
-/** What the fields say, as the API expects it. */
+/** The values of the fields, as the API expects them. */
 export function periodIn(
   values: Values,
   { prefix = '', hasSoft }: { readonly prefix?: string; readonly hasSoft: boolean },
