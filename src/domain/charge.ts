@@ -164,7 +164,7 @@ export type TierRule = {
   readonly by?: readonly string[]
   /** Prices of an image by the values of `by`, joined by a blank; absent if they are with the tiers. */
   readonly prices?: readonly (PriceRow & { readonly label: string })[]
-  /** What the request says of the names that prices go by; absent where it says nothing. */
+  /** The names of the request that prices depend on; absent without any. */
   readonly asked?: { readonly [name: string]: string }
   /** Those names that answers report; the answer takes precedence over the request. */
   readonly facts?: readonly string[]
@@ -196,17 +196,17 @@ export type ChargeItemRule = PriceRow & {
   readonly whole?: true
   /** Of the first unit of a picture, where that has a price of its own. */
   readonly first?: PriceRow & { readonly name: string }
-  /** The name that says how much; absent where pixels of the output do, or the request has said it. */
+  /** The field with the quantity; absent if the pixels of the output decide, or the request has given it. */
   readonly from?: string
-  /** What the request comes to: a quantity for each picture or, of anything else, one. Absent where it says nothing. */
+  /** The quantity of the request: for each picture or, of anything else, in total. Absent if unknown. */
   readonly asked?: readonly number[]
-  /** How much it is where nothing says it. */
+  /** The quantity if nothing gives it. */
   readonly otherwise?: number
   /** Where an answer reports no quantity at all: it is estimated as the most, and settled or left to a person. */
   readonly missing?: 'estimate' | 'review'
   /** The most that a line is charged. */
   readonly max?: number
-  /** Pictures that cost nothing, and where pictures are counted, as the family says it; absent where it does not. */
+  /** The number of free pictures, where pictures are counted, by the family; absent without one. */
   readonly free?: number
   readonly fields?: readonly string[]
 }

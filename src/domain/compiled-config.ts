@@ -30,9 +30,9 @@ export type Route = {
   readonly segments?: true
   /** A dialect's name, or `by-caller`: the API format of the caller. */
   readonly dialect: string
-  /** Whether the answer is a stream: as the body's `stream` says, always, or never. */
+  /** Whether the response is a stream: by `stream` of the body, always, or never. */
   readonly stream: 'field' | 'always' | 'never'
-  /** `form-or-json`: what the content type says; `any`: bytes that pass unread. */
+  /** `form-or-json`: by the content type; `any`: bytes that pass unread. */
   readonly body: 'none' | 'json' | 'form' | 'form-or-json' | 'any'
   readonly bodyBytesMax: number
   /** Whether sockets may carry one request after another; undefined leaves it to the upstream. */
@@ -79,11 +79,11 @@ export type ServerConfig = {
   readonly memoryBytesMax: number
   /** Bytes of bodies spooled to disk, all requests together. */
   readonly spoolBytesMax: number
-  /** Processes that `serve` runs; `auto` is one per CPU. A gateway that is embedded is one, whatever this says. */
+  /** Processes of `serve`; `auto` is one for each CPU. An embedded gateway is always one. */
   readonly workers: number | 'auto'
   /** How long requests in flight may go on after the signal to stop. */
   readonly drainMs: number
-  /** How long new ones are still taken after that, while the gateway says that it is not ready. */
+  /** How long new requests are still accepted after that, while the gateway reports that it is not ready. */
   readonly drainWaitMs: number
   /** Silence after which a stream gets a heartbeat, and a caller that waits for its answer a 102; undefined for neither. */
   readonly heartbeatMs: number | undefined
@@ -116,7 +116,7 @@ export type OtlpConfig = {
   readonly everyMs: number
   /** Upstreams receive the trace context. */
   readonly forwardTraceparent: boolean
-  /** What a span says of the client and the bill, in addition. */
+  /** Attributes of the client and the bill that a span has in addition. */
   readonly attributes: ReadonlySet<OtlpAttribute>
 }
 

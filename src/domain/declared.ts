@@ -10,7 +10,7 @@ import {
   referenceOf,
 } from './stored-objects.ts'
 
-/** A tool of a request that the client does not run itself, as far as its declaration says. */
+/** A tool of a request that the client does not run itself, as far as its declaration shows. */
 export type DeclaredTool = {
   /** As it was sent, cut where it is long: `web_search_20250305`, `googleSearch`. */
   readonly name: string
@@ -21,7 +21,7 @@ export type DeclaredTool = {
   readonly draws: boolean
   /** It is within the declaration of another tool, which is judged by its own name. */
   readonly isPart?: true
-  /** It says twice what it is: upstreams differ over which counts. */
+  /** Its kind is declared twice: upstreams differ over which counts. */
   readonly isDoubled?: true
 }
 
@@ -68,7 +68,7 @@ const words = {
   tools: 'tools',
   /** … but for these: names of a server's tools, or of tools that are declared elsewhere. */
   toolNames: ['allowedtools', 'enabledtools', 'disabledtools', 'excludedtools'],
-  /** Tools that say by `id` what they are. */
+  /** Tools that declare their kind by `id`. */
   plugins: 'plugins',
   choice: 'toolchoice',
   /** Fields at the top of a body each of which is a tool. */
@@ -104,7 +104,7 @@ const words = {
   /** Those of them that may be a field at the top of a body. */
   payloadFields: new Set(['documents', 'functions', 'labels']),
   metadata: 'metadata',
-  /** The schema of a tool of the client's, in declarations that need not say a type. */
+  /** The schema of a client's tool, in declarations that need no type. */
   toolSchemas: new Set(['input_schema', 'inputSchema']),
 } as const
 
@@ -150,7 +150,7 @@ export type DeclaredWord = {
   readonly draws: boolean
   /** The kind of stored object that a member of this name names. */
   readonly object: ObjectKind | undefined
-  /** An object for its value says by `id` which. */
+  /** An object as its value declares the kind by `id`. */
   readonly holdsId: boolean
   /** It names one at the top of a body alone. */
   readonly isTopObject: boolean
@@ -195,7 +195,7 @@ export const declarationRules = {
   ownEnvironment: 'local',
 } as const
 
-/** Tools that clients run themselves, and what else their declarations may say: agents and SDKs send these. */
+/** Tools that clients run themselves, and the other members of their declarations: agents and SDKs send these. */
 const clientTools = [
   'function',
   'functions',

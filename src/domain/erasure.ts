@@ -1,4 +1,4 @@
-/** What is done to rows of a person who is erased. `renamed`: they say a pseudonym, and nothing else of them. */
+/** The change to rows of a person who is erased. `renamed`: a pseudonym replaces the name, and nothing else is left. */
 export type ErasedHow = 'deleted' | 'cleared' | 'renamed'
 
 /** Rows of a table that are erased: counted before it is done, or done. */

@@ -38,7 +38,7 @@ export type FailExtra = {
   readonly elsewhere?: boolean
 }
 
-/** What was too much, too little or unknown, by name: the log keeps it, and the console says it in the reader's language. */
+/** The values of an error by name: for the log, and for the console's text in the reader's language. */
 export type FailureValues = { readonly [name: string]: string | number | null }
 
 /** A refusal on its way to the caller. Thrown by hooks and by the engine; rendered by the caller's dialect. */
@@ -132,7 +132,7 @@ function fillText(pieces: readonly string[], params: { readonly [name: string]: 
   return text
 }
 
-/** Its code says where a refusal comes from; to walk the stack for it costs as much as all else that it takes. */
+/** The code identifies the place of a refusal; to walk the stack would double its cost. */
 function withoutStack<T>(make: () => T): T {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0

@@ -52,7 +52,7 @@ export function kindsOf(words: readonly string[]): readonly EventKind[] {
 
 export type EventKind = (typeof eventKinds)[number]
 
-/** What an event says, as JSON: names as in the interface (`key_id`, `user`), amounts as decimals, and never a secret. */
+/** The data of an event, as JSON: names as in the interface (`key_id`, `user`), amounts as decimals, never a secret. */
 export type EventData = { readonly [name: string]: Json }
 
 /** An event, for its receivers. Charges are in the ledger already and are read from there. */

@@ -32,7 +32,7 @@ export type RequestExplanation = {
   readonly dropped: readonly string[]
   /** Fields that the upstream gets in addition to or instead of the caller's. */
   readonly sent: { readonly [field: string]: Json }
-  /** Pixels that the family's table says will come back; null where it does not say. */
+  /** The expected pixels by the family's table; null without a row. */
   readonly expected_size: string | null
   /** The label of the resolution that the family makes of the size, where it has resolutions. */
   readonly expected_resolution: string | null
@@ -93,7 +93,7 @@ export type RequestExplanation = {
   /** The models that may answer instead, in their order; absent for none. */
   readonly fallbacks?: readonly ExplainedFallback[]
   readonly warnings: readonly string[]
-  /** What the warning of a size says, for those who say it in another language. */
+  /** The values of a size warning, for texts in other languages. */
   readonly mismatch: SizeMismatch | null
 }
 
@@ -117,7 +117,7 @@ export type SizeMismatch = {
   readonly billed: string
   /** The tier of what is made. */
   readonly made: string
-  /** Its pixels; null where the family's table does not say. */
+  /** Its pixels; null without a row in the family's table. */
   readonly returned: string | null
   /** Of `dearer`: a size that comes to the same and is charged the tier that is made. */
   readonly cheaper: string | null

@@ -163,10 +163,10 @@ export type Journal = {
   /** Images whose tier did not come from what came back, as they were charged. */
   rated(query: Pick<PlainCostQuery, 'since' | 'until' | 'where'>): Awaitable<readonly RatedImages[]>
   /**
-   * By day and model, oldest first, what vendors say that they charged; models whose vendors never said it in that time are
-   * left out.
+   * The costs that vendors report, by day and model, oldest first. Models whose vendors reported none in that time are left
+   * out.
    */
   vendorCosts(match: Pick<UsageMatch, 'since' | 'until'>): Awaitable<readonly VendorRow[]>
-  /** Deletes at most `limit` rows older than `until`; says how many. Charges stay. */
+  /** Deletes at most `limit` rows older than `until`; returns their number. Charges stay. */
   prune(until: number, limit: number): Awaitable<number>
 }

@@ -78,7 +78,7 @@ function levelOfEndUser({ key, group }: Caller, attribution: Attribution | undef
   return budget && { kind: 'end_user', name: accountOfEndUser(endUserId, key.user), called: endUser, ...budget }
 }
 
-/** What an end user may spend: as the group says of the name, or what it gives each end user. */
+/** The budget of an end user: the group's own for this name, or its default for each end user. */
 export function budgetOfEndUser(
   name: string,
   group: Pick<Group, 'endUserBudget' | 'endUserBudgets'>,

@@ -107,7 +107,7 @@ export type Upstream = {
   readonly credential: readonly Credential[]
   /** More fixed headers for every request. */
   readonly headers: { readonly [name: string]: string }
-  /** By operation; before what the family says. */
+  /** By operation; takes precedence over the family. */
   readonly calls?: ReadonlyMap<string, Call>
 
   /** Fixed parameters of the query of every request. */
@@ -278,10 +278,10 @@ export type Model = {
   }[]
   /** Factors of what is priced by use, each where its conditions hold; absent for none. */
   readonly times?: readonly { readonly if: PriceConditions; readonly by: string; readonly origin: Origin }[]
-  /** What happens to use without a price; absent for what the family says. */
+  /** What happens to use without a price; absent for the family's setting. */
   readonly unpriced?: UnpricedPolicy
   readonly free: boolean
-  /** Absent for what the family says. */
+  /** Absent for the family's setting. */
   readonly affinity?: Affinity
   /** By operation: fields that are set where the caller sends none, before the family's; absent for none. */
   readonly defaults?: ReadonlyMap<string, ReadonlyMap<string, Json>>

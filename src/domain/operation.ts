@@ -1,7 +1,7 @@
 import type { DeferredTraits } from './deferred.ts'
 import type { ObjectTraits } from './stored-objects.ts'
 
-/** What those who handle a request need to know of its operation, as `src/operations` says it; what is absent is not so. */
+/** The traits of an operation that a request's handling depends on, from `src/operations`; absent ones are false. */
 export type OperationTraits = {
   /** Its answers are images: new ones, or others edited. */
   readonly images?: 'new' | 'edited'
@@ -9,7 +9,7 @@ export type OperationTraits = {
   readonly imageTools?: true
   /** Its streams report their use only if the request has it set, in `stream_options`. */
   readonly usageOnDemand?: true
-  /** The member whose value says that an answer is over, in streams that report their use in an event of its own after that. */
+  /** The member whose value marks the end of an answer, in streams with a later event of their own for the usage. */
   readonly usageBehind?: string
   /** The fields by which its requests limit the length of an answer, in tokens: paths with dots. Absent where that is not known. */
   readonly answerLimits?: readonly string[]
@@ -23,7 +23,7 @@ export type OperationTraits = {
   readonly answersObject?: true
   /** The field whose value requests a stream of events, if it is not `stream`. */
   readonly streamsWhen?: { readonly field: string; readonly is: string }
-  /** Upstreams keep the input's tokens for a while, at a price: the request fields that say how long, and the usual time. */
+  /** Upstreams store the input's tokens for a time, at a price: the request fields with the time, and the default. */
   readonly storesTokens?: { readonly seconds: string; readonly until: string; readonly usualSeconds: number }
   /** What it has to do with objects that upstreams keep. */
   readonly object?: ObjectTraits

@@ -22,7 +22,7 @@ export type Diagnostic = {
   readonly model?: string
 }
 
-/** What a plugin says of itself, and of money: all but what it does. */
+/** A plugin's declarations, also about money: all but its code. */
 export type PluginFacts<Options extends object = Schema, Facet extends object = Schema> = {
   readonly name: string
   /** Options on the pipeline's line. */

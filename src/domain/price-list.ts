@@ -67,7 +67,7 @@ export type SizePrice = {
   readonly operation: string
   /** As sent; null where nothing is. */
   readonly asked: string | null
-  /** `<width>x<height>`; null where the family's table does not say. */
+  /** `<width>x<height>`; null without a row in the family's table. */
   readonly comesBack: string | null
   /** The resolution it comes to, where the family has resolutions. */
   readonly resolution: string | null

@@ -25,9 +25,9 @@ export type Reply = {
   readonly headers: { readonly [name: string]: string }
   /** Applied in order. */
   readonly stages: readonly Stage[]
-  /** The client reads the other kind of answer: a plugin that can makes that of it, and says so by its `content-type`. */
+  /** The client reads the other kind of answer: a plugin that can convert does so, and sets `content-type`. */
   readonly turnInto?: 'events' | 'whole'
-  /** Nothing but the end of the connection says where the upstream's answer ends, so half of it looks like all of it. */
+  /** Only the end of the connection ends the upstream's answer, so that half of it looks complete. */
   readonly endUnknown?: boolean
   /** A stage knows by the content where the answer ends, so that a whole answer without a length differs from half of one. */
   readonly provesEnd?: boolean
@@ -40,7 +40,7 @@ export type StoredAnswer = {
   readonly body: Buffer
 }
 
-/** What an upstream says of the bytes of its answer. Most of it passes to a caller only where a dialect lets it. */
+/** Headers of an upstream about the bytes of its answer. Most pass to the client only if the API format allows them. */
 const measuring: ReadonlySet<string> = new Set([
   'content-length',
   'content-encoding',

@@ -8,7 +8,7 @@ export type RerouteAsk = {
   readonly operation: string
   readonly model: Model
   readonly body: Body
-  /** The client requests a stream by its path; undefined if the body says it. */
+  /** The client requests a stream by its path; undefined if its body decides. */
   readonly stream: boolean | undefined
   /** Reads a JSON object as the body of a request is read. @throws Failure for one that a request could not have */
   parseObject(this: void, bytes: Buffer): JsonObjectView

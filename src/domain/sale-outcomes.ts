@@ -4,14 +4,14 @@ export const keyEffects = ['none', 'invalid', 'no_credit', 'cooling', 'model', '
 export type SaleClass = (typeof saleClasses)[number]
 export type KeyEffect = (typeof keyEffects)[number]
 
-/** One row of the table of outcomes: the first that fits an answer says what it means. */
+/** One row of the table of outcomes: the first that matches a response decides. */
 export type OutcomeRow = {
   readonly status: readonly number[]
   /** Where the code is in the answer, by a path such as `error.code`; the usual places when absent. */
   readonly at?: string
-  /** Machine-readable words of the vendor; absent where the status alone says it. */
+  /** Machine-readable words of the vendor; absent if the status alone decides. */
   readonly codes?: readonly string[]
-  /** Messages of a vendor that has no code for it: all that `error.message` says, word for word. */
+  /** Messages of a vendor without a code for it: the whole `error.message`, word for word. */
   readonly says?: readonly string[]
   /** Parts of a message, in any case; `{name}` matches a number. The message contains one of them. */
   readonly mentions?: readonly string[]
@@ -30,7 +30,7 @@ export type OutcomeRow = {
 /** `wanted > limit`: two numbers, each by its name or as digits. */
 export const wherePattern = '^(\\w+) > (\\w+)$'
 
-/** What vendors say of a key where they have no room for a code, as in the close of a WebSocket, word for word. */
+/** Words of vendors about a key where there is no place for a code, as in the close of a WebSocket. */
 export const invalidKeySentences: readonly string[] = [
   'API key not valid. Please pass a valid API key.',
   'API Key not found. Please pass a valid API key.',
@@ -38,7 +38,7 @@ export const invalidKeySentences: readonly string[] = [
   'Your API key was reported as leaked. Please use another API key.',
 ]
 
-/** What vendors say who have no code for credit that is spent, word for word: a caller cannot bring about all of a message. */
+/** Whole messages of vendors without a code for spent credit: a client cannot cause a whole message. */
 export const noCreditSentences: readonly string[] = [
   'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
 ]

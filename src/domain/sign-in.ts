@@ -11,7 +11,7 @@ export const invitationMsMax = 90 * 86_400_000
 export type Issuer = {
   /** As the configuration calls it; part of the address that browsers come back to. */
   readonly name: string
-  /** Its identifier, an address: what its tokens say that they are from. */
+  /** Its identifier, an address: the `iss` of its tokens. */
   readonly url: string
   /** What the console calls it. */
   readonly label: string
@@ -23,7 +23,7 @@ export type Issuer = {
   readonly allowHttp: boolean
   /** Where in the claims the groups are that `roles` and `groups` name: a claim, or a path of dots. */
   readonly groupsClaim: string
-  /** Roles by group; undefined where roles are given here, and an issuer does not say them. */
+  /** Roles by group; undefined if roles are assigned here and not by an issuer. */
   readonly roles: ReadonlyMap<string, Role> | undefined
   /** The role of users without a group of `roles`, and of new users where there are no `roles`; undefined: they are refused. */
   readonly defaultRole: Role | undefined
@@ -48,7 +48,7 @@ export type SignInPlan = {
   readonly issuers: ReadonlyMap<string, Issuer>
 }
 
-/** By what an administrator can get in: one for whom all of these are closed is as none. */
+/** How an administrator can sign in: without any open way an administrator does not count. */
 export type WaysIn = { readonly passwords: boolean; readonly issuers: readonly string[] }
 
 /** The identity of a person elsewhere. A subject is never given to another person; an e-mail may be. */

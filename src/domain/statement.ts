@@ -56,7 +56,7 @@ export function lastMonth(zone: string, now: number): StatementMonth {
   return { month: formatIn(zone, from).slice(0, 7), zone, from, until }
 }
 
-/** What of the two sums does not agree, a sentence each; none when the statement is what the ledger says. */
+/** Differences between the two sums, a sentence each; none if the statement equals the ledger. */
 export function differencesOf({ counted, booked, balances }: Statement): readonly string[] {
   const money = (micros: number): string => formatMoney(micros)
   const names: readonly (readonly [name: keyof StatementTotals, show: (value: number) => string])[] = [

@@ -65,7 +65,7 @@ export type Settlement = {
   readonly id: string
   readonly delivery: 'unconfirmed' | 'partial' | 'confirmed'
   readonly reason: string | null
-  /** What the upstream says that it charges, where it says so. */
+  /** The cost that the upstream reports, if it does. */
   readonly vendorCost?: Micros
   /** Which upstream it came from, where that was not known when it was held for. */
   readonly upstream?: string | undefined
@@ -97,7 +97,7 @@ export type Ledger = {
    * that it charges all the same.
    */
   void(id: string, reason: string, vendorCost?: Micros): Promise<boolean>
-  /** What was bought is unknown and no line exists: a person decides, or what the configuration says. */
+  /** What was bought is unknown and no line exists: a person or the configuration decides. */
   review(id: string, reason: string, about?: Review): Promise<boolean>
   /** The answer reached the caller wholly; informational. */
   delivered(id: string): void
@@ -143,10 +143,10 @@ export type Audit = {
   readonly budgets: number
 }
 
-/** What has to be added to one who pays, so that it is what its charges say; micro-units. */
+/** The correction of a payer's sums that makes them equal to its charges; micro-units. */
 export type BudgetCorrection = {
   readonly payer: { readonly kind: 'key' | LevelKind; readonly name: string }
-  /** What an audit says of it. */
+  /** The text of an audit finding about it. */
   readonly problems: readonly string[]
   readonly spent: number
   readonly held: number
@@ -204,7 +204,7 @@ export type Storage = Omit<Stores, 'counters'> & {
   /** For commands that run next to a gateway. */
   readonly books: {
     all(after: string | null, limit: number): Awaitable<readonly Charge[]>
-    /** Proves the books, and that they continue what earlier anchors say. */
+    /** Verifies the books, and that they continue earlier anchors. */
     verify(anchors?: readonly Anchor[]): Awaitable<Audit>
     /**
      * The next step of a rebuild of the sums that costs are read from, next to a gateway that may be running: until `isDone`.

@@ -79,7 +79,7 @@ export type UsageFacts = {
 export type Usage = {
   readonly counts: Counts
   readonly facts: UsageFacts
-  /** The amount that the upstream itself charges, as a decimal; absent where it does not say. */
+  /** The amount that the upstream itself charges, as a decimal; absent if it reports none. */
   readonly cost?: string
   /** Members of the report that hold a number and that no reader knows. */
   readonly unread?: readonly string[]

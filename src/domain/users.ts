@@ -78,7 +78,7 @@ export type Session = {
   readonly seenAt: number
   /** When it ends, used or not. */
   readonly expiresAt: number
-  /** What the browser says that it is, at most 200 characters. */
+  /** The browser's user agent, at most 200 characters. */
   readonly agent: string
   readonly remote: string
 }

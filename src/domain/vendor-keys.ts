@@ -97,7 +97,7 @@ export type KeyReport = {
  */
 export type OtherKeys = readonly Pick<VendorKey, 'name' | 'hash' | 'budget'>[]
 
-/** What a person says of a key. */
+/** A person's decision about a vendor key. */
 export type KeyDecision = {
   readonly upstream: string
   readonly key: string
@@ -157,7 +157,7 @@ export function keysOf({ upstreams }: Pick<CompiledConfig, 'upstreams'>): readon
   return [...upstreams.values()].flatMap(({ keys = [] }) => keys)
 }
 
-/** What a person says of a key of a plan, as the storage takes it. */
+/** A person's decision about a vendor key of a compiled config, as the storage takes it. */
 export function decisionOn(
   plan: Pick<CompiledConfig, 'upstreams'>,
   key: VendorKey,

@@ -38,7 +38,7 @@ export type GatewaySeen = {
   readonly owner: string
   readonly host: string
   readonly startedAt: number
-  /** Null: of a version that does not say, or it has not said yet. */
+  /** Null for a version that does not report it, or before its first report. */
   readonly version: string | null
   readonly revision: string | null
   readonly isOwn: boolean

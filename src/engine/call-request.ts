@@ -14,7 +14,7 @@ export type Sink = {
 
 /** Where a request goes instead of its upstream: an address from an answer that `checkForeign` has allowed. */
 export type Foreign = ForeignPlace & {
-  /** The upstream's credentials are sent there too, because the file says so. */
+  /** The upstream's credentials are sent there too, because the configuration allows it. */
   readonly withCredential: boolean
 }
 

@@ -12,7 +12,7 @@ const valuesMax = 16
 /** The first requests to upstreams, of more. */
 const attemptsMax = 32
 
-/** What a row says of a request besides what plugins see. */
+/** Facts of a request for its log row that plugins do not see. */
 type LoggedRequest = Pick<ActiveRequest, 'target' | 'marks' | 'errorSnippet'> & {
   readonly call: { readonly upstream: { readonly name: string } } | undefined
   readonly attempts?: readonly AttemptRecord[]

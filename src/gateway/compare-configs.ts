@@ -14,7 +14,7 @@ const othersChanged = 'secrets: changed'
 /** Of replicas each has its own, by a variable. */
 const ownOfReplica = ['server.listen', 'server.ops']
 
-/** The same for two that say the same with the same secrets, wherever their files are and whatever address they listen on. */
+/** The same for two with equal settings and secrets, wherever their files are and whatever address they listen on. */
 export function markOf(plan: CompiledConfig, files: readonly KeptText[]): string {
   const settings = Object.entries(plan.settings)
     .filter(([path]) => !ownOfReplica.includes(path))
@@ -60,7 +60,7 @@ function readPrints(text: string): Prints {
   }
 }
 
-/** Whether two marks are of one configuration, as far as both say it. */
+/** Whether two marks are of one configuration, as far as both report it. */
 export function isSameMark(one: string, other: string): boolean {
   const [a, b] = [readMark(one), readMark(other)]
   return a.said === b.said && a.check === b.check && changedPrints(a, b).length === 0

@@ -18,7 +18,7 @@ import { SimulatedUpstreams } from './simulated-upstreams.ts'
 import { createLog } from '../observe/index.ts'
 import { systemClock } from '../util/index.ts'
 
-/** Statuses that say that the vendor has no such object any more. */
+/** Statuses of a vendor that no longer has the object. */
 const gone: ReadonlySet<number> = new Set([404, 410])
 
 /** Deletes an object at the upstream and vendor key that made it; no gateway has to run. Never rejects. */

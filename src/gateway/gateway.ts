@@ -88,7 +88,7 @@ export type GatewayParts = {
   readonly random?: Random
   /** Four methods are enough; it gets nothing secret. The gateway's own, on standard error, by default. */
   readonly log?: Log | GatewayLog
-  /** Where limits are counted, whatever the configuration says; closed with the gateway. */
+  /** Where limits are counted, instead of the configuration's; closed with the gateway. */
   readonly counters?: Counters
   /** In addition to the built-in ones and those that the configuration names by package or path. */
   readonly plugins?: readonly AnyPlugin[]
@@ -478,7 +478,7 @@ class RunningGateway implements Gateway {
   #handle(req: IncomingMessage, res: ServerResponse, socket?: CallerSocket): void {
     takeOriginForm(req)
     const isConsoles = isConsolePath(req.url ?? '') && this.plan.server.console
-    // The engine refuses what does not say for whom it is, in the caller's style.
+    // The engine refuses requests without a model, in the caller's API format.
     if (isConsoles && hasSoundHost(req)) this.#console.handle(req, res)
     else if (!answerProbe(req, res, this.#probed)) {
       if (this.plan.server.console) this.#handed.watch(req, res)
@@ -538,7 +538,7 @@ class RunningGateway implements Gateway {
     try {
       return sumReviews(await this.storage.books.open())
     } catch {
-      // Another field says that the storage does not answer.
+      // Another field reports that the storage does not answer.
       return null
     }
   }

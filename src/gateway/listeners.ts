@@ -12,13 +12,13 @@ import { type Clock, type Member, IntrusiveSet } from '../util/index.ts'
 /** `socket`: of a caller who wants a WebSocket; the answer is written to it unless that opens. */
 export type Listener = (req: IncomingMessage, res: ServerResponse, socket?: CallerSocket) => void
 
-/** What a caller has to take the answer to something that was no request. */
+/** How long a client has to read the answer to something that was no request. */
 const lingerMs = 1_000
 
-/** An answer that is owed to a caller from when its request's head has come. */
+/** A response that exists from the arrival of its request's head. */
 class OwedResponse extends ServerResponse implements Member {
   place = -1
-  /** Which one of all it is: on one connection answers go in the order of their requests. */
+  /** Its place among all: on one connection, responses go in the order of their requests. */
   turn = 0
 }
 
@@ -87,10 +87,10 @@ export function createCallerServer(
     shouldUpgradeCallback: (req: IncomingMessage) => opensWebSocket(req) && isWebSocket?.(req) === true,
   }
   const handle: Listener = (req, answer) => {
-    // Made by the server as its options say.
+    // Made by the server, by its options.
     const res = answer as OwedResponse
     if (released) {
-      // An answer before this one says that the connection closes, so this one was not received (RFC 9112 9.6).
+      // An earlier response closes the connection, so this request counts as not received (RFC 9112 9.6).
       if (owedOn(owed, req.socket).some(before => !before.shouldKeepAlive)) return
       res.shouldKeepAlive = false
     }

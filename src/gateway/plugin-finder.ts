@@ -34,7 +34,7 @@ export function pluginFinder(file: string, brought: readonly AnyPlugin[] = []) {
   }
 }
 
-/** A path, or a package whose name says that it is a plugin. */
+/** A path, or a package whose name marks it as a plugin. */
 function isOthers(name: string): boolean {
   return isPath(name) || name.includes('/') || name.startsWith('tollgate-')
 }
@@ -48,7 +48,7 @@ function urlOf(name: string, file: string): string {
   return isPath(name) ? pathToFileURL(resolvePath(file, '..', name)).href : findPackage(name, file)
 }
 
-/** A sentence for each plugin of a plan whose files say something else than the code that runs. */
+/** A sentence for each plugin whose files on disk differ from the code that runs. */
 export async function changedCode(file: string, { pipeline }: CompiledConfig): Promise<readonly string[]> {
   const changes: string[] = []
   for (const { plugin } of pipeline) {

@@ -89,7 +89,7 @@ function uncountedBy(plan: CompiledConfig, inUse: CompiledConfig | undefined): r
   return priced.map(({ name }) => name).filter(name => inUse?.models.get(name)?.free)
 }
 
-/** What a configuration says of the price of charges. */
+/** The rules of a configuration for the price of charges. */
 class Terms {
   readonly #plan: CompiledConfig
   /** What plugins make of the requested size, by model, operation and size; null where it would be refused. */

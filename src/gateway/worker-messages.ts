@@ -3,7 +3,7 @@ import type { ConfigCause, ReviewStatus } from '../domain/index.ts'
 import type { Snapshot } from '../observe/index.ts'
 import type { ProcessStatus } from './status.ts'
 
-/** What a configuration says: its text, and those of the files that it names, by absolute path. */
+/** A configuration: its text, and those of the files that it names, by absolute path. */
 export type Written = { readonly text: string; readonly parts: { readonly [path: string]: string } }
 
 /** The place of a worker's configuration, and its text: every worker has the same, whatever has been saved meanwhile. */

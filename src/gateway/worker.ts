@@ -90,7 +90,7 @@ function failureOf(error: unknown): StartFailure {
   return { name, message, ...Object.fromEntries(more) }
 }
 
-// A terminal and systemd signal the whole group; what a signal means is the supervisor's to say, but for an end.
+// A terminal and systemd signal the whole group; the supervisor decides what a signal means, except its own end.
 process
   .on('SIGHUP', () => undefined)
   .on('SIGTERM', end)

@@ -73,7 +73,7 @@ export type WorkersParts = Pick<GatewayParts, 'env' | 'log'> & {
 }
 
 /**
- * Starts as many gateways as `server.workers` says, and starts another one for each that ends.
+ * Starts `server.workers` gateways, and another one for each that ends.
  * @throws ConfigError, StorageError, or what kept the first workers from their start
  */
 export async function startWorkers(file: string, parts: WorkersParts = {}): Promise<Workers> {
@@ -246,7 +246,7 @@ class Crew {
     return statuses.filter(one => one !== undefined)
   }
 
-  /** What waits for a person, as the first says that knows. */
+  /** Charges that wait for a person, by the first worker that knows. */
   async reviews(): Promise<ReviewStatus | null> {
     const asked = [...this.#members].map(async member => {
       const reviews = await member.ask('reviews', null)
@@ -256,7 +256,7 @@ class Crew {
     return Promise.any(asked).catch(() => null)
   }
 
-  /** Whether one at least takes work: known by the first that says so, also if others are silent or only start. */
+  /** Whether at least one accepts work: known from the first that does, even if others are silent or just start. */
   isReady(): Promise<boolean> {
     const ready = [...this.#members].map(async member => {
       if (!(await member.ask('state', null)).ready) throw new Error('not ready')
@@ -474,7 +474,7 @@ class Member {
       () => undefined,
     )
     try {
-      // What a worker answers to a question is what its table of answers says.
+      // The table of answers decides what a worker sends.
       return (await promise) as WorkerRequests[Q]['gives']
     } finally {
       limit.cancel()

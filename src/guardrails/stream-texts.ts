@@ -6,7 +6,7 @@ type Members = { readonly [name: string]: Json | undefined }
 /** The next part of a text. `channel` is the text within the stream: a choice, a block, a tool call. */
 export type TextPart = FoundText & { readonly channel: string }
 
-/** What an event of a stream says. */
+/** The texts of an event of a stream. */
 export type EventTexts = {
   readonly parts: readonly TextPart[]
   /** Texts that the event holds whole. */

@@ -2,7 +2,7 @@ import type { Operation } from './operation.ts'
 import { curl, helloContents, node, python, write } from './samples.ts'
 import { conversation, object, instructionsHelp, tools } from './schemas.ts'
 
-/** The generative-language style; the path names the model and says whether the answer streams. */
+/** Google's generative API: the path names the model and decides whether the answer streams. */
 export const generate: Operation = {
   name: 'generate',
   style: 'google',

@@ -29,7 +29,7 @@ export type Operation = {
     readonly inside?: 'response'
     /** Seconds may be what is counted. */
     readonly seconds?: true
-    /** The answer counts tokens and takes none: the member that says how many. */
+    /** The operation counts tokens and uses none: the member of its answer with the count. */
     readonly counted?: string
     /** Answers describe tokens that are kept from one time to another; `writes`: the tokens are read as input, too. */
     readonly stored?: {

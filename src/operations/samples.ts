@@ -81,6 +81,6 @@ function quote(word: string): string {
   return /^[\w.:@/=-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** What samples say to a model. */
+/** The prompt of samples. */
 export const hello = [{ role: 'user', content: 'Hello' }]
 export const helloContents = [{ parts: [{ text: 'Hello' }] }]

@@ -28,9 +28,9 @@ export type ApiFormat = {
   streamError(failure: Failure, requestId: string, operation: string): string | undefined
   /** The form of an answer to a request for a stream; absent where it is always events. */
   streamForm?(head: Head): 'events' | 'list'
-  /** What may be sent between two events to say that the stream lives; undefined when the style has nothing of the kind. */
+  /** What may be sent between two events to keep a stream alive; undefined if the format has nothing for it. */
   readonly heartbeat: string | undefined
-  /** How the last event of a stream begins: its first line. Absent where nothing in a stream says that it is over. */
+  /** The beginning of a stream's last event: its first line. Absent if no event marks the end. */
   readonly lastEvents?: readonly string[]
   /**
    * What a whole answer reports as used; null where it reports nothing. `operation` is the route's, `body` the answer as

@@ -12,7 +12,7 @@ type TokenAsk = {
   readonly post: SignerHost['post']
 }
 
-/** How long a token is good whose answer does not say it. */
+/** How long a token is valid if its response does not state it. */
 const lifeS = 300
 
 /**

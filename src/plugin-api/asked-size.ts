@@ -10,9 +10,9 @@ export type AskedSize = {
     | { readonly kind: 'label'; readonly label: string }
     /** Not readable, and forwarded as it is. */
     | { readonly kind: 'unread' }
-  /** What the family's table says will come back; null where the table does not say. */
+  /** The expected pixels by the family's table; null without a row. */
   readonly expected: { readonly width: number; readonly height: number } | null
-  /** The label of the resolution that the family makes of it, where it has resolutions and the table says. */
+  /** The resolution label that the family uses for it, if it has resolutions and the table has a row. */
   readonly resolution: string | null
   /** The shape that the family makes of it, `16:9`; null where the upstream chooses, absent where it was not computed. */
   readonly ratio?: string | null
@@ -23,7 +23,7 @@ export const askedSizeSlot = defineSlot<AskedSize>('asked-size')
 /** The operations in which a size is a size of pictures. */
 export const imageOperations = ['image.generate', 'image.edit'] as const
 
-/** What a family's table of sizes says of them, for those who price its pictures. */
+/** The facts of a size in a family's table, for plugins that price its pictures. */
 export type SizeTable = {
   /** Names of sizes that may be requested instead of pixels. */
   readonly labels: readonly string[]

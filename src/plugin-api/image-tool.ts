@@ -16,7 +16,7 @@ export function useChargeId(id: string): string {
   return `${id}.u`
 }
 
-/** A tool of the request that makes images, wherever and however it says so (`docs/price-rules.md#image-tools`). */
+/** A tool of the request that makes images, however it is declared (`docs/price-rules.md#image-tools`). */
 export function imageToolOf(body: Body): DeclaredTool | undefined {
   return body.kind === 'json' ? body.json.declared.tools.find(({ draws }) => draws) : undefined
 }

@@ -13,7 +13,7 @@ import type { Slots } from '../domain/slots.ts'
 /** `shadow`: it would have refused, and does not. */
 export type LimitDecision = { readonly limit: string; readonly decision: 'admitted' | 'refused' | 'shadow' }
 
-/** What the upstream's answer says of itself, for traces. */
+/** What the upstream's response reports about itself, for traces. */
 export type AnswerFacts = {
   /** The upstream's name of the model that answered; undefined where the answer has none. */
   readonly model: string | undefined
@@ -23,7 +23,7 @@ export type AnswerFacts = {
   readonly isStream: boolean
 }
 
-/** What the log will say of the request's fields and usage; hooks add to it. */
+/** The request's fields and usage for the log; hooks add to it. */
 export type Notes = {
   forwarded: readonly string[]
   dropped: readonly string[]
@@ -101,7 +101,7 @@ export type Target = {
   readonly fallbacks?: readonly Model[]
   /** The model that the client requested, where `model` is a fallback of it; absent for itself. */
   readonly requested?: Model
-  /** Models that its body names at places which its family says nothing of; absent where there are none. */
+  /** Models that its body names at places unknown to its family; absent without any. */
   readonly alsoNamed?: readonly DeclaredModel[]
   /** What the caller sent, reduced by `onBody`. */
   readonly body: Body

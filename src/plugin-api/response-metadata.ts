@@ -13,11 +13,11 @@ export type ResponseMetadata = {
   readonly heads: Map<number, Buffer>
   /** By the names that the family's description gives them. */
   readonly facts: Map<string, string | number | boolean>
-  /** What the answer that a picture came in says, by the place of the picture, where several answers are one. */
+  /** The metadata of the response with this picture, by the picture's position, if several responses are one. */
   readonly factsAt: Map<number, ReadonlyMap<string, string | number | boolean>>
-  /** How many pictures the vendor counts; undefined where it does not say. */
+  /** The number of pictures that the vendor counts; undefined if it reports none. */
   count: number | undefined
-  /** What the vendor says that it charges, as a decimal in the currency; undefined where it does not say. */
+  /** The vendor's reported cost, as a decimal in the currency; undefined if it reports none. */
   cost: string | undefined
   /** The answer is a refusal that is charged, by this name in the model's prices. */
   refusalPrice: string | undefined

@@ -10,7 +10,7 @@ export type Unsigned = {
   readonly method: string
   /** Absolute, with its query, under the host that the request will name. */
   readonly url: string
-  /** Flat list of lower-case names and values; without host, and without what says how long the body is. */
+  /** Flat list of lower-case names and values; without host and the headers of the body's length. */
   readonly headers: readonly string[]
   /**
    * Hex SHA-256 of the body's bytes, of none where there is no body.

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../util/awaitable.ts'
 import type { Body } from '../domain/body.ts'
 
-/** One of the requests of which an exchange with an upstream consists. What is left out is as the operation's call says. */
+/** One request to an upstream. Fields that are left out are those of the operation's call. */
 export type UpstreamRequest = {
   /** Another operation of the model's family, whose method and path are used; `params` fill its path. */
   readonly operation?: string
@@ -33,7 +33,7 @@ export type UpstreamResponse = {
   readonly status: number
   /** Lower-case names. */
   readonly headers: { readonly [name: string]: string }
-  /** Nothing but the end of its connection says that its body is over: a part of it looks like the whole. */
+  /** Only the end of its connection ends its body: a part of it looks complete. */
   readonly endUnknown?: boolean
   /** @throws Failure when it breaks off */
   readonly body: AsyncIterable<Buffer>

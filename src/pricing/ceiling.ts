@@ -14,7 +14,7 @@ import { sumOf } from './rate-usage.ts'
 
 /** What a request allows its answer to use. */
 export type Allowed = {
-  /** At most so much of each unit that has no parent, and of each call; children are part of it. */
+  /** Maximum quantity of each unit without a parent, and of each call; children are part of it. */
   readonly uses: readonly { readonly unit: string; readonly quantity: number }[]
   /** The most input tokens that the request can have: decides which size conditions may hold. */
   readonly inputMax: number

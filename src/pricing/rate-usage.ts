@@ -24,7 +24,7 @@ import {
   roundUp,
 } from './exact.ts'
 
-/** So much of one unit, without what its children count; `source` says who counted it. */
+/** A quantity of one unit, without its children; `source` is who counted it. */
 export type Use = { readonly unit: string; readonly quantity: number; readonly source: TierSource }
 
 /** What a charge is rated by besides its rule. */

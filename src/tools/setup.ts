@@ -4,7 +4,7 @@ import { type Clock, type Random, systemClock, systemRandom } from '../util/inde
 
 /**
  * Offers to make the first administrator, while there is none: there is no default password.
- * `ways` are those of the configuration (`waysIn(plan)`): an administrator for whom all of them are closed is as none.
+ * `ways` are those of the configuration (`waysIn(plan)`): an administrator without an open one does not count.
  * @returns the token for `/console/setup#…`, good once and for 24 hours; undefined when there is an administrator
  */
 export async function offerSetup(

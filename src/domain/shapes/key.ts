@@ -48,7 +48,7 @@ export const keyMembers = {
   ips: textsOrNull('ips'),
   /** What its requests are for; null for none. */
   tags: textsOrNull('tags'),
-  /** Whether it uses cached answers: `on`, `off`, or null for what the model says. */
+  /** Whether it uses cached answers: `on`, `off`, or null for the model's setting. */
   cache: textOrNull('cache'),
   /** Its own, tighter limits. */
   limits: json('limits', limitsSchema, (limits: Limits) => showLimits(limits)),
@@ -200,7 +200,7 @@ export function parsePeriod(asked: {
   return joinPeriod(per as string, day as ResetDay | null | undefined) ?? null
 }
 
-/** The settings of a key, and its status: what the audit log says of it. */
+/** The settings and status of a key, as in the audit log. */
 export function settingsOf(key: Key): KeySettings & Pick<Key, 'status'> {
   const settings: { [member: string]: unknown } = {}
   for (const { member } of Object.values(keySettings)) settings[member] = key[member]

@@ -51,7 +51,7 @@ export type Marks = Values<typeof markMembers>
 /** One row of the request log. */
 export type LogRow = Values<typeof logMembers> & {
   readonly marks: Marks | null
-  /** What its error says, as data: which limit, how much of what, for how long. Null where there is none. */
+  /** The values of its error: which limit, how much, how long. Null without any. */
   readonly errorValues: FailureValues | null
   /** What its upstream said when it refused: its words, clipped, without keys and without what it quotes at length. */
   readonly upstreamSaid: string | null

@@ -160,13 +160,13 @@ export function textsOrNull<const C extends string>(column: C) {
   }
 }
 
-/** Anything that JSON can say, kept as JSON and shown by `show`. */
+/** Any JSON value, stored as JSON and shown by `show`. */
 export function json<Value, const C extends string, const S extends object, Shown>(
   column: C,
   schema: S,
   show: (value: Value) => Shown,
 ) {
-  // Most say nothing, and one nothing is enough.
+  // Most are empty, and one empty object is enough.
   const none = Object.freeze({}) as Value
   const read = (cell: unknown): Value => (cell === '{}' ? none : (JSON.parse(cell as string) as Value))
   return { column, schema, read, write: (value: Value): string => writeJson(value), show, parse: same<Value> }

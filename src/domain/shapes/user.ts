@@ -26,7 +26,7 @@ export const userMembers = {
     parse: (value: boolean) => value,
   },
   createdAt: moment('created_at'),
-  /** How many keys they may have, of those that they make themselves; null for what their group says. */
+  /** The maximum number of keys that they create themselves; null for the group's setting. */
   keysMax: wholeOrNull('keys_max'),
   /** The most that such a key may have. */
   keyBounds: json('key_bounds', userBoundsSchema, (bounds: UserBounds) => showUserBounds(bounds)),

@@ -8,7 +8,7 @@ import { ConnectionClosed, QueueFull } from './wire-fault.ts'
 
 /** How long an idle connection is kept if the upstream does not report a time. */
 const idleMs = 4_000
-/** If it does, the connection is closed so much earlier, so that no request meets its end. */
+/** If it does, the connection is closed earlier by this time, so that no request meets its end. */
 const earlierMs = 2_000
 const idleMsMax = 30_000
 /** The interval at which idle connections are checked. */

@@ -36,7 +36,7 @@ export async function probe(
     const { status } = await call.head
     const { classification } = call
     call.abort(fail('upstream_cut', { reason: 'its head is enough' }))
-    // An expired token says nothing about the key.
+    // An expired token reveals nothing about the key.
     if (call.isOutdated && !isAgain) return await probe(key, how, true)
     if (!classification) return trialOf('good', String(status))
     if (missing.has(status)) return trialOf('unclear', classification.code)

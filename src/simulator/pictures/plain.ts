@@ -5,7 +5,7 @@ import type { PaintRow } from './scene.ts'
 
 const deflateBytes = promisify(deflate)
 
-/** A sky and a ground, one colour each, as the seed says. */
+/** A sky and a ground, one colour each, by the seed. */
 export function composePlain(height: number, seed: string): PaintRow {
   const { sky, ground, horizon } = coloursOf(height, seed)
   return (y, row) => {

@@ -17,7 +17,7 @@ const find = (call: Call): Kept => {
   return found
 }
 
-/** Keeps a file and answers with it. `given` is what the client says of it. */
+/** Stores a file and answers with it. `given` is the client's metadata. */
 function store(call: Call, given: Shape, type: string, content: Buffer, headers: Played['headers']): Played {
   const { name: wanted, displayName, display_name } = given
   const name = typeof wanted === 'string' && wanted !== '' ? wanted : `files/${randomUUID().slice(0, 12)}`

@@ -67,9 +67,9 @@ function camelOf(name: string): string {
 }
 
 type Chunk = {
-  /** What this chunk says. */
+  /** The text of this chunk. */
   readonly part: object
-  /** What every chunk says again: the tokens so far, and who answers. */
+  /** What every chunk repeats: the tokens so far, and the model. */
   readonly tail: object
 }
 

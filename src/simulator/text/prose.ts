@@ -1,12 +1,12 @@
 import type { Marks } from './marks.ts'
 import { sampleOf } from './sample.ts'
 
-/** What the simulated model says: the same for the same prompt, cut at the number of words that may be said. */
+/** The simulated model's text: the same for the same prompt, cut at the maximum number of words. */
 export type Prose = {
   /** The text in the pieces that a stream has; put together they are the text. */
   readonly words: readonly string[]
   readonly text: string
-  /** The model had more to say. */
+  /** The text was cut. */
   readonly truncated: boolean
 }
 

@@ -4,7 +4,7 @@ import { listOf, type Shape, shapeOf } from './read.ts'
 type Place = {
   /** The schema as sent, which `$ref` points into. */
   readonly root: unknown
-  /** What strings say. */
+  /** The value of strings. */
   readonly text: string
   readonly depth: number
   /** Values and references that may still be made: a schema that branches into itself would never end. */

@@ -1,6 +1,6 @@
 /** The vendor's own book of what it has made: what a bill can be held against. Amounts are decimals of dollars. */
 export type Made = {
-  /** The vendor's id of the request, as its answer says it in `x-request-id`. */
+  /** The vendor's id of the request, as in `x-request-id` of its response. */
   readonly request: string
   readonly model: string
   readonly prompt: string

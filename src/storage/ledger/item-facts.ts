@@ -6,7 +6,7 @@ import type { ChargeItem, ChargeItemFacts } from '../../domain/charge.ts'
  */
 export const itemFactsBegin = '{"source":"told"'
 
-/** The cell `told` of a charge item. */
+/** The column `told` of a charge item. */
 export function writeItemFacts({ source, told }: ChargeItem): string | null {
   if (source === 'told') return JSON.stringify({ source, ...told })
   return told === undefined ? null : JSON.stringify(told)

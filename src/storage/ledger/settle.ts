@@ -46,10 +46,10 @@ export function* settle(identity: WriterIdentity, settlement: Settlement, at: nu
   return true
 }
 
-/** A charge whose row says `settled`, its current hold, and when it ended. */
+/** A settled charge by its row, its current hold, and its end. */
 export type Ended = { readonly charge: Row; readonly heldNow: number; readonly at: number }
 
-/** Moves the money of a charge whose row says `settled`: from the hold to the spending, with an entry. */
+/** Moves the money of a settled charge: from the hold to the spending, with an entry. */
 export function book(
   identity: WriterIdentity,
   charge: Row,

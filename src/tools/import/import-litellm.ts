@@ -27,7 +27,7 @@ export type Imported = {
   readonly text: string
   /** What was not translated, or has to be looked at: one sentence each. */
   readonly notes: readonly string[]
-  /** Those of the notes that say that a guardrail, a budget or a fallback is not in effect here. */
+  /** Notes about a guardrail, a budget or a fallback that is not in effect here. */
   readonly losses: readonly string[]
   /** How many names of models there are, and how many of them have their prices and so are active. */
   readonly models: { readonly all: number; readonly active: number }

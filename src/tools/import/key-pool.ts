@@ -52,7 +52,7 @@ function keysOf(ways: readonly Way[]): readonly PooledKey[] | undefined {
   return shares.map(({ reference, concurrency }, i) => ({ reference, weight: weights[i] ?? 1, concurrency }))
 }
 
-/** Shares as the smallest whole numbers that say the same; a thousandth of the largest is the least. */
+/** Shares as the smallest whole numbers in the same ratio; a thousandth of the largest is the minimum. */
 function wholeWeights(shares: readonly number[]): readonly number[] {
   const whole = shares.map(share => Math.round(share * 1_000))
   const least = Math.max(1, Math.round(Math.max(...whole) / 1_000))

@@ -24,7 +24,7 @@ export type LitellmOptions = {
   readonly localFree?: boolean
   /** @deprecated patterns always become the models that the table has for them */
   readonly expand?: boolean
-  /** What a model is for of which neither file nor table says it. */
+  /** The mode of a model that neither file nor table has. */
   readonly mode?: string | undefined
   /** Its database: teams, users and keys. */
   readonly book?: ForeignBook | undefined
@@ -77,7 +77,7 @@ const otherModes: { readonly [mode: string]: string | undefined } = {
   tts: 'audio_speech',
 }
 
-/** What models are for that a pattern has, where it does not say. */
+/** The mode of a pattern's models, if it has none. */
 const usualMode = 'chat'
 
 /** Parameters that nothing but a conversation has. */
@@ -239,7 +239,7 @@ function vendorOf(target: string, params: Tracked, around: Around) {
   return { prefix, rest, vendor, cloud }
 }
 
-/** Some vendors have other paths at addresses that say so. */
+/** Some vendors have other paths at certain addresses. */
 function styleAt(vendor: Vendor, prefix: string, params: Tracked, { variables }: Around): Vendor {
   const base = params.peekText('api_base') ?? params.peekText('base_url')
   const said = base === undefined ? undefined : readSaid(base, variables)

@@ -23,7 +23,7 @@ export type PlaceDefaults = {
 export type FoundPlace = {
   readonly place: Place
   readonly reference: string | undefined
-  /** On a machine of one's own, as far as its address says so. */
+  /** On a machine of one's own, judging by its address. */
   readonly isLocal: boolean
   /** The vendor's own servers, whose prices tables know. */
   readonly isOwn: boolean

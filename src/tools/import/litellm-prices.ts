@@ -37,7 +37,7 @@ const ways: { readonly [family: string]: readonly (readonly Row[])[] } = {
   moderation: [],
 }
 
-/** What the fields say that a model of this family costs. */
+/** The price fields of this family. */
 export function costOf(fields: Fields, family: string): Cost {
   const costs = (ways[family] ?? []).map(rows => costBy(rows, fields, family))
   // What nothing here charges for costs nothing: a family without prices.
@@ -96,7 +96,7 @@ function asTexts(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, asTexts(inner)]))
 }
 
-/** Fields that cost something, and that no price of the family says. */
+/** Price fields that no unit of the family has. */
 export function pricesLeft(given: Fields, family: string): readonly string[] {
   const said = new Map(
     (ways[family] ?? []).flat().flatMap(row => row.fields.map(field => [field, decimalOf(given, row)] as const)),

@@ -9,7 +9,7 @@ export type Said =
   | { readonly kind: 'variable'; readonly name: string }
   | { readonly kind: 'unreadable' }
 
-/** What the file says, or a variable that it sets itself. */
+/** The value in the file, or of a variable that it sets itself. */
 export function readSaid(value: unknown, variables: Fields): Said {
   if (typeof value !== 'string') return { kind: 'unreadable' }
   const name = environment.exec(value)?.[1]

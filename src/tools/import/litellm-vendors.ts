@@ -2,7 +2,7 @@ import type { Style } from './styles.ts'
 
 /** How an upstream is reached that LiteLLM knows by the prefix of a model's name. */
 export type Vendor = {
-  /** Absent where the file has to say it. */
+  /** Absent if the file has to contain it. */
   readonly url?: string
   readonly style: Style
   /** The variable that LiteLLM takes the key from when the file names none. */
@@ -15,7 +15,7 @@ export type Vendor = {
   readonly only?: string
   /** `outcomes` of the upstream, as YAML: what refusals mean that the usual table does not have. */
   readonly outcomes?: string
-  /** Operators run it on machines of their own, unless its address says otherwise. */
+  /** Operators run it on machines of their own, unless its address differs. */
   readonly isLocal?: true
 }
 

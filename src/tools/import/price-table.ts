@@ -47,7 +47,7 @@ function remedyOf(family: string, label: string): string {
     : 'which is not supported'
 }
 
-/** What a row says that a model of a family costs. */
+/** The prices of a row for a model of a family. */
 export function costOfRow({ prices, free, overrides, times }: TableRow, family: string): Cost {
   if (free === true) return { kind: 'free' }
   const known = labels[family] ?? []

@@ -178,7 +178,7 @@ export class RedisCounters implements Counters {
     return { ...own, member }
   }
 
-  /** A limit that this process has filled by itself, by so much that no difference of clocks explains it. */
+  /** A limit that this process has filled by itself, beyond any difference of clocks. */
   #isFull(demands: readonly LimitRequest[], own: readonly LimitStatus[]): boolean {
     return demands.some(({ kind, shadow }, i) => {
       const { waitMs } = own[i] as LimitStatus

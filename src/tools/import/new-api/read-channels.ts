@@ -10,7 +10,7 @@ export type Channel = {
   readonly organization: string | undefined
   /** Undefined where it is at work; else why not. */
   readonly off: string | undefined
-  /** Its keys; those that are switched off say why, and those that an export leaves out have no value. */
+  /** Its keys; disabled ones have the reason, and those that an export leaves out have no value. */
   readonly keys: readonly { readonly value: string | undefined; readonly off: string | undefined }[]
   readonly models: readonly string[]
   /** Names that callers use, by the names of the upstream. */

@@ -10,7 +10,7 @@ export type JsonFile = { readonly name: string; readonly text: string }
 type Gathered = {
   /** By id. */
   readonly channels: Map<string, Fields>
-  /** The highest number of channels that a page says there are, and its file. */
+  /** The highest number of channels that a page reports, and its file. */
   total: { readonly count: number; readonly name: string }
   /** By name, as texts. */
   readonly options: Map<string, string>
@@ -44,7 +44,7 @@ export function readJsonExport(files: readonly JsonFile[]): ForeignBook {
   for (const [name, map] of ratios) {
     const own = options.get(name) ?? '{}'
     const read = parseExact(own)
-    // What a setting says twice is found by its text.
+    // A repeated setting is found by its text.
     if (read && repeatedNames(own).length === 0) options.set(name, JSON.stringify({ ...map, ...fieldsOf(read.value) }))
   }
   const rows = [...options].map(([key, value]) => [key, value])

@@ -67,7 +67,7 @@ export function readOptions(
     ),
   )
   const rows = new Map(ratios?.rows.map(row => [row.id, row]))
-  // Ratios are of a unit that is so much quota.
+  // Ratios are of a unit of this quota.
   const isOther = quotaPerUnit !== 500_000n
   const left = new Map(ratios?.left.map(({ id, why }) => [id, why]))
   const hasOwnPrice = (model: string): boolean =>
