@@ -13,7 +13,7 @@ export type Account = {
     /** How the price was found. */
     readonly text: string
     readonly rows: readonly AccountRow[]
-    /** What prices were looked up by, where it is more than a tier or a unit. */
+    /** The facts that prices were looked up by, if there are more than a tier or a unit. */
     readonly by?: readonly string[]
     /** Whether the group's factor was applied. */
     readonly multiplier: string
@@ -34,7 +34,7 @@ export type AccountRow = {
   readonly at: string
 }
 
-/** A line of a stored charge as its own facts rate it today; `fault` where they cannot, as the rest of `line 0 …`. */
+/** A line of a stored charge as its own facts rate it today; `fault` if they cannot, as the rest of `line 0 …`. */
 export type Replayed =
   | { readonly index: number; readonly tier: string; readonly source: TierSource; readonly price: number }
   | { readonly index: number; readonly fault: string }

@@ -166,7 +166,7 @@ export function billingRecord(charge: Charge, known: readonly KnownPlugin[]): Bi
   return billView.show({ charge, account, byItem: account.count !== null })
 }
 
-/** The counts of a charge in one cell of a table: `input=10 cached_input=2`; empty where nothing was counted. */
+/** The counts of a charge in one cell of a table: `input=10 cached_input=2`; empty without any. */
 export function countsCell({ lines }: Pick<BillingRecord, 'lines'>): string {
   return lines.flatMap(({ tier, quantity }) => (quantity === null ? [] : `${tier}=${quantity}`)).join(' ')
 }
@@ -208,7 +208,7 @@ export function actualSize(line: ChargeItem): string | null {
   return reported ? `${reported.width}x${reported.height}` : null
 }
 
-/** What was charged one by one: all where nothing was. */
+/** The items that were charged one by one: all, if nothing was counted. */
 function itemsOf({ lines }: Charge): readonly ChargeItem[] {
   return lines.some(({ quantity }) => quantity === null) ? lines.filter(({ quantity }) => quantity === null) : lines
 }

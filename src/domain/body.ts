@@ -39,7 +39,7 @@ export type Composed = {
   readonly kind: 'composed'
   readonly contentType: string
   readonly bytes: number
-  /** All of it, where it is in memory. */
+  /** The whole file, if it is in memory. */
   readonly whole?: Buffer
   open(): Readable
 }
@@ -84,7 +84,7 @@ export function readField(body: Body, name: string): Json | undefined {
   return undefined
 }
 
-/** Clients that always send a field write null or an empty text where they mean nothing by it. */
+/** Clients that always send a field write null or an empty text for no value. */
 export function isEmptyField(value: Json | undefined): boolean {
   return value === undefined || value === null || value === ''
 }

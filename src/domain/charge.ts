@@ -160,7 +160,7 @@ export type TierRule = {
   readonly warnings: readonly string[]
   /** The requested size is dearer than what is made of it: the tier of that, and a size with the same result. */
   readonly cheaper?: { readonly tier: string; readonly size: string }
-  /** What the price of an image is looked up by; absent where it is its tier. */
+  /** The names that the price of an image is looked up by; absent for its tier. */
   readonly by?: readonly string[]
   /** Prices of an image by the values of `by`, joined by a blank; absent if they are with the tiers. */
   readonly prices?: readonly (PriceRow & { readonly label: string })[]

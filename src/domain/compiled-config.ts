@@ -97,7 +97,7 @@ export type ServerConfig = {
   readonly console: boolean
   /** Whether the console may write changes of models, prices and groups into the configuration's files. */
   readonly consoleEdits?: boolean
-  /** Paths of what callers are shown and of its key; absent for plain HTTP. */
+  /** Paths of the certificate and of its key; absent for plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string }
   /** Addresses and CIDR blocks whose X-Forwarded-For is believed. */
   readonly trustedProxies?: readonly string[]

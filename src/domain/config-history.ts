@@ -52,7 +52,7 @@ export type ConfigDifference = {
     readonly file: string
     /** False for one whose text was too long: then nothing is known of its lines. */
     readonly kept: boolean
-    /** The same for `patch -p1`; '' where nothing is known of its lines. */
+    /** The same for `patch -p1`; '' if its lines are unknown. */
     readonly patch: string
     /** Lines that changed, with some around them. Line numbers count from 1. */
     readonly hunks: readonly {

@@ -24,7 +24,7 @@ export type CostQuery = {
   /** Null for one sum of everything. */
   readonly by: CostSplit | null
   readonly where: { readonly [P in CostSplit]?: string }
-  /** The dearest so many of what costs are split by, or some by name: all others are one. Each by itself where it is not said. */
+  /** The most expensive parts of a split, or some by name: the others are one. All of them if absent. */
   readonly apart?: number | readonly string[]
 }
 
@@ -62,7 +62,7 @@ export type Costs = {
 /** Images that were charged alike and not given back: for the same size, by the same rule, at the same price. */
 export type RatedImages = {
   readonly model: string
-  /** As callers requested it; null where they did not. */
+  /** As clients requested it; null if they did not. */
   readonly size: string | null
   readonly currency: string
   readonly rule: ChargeRule

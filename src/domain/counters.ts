@@ -74,7 +74,7 @@ export type Counters = {
    * it not have happened. Slots end, whatever the amount. Never rejects: what the store does not receive expires in a minute.
    */
   settle(ticket: Ticket, amounts: readonly number[]): Awaitable<void>
-  /** Texts that processes share; absent where they share no store. */
+  /** Texts that processes share; absent without a shared store. */
   readonly texts?: SharedTexts
   /** False while a shared store does not answer. */
   healthy(): boolean

@@ -12,7 +12,7 @@ import {
 
 /** A tool of a request that the client does not run itself, as far as its declaration shows. */
 export type DeclaredTool = {
-  /** As it was sent, cut where it is long: `web_search_20250305`, `googleSearch`. */
+  /** As it was sent, shortened: `web_search_20250305`, `googleSearch`. */
   readonly name: string
   /** `tools[0].parameters.tools[1].type` */
   readonly place: string
@@ -183,14 +183,14 @@ function wordOf(name: string): DeclaredWord {
   return word
 }
 
-/** How declarations are known in a request; `ownEnvironment` is what a tool's is called where it is the client's. */
+/** How declarations are recognised in a request; `ownEnvironment` is the name of a tool's environment at the client. */
 export const declarationRules = {
   endings,
   objectEndings: referenceEndings,
   wordOf,
   item: itemReference,
   idOf: objectIdOf,
-  /** Of what clients have written, answers of their tools may name objects: the upstream reads those. */
+  /** Of the client's texts, results of its tools may name objects: the upstream reads those. */
   lookedInto: ['output', 'variables'],
   ownEnvironment: 'local',
 } as const

@@ -1,7 +1,7 @@
 import type { CacheScope } from './answer-cache.ts'
 import type { Json } from './json.ts'
 
-/** A request that has not been made yet. Values as a caller would send them; undefined where nothing is sent. */
+/** A request that has not been made yet. Values as a client would send them; undefined for none. */
 export type ImaginedRequest = {
   readonly model: string
   readonly operation: string
@@ -11,7 +11,7 @@ export type ImaginedRequest = {
   readonly n: number | undefined
   /** More fields of its body, or others than these. */
   readonly fields?: { readonly [name: string]: Json }
-  /** What is priced as if it had been used, by unit: `input`, `output`. */
+  /** Assumed use by unit: `input`, `output`. */
   readonly uses?: { readonly [unit: string]: number }
   /** Whose multiplier applies, where prices know one; 1 by default. */
   readonly multiplier?: string
@@ -34,7 +34,7 @@ export type RequestExplanation = {
   readonly sent: { readonly [field: string]: Json }
   /** The expected pixels by the family's table; null without a row. */
   readonly expected_size: string | null
-  /** The label of the resolution that the family makes of the size, where it has resolutions. */
+  /** The resolution label that the family makes of the size, if it has resolutions. */
   readonly expected_resolution: string | null
   /** The resulting shape, as `16:9`; null where the model picks it, or it is not known. */
   readonly expected_ratio: string | null
@@ -58,7 +58,7 @@ export type RequestExplanation = {
       readonly quantity: number | null
       readonly amount: string | null
     }[]
-    /** What is charged in addition; absent where nothing is. */
+    /** Items that are charged in addition; absent without any. */
     readonly beside?: readonly {
       readonly name: string
       /** What is counted. */
@@ -77,7 +77,7 @@ export type RequestExplanation = {
     /** Also if it may have been sold; otherwise only if it was certainly not. */
     readonly if_sold: boolean
   } | null
-  /** Whether equal requests get this answer later; null where it is not kept. */
+  /** Whether equal requests get this answer later; null if it is not cached. */
   readonly cache: {
     readonly for_ms: number
     /** Whose requests share it. */

@@ -10,7 +10,7 @@ export type NewJob = {
   readonly operation: string
   readonly model: string
   readonly upstream: string
-  /** The upstream's key that was used; null where it has not several. */
+  /** The upstream's key that was used; null if it has only one. */
   readonly vendorKey?: string | null
   /** How many things are made. */
   readonly n: number
@@ -38,7 +38,7 @@ export type JobStore = {
    * and the gateway polls it.
    */
   open(job: NewJob, mode: 'waited' | 'detached'): Promise<void>
-  /** False where it had ended before, or is another process's by now. */
+  /** False if it had ended before, or belongs to another process by now. */
   end(id: string, state: Exclude<JobState, 'running'>, answer: StoredAnswer | null): Promise<boolean>
   find(id: string): Awaitable<Job | undefined>
   /** How many jobs of a key have not ended. */

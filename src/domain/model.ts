@@ -54,7 +54,7 @@ export type Group = {
   readonly limitsInAll?: Limits
   /** What all of the group may spend together; absent for no bound. */
   readonly budget?: Budget
-  /** What each of its users may spend who has no budget of their own. */
+  /** The budget of each of its users without a budget of their own. */
   readonly userBudget?: Budget
   /** What each end user of each of its users may spend. */
   readonly endUserBudget?: Budget
@@ -75,7 +75,7 @@ export type Timeouts = {
 export type Call = {
   /** With `{model}`, `{model:segment}` and the names of the route. */
   readonly path: string
-  /** The route's where it is absent. */
+  /** The route's if absent. */
   readonly method?: string
   /** Replaces the caller's. */
   readonly query: { readonly [name: string]: string }
@@ -150,7 +150,7 @@ export type Upstream = {
 /** A key that an upstream knows us by. */
 export type VendorKey = {
   readonly name: string
-  /** `UPSTREAM/NAME`: what it is counted and remembered by. */
+  /** `UPSTREAM/NAME`: its name in counters and stores. */
   readonly id: string
   /** The upstream with this key. */
   readonly upstream: Upstream
@@ -206,7 +206,7 @@ export type Family = {
   readonly sharedObjects?: readonly string[]
   /** How upstreams report the usage of sessions; absent for each turn. */
   readonly sessionUsage?: 'turn' | 'running'
-  /** Where requests name the conversation that they belong to; absent where they are not kept together. */
+  /** The place in requests that names their conversation; absent without affinity. */
   readonly affinity?: Affinity
   /** Headers of its requests, and of its answers, that pass in addition to those of the API format; absent for none. */
   readonly forwardHeaders?: HeaderRule
@@ -246,7 +246,7 @@ export type ModelEnd = {
   readonly sunset: string
 }
 
-/** The name that an upstream knows a model by; undefined where it does not run there. */
+/** The upstream's name for a model; undefined if it does not run there. */
 export function nameOn(upstream: Pick<Upstream, 'name'>, model: Model): string | undefined {
   return model.upstreams.find(one => one.upstream.name === upstream.name)?.sendAs
 }
@@ -294,7 +294,7 @@ export type Model = {
   readonly retry?: RetryPolicy
   /** Absent where no answer is kept for equal requests. */
   readonly cache?: CachePolicy
-  /** Absent where nothing is known of its end. */
+  /** Absent if its end is unknown. */
   readonly ends?: ModelEnd
   /** Hidden from model lists and refused, but still known for old records. */
   readonly enabled: boolean

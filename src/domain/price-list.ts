@@ -10,13 +10,13 @@ export type PricedModel = {
   readonly family: string
   readonly operations: readonly string[]
   readonly free: boolean
-  /** The day from which its vendor serves it no longer; absent where nothing is known of it. */
+  /** The day from which its vendor no longer serves it; absent if unknown. */
   readonly ends?: string
   /** What callers should know of it, in sentences of each language. */
   readonly notes: { readonly en: readonly string[]; readonly zh: readonly string[] }
   /** Prices of an image; null where images are not what is charged. */
   readonly images: ImagePrices | null
-  /** Prices of what is used; empty where nothing but images is charged, and where it is free. */
+  /** Prices by unit; empty if only images are charged, and for free models. */
   readonly units: readonly UnitPrice[]
   /** Prices that replace those of `units` where their conditions hold; the first entry whose conditions hold counts. */
   readonly overrides: readonly UnitOverride[]
@@ -29,13 +29,13 @@ export type ImagePrices = {
   readonly tiers: readonly TierPrice[]
   /** What decides the tier, in this order: what the answer reports, the image that came back, the requested size. */
   readonly tierFrom: readonly ('told' | 'output' | 'request')[]
-  /** The tier where nothing of these gives one. */
+  /** The tier if none of these gives one. */
   readonly otherwise: string
-  /** What prices are looked up by; absent where it is the tier. */
+  /** The names that prices are looked up by; absent for the tier. */
   readonly by?: readonly string[]
   /** Factors of the price of an image, and when each applies. */
   readonly times?: readonly { readonly when: string; readonly by: string }[]
-  /** What is charged in addition to images; absent where nothing is. */
+  /** Items that are charged in addition to images; absent without any. */
   readonly beside?: readonly (Omit<ExtraLinePrice, 'price'> & { readonly price: string })[]
   /** What sizes that callers often request come to. */
   readonly sizes: readonly SizePrice[]
@@ -65,7 +65,7 @@ export type TierReach =
 /** What one image of a size costs in one operation. */
 export type SizePrice = {
   readonly operation: string
-  /** As sent; null where nothing is. */
+  /** As sent; null without a size. */
   readonly asked: string | null
   /** `<width>x<height>`; null without a row in the family's table. */
   readonly comesBack: string | null

@@ -22,7 +22,7 @@ export type Imagined = {
   readonly out: Body
   /** What the plugins above have given, as in a request. */
   readonly slots: Slots
-  /** What is priced as if it had been used, and by whose factor; as in `ImaginedRequest`. */
+  /** Assumed use, and whose factor applies; as in `ImaginedRequest`. */
   readonly uses?: { readonly [unit: string]: number }
   readonly multiplier?: string
 }
@@ -64,7 +64,7 @@ export type PriceQuote = {
   readonly atMost: Micros
   /** Every row that one may come to; none where what is used is priced by the unit. */
   readonly prices: readonly { readonly tier: string; readonly price: Micros }[]
-  /** Prices by the unit, and the given quantity of each; absent where nothing is counted. */
+  /** Prices by unit, and the given quantity of each; absent if nothing is counted. */
   readonly units?: readonly {
     readonly unit: string
     readonly price: Micros
@@ -73,7 +73,7 @@ export type PriceQuote = {
     readonly quantity: number | null
     readonly amount: Micros | null
   }[]
-  /** What is charged in addition; absent where nothing is. */
+  /** Items that are charged in addition; absent without any. */
   readonly beside?: readonly ExtraLinePrice[]
 }
 

@@ -21,7 +21,7 @@ export const incomparable = [
   'decided',
   /** Some of it was given back, and not all. */
   'refunded_in_part',
-  /** Its own facts do not give what it was charged. */
+  /** Its own facts do not give the charged amount. */
   'not_reproducible',
   /** It has not ended: it is under way, or waits for a person. */
   'open',
@@ -41,7 +41,7 @@ export type RepriceAsk = {
   readonly slots: Slots
 }
 
-/** A charge at other prices: its rule and its lines, none where it is free; or why the configuration gives no price for it. */
+/** A charge at other prices: its rule and its lines, none if it is free; or why the configuration has no price. */
 export type Repriced =
   | { readonly rule: ChargeRule; readonly lines: readonly ChargeItem[] }
   | { readonly reason: Incomparable }

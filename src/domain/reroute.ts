@@ -14,7 +14,7 @@ export type RerouteAsk = {
   parseObject(this: void, bytes: Buffer): JsonObjectView
 }
 
-/** The request that the gateway continues with, as if its client had sent it. */
+/** The request that the gateway continues with, in place of the client's. */
 export type Rerouted = {
   readonly operation: string
   readonly body: Body

@@ -3,7 +3,7 @@ import type { Role, User } from './shapes/user.ts'
 
 /** How long a sign-in at an issuer may take. */
 export const loginMs = 10 * 60_000
-/** How long an invitation is good where nothing else is said, and at most. */
+/** How long an invitation is valid by default, and at most. */
 export const invitationMs = 3 * 86_400_000
 export const invitationMsMax = 90 * 86_400_000
 
@@ -59,7 +59,7 @@ export type IdentityLink = Identity & { readonly user: string; readonly createdA
 /** A person may become a user, once, by a token that only they know. */
 export type Invitation = {
   readonly id: string
-  /** What they will be called; null where they choose. */
+  /** Their user name; null if they choose it. */
   readonly name: string | null
   readonly role: Role
   readonly group: string

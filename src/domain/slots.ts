@@ -14,7 +14,7 @@ export class Slots {
   readonly #values: unknown[] = []
   readonly #below: Slots | undefined
 
-  /** @param below what it has where nothing was put here */
+  /** @param below its value if nothing was put here */
   constructor(below?: Slots) {
     this.#below = below
   }

@@ -26,7 +26,7 @@ export function balancesOf(
   return balances.filter(one => (user ?? one.user) === one.user && (group ?? one.group) === one.group)
 }
 
-/** Where what is left of a balance by the entries is not what requests are bounded by, a sentence each. */
+/** Differences between a balance by its entries and the one that bounds requests, a sentence each. */
 export function balanceDifferences(balances: readonly StatementBalance[]): readonly string[] {
   return balances
     .filter(({ counted, booked }) => counted !== booked)
@@ -64,7 +64,7 @@ const headings = [
   'closing',
 ]
 
-/** A table of balances for spreadsheets, a row each; what they are in is the gateway's currency. */
+/** A table of balances for spreadsheets, a row each, in the gateway's currency. */
 export function balanceTable(
   month: string,
   currency: string,

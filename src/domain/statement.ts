@@ -14,7 +14,7 @@ export type StatementTotals = {
   readonly refunded: Micros
 }
 
-/** What was booked between two moments, by who pays. */
+/** The bookings between two moments, by payer. */
 export type Statement = {
   /** Of the charges with the labels of the question. */
   readonly accounts: readonly StatementAccount[]

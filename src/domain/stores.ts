@@ -49,7 +49,7 @@ export type HoldResult =
       readonly lastDays?: number
       /** Whose budget it is. */
       readonly level: 'key' | LevelKind
-      /** The end user, where it is one's. */
+      /** The end user, for a budget of one. */
       readonly called?: string
       readonly availableMicros: Micros
       /** Of requests that are under way, and of charges that wait for a person. */
@@ -104,7 +104,7 @@ export type Ledger = {
   find(id: string): Awaitable<Charge | undefined>
   /** False when commits fail: billable requests are refused before an upstream is called. */
   healthy(): boolean
-  /** Why that is so, where it is known: `only 120 MiB are free on the disk`. */
+  /** The reason, if it is known: `only 120 MiB are free on the disk`. */
   trouble?(): string | undefined
 }
 
@@ -225,7 +225,7 @@ export type Storage = Omit<Stores, 'counters'> & {
     levels(of?: readonly LevelName[], periods?: readonly BudgetPeriod[]): Awaitable<readonly LevelSums[]>
     /** The same of end users who have spent or held anything, with their names; of 10,000 that spent last. */
     endUsers(periods?: readonly BudgetPeriod[]): Awaitable<readonly NamedSums[]>
-    /** What was charged and given back from a moment on and before another, by who pays, held against the entries. */
+    /** The charges and refunds from one moment and before another, by payer, compared with the entries. */
     statement(query: StatementQuery): Awaitable<Statement>
     /** What has not ended, added up. */
     open(): Awaitable<readonly OpenCharges[]>

@@ -91,7 +91,7 @@ export function treeOf(unit: UnitName): readonly UnitName[] {
   return [unit, ...children.flatMap(treeOf)]
 }
 
-/** The unit at the head of the tree that a unit is in; itself where nothing includes it. */
+/** The unit at the head of a unit's tree; the unit itself if no other includes it. */
 export function rootOf(unit: string): UnitName {
   const parent = units.get(unit)?.parent
   return parent === undefined ? (unit as UnitName) : rootOf(parent)

@@ -68,10 +68,10 @@ export type KeyReport = {
   readonly reason: KeyReason | null
   /** What the vendor said. */
   readonly code: string | null
-  /** What a person said who has suspended it. */
+  /** The reason of the person who suspended it. */
   readonly note: string | null
   readonly since: number | null
-  /** When it is used or tried again; null where it is in use, and where only a person decides. */
+  /** When it is used or tried again; null if it is in use, or if only a person decides. */
   readonly until: number | null
   readonly weight: number
   /** The models that it serves; null for all. */

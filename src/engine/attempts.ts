@@ -463,7 +463,7 @@ function namesOf({ name, key }: Upstream) {
   return { upstream: name, key }
 }
 
-/** `model` is named where it is another one than the client requested. */
+/** `model` is named if it differs from the client's. */
 function attemptOf({ name, key }: Upstream, { target }: ActiveRequest) {
   const model = target?.requested && target.model.name
   return { upstream: name, key: key ?? null, ...(model !== undefined && { model }) }

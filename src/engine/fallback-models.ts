@@ -166,7 +166,7 @@ function renameAt(value: Json, path: Place, names: ReadonlyMap<string, string>):
   return inner === undefined ? value : { ...value, [next]: renameAt(inner, rest, names) }
 }
 
-/** Replaces a name where it still is: the fields of the family may have been renamed already. */
+/** Replaces a name if it is still there: the fields of the family may have been renamed already. */
 function setAt(value: Json, [next, ...rest]: readonly (string | number)[], from: string, to: string): Json {
   if (next === undefined) return value === from ? to : value
   if (typeof next === 'number')

@@ -164,7 +164,7 @@ function targetOf({ operation }: Route, model: Target['model'], { upstream, send
 }
 
 /**
- * Carries an answer through its stages to where it is stored.
+ * Sends an answer through its stages into the store.
  * @param hold resolves when there is memory for so many bytes
  * @throws Failure if it breaks off
  */

@@ -26,7 +26,7 @@ export type ApiFormat = {
    * `operation` is the route's.
    */
   streamError(failure: Failure, requestId: string, operation: string): string | undefined
-  /** The form of an answer to a request for a stream; absent where it is always events. */
+  /** The form of an answer to a request for a stream; absent if it is always events. */
   streamForm?(head: Head): 'events' | 'list'
   /** What may be sent between two events to keep a stream alive; undefined if the format has nothing for it. */
   readonly heartbeat: string | undefined
@@ -70,7 +70,7 @@ export type ListedModel = {
   readonly family: string
   /** The operations that it offers. */
   readonly operations: readonly string[]
-  /** The day from which its vendor serves it no longer, `2026-12-01`; absent where nothing is known of it. */
+  /** The day from which its vendor no longer serves it, `2026-12-01`; absent if unknown. */
   readonly ends?: string
   /** Milliseconds since the epoch: when this gateway began to offer it. */
   readonly since: number

@@ -14,7 +14,7 @@ export type AskedSize = {
   readonly expected: { readonly width: number; readonly height: number } | null
   /** The resolution label that the family uses for it, if it has resolutions and the table has a row. */
   readonly resolution: string | null
-  /** The shape that the family makes of it, `16:9`; null where the upstream chooses, absent where it was not computed. */
+  /** The shape that the family makes of it, `16:9`; null if the upstream chooses, absent if it was not computed. */
   readonly ratio?: string | null
 }
 

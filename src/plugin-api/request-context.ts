@@ -87,15 +87,15 @@ export type RequestContext = {
 export type Target = {
   readonly model: Model
   readonly family: Family
-  /** The upstream that is tried now; others may follow where nothing was sent or a definite refusal came. */
+  /** The upstream that is tried now; others may follow if nothing was sent, or after a definite refusal. */
   readonly upstream: Upstream
   /** The name that it knows the model by. */
   readonly sendAs: string
-  /** The name that the caller used for the model, where it is an alias of their group. */
+  /** The client's name for the model, if it is an alias of their group. */
   readonly alias?: string
   /** All of the aliases of the caller's group, with their models; absent for none. */
   readonly aliases?: ReadonlyMap<string, string>
-  /** Further models that its body names, which may answer it, or run on the way; absent where it names none, nor itself, again. */
+  /** Further models that its body names, which may answer it or run on the way, without itself; absent without any. */
   readonly further?: readonly FurtherModel[]
   /** Models that may answer if no upstream of `model` does, each charged at its own prices; absent for none. */
   readonly fallbacks?: readonly Model[]

@@ -5,7 +5,7 @@ import type { Reader } from './readers.ts'
 export const ratioMax = 2.6
 /** A reader that is as fast as the memory is slowed by the caches' sizes, not by its own work. */
 const memorySpeed = 1_000
-/** Shorter times say nothing: the work is done so often that it takes this long. */
+/** Shorter times are noise: the work is repeated until it takes this long. */
 const shortestMs = 0.5
 
 /** Times below this are alike. */
@@ -33,16 +33,16 @@ async function measureGrowth(
   const make = reader.kinds[kind] as Generator
   const half = make(bytes / 2 ** doublings)
   const whole = make(bytes)
-  const once = await costMs(reader, half, 1)
-  const times = Math.min(100, Math.max(1, Math.ceil(shortestMs / once)))
+  const halfTimes = await timesOf(reader, half)
+  const wholeTimes = await timesOf(reader, whole)
   const halves: number[] = []
   const wholes: number[] = []
   for (let i = 0; i < pairs; i++) {
-    halves.push(await costMs(reader, half, times))
-    wholes.push(await costMs(reader, whole, times))
+    halves.push(await costMs(reader, half, halfTimes))
+    wholes.push(await costMs(reader, whole, wholeTimes))
   }
-  const less = Math.max(unseenMs, Math.min(...halves) / times)
-  const more = Math.max(unseenMs, Math.min(...wholes) / times)
+  const less = Math.max(unseenMs, Math.min(...halves) / halfTimes)
+  const more = Math.max(unseenMs, Math.min(...wholes) / wholeTimes)
   // By bytes: units are not cut, and the one is not exactly so many times as long as the other.
   const ratio = 2 * (more / less / (whole.length / half.length)) ** (1 / doublings)
   return { reader: reader.name, kind, bytes: whole.length, ratio, megabytesPerSecond: whole.length / 1e3 / more }
@@ -55,7 +55,8 @@ async function measureGrowth(
 export async function settleGrowth(reader: Reader, kind: string, bytes: number): Promise<Growth> {
   let least = await measureGrowth(reader, kind, { bytes, pairs: 4, doublings: 1 })
   for (let tries = 1; tries <= 12 && !isBounded(least); tries++) {
-    const size = Math.min(bytes * 4, reader.bytesMax ?? Number.POSITIVE_INFINITY)
+    // Some readers cost less for each byte while all fits into a cache: that step is behind at 16 times the size.
+    const size = Math.min(bytes * (tries === 1 ? 4 : 16), reader.bytesMax ?? Number.POSITIVE_INFINITY)
     const next = await measureGrowth(reader, kind, { bytes: size, pairs: 5, doublings: 3 })
     if (next.ratio < least.ratio) least = next
   }
@@ -65,6 +66,11 @@ export async function settleGrowth(reader: Reader, kind: string, bytes: number):
 /** Whether the cost grows no faster than the size. */
 export function isBounded({ ratio, megabytesPerSecond }: Growth): boolean {
   return ratio <= ratioMax || megabytesPerSecond > memorySpeed
+}
+
+/** Both sizes are measured about equally long: on a busy machine a longer run loses its core more often. */
+async function timesOf(reader: Reader, bytes: Buffer): Promise<number> {
+  return Math.min(100, Math.max(1, Math.ceil(shortestMs / (await costMs(reader, bytes, 1)))))
 }
 
 async function costMs(reader: Reader, bytes: Buffer, times: number): Promise<number> {

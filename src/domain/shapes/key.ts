@@ -74,7 +74,7 @@ export const ownerMembers = {
   userBudget: moneyOrNull('user_budget'),
   userBudgetPeriod: period('user_budget_period'),
   userBudgetSoft: flag('user_budget_soft'),
-  /** What was ever paid in for the user; null where nothing was, and requests need no balance. */
+  /** The sum of the user's top-ups; null without any, and then requests need no balance. */
   userBalance: moneyOrNull('user_balance'),
 } as const
 

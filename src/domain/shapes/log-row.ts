@@ -57,7 +57,7 @@ export type LogRow = Values<typeof logMembers> & {
   readonly upstreamSaid: string | null
   /** Its requests to upstreams, if there was more than one. */
   readonly attempts: readonly AttemptRecord[] | null
-  /** The name that the client used for the model, where it is an alias of their group; absent where it is none. */
+  /** The client's name for the model, if it is an alias of their group; absent otherwise. */
   readonly alias?: string | null
   /** Ids of its end user and tags, as stored; absent without any. */
   readonly attribution?: string | null

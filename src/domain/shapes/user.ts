@@ -35,7 +35,7 @@ export const userMembers = {
   budgetPeriod: period('budget_period'),
   /** That budget only reports: it refuses nothing. */
   budgetSoft: flag('budget_soft'),
-  /** What was ever paid in; null where nothing was, and requests need no balance. */
+  /** The sum of top-ups; null without any, and then requests need no balance. */
   balance: moneyOrNull('balance'),
 } as const
 

@@ -1,6 +1,6 @@
 import type { Members, Values } from './member.ts'
 
-/** One member of what is shown: its schema, and what it is of the thing that is shown. */
+/** One member of a view: its schema, and its value of the thing that is shown. */
 type ViewMember<From> = { readonly schema: object; readonly of: (from: From) => unknown }
 type ViewMembers<From> = { readonly [name: string]: ViewMember<From> }
 
@@ -38,7 +38,7 @@ export function viewOf<From>() {
   }
 }
 
-/** Members that are shown as they are kept; `thing` finds what they are of. */
+/** Members that are shown as they are stored; `thing` finds their object. */
 export function shownOf<M extends Members, From>(members: M, thing: (from: From) => Values<M>) {
   return <const N extends keyof M>(name: N, description?: string) => {
     const { schema, show } = members[name] as M[N]

@@ -32,7 +32,7 @@ const retryMs = 1_000
 
 type Creates = NonNullable<ObjectTraits['creates']>
 
-/** Records of stored objects: which key made each one and where it is. */
+/** Records of stored objects: the key that made each one, and its upstream. */
 export class ObjectRecords {
   readonly #store: ObjectStore
   readonly #clock: Clock
