@@ -3,7 +3,7 @@ import type { Log } from '../plugin-api/index.ts'
 import type { Clock, Pending } from '../util/index.ts'
 
 const everyMs = 3_600_000
-/** Not while a start has other things to do. */
+/** Later than the start, which has other work. */
 const firstMs = 60_000
 /** Chains of one line of the log. */
 const together = 50
@@ -14,7 +14,7 @@ type Parts = {
   readonly storage: Pick<Storage, 'flush'> & { readonly books: Pick<Storage['books'], 'anchor'> }
   readonly clock: Clock
   readonly log: Log
-  /** Is handed each anchor too, where there is telemetry. */
+  /** Also gets each anchor, if there is telemetry. */
   report(this: void, anchor: Anchor): void
 }
 

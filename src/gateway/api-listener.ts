@@ -8,7 +8,7 @@ import { Certificate } from './certificate.ts'
 import { Connections } from './connections.ts'
 import { bind, type CallerServer, createCallerServer, endIdle, type Listener, stopListening } from './listeners.ts'
 
-/** What a connection that was let in last has to bring its request. */
+/** The time in which a new connection has to send its request. */
 const arrivalMs = 100
 /** What an answer has to reach its caller, once it is written. */
 const lastWordsMs = 500

@@ -105,7 +105,7 @@ export function describeTaken(
   return was.check === is.check ? changes : [...changes, othersChanged]
 }
 
-/** All of `after` is new where there is nothing before it. */
+/** All of `after` is new if there is nothing before it. */
 export function diffConfigs(before: StoredConfig | undefined, after: StoredConfig): ConfigDifference {
   // What was known of secrets when it took effect is not seen in the two.
   const known = before?.id === after.id - 1 ? after.changes.filter(line => line.endsWith(': changed')) : []

@@ -8,7 +8,7 @@ import {
   type CompiledConfig,
 } from '../domain/index.ts'
 
-/** How many requests a limit of what runs at once has in flight. `taken` is the limit where there are more: in shadow mode. */
+/** The requests in flight of a concurrency limit. `taken` is at most the limit: in shadow mode there may be more. */
 export type SlotsInUse = {
   readonly of: 'upstream' | 'key' | 'group'
   readonly name: string

@@ -29,7 +29,7 @@ export type Proposal = {
   /** What it means, a line each. */
   readonly changes: readonly string[]
   readonly files: readonly FileDiff[]
-  /** For `patch -p1` in the folder of the main file; null where it would hold what may not be shown. */
+  /** For `patch -p1` in the folder of the main file; null if it would contain a secret. */
   readonly patch: string | null
   readonly notes: readonly string[]
 }
@@ -102,7 +102,7 @@ export class ConfigEditor {
     return edited.ok ? this.#source.judge(edited.texts, this.#plan()) : { why: edited.why, edit: edited.edit }
   }
 
-  /** Undefined where it can be written. */
+  /** Undefined if it can be written. */
   async whyNot(): Promise<NotWritten | undefined> {
     if (!this.#plan().server.consoleEdits) return { reason: 'off', detail: 'server.console_edits is off' }
     if (!this.#source.onDisk) return { reason: 'no-file', detail: 'the configuration was passed as text' }
@@ -110,7 +110,7 @@ export class ConfigEditor {
     return detail === undefined ? undefined : { reason: 'read-only', detail }
   }
 
-  /** Writes a change that was proposed for `base`, one after the other, and has it taken over; or nothing is changed. */
+  /** Writes a change that was proposed for `base` and reloads, one after the other; or nothing is changed. */
   write(edits: readonly ConfigEdit[], base: string, by: string): Promise<Written | NotProposed> {
     const next = this.#turn.then(() => this.#write(edits, base, by))
     this.#turn = next.catch(() => undefined)
@@ -202,7 +202,7 @@ function textOf({ file, text, parts = {} }: ConfigTexts, path: string): string {
   return (path === resolve(file) ? text : (parts[path] ?? '')).replace(mark, '')
 }
 
-/** What is on disk is replaced, with a byte order mark where it has one. */
+/** Replaces the file on disk, with a byte order mark if it has one. */
 async function replacementOf(
   path: string,
   before: ConfigTexts,

@@ -83,7 +83,7 @@ export class ConfigHistorian {
     }
   }
 
-  /** What waited too long is not news: others went on since, and it would look as if it had come back. */
+  /** A revision that waited too long is not recorded: later ones exist, and it would look like a return to it. */
   async #dropOld(): Promise<void> {
     if (!this.#hasWaited) return
     const [newest] = await this.#configs.list({ limit: 1 })

@@ -63,7 +63,7 @@ export function createConsoleListener(parts: ConsoleParts): ConsoleListener {
   }
 }
 
-/** Of the build; looked for again where there was none. */
+/** Files of the build; looked for again if there were none. */
 async function loadPages(): Promise<Pages | undefined> {
   try {
     return (await import(new URL('pages/index.js', built).href)) as Pages

@@ -18,7 +18,7 @@ type Parts = {
   receivers(this: void): CompiledConfig['webhooks']
 }
 
-/** Sends events to the receivers of the configuration. The dispatcher is loaded where there is one. */
+/** Sends events to the receivers of the configuration. The dispatcher is loaded only if there is one. */
 export class EventPublisher {
   readonly #parts: Parts
   #deliveries: Promise<Deliveries> | undefined

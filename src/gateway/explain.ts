@@ -136,7 +136,7 @@ function askPlugins(plan: CompiledConfig, first: Imagined): { readonly out: Body
   return { out, quotes }
 }
 
-/** The plugins that act on a family, each with its section and options: those with a section act where it is. */
+/** The plugins that act on a family, each with its section and options. */
 export function concerned(
   { plugins, pipeline }: CompiledConfig,
   { facets }: Family,

@@ -92,7 +92,7 @@ export type GatewayParts = {
   readonly counters?: Counters
   /** In addition to the built-in ones and those that the configuration names by package or path. */
   readonly plugins?: readonly AnyPlugin[]
-  /** The configuration as it was read a moment ago; absent to read it now. */
+  /** The configuration if it was just read; absent to read it now. */
   readonly plan?: CompiledConfig
   /**
    * `worker`: one of several processes on an address and a storage, which the process that started them has claimed. It

@@ -27,7 +27,7 @@ export async function importPlugin(url: string): Promise<{ readonly default?: un
   }
 }
 
-/** Whether a file that a plugin was loaded from has other code in it now. */
+/** Whether the files that a plugin was loaded from have changed. */
 export async function hasChanged(url: string): Promise<boolean> {
   for (const [file, digest] of loaded.get(url) ?? []) if ((await digestOf(file)) !== digest) return true
   return false

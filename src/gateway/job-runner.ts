@@ -83,7 +83,7 @@ export class JobRunner {
     }
   }
 
-  /** Takes up what others have left, now and every few seconds. */
+  /** Continues the jobs of processes that ended, now and every few seconds. */
   start(): void {
     void this.#look()
     this.#watch = this.#clock.every(everyMs, () => void this.#look())
@@ -151,7 +151,7 @@ export class JobRunner {
       )
   }
 
-  /** Another process has it by now, or has ended it. */
+  /** Another process has continued it, or has ended it. */
   async #giveBackEnded(id: string): Promise<void> {
     const job = await this.#store.find(id)
     if (job?.state !== 'running') await this.#giveBack(id)
