@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Answer, Failure } from '../domain/index.ts'
 import type { ApiFormat, RequestContext } from '../plugin-api/index.ts'
+import { endInTurn } from './end-in-turn.ts'
 
 /** The two header names in which SDKs look for a request's id. */
 export function idHeaders(id: string): { 'x-request-id': string; 'request-id': string } {
@@ -43,7 +44,7 @@ export function sendAnswer(
   // RFC 9110 8.6: a 204 has none.
   if (status !== 204) headers['content-length'] = String(Buffer.byteLength(body))
   res.writeHead(status, headers)
-  res.end(body)
+  endInTurn(res, body)
 }
 
 /** An error in the client's API format, with the headers that control retries of SDKs. */

@@ -6,6 +6,7 @@ import type { Deadlines, Timed } from './deadlines.ts'
 import type { Source } from './decode.ts'
 import { fail } from './errors.ts'
 import type { Sink } from './transport.ts'
+import { endInTurn } from './end-in-turn.ts'
 import type { Stopwatch } from './event-loop-watch.ts'
 
 /** After so many bytes the rest waits for the next turn of the event loop, so that no turn is long. */
@@ -410,7 +411,7 @@ export class ResponsePump implements Sink, Timed {
     if (!res.headersSent) this.#answering.begin()
     res.once('finish', this.#onFinish)
     if (!whole) res.end()
-    else if (whole.length <= asTextBytesMax) res.end(whole.toString('latin1'), 'latin1')
+    else if (whole.length <= asTextBytesMax) endInTurn(res, whole.toString('latin1'), 'latin1')
     else res.end(whole)
     if (!res.writableFinished) this.#limitWait()
   }
