@@ -6,7 +6,7 @@ import type { Scribe } from './writer-identity.ts'
 
 export type Purging = Signed & { readonly scope: PurgeScope; readonly reason: string | null }
 
-/** Cached answers in scope are not used from now on. A purge of everything replaces all earlier ones. */
+/** Ends the use of cached answers in scope. A purge of everything replaces all earlier ones. */
 export function* purgeAnswers(scribe: Scribe, { scope, by, at, reason }: Purging): QueryProgram<null> {
   const { model = '', keyId = '' } = scope
   if (model === '' && keyId === '') yield ask('DELETE FROM answer_purge WHERE at <= ?', at)

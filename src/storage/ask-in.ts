@@ -1,12 +1,13 @@
 import { ask, type QueryProgram, type Row, type Rows, type Value } from './query.ts'
 
-/** Values of one statement: few variants, each of which is prepared once. */
+/** Values of one statement: few variants, each prepared once. */
 const sizes = [1, 4, 16, 64, 256, 512] as const
 const placesOf = new Map<number, string>(sizes.map(size => [size, `(${Array(size).fill('?').join(', ')})`]))
 
 /**
- * Rows of a query for any of many values: `… WHERE id IN (…)`, in a few statements, one after another. Because each is
- * waited for, one that repeats its last value is better than several. `first`: the parameters before these.
+ * Rows of a query for any of many values: `… WHERE id IN (…)`, in a few statements, one after another. Because each
+ * statement is waited for, one that repeats its last value is faster than several. `first`: the parameters before the
+ * values.
  */
 export function* askIn(sql: string, values: readonly Value[], first: readonly Value[] = []): QueryProgram<Rows> {
   const found: Row[] = []
@@ -28,7 +29,7 @@ export function inOne(values: readonly Value[]): readonly Value[] | undefined {
   return size && values.length > 0 ? [...values, ...Array(size - values.length).fill(values.at(-1))] : undefined
 }
 
-/** Twice as many as the maximum, or fewer. */
+/** The size for the values left: at most twice as many. */
 function sizeFor(left: number): number {
   return sizes.find(one => one >= left && one <= left * 2) ?? sizes.findLast(one => one <= left) ?? 1
 }

@@ -1,8 +1,8 @@
 import { spellsAt } from '../domain/budget.ts'
 
 /**
- * Bookings grouped by day: around midnight, and when a clock jumps, there are two. The earlier day first, whatever the
- * input's order: a row that is on the new day already would return to the old one.
+ * Bookings grouped by day: around midnight, and when a clock jumps, there are two days. The earlier day comes first,
+ * whatever the input's order: a row that is already on the new day would return to the old one.
  */
 export function byDay<T>(zone: string, given: readonly T[], momentOf: (one: T) => number): readonly (readonly T[])[] {
   if (given.length === 1) return [given]

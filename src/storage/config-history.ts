@@ -15,7 +15,7 @@ const keptMax = 500
 const rowsMax = 500
 /** The changes that a list shows. */
 const changesMax = 100
-/** The decompressed limit: no larger body was written here. */
+/** The limit of a decompressed body in bytes: no larger body was written here. */
 const bodyBytesMax = 64 * 1024 * 1024
 
 /** A row to write, its texts and settings compressed. */
@@ -31,7 +31,10 @@ export function* newestConfig(): QueryProgram<Pick<StoredConfig, 'id' | 'mark'> 
   return row && { id: whole(row, 'number'), mark: text(row, 'mark') }
 }
 
-/** The number of the change before it: of two at once one is refused. @returns whether it was stored */
+/**
+ * `before`: the number of the previous change. Of two simultaneous changes one is refused. @returns whether it was
+ * stored
+ */
 export function* keepConfig({
   taken,
   after,
@@ -73,7 +76,7 @@ export function* listConfigs({
   return rows.map(toTaken)
 }
 
-/** With its body as stored. */
+/** The configuration with its body as stored. */
 export function* findConfig(id: number): QueryProgram<(PackedConfig & { readonly id: number }) | undefined> {
   const [row] = yield ask(`SELECT ${columns}, body FROM config_history WHERE number = ?`, id)
   return row && { ...toTaken(row), mark: text(row, 'mark'), body: row['body'] as Uint8Array }
@@ -106,7 +109,7 @@ export function createConfigHistory({ newest, list, keep, find }: Ways): ConfigH
     list,
     keep({ files, settings, ...taken }, after) {
       const body: Body = { files, settings }
-      // A view of a larger buffer would cross to the thread with all of it.
+      // A view of a larger buffer would send all of that buffer to the thread.
       const packed = Uint8Array.from(deflateSync(JSON.stringify(body)))
       return keep({ taken: { ...taken, body: packed }, after })
     },

@@ -6,10 +6,10 @@ import { findLabel, seenMs } from './labels.ts'
 import type { QueryProgram } from './query.ts'
 import type { Writing } from './writing.ts'
 
-/** Names that are looked up without a query, each for a minute: another process may have erased it. */
+/** The number of names in memory, which need no query. Each stays for a minute: another process may have erased it. */
 const keptMost = 20_000
 const keptMs = 60_000
-/** After the limit was reached, no name is added for this long: writes of an attack would delay others. */
+/** After the limit was reached, no name is added for this long: the writes of an attack would delay others. */
 const fullMs = 10_000
 
 type Parts = {
@@ -19,7 +19,7 @@ type Parts = {
   readonly writer: Pick<Writing, 'submit'>
 }
 
-/** Names of end users and tags, with those in use kept in memory. */
+/** Names of end users and tags; keeps those in use in memory. */
 export function createLabels({ clock, reads, writer, log }: Parts): LabelStore {
   const known = new LRUCache<string, { readonly id: string; readonly until: number }>({ max: keptMost })
   /** By kind and key: when a name may be added again. */

@@ -42,7 +42,7 @@ export type StorageErrorCode = keyof typeof table
 /** A refusal of the storage; `code` is a row of the table and is never renamed. */
 export class StorageError extends Error {
   readonly code: StorageErrorCode
-  /** The names in its text. */
+  /** The names in the message. */
   readonly params: { readonly [name: string]: string | number }
 
   static {

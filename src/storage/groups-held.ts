@@ -1,6 +1,6 @@
 import type { GroupHeld } from './options.ts'
 
-/** Groups with a user who is not disabled anyway. */
+/** Groups that have active users or keys, with the number of each. */
 export const groupsHeldSql = `SELECT group_name, SUM(users) AS users, SUM(keys) AS keys FROM (
     SELECT group_name, 1 AS users, 0 AS keys FROM "user" WHERE status = 'active'
     UNION ALL SELECT group_name, 0, 1 FROM key WHERE status = 'active' AND group_name IS NOT NULL

@@ -30,7 +30,7 @@ export async function openStorage(
     readonly bytesMax?: number
     /** Bytes that must be free on the disk for new charges to be opened; 256 MiB by default. */
     readonly diskBytesMin?: number
-    /** Threads of the operating system by default. */
+    /** Starts threads of the operating system by default. */
     readonly startThread?: StartThread | undefined
   },
 ): Promise<Storage> {
@@ -59,7 +59,7 @@ export async function claimStorage(
 }
 
 /**
- * Migrates the schema of a storage once no gateway works on it, and waits for that.
+ * Waits until no gateway works on a storage, then migrates its schema.
  * @throws StorageError `storage_url`, `storage_newer`, `storage_unavailable`, `copy_unfinished`
  */
 export async function migrateStorage(options: {
@@ -80,7 +80,7 @@ export async function inspectStorage(url: string): Promise<StorageState> {
 }
 
 /**
- * Copies an SQLite database at one moment, next to a gateway that may be running on it.
+ * Copies an SQLite database at one moment, even while a gateway runs on it.
  * @throws StorageError `storage_not_a_file`, `file_exists`
  */
 export async function backupStorage(options: {
@@ -94,7 +94,8 @@ export async function backupStorage(options: {
 }
 
 /**
- * Installs a copy as an SQLite database, once its books have been verified; the earlier database is kept aside.
+ * Installs a copy as an SQLite database, once its books have been verified; keeps the earlier database under another
+ * name.
  * @throws StorageError `storage_not_a_file`, `storage_in_use`, `backup_unsound`
  */
 export async function restoreStorage(options: {

@@ -5,7 +5,7 @@ const rowsTogether = 16
 /** By table and number of rows. */
 const statements = new Map<string, string>()
 
-/** Inserts rows in order, many with one statement. A table always has the same columns. */
+/** Inserts rows in order, many with one statement. The columns of a table must always be the same. */
 export function* insertRows(table: string, columns: readonly string[], rows: readonly Row[]): QueryProgram<void> {
   for (let at = 0; at < rows.length; ) {
     const many = rows.length - at >= rowsTogether ? rowsTogether : 1

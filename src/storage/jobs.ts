@@ -38,7 +38,10 @@ export function* openJob(
   return null
 }
 
-/** @returns false if it had ended before, or belongs to another process by now: the owner of the charge ends the job */
+/**
+ * @returns false if the job had ended before, or belongs to another process by now: the owner of the charge ends the
+ * job
+ */
 export function* endJob({ owner, epoch }: WriterIdentity, { id, state, answer, at }: JobEnd): QueryProgram<boolean> {
   const rows = yield ask(
     `UPDATE job SET state = ?, ended_at = ?, status = ?, headers = ?, body = ? WHERE id = ? AND state = 'running'
@@ -74,7 +77,7 @@ export function* ownJobs({ owner, epoch }: Pick<WriterIdentity, 'owner' | 'epoch
   return rows.map(toJob)
 }
 
-/** Takes over jobs, and their charges, of processes that are gone. */
+/** Takes over jobs of ended processes, with their charges. */
 export function* adoptJobs({ owner, epoch }: WriterIdentity): QueryProgram<number> {
   const jobs = yield ask(
     `UPDATE job SET owner = ?, epoch = ? WHERE state = 'running' AND NOT EXISTS

@@ -42,7 +42,7 @@ const startsOf = (row: Row) => ({ day: whole(row, 'day_start'), month: whole(row
 /** What a key has spent in the period that begins with `start`. */
 function* spentOf(identity: EventTerms, key: Row, per: BudgetPeriod, start: number, at: number): QueryProgram<number> {
   if (per === 'total') return whole(key, 'spent')
-  // Nothing yet if its row is for an earlier day or month.
+  // 0 if its row is for an earlier day or month.
   if (!isWindow(per)) return whole(key, `${per}_start`) === start ? whole(key, `${per}_spent`) : 0
   const sql = `SELECT ${spentInWindow} AS spent FROM key WHERE id = ?`
   const [row] = yield ask(sql, ...windowParams(identity, per, at), text(key, 'id'))

@@ -9,7 +9,7 @@ import { textOrNull, whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { mainPart } from './levels.ts'
 
-/** A budget as a statement found it, in the current period. */
+/** A budget as a statement read it, in the current period. */
 export type FoundBudget = {
   readonly level: 'key' | LevelKind
   /** The id of a key, the name of an account. */
@@ -28,7 +28,7 @@ export type FoundBudget = {
   readonly sent: string | null
   /** The refused amount, which exceeded what was left. */
   readonly isRefused: boolean
-  /** It is never exhausted: it refuses nothing. */
+  /** A soft budget is never exhausted: it refuses nothing. */
   readonly isSoft: boolean
 }
 
@@ -41,8 +41,9 @@ const dayMs = 86_400_000
 
 /**
  * Writes events of a budget: each percent that it has reached, and that it is exhausted (all of it is spent, or a
- * request was refused for the first time). Once for each period and amount, whichever process notices: a raised, topped
- * up or renewed budget is another one, and one that a refund has reduced is not. Runs no query if nothing is new.
+ * request was refused for the first time). Each event is written once for each period and amount, whichever process
+ * notices first: a budget that was raised, topped up or renewed counts as a new one, and one that a refund has reduced
+ * does not. Runs no query if nothing is new.
  */
 export function* writeBudgetEvents(
   identity: Pick<WriterIdentity, 'zone' | 'thresholds'>,
@@ -58,7 +59,7 @@ export function* writeBudgetEvents(
   if (!due) return
   const { sent, percents, isExhausted } = due
   yield writeSentEvents(found, JSON.stringify(sent))
-  // By its period: around midnight another clock may already be in the next one.
+  // Uses the budget's own period: around midnight the clock of another process may already be in the next one.
   for (const event of eventsOf(locked, percents, isExhausted, renewalOf(found.per, found.start, identity.zone)))
     yield* writeEvent(event, at)
 }
@@ -90,7 +91,10 @@ function findDueEvents(thresholds: readonly number[], found: FoundBudget): DueEv
   return { sent: [now, ...known.filter(one => one !== own)].slice(0, keptMax), percents, isExhausted }
 }
 
-/** A rolling period moves on every day: events are sent again when none of the days is left that the last were sent for. */
+/**
+ * A rolling period moves on every day: events are sent again when none of the days that the last events covered is left
+ * in it.
+ */
 function isSamePeriod(period: BudgetPeriod, known: number, now: number): boolean {
   const days = rollingDays(period)
   return known === now || (days !== undefined && Math.abs(now - known) < days * dayMs)
@@ -105,10 +109,10 @@ function readSentEvents(sent: string | null): readonly SentEvents[] {
   return sent === null ? [] : (JSON.parse(sent) as readonly SentEvents[])
 }
 
-/** The row again, locked until all is written: a refused request changed nothing and holds no lock on it. */
+/** Reads the row again and locks it until all is written: a refused request changed nothing and holds no lock on it. */
 function lockSentEvents({ level, name }: FoundBudget): Query {
   if (level === 'key') return ask(`SELECT budget_told FROM key WHERE id = ? ${lockRows}`, name)
-  // The books have what was paid in; the copy in a client's key may be older.
+  // The books record the payments; the copy in a client's key may be older.
   const balance =
     level === 'balance' ? `, (SELECT coalesce(balance, 0) FROM "user" WHERE name = account.name) AS balance` : ''
   return ask(
@@ -130,7 +134,7 @@ function eventsOf(
   isExhausted: boolean,
   renewsAt: number | null,
 ): readonly NewEvent[] {
-  // An end user has the id: who reads the event gets the name that the id has then (`events/named.ts`).
+  // The event has the end user's id; readers get the name that the id has when they read it (`events/named.ts`).
   const who = { level, name: level === 'key' ? name : ownNameOf({ kind: level, name }), user }
   const { per: length, resetsOn } = splitPeriod(per)
   const day = per.includes('@') ? { resets_on: resetsOn } : {}

@@ -14,8 +14,8 @@ const spellsOf = `SELECT start, spent FROM account_spell
 const together = 500
 
 /**
- * Adds up what processes that are gone have booked in rows of their own. A row that is on a later day waits for that
- * day: if it were added to one of today, it would be missing tomorrow.
+ * Adds rows that ended processes have booked to the main rows. A row that is on a later day waits for that day: if it
+ * were added to a row of today, its amount would be missing tomorrow.
  */
 export function* foldParts(identity: Pick<WriterIdentity, 'zone'>, at: number): QueryProgram<void> {
   const [day, , month] = bounds(identity, at)
@@ -47,7 +47,7 @@ export function* foldParts(identity: Pick<WriterIdentity, 'zone'>, at: number): 
       released: 0,
     })
   }
-  // The main rows are in the current day after that: theirs of earlier days are with the past.
+  // This moves the main rows to the current day: their earlier days are stored with the past days.
   yield* moveAccounts(identity, moves, at)
   for (const [account, start, spent] of past) yield* addToDay(account, start, spent)
 }

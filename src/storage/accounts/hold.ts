@@ -20,7 +20,7 @@ import { lockOne, spentBefore } from './move.ts'
 type Holding = { readonly amount: number; readonly currency: string; readonly at: number }
 type Overdrawn = Extract<HoldResult, { kind: 'overdrawn' }>
 
-/** The periods that differ in SQL: every window is the same sum of days. */
+/** The periods that differ in SQL: every window is a sum of days. */
 type Spans = PlainPeriod | 'window'
 const spansOf = (period: BudgetPeriod): Spans => (isWindow(period) ? 'window' : period)
 
@@ -47,7 +47,7 @@ const spentOfAll = (period: Spans): string =>
 
 /** What is left of a budget whose amount is the first parameter; those of `periodParams` follow. */
 const left = (kind: LevelKind, period: Spans): string => {
-  // The books have what was paid in, not the client's key.
+  // The books record the payments, not the client's key.
   const amount =
     kind === 'balance' ? '(SELECT coalesce(balance, 0) FROM "user" WHERE "user".name = ?)' : 'CAST(? AS BIGINT)'
   return `(${amount} - account.held - ${spentOfAll(period)})`
@@ -69,8 +69,8 @@ const sumOfWindow = `SELECT coalesce(sum(${spentInWindow('account')}), 0) AS spe
 const makeOne = `INSERT INTO account (kind, name, part) VALUES (?, ?, '') ON CONFLICT (kind, name, part) DO NOTHING`
 
 /**
- * Takes a hold from the budgets of a request's levels, in the common lock order, or returns the one that is too small;
- * then nothing is held. The statement that moves an account also tests it.
+ * Takes a hold from the budgets of a request's levels, in the common lock order. If a budget is too small, returns it
+ * and holds nothing. The statement that moves an account also tests it.
  */
 export function* holdLevels(
   identity: WriterIdentity,
@@ -103,26 +103,26 @@ function* holdLevel(identity: WriterIdentity, level: Level, hold: Holding): Quer
   const bound = kind === 'balance' ? name : amount
   const period = periodParams(identity, per, at)
   const spans = spansOf(per)
-  // Rows that others change around midnight are read after they have committed. The first charge of a day
-  // moves the day before to other rows: a window reads both after that.
+  // Reads rows that others change around midnight after they have committed. The first charge of a day moves the
+  // previous day to other rows: a window reads both after that.
   if (spans === 'window' || (per !== 'total' && isAroundMidnight(at, identity.zone))) yield ask(lockOne, kind, name)
   const [held] = soft
     ? yield ask(holdSoft(spans), hold.amount, kind, name, ...period)
     : yield ask(holdOne(kind, spans), hold.amount, kind, name, bound, ...period, hold.amount, ...period)
   if (held) {
-    // Charges without a hold may have exceeded it, or its amount was lowered.
+    // Charges without a hold may have exceeded the budget, or its amount was lowered.
     yield* writeBudgetEvents(identity, foundIn(identity, held, level, hold, false), at)
     return undefined
   }
   if (soft) {
-    // There was no hold on it before.
+    // The account had no hold before.
     yield ask(makeOne, kind, name)
     return yield* holdLevel(identity, level, hold)
   }
   const [row] = yield ask(explain(kind, spans), bound, ...period, ...period, kind, name)
   if (!row) yield ask(makeOne, kind, name)
   const availableMicros = row ? Math.max(0, whole(row, 'available')) : Infinity
-  // There was no hold on it before, or one was released between the two statements.
+  // The account had no hold before, or one was released between the two statements.
   if (!row || availableMicros >= hold.amount) return yield* holdLevel(identity, level, hold)
   yield* writeBudgetEvents(identity, foundIn(identity, row, level, hold, true), at)
   const heldMicros = whole(row, 'held')
@@ -144,7 +144,7 @@ function foundIn(
   return { level: kind, name, user, currency, amount, per, start, spent, held, sent, isRefused, isSoft: soft === true }
 }
 
-/** What an account has spent in a window by now. */
+/** What an account has spent in the current window. */
 export function* spentOfWindow(
   identity: Pick<WriterIdentity, 'zone'>,
   { kind, name, per }: { readonly kind: LevelKind; readonly name: string; readonly per: WindowPeriod },
@@ -155,7 +155,7 @@ export function* spentOfWindow(
   return row ? whole(row, 'spent') : 0
 }
 
-/** Of the account's own row, and of its other rows. */
+/** Parameters for the account's own row, and for its other rows. */
 function periodParams(identity: Pick<WriterIdentity, 'zone'>, period: BudgetPeriod, at: number): readonly number[] {
   if (period === 'total') return []
   if (isWindow(period)) return [...windowParams(identity, period, at), ...windowParams(identity, period, at)]

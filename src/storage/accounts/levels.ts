@@ -6,7 +6,7 @@ import { text, textOrNull } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import type { Move } from './move.ts'
 
-/** The row of an account in which a bounded level is held and tested. */
+/** The row of an account that stores and tests holds of a bounded level. */
 export const mainPart = ''
 
 /** Columns of a charge that name its payers. */
@@ -35,7 +35,10 @@ export function* lockAccounts(charges: Rows): QueryProgram<void> {
   }
 }
 
-/** Where a charge is booked besides its key: its user and its group always, others only if it was held from them. */
+/**
+ * The accounts that a charge is booked on besides its key: its user and its group always, others only if it was held
+ * from them.
+ */
 export function movesOf(
   { part }: Pick<WriterIdentity, 'part'>,
   charge: Row,

@@ -13,17 +13,17 @@ export type Move = {
   readonly spent: number
   readonly day: number
   readonly month: number
-  /** What was held and is released. */
+  /** The held amount that is released. */
   readonly released: number
-  /** In the row that is held and tested, or in one that no other transaction waits for. */
+  /** The row: the one that is held and tested, or one that no other transaction waits for. */
   readonly part: string
 }
 
-/** Rows of one statement; a statement costs as much as three. */
+/** Rows of one statement. A statement costs as much as three rows. */
 const together = 16
 const columns = 'kind, name, part, spent, held, day_start, day_spent, month_start, month_spent'
 
-/** What was spent in a period that an account has left before a clock jumped; 0 in a new one. */
+/** The amount spent in a period that an account has left before a clock jumped; 0 in a new period. */
 export const spentBefore = (period: 'day' | 'month', account: string, start: string): string =>
   `coalesce((SELECT s.spent FROM account_spell s WHERE s.kind = ${account}.kind AND s.name = ${account}.name
     AND s.part = ${account}.part AND s.period = '${period}' AND s.start = ${start}), 0)`
@@ -41,7 +41,7 @@ const statementOf = (rows: number): string => `INSERT INTO account (${columns}) 
   .join(', ')}
   ON CONFLICT (kind, name, part) DO UPDATE SET spent = account.spent + excluded.spent, held = account.held - excluded.held,
     ${booked('day')}, ${booked('month')}`
-// Of the tested row, with what the account's other rows have spent in the same periods.
+// The spending of the tested row, with what the account's other rows have spent in the same periods.
 const ofParts = (spent: string, isSame: string): string =>
   `coalesce((SELECT sum(p.${spent}) FROM account p WHERE p.kind = account.kind AND p.name = account.name AND p.part > ''
     ${isSame}), 0)`
@@ -66,13 +66,14 @@ function kept(make: Statements): Statements {
   }
 }
 
-/** Books on many accounts with one statement, in the common order: `now`, of the day of `at`. */
+/** Books on many accounts with one statement, in the common order. `now` is a moment in the day of `at`. */
 export function* moveAccounts(identity: Zoned, moves: readonly Move[], at: number, now = at): QueryProgram<void> {
   yield* move(identity, plain, moves, at, now)
 }
 
 /**
- * The same if some are bounded: returns every row after the change, with its spending in `total`, `day` and `month`.
+ * Like `moveAccounts`, if some accounts are bounded: returns every row after the change, with its spending in `total`,
+ * `day` and `month`.
  */
 export function moveBounded(
   identity: Zoned,
@@ -96,8 +97,8 @@ function* move(
 ): QueryProgram<readonly Row[]> {
   const sums = sumMoves(moves)
   const wasLate = isLate(at, now, identity.zone)
-  // Others may book on the same row from the other side of midnight: their result is read again after they commit.
-  // Within the statement PostgreSQL reads only the row again after waiting for them.
+  // Another process may book on the same row from the other side of midnight: its result is read again after it
+  // commits. Within the statement PostgreSQL reads only the row again after the wait.
   if (wasLate || isAroundMidnight(at, identity.zone))
     for (const { kind, name, part } of sums) if (part === '') yield ask(lockOne, kind, name)
   const moved = yield* write(identity, statement, sums, at)
@@ -106,8 +107,8 @@ function* move(
 }
 
 /**
- * Returns rows to the current day and month, in the transaction that has booked something of an earlier day: no other
- * transaction finds them there. One far from midnight that waited would read the earlier result.
+ * Returns rows to the current day and month, in the transaction that has booked an amount of an earlier day: no other
+ * transaction sees them there. A transaction far from midnight that waited would read the earlier result.
  */
 function* comeBack(identity: Zoned, sums: readonly Move[], now: number): QueryProgram<void> {
   const nothing = { spent: 0, day: 0, month: 0, released: 0 }
@@ -119,7 +120,7 @@ function* comeBack(identity: Zoned, sums: readonly Move[], now: number): QueryPr
   )
 }
 
-/** @param sums one for each row, in the order of all */
+/** @param sums one for each row, in the order of all rows */
 function* write(
   identity: Zoned,
   statement: Statements,
@@ -143,7 +144,7 @@ function* write(
   return moved
 }
 
-/** One for each row, in the order of all. */
+/** One move for each row, in the order of all rows. */
 function sumMoves(moves: readonly Move[]): readonly Move[] {
   const sums = new Map<string, Move>()
   for (const move of moves) {

@@ -9,7 +9,7 @@ import type { Scribe } from '../writer-identity.ts'
 import { mainPart } from './levels.ts'
 import { moveAccounts } from './move.ts'
 
-/** A budget for a window counts it on the current day. */
+/** A budget for a window counts the opening amount on the current day. */
 export type OpeningPeriod = 'day' | 'month'
 export const openingPeriod = (period: Exclude<BudgetPeriod, 'total'>): OpeningPeriod =>
   period === 'month' ? period : 'day'
@@ -21,8 +21,8 @@ export const before = { day: 'before:day', month: 'before:month' } as const
 export const payerOf = ({ kind, name }: Payer): string => `${kind}:${name}`
 
 /**
- * Counts money that was spent elsewhere in the current day or month: in one transaction, an entry of its own and the
- * reduced budget. Once for each payer, and never in the total.
+ * Counts money that was spent elsewhere in the current day or month: one transaction writes its own entry and reduces
+ * the budget. Counts it once for each payer, and never in the total.
  * @returns whether it was counted now
  */
 export function* openSpell(

@@ -11,7 +11,7 @@ const add = `INSERT INTO account_spell (kind, name, part, period, start, spent, 
 const addToRow = `UPDATE account SET day_spent = day_spent + ?
   WHERE kind = ? AND name = ? AND part = ? AND day_start = ? RETURNING part`
 
-/** Adds to what a row of an account has spent on a day, which it may be in or have left. */
+/** Adds to what a row of an account has spent on a day: its current day, or an earlier one. */
 export function* addToDay(
   { kind, name, part }: Account & { readonly part: string },
   day: number,
@@ -34,8 +34,9 @@ const takeFromSpell = (period: Period): string =>
   `UPDATE account_spell SET spent = spent - ? WHERE kind = ? AND name = ? AND part = ? AND period = '${period}' AND start = ?`
 
 /**
- * Returns a refund to a day or month other than the current one: a past one, or a later one that a clock was ahead in. Each
- * row of the account gives back at most what it spent then. A rest counts nowhere: its row no longer keeps that period.
+ * Returns a refund to a day or month other than the current one: a past one, or a later one if a clock was ahead. Each
+ * row of the account gives back at most what it spent then. A remainder counts nowhere: its row no longer stores that
+ * period.
  */
 export function* giveSpellBack(
   { kind, name }: Account,

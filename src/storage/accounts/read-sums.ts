@@ -16,15 +16,17 @@ const sumsOfWindow = (which: string): string => `SELECT kind, name, sum(${spentI
   FROM account ${which} GROUP BY kind, name`
 const ofNames = 'WHERE kind = ? AND name IN (…)'
 
-/** Accounts of end users that are read: as many as the attribution keeps by default, those that spent last. */
+/**
+ * The number of end users' accounts that are read, those that spent last first: the default limit of the attribution.
+ */
 const endUsersMax = 10_000
 const lastSpent = `WHERE kind = 'end_user' AND name IN (SELECT name FROM account WHERE kind = 'end_user'
   ORDER BY day_start DESC, name LIMIT ${endUsersMax})`
 const notEndUsers = `WHERE kind <> 'end_user'`
 
 /**
- * What users, balances and groups have spent so far, and what is held from them, as budgets see it: the sum of each
- * account's rows. Of those named, or of all; end users have a reading of their own.
+ * What users, balances and groups have spent so far, and what is held from them, as budgets count it: the sum of each
+ * account's rows. Reads the named accounts, or all; end users have their own query.
  */
 export function* readSums({
   at,
@@ -54,7 +56,7 @@ export function* readSums({
   })
 }
 
-/** The same of end users, with their names. */
+/** The same for end users, with their names. */
 export function* readEndUserSums(
   given: Omit<Parameters<typeof readSums>[0], 'of'>,
 ): QueryProgram<readonly NamedSums[]> {
@@ -64,7 +66,7 @@ export function* readEndUserSums(
   return sums.map(one => ({ ...one, called: names.get(idOf(one)) ?? idOf(one) }))
 }
 
-/** Rows of the accounts of a condition, or of those that are named. */
+/** Rows of the accounts that match a condition, or of the named ones. */
 function* readOf(
   sql: (which: string) => string,
   params: readonly number[],

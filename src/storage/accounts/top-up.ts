@@ -11,7 +11,7 @@ export const cash = 'cash'
 export const balanceOf = (user: string): string => `balance:${user}`
 
 /**
- * Pays in for a user: in one transaction, an entry of its own and the larger balance.
+ * Adds a payment for a user: one transaction writes its own entry and raises the balance.
  * @returns undefined if there is no such user
  */
 export function* topUp(

@@ -2,11 +2,14 @@ const fewest = 8
 const most = 512
 const chargesMax = 4_096
 
-/** Segments of one statement: as many as have a few thousand charges together, whether one each or hundreds. */
+/**
+ * The number of segments that one statement reads: as many as have a few thousand charges together, whether they have
+ * one each or hundreds.
+ */
 export class ChargeBatchPage {
   size = fewest
 
-  /** The number of charges in the last page. */
+  /** Records the number of charges in the last page. */
   had(charges: number): void {
     if (charges < chargesMax / 4) this.size = Math.min(this.size * 2, most)
     else if (charges > chargesMax) this.size = Math.max(this.size >> 1, fewest)

@@ -10,7 +10,7 @@ const quarterMs = 900_000
 const usePart = useChargeId('')
 const termNames = Object.keys(termMembers) as (keyof typeof termMembers)[]
 
-/** A segment for the writer: only text, which crosses to a thread at the cost of a copy. */
+/** A segment for the writer: only text, because sending it to a thread costs one copy. */
 export type ChargeBatch = {
   readonly firstId: string
   readonly lastId: string
@@ -52,7 +52,7 @@ export class ChargeBatchDraft {
   #body = ''
   count = 0
 
-  /** @returns false for one too far from the others in time: it goes with the next */
+  /** @returns false for a charge too far from the others in time: it goes into the next segment */
   add(posting: Posting): boolean {
     const { facts, lines, at } = posting
     const { id } = facts
@@ -88,7 +88,7 @@ export class ChargeBatchDraft {
     return { ...texts, count, alone, spent: JSON.stringify(spent) }
   }
 
-  /** The rollup has to read the items of charges in addition to images. */
+  /** The rollup also has to read the items of charges that are not images. */
   #alone(): Alone | null {
     const [[terms] = []] = this.#terms.values()
     const [[payer] = []] = this.#payers.values()
@@ -113,7 +113,7 @@ export class ChargeBatchDraft {
     const known = this.#payers.get(whose)
     const found = known?.find(one => one.facts.user === user && one.facts.group === group && one.quarter === quarter)
     if (found) return found
-    // With many keys nearly every charge has its own: no loop over the members.
+    // With many keys nearly every charge has its own payer: a loop over the members would be slow.
     const names: Payer = {
       key_id: keyId,
       user_name: user,
@@ -138,7 +138,7 @@ export class ChargeBatchDraft {
   }
 }
 
-/** What keys have spent, whoever their end users are. */
+/** What keys have spent, over all their end users. */
 function spentBy(payers: readonly Paying[]): Spent[] {
   const spent = new Map<string, Spent>()
   for (const { facts, amount, at, quarter } of payers) {

@@ -4,7 +4,7 @@ import { ageMaxMs, aheadMs, begunAt } from './reach.ts'
 
 /** A thousand million of the currency: the maximum of one charge. */
 export const totalMax = 1e15
-/** Ten million of it: the sums of a group are still exact. */
+/** Ten million of the currency: with it the sums of a group are still exact. */
 const togetherMax = 1e13
 const plainId = /^req_[0-9a-z]+(?:\.u)?$/
 

@@ -58,7 +58,7 @@ function linesOf({ terms, counts }: Booked): readonly ChargeItem[] {
   }))
 }
 
-/** As shown. */
+/** The charge as the API shows it. */
 export function chargeOf(booked: Booked, refunded: number): Charge {
   const { id, payer, terms, at, amount } = booked
   const { rule, delivery } = terms
@@ -82,7 +82,7 @@ export function chargeOf(booked: Booked, refunded: number): Charge {
   }
 }
 
-/** As it would be in rows of its own: what an entry about it covers. */
+/** The charge as its own rows: an entry about it covers them. */
 export function rowsOf(booked: Booked): { readonly charge: Row; readonly lines: readonly Row[] } {
   const { id, payer, terms, at, amount } = booked
   const { delivery: _, lines: __, rule, ...facts } = terms

@@ -1,16 +1,16 @@
 import { firstIdAt, timeOfId } from '../../util/ids.ts'
 import { firstAt } from '../first-at.ts'
 
-/** Of requests' ids, which are also the ids of their charges. */
+/** The prefix of request ids, which are also the ids of their charges. */
 const prefix = 'req_'
 
-/** A charge whose request began longer before its end has rows of its own. */
+/** A charge whose request began earlier than this before its end has rows of its own. */
 export const ageMaxMs = 60_000
-/** How far a clock may trail the ids made by it. */
+/** How far a clock may be behind the ids that were created with it. */
 export const aheadMs = 2_000
 /**
- * The most time from the oldest request of a segment to its newest: a search for a charge reads only the batches that
- * end within it.
+ * The longest time between the oldest request of a segment and its newest: a search for a charge reads only the batches
+ * that end within it.
  */
 export const reachMs = 2 * ageMaxMs
 /** Sorts after every id. */
@@ -21,7 +21,7 @@ export function begunAt(id: string): number {
   return timeOfId(prefix, id)
 }
 
-/** After all moments that an id can hold. */
+/** Later than every time that an id can contain. */
 const endMs = 32 ** 10
 
 /** When a request began whose id sorts directly at or before a text, which may be no id; -1 for text before all ids. */

@@ -1,6 +1,6 @@
 /**
- * The ids added in the last `windowMs`. May report a false match once in many thousand times, and never forgets one
- * early: four bytes for each, whatever the ids are.
+ * The ids added in the last `windowMs`. A false match is possible once in many thousand lookups; no id is dropped
+ * early. Each id takes four bytes, whatever its length.
  */
 export class RecentIds {
   readonly #windowMs: number
@@ -17,14 +17,14 @@ export class RecentIds {
     this.#turn(at)
     const tag = tagOf(id)
     if (this.#young.has(tag)) return true
-    // One of the older ones was added again: itself, or a false match.
+    // One of the older ids was added again, or this is a false match.
     this.#young.add(tag)
     return this.#old.has(tag)
   }
 
   #turn(at: number): void {
     if (at >= this.#youngSince && at - this.#youngSince <= this.#windowMs) return
-    // A clock that is set back makes nothing older.
+    // If the clock is set back, no id becomes older.
     if (at > this.#youngSince) {
       this.#old = this.#young
       this.#young = new Tags()
@@ -47,7 +47,7 @@ class Tags {
     if (++this.#count * 2 > this.#places.length) this.#grow()
   }
 
-  /** Its position, or the one that it would have. */
+  /** The position of a tag, or the one that it would have. */
   #placeOf(tag: number): number {
     const last = this.#places.length - 1
     let place = tag & last

@@ -8,7 +8,7 @@ import { afterAll, reachOf } from './reach.ts'
 const next = (which: string): string => `SELECT chain, position, last_id, body FROM segment
   WHERE last_id > ? AND last_id < ? AND first_id < ? ${which} ORDER BY last_id LIMIT ?`
 const nextOfAll = next('')
-/** Those whose charges are not in the rollup (`usage_sum`). */
+/** Segments whose charges are not in the rollup (`usage_sum`). */
 const nextNotSummed = next(
   'AND position > coalesce((SELECT u.position FROM usage_chain u WHERE u.chain = segment.chain), 0)',
 )
@@ -24,7 +24,7 @@ export class ChargeBatchWalk {
   #read: Booked[] = []
   #isOver = false
 
-  /** Ids after `after` and before `until`, in sort order; optionally without those that are in the rollup. */
+  /** Ids after `after` and before `until`, in sort order; optionally without those in the rollup. */
   constructor(after: string, until = afterAll, which: 'all' | 'not summed' = 'all') {
     this.#next = which === 'all' ? nextOfAll : nextNotSummed
     this.#after = after
@@ -32,7 +32,7 @@ export class ChargeBatchWalk {
     this.#through = after
   }
 
-  /** The next ones, in order; empty at the end. */
+  /** The next charges, in order; empty at the end. */
   *next(): QueryProgram<readonly Booked[]> {
     while (!this.#isOver) {
       const ready = this.#takeBefore(yield* this.#readOn())
@@ -41,7 +41,7 @@ export class ChargeBatchWalk {
     return []
   }
 
-  /** @returns the id that all unread ones sort at or after */
+  /** @returns the id that every unread charge sorts at or after */
   *#readOn(): QueryProgram<string> {
     const { size } = this.#page
     const segments = yield ask(this.#next, this.#through, reachOf(this.#until), this.#until, size)

@@ -12,8 +12,8 @@ const insert = `INSERT INTO segment (chain, position, first_id, last_id, count, 
 const several = aloneColumns.map(() => null)
 
 /**
- * Books a group of charges: one row of this writer's chain, and the spending of keys, users and groups. An existing one
- * is not written again: a group whose commit was in doubt is sent again unchanged, so its first and last id identify
+ * Books a group of charges: one row of this writer's chain, and the spending of keys, users and groups. Does not write
+ * an existing group again: if its commit was in doubt, it is sent again unchanged, so its first and last id identify
  * it.
  * @throws Error if one of the keys is gone
  */
@@ -32,7 +32,7 @@ export function* writeChargeBatch(identity: WriterIdentity, segment: ChargeBatch
   yield* moveEnd(chain, { position, head })
 }
 
-/** Of `segment CHAIN POSITION BEFORE`, a line break, and the body: easy to reproduce by hand. */
+/** The hash of `segment CHAIN POSITION BEFORE`, a line break, and the body: easy to reproduce by hand. */
 export function hashChargeBatch(chain: string, position: number, before: string, body: string): string {
   return hash('sha256', `segment ${chain} ${position} ${before}\n${body}`, 'hex')
 }

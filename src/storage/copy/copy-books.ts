@@ -11,14 +11,14 @@ import { quote, TableWalk } from './table-walk.ts'
 export type CopyOptions = {
   readonly tables: readonly TableLayout[]
   readonly clock: Pick<Clock, 'now'>
-  /** Whether it may miss what is written while it is made. */
+  /** Whether it may miss changes that are written during the copy. */
   readonly isSnapshot: boolean
   readonly onProgress: (text: string) => void
 }
 
 /**
  * Copies every row and verifies the copy before it is kept: each table has as many rows with the same digest, the books
- * are valid, also against the anchor of the source, and come to the same sums. A rejected copy is removed.
+ * are valid, also against the anchor of the source, and their sums are the same. A rejected copy is removed.
  * @throws StorageError `copy_unsound`, `copy_outdated`
  */
 export async function copyBooks(source: CopySource, target: CopyTarget, options: CopyOptions): Promise<Copied> {
@@ -66,7 +66,7 @@ export async function copyBooks(source: CopySource, target: CopyTarget, options:
   return { from, to: target.place, tables: copied, rows: done, textsChanged, audit: found, anchor, sums }
 }
 
-/** Reads all of the copy again. @throws StorageError `copy_unsound` */
+/** Reads the whole copy again. @throws StorageError `copy_unsound` */
 async function compareTables(
   target: CopyTarget,
   tables: readonly TableLayout[],
@@ -97,7 +97,7 @@ function* countAll(tables: readonly TableLayout[]): QueryProgram<number> {
   return sum
 }
 
-/** Values that any change of keys, users, charges or gateways changes. */
+/** Values that change whenever keys, users, charges or gateways change. */
 function* readTraces(): QueryProgram<string> {
   const meta = yield ask('SELECT name, value FROM meta ORDER BY name')
   const chains = yield ask('SELECT id, position FROM chain ORDER BY id')

@@ -18,13 +18,13 @@ export type Cells = readonly Value[]
 
 /** A source database, at one moment. */
 export type CopySource = {
-  /** Its address, for people: without a password. */
+  /** Its address for messages: without a password. */
   readonly place: string
-  /** At the copied moment. */
+  /** Runs on the copied moment. */
   run<T>(steps: QueryProgram<T>): Promise<T>
-  /** Now. */
+  /** Runs on the current state. */
   runNow<T>(steps: QueryProgram<T>): Promise<T>
-  /** The last number given, for each table whose rows the database numbers. */
+  /** The last number that the database assigned, for each table whose rows it numbers. */
   lastNumbers(): Promise<ReadonlyMap<string, number>>
   close(): Promise<void>
 }
@@ -32,24 +32,24 @@ export type CopySource = {
 /** A target database with the tables of this version: empty, without triggers, and marked until it is kept. */
 export type CopyTarget = {
   readonly place: string
-  /** False if a text may not hold the character 0. */
+  /** False if a text may not contain the character 0. */
   readonly holdsNul: boolean
   run<T>(steps: QueryProgram<T>): Promise<T>
   put(table: TableLayout, rows: readonly Cells[]): Promise<void>
-  /** Numbers continue after these, and after those that rows have. */
+  /** Numbers continue after these, and after those of the rows. */
   numberFrom(last: ReadonlyMap<string, number>): Promise<void>
-  /** Creates the triggers; rows are verified from here on. */
+  /** Creates the triggers; from here on they check rows. */
   seal(): Promise<void>
   /** Removes the mark: from here on it is an ordinary database. */
   keep(): Promise<void>
-  /** Closes it. One that was not kept is as empty as before. */
+  /** Closes the target. One that was not kept is as empty as before. */
   close(): Promise<void>
 }
 
 export type CopiedTable = {
   readonly table: string
   readonly rows: number
-  /** SHA-256 of the rows in the order of their key, equal in both. */
+  /** SHA-256 of the rows in the order of their key, equal in both databases. */
   readonly digest: string
 }
 
@@ -61,9 +61,9 @@ export type Copied = {
   readonly rows: number
   /** Texts in which the character 0 became U+FFFD: PostgreSQL stores none. */
   readonly textsChanged: number
-  /** Of the copy, compared with the anchor of the source. */
+  /** The audit of the copy, compared with the anchor of the source. */
   readonly audit: Audit
   readonly anchor: Anchor
-  /** Equal on both sides. */
+  /** Equal in the source and the copy. */
   readonly sums: BookSums
 }

@@ -10,12 +10,12 @@ export type BookSums = StatementTotals & {
   readonly toppedUp: number
   /** Money that was spent elsewhere before the import. */
   readonly spentBefore: number
-  /** Of all keys, and of accounts by their kind. */
+  /** The spending of all keys, and of accounts by their kind. */
   readonly spent: { readonly [of: string]: number }
   readonly held: { readonly [of: string]: number }
 }
 
-/** Run on one snapshot. */
+/** Must run on one snapshot. */
 export function* sumBooks(): QueryProgram<BookSums> {
   const totals = yield* sumEntries({ from: 0, until: Number.MAX_SAFE_INTEGER })
   const [entered] = yield ask(

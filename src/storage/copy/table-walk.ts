@@ -5,7 +5,7 @@ import type { CellKind, Cells, TableLayout } from './ends.ts'
 /** The approximate size of one statement: a page of the log may have a megabyte, a key has two hundred bytes. */
 const bytesTogether = 4_194_304
 const rowsMost = 2_000
-/** For a table with bodies: the next one may be a thousand times as large as the last. */
+/** The limit for a table with bodies: the next one may be a thousand times as large as the last. */
 const bodiesMost = 16
 
 /** Reads a table in the order of its key, and computes the digest of what it has read. */
@@ -32,7 +32,7 @@ export class TableWalk {
     const rows = found.map(row => this.#cellsOf(row))
     const last = found.at(-1)
     this.#isOver = !last || rows.length < this.#size
-    // In its stored form: a changed text would sort elsewhere.
+    // The key in its stored form: a changed text would sort elsewhere.
     if (last) this.#after = this.#table.key.map(name => last[name] ?? null)
     let bytes = 0
     for (const cells of rows) {
@@ -47,7 +47,7 @@ export class TableWalk {
     return rows
   }
 
-  /** Of all rows read. */
+  /** The digest of all rows read. */
   digest(): string {
     return this.#digest.digest('hex')
   }

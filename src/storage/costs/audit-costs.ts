@@ -51,7 +51,7 @@ const progress = `SELECT s.chain, s.position, coalesce(c.position, 0) AS last
  */
 export function* auditCosts(report: (problem: string) => void): QueryProgram<void> {
   const pass = yield* readPass()
-  // Sums of a version that stored fewer counts lack them until they are rebuilt.
+  // Sums of a version that stored fewer counts do not have them until they are rebuilt.
   const kept = (yield* isRebuilding())
     ? countNames.filter(name => name !== 'quantity' && name !== 'tokens' && name !== 'saved')
     : countNames
@@ -149,7 +149,7 @@ type Name = readonly [
 type Tallied = {
   readonly name: Name
   readonly counts: { -readonly [N in keyof Counts]: number }
-  /** The copies of the sums in which it is right. */
+  /** The copies in which the sum is right. */
   readonly found: Set<string>
 }
 
@@ -173,7 +173,7 @@ class Tally {
   take(name: Name, copy: string, counts: Counts): void {
     const known = this.#all.get(JSON.stringify(name))
     if (known && this.#kept.every(count => known.counts[count] === counts[count])) known.found.add(copy)
-    // A sum without a charge: it is never found, and so reported.
+    // A sum without a charge: no copy equals NaN, so it is reported.
     else if (!known && !isNothing(counts)) this.add(name, { ...counts, charges: Number.NaN })
   }
 

@@ -1,7 +1,9 @@
 import { type LabelKind, labelKinds, labelsIn } from '../../domain/labels.ts'
 import type { CostSums, Counts, Place } from './sums.ts'
 
-/** The label of all charges that have one of its kind: what remains of a total has none. */
+/**
+ * The label of the sum of all charges that have any label of its kind: the total minus this sum is the charges without.
+ */
 export const anyLabel = '*'
 
 export type Labelled = {
@@ -11,7 +13,7 @@ export type Labelled = {
   readonly counts: Counts
 }
 
-/** Sums by each of their labels, and by any. */
+/** Sums by each of their labels, and by any label. */
 export function* eachLabelled(sums: CostSums): Generator<Labelled> {
   for (const { place, counts } of sums.all())
     if (place.attribution !== '')

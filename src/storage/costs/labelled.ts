@@ -10,7 +10,7 @@ import { type Pass, spansOver } from './spans.ts'
 import { inOneBar, isAsked, narrowedBy, quarterOf } from './statements.ts'
 import { columnOf, countNames } from './sums.ts'
 
-/** The kind of label that a question is about. @throws Error if it is about both: no sums distinguish them */
+/** The kind of label in a query. @throws Error if the query has both kinds: no sums distinguish them */
 export function labelKindOf({ by, where }: Pick<CostQuery, 'by' | 'where'>): LabelKind | undefined {
   const kinds = labelKinds.filter(kind => by === kind || where[kind] !== undefined)
   if (kinds.length > 1) throw new Error('costs are not kept by end users and tags together')
@@ -22,7 +22,7 @@ type LabelQuery = {
   readonly kind: LabelKind
   /** Only charges with this label. */
   readonly label: string | undefined
-  /** The rest of what the question is narrowed to. */
+  /** The other filters of the query. */
   readonly where: PlainCostQuery['where']
   readonly pass: Pass
   /** Charges that are not added up yet. */
@@ -65,7 +65,7 @@ function* splitOne(asked: LabelQuery, by: CostPart | null): QueryProgram<Costs['
 function* splitByLabel(asked: LabelQuery, tail: Tail): QueryProgram<Costs['rows']> {
   const { query, kind, label, where, pass } = asked
   const isWhole = label === undefined
-  // Charges with several tags count for each: the others are no difference.
+  // Charges with several tags count for each tag: a subtraction cannot compute the rest.
   const names = isWhole && kind === 'end_user' ? yield* findLabels(asked) : undefined
   const answer = new Answer({ ...query, by: null, where }, undefined)
   const rows = yield* readBars(asked, 'p.label', names && [...names, anyLabel])
@@ -99,7 +99,10 @@ function* splitByLabel(asked: LabelQuery, tail: Tail): QueryProgram<Costs['rows'
   return named.map(row => ({ ...row, what: row.what ? (labels.get(row.what) ?? row.what) : row.what }))
 }
 
-/** The end users with rows of their own: the most expensive of the whole range, by the fewest spans; undefined for all. */
+/**
+ * The end users with rows of their own: the most expensive of the whole range, read from the fewest spans; undefined
+ * for all.
+ */
 function* findLabels(asked: LabelQuery): QueryProgram<ReadonlySet<string> | undefined> {
   const { query } = asked
   const apart = yield* apartOf(asked)
@@ -114,7 +117,7 @@ function* findLabels(asked: LabelQuery): QueryProgram<ReadonlySet<string> | unde
   return namedOf(amounts, apart)
 }
 
-/** `apart` of the question, as ids. */
+/** `apart` of the query, as ids. */
 function* apartOf({ query: { apart }, kind }: LabelQuery): QueryProgram<number | readonly string[] | undefined> {
   if (apart === undefined || typeof apart === 'number') return apart
   const ids: string[] = []
@@ -137,7 +140,7 @@ function namedOf(amounts: ReadonlyMap<string, number>, apart: CostQuery['apart']
   return new Set(inOrder.slice(0, apart).map(([what]) => what))
 }
 
-/** The stored sums of a question, each with the number of its bar. `only`: some labels. */
+/** The stored sums of a query, each with the number of its bar. `only`: some labels. */
 function* readBars(asked: LabelQuery, what: string, only?: readonly string[]): QueryProgram<Rows> {
   const { bars, until } = asked.query
   const barOfSpan = new Map<number, number>()
@@ -151,7 +154,7 @@ function* readBars(asked: LabelQuery, what: string, only?: readonly string[]): Q
 
 const counted = countNames.map(name => `sum(s.${name}) AS ${name}`).join(', ')
 
-/** Rows of spans (`(…)`): of the label, of some labels, or of all. By labels alone there are few sums. */
+/** Rows of spans (`(…)`): of one label, of some labels, or of all. By labels alone there are few sums. */
 function statementOf(
   { kind, label, where, query }: LabelQuery,
   what: string,
@@ -167,7 +170,7 @@ function statementOf(
         FROM cost_label_part p WHERE p.kind = ? ${marks ?? ''} AND p.span IN (…)`,
       params: [kind, ...(labels ?? [])],
     }
-  // Of one model there are few sums too.
+  // For one model there are few sums too.
   const isOfModel = narrowed.length === 1 && narrowed[0] === 'model' && (query.by === kind || query.by === null)
   if (isOfModel)
     return {

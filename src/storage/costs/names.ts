@@ -11,9 +11,9 @@ export type Names = ReadonlySet<string> | undefined
 
 type Amounts = Map<string, number>
 
-/** How many of the most expensive are read first; all of them after that. */
+/** How many of the most expensive are read first; all of them are read after that. */
 const boundsFirst = 1_024
-/** Up to this number all are read together. */
+/** Up to this number all names are read together. */
 const few = 64
 /** Names in one statement: few at first, because few may be enough. */
 const batches = [32, 64, 128] as const
@@ -21,8 +21,8 @@ const batchMost = 256
 export const namesTogether = 512
 
 /**
- * The most expensive of the whole range, by the fewest spans: the cost depends on the number of names, not on the
- * range.
+ * The most expensive names of the whole range, read from the fewest spans: the cost depends on the number of names, not
+ * on the range.
  */
 export function* findNames(query: PlainCostQuery, tail: readonly Sum[], pass: Pass): QueryProgram<Names> {
   const { since, until, by, apart } = query
@@ -51,8 +51,8 @@ type Search = {
 }
 
 /**
- * There may be very many users and keys, and each is in as many places as there are models, tiers and so on. If a
- * question has another filter, the total of each is an upper bound.
+ * There may be very many users and keys, and each is in as many places as there are models, tiers and so on. If a query
+ * has another filter, the total of each name is an upper bound.
  */
 function isBounded({ by, where }: Narrowed): boolean {
   if (where.key !== undefined || isOfOnePart({ by, where })) return false
@@ -72,7 +72,7 @@ function* sumEach({ query, spans, apart }: Search, beside: Amounts): QueryProgra
   return sums
 }
 
-/** The same with a filter: candidates are read until no other can have more. No charge is negative. */
+/** The same with a filter: reads candidates until no other name can have more. No charge is negative. */
 function* sumDearest(search: Search, beside: Amounts): QueryProgram<Amounts> {
   const { query, apart } = search
   const sums = new Map(beside)
@@ -88,7 +88,7 @@ function* sumDearest(search: Search, beside: Amounts): QueryProgram<Amounts> {
     const names = inOrder(bounds).flatMap(([what]) => (seen.has(what) ? [] : [what]))
     for (let at = 0, batch = 0; at < names.length; batch++) {
       const [lowest, next] = [lowestOf(sums, apart), bounds.get(names[at] as string) ?? 0]
-      // Of those with equal amounts the first by name are shown, but only if there are no others.
+      // Of names with equal amounts the first by name are shown, but only if there are no others.
       if (lowest > next || (bounding.isExact && beside.size === 0 && lowest === next)) return sums
       const some = names.slice(at, at + (batches[batch] ?? batchMost))
       yield* sumNarrowed(search, some, bounding.isOfWhole ? bounds : new Map(), sums)
@@ -100,12 +100,12 @@ function* sumDearest(search: Search, beside: Amounts): QueryProgram<Amounts> {
   return sums
 }
 
-/** The bound of each: in the order of the bounds, the first so many or all. */
+/** The bound of each name, in the order of the bounds: the first so many, or all. */
 type Bounding = {
   readonly ask: (most: number | undefined) => QueryProgram<Rows>
-  /** The total of each, whatever the question. */
+  /** Each bound is the name's total, whatever the query. */
   readonly isOfWhole: boolean
-  /** The amount of each in the question. */
+  /** Each bound is the name's amount in the query. */
   readonly isExact: boolean
 }
 
@@ -124,7 +124,7 @@ function* boundingOf(search: Search): QueryProgram<Bounding> {
   if (!places) return asked.length === 0 ? { ...whole, ask: () => askIn('', []) } : whole
   const marks = (values: readonly Value[]): string => `(${values.map(() => '?').join(', ')})`
   const ofPlaces = `FROM cost_key_sum WHERE place IN ${marks(places)} AND span IN ${marks(together)}`
-  // All but the rest.
+  // All amounts except the rest.
   const from = isLess
     ? `(SELECT what, amount FROM cost_part_sum WHERE part = 'key' AND span IN ${marks(together)}
         UNION ALL SELECT key_id AS what, -amount AS amount ${ofPlaces}) sums`
@@ -140,7 +140,7 @@ function* boundingOf(search: Search): QueryProgram<Bounding> {
   return { ask: askPlaces, isOfWhole: false, isExact: !isLess && query.where.tier === undefined }
 }
 
-/** Places that distinguish keys and not tiers: those of the question, and the others. */
+/** Places that distinguish keys and not tiers: those that match the query, and the others. */
 function* findKeyPlaces(
   where: PlainCostQuery['where'],
 ): QueryProgram<{ readonly asked: readonly number[]; readonly others: readonly number[] }> {
@@ -156,18 +156,18 @@ function* findKeyPlaces(
   return { asked: of(1), others: of(0) }
 }
 
-/** Keys that have ever been a user's. */
+/** Keys that a user has ever had. */
 function amongUser({ by, where: { user } }: Narrowed): Among | undefined {
   if (by !== 'key' || user === undefined) return undefined
   return { sql: `WHERE what IN (SELECT key_id FROM cost_place WHERE user_name = ? AND detail = 'key')`, params: [user] }
 }
 
-/** The smallest of the largest amounts; 0 if there are fewer. */
+/** The smallest of the largest amounts; 0 if there are fewer than `count`. */
 function lowestOf(sums: Amounts, count: number): number {
   return [...sums.values()].sort((a, b) => b - a)[count - 1] ?? -1
 }
 
-/** `bounds`: the totals of some. */
+/** `bounds`: the totals of some names. */
 function* sumNarrowed(
   { query, by, spans }: Search,
   names: readonly string[],
@@ -187,8 +187,8 @@ function* sumNarrowed(
 }
 
 /**
- * Of some users or keys, those all of whose charges are in the question, and those with some in it: the former get
- * their sums by one part. `parted` is all of them if places do not distinguish that.
+ * Splits some users or keys into those with all of their charges in the query, and those with some in it: the former
+ * get their sums by one part. `parted` is all of them if places do not distinguish that.
  */
 export function* splitByCoverage(
   { by, where }: Narrowed,
@@ -212,7 +212,7 @@ export function* splitByCoverage(
 
 type Among = { readonly sql: string; readonly params: readonly Value[] }
 
-/** The amount of each, the most expensive first; `most` of them. */
+/** The amount of each name, the most expensive first; `most` of them. */
 function* sumNames(
   query: Narrowed,
   spans: readonly number[],
@@ -221,7 +221,7 @@ function* sumNames(
   const { sql, params } = statementOf(query)
   const sums = `SELECT what, sum(amount) AS amount FROM (${sql}) spans`
   const together = inOne(spans)
-  // No single one of several statements knows the most expensive.
+  // None of several statements has the most expensive names of all.
   if (!together) return yield* askIn(`${sums} GROUP BY what`, spans, params)
   return yield ask(
     `${sums.replace('(…)', `(${together.map(() => '?').join(', ')})`)} ${among?.sql ?? ''} GROUP BY what

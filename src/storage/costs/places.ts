@@ -23,7 +23,7 @@ const linesOf = 'SELECT * FROM line WHERE charge_id IN (…) ORDER BY charge_id,
 const refundsIn = (table: 'entry' | 'reversal'): string =>
   `SELECT charge_id AS id, nth, amount FROM ${table} WHERE kind = 'refund' AND charge_id IN (…)`
 
-/** Where each chain ends, and how far a pass has added it up, if they differ. */
+/** Where each chain ends, and how far a pass has added it up, for chains where the two differ. */
 export const openChains = `SELECT c.id, c.position AS last, coalesce(s.position, 0) AS upto
   FROM chain c LEFT JOIN cost_progress s ON s.pass = ? AND s.chain = c.id
   WHERE c.position > coalesce(s.position, 0) ORDER BY c.id`
@@ -34,7 +34,7 @@ const pricedUnseen = new Set<unknown>(['request', 'default'])
 /**
  * Adds the next entries of a chain: settled charges, in rows and in segments, and refunds, each at the time and under
  * the names of its charge's settlement.
- * @returns the last position that was added, and how many charges
+ * @returns the last position that was added, and the number of charges
  */
 export function* addPlaces(
   sums: CostSums,
@@ -44,7 +44,7 @@ export function* addPlaces(
 ): QueryProgram<{ readonly upto: number; readonly charges: number }> {
   const upto = Math.min(from + placesTogether, last)
   let charges = yield* addRows(sums, yield ask(settled, chain, from, upto))
-  // What cannot be read is damaged: an audit reports it.
+  // A segment that cannot be read is damaged: an audit reports it.
   for (const row of yield ask(segments, chain, from, upto))
     for (const booked of readSound(row) ?? []) {
       charges++
@@ -60,10 +60,10 @@ export function* addPlaces(
   return { upto, charges: charges + refunds.length }
 }
 
-/** A refund; `before`: what was refunded of its charge before it. */
+/** A refund; `before`: the earlier refunds of its charge, in micro-units. */
 type Back = { readonly amount: number; readonly before: number }
 
-/** What was refunded of its charge before each of some refunds: they are numbered, and may be in several chains. */
+/** The earlier refunds of the charge of each of some refunds: refunds are numbered, and may be in several chains. */
 function* findEarlier(table: 'entry' | 'reversal', refunds: Rows): QueryProgram<(row: Row) => number> {
   const later = refunds.filter(row => whole(row, 'nth') > 0).map(row => text(row, 'id'))
   if (later.length === 0) return () => 0
@@ -74,7 +74,7 @@ function* findEarlier(table: 'entry' | 'reversal', refunds: Rows): QueryProgram<
       .reduce((sum, other) => sum + whole(other, 'amount'), 0)
 }
 
-/** Charges of rows by settlement time, so that they are in the month of their statement. */
+/** Charges in rows count by settlement time, so that they are in the month of their statement. */
 function* addRows(sums: CostSums, rows: Rows): QueryProgram<number> {
   const lines = groupRows(yield* askIn(linesOf, [...new Set(rows.map(row => text(row, 'id')))]), 'charge_id')
   const isBack = (row: Row): boolean => text(row, 'kind') === 'refund'
@@ -88,7 +88,7 @@ function* addRows(sums: CostSums, rows: Rows): QueryProgram<number> {
     }))
     const back = isBack(row) ? { amount: whole(row, 'amount'), before: beforeOf(row) } : undefined
     addLines(sums, place, priced, { back, rule: ruleWithSaving(row) })
-    // The first refund takes the images of its charge out.
+    // The first refund removes the images of its charge.
     if (back && whole(row, 'nth') > 0) continue
     for (const line of lines.get(text(row, 'id')) ?? [])
       if (line['quantity'] === null && pricedUnseen.has(line['source']) && whole(line, 'price') > 0)
@@ -138,7 +138,7 @@ function placeOf(row: Row, at: number): Omit<Place, 'tier'> {
 /** `quantity`: null for an image. */
 type Priced = { readonly tier: string; readonly price: number; readonly quantity: number | null }
 
-/** Items of one charge, or of a refund of it: those of a tier together. */
+/** Items of one charge, or of a refund of it: those of a tier are added together. */
 function addLines(
   sums: CostSums,
   place: Omit<Place, 'tier'>,

@@ -28,7 +28,7 @@ export function* readPass(): QueryProgram<Pass> {
 
 export type Tail = { readonly sums: CostSums; readonly charges: number }
 
-/** What is not added up yet: a gateway does so within a minute. */
+/** Charges that are not in the sums yet: a gateway adds them within a minute. */
 export function* readTail(pass: Pass): QueryProgram<Tail> {
   const sums = new CostSums()
   let charges = 0
@@ -43,7 +43,7 @@ export function* readTail(pass: Pass): QueryProgram<Tail> {
   return { sums, charges }
 }
 
-/** The stored sums, by the bars that spans are in. */
+/** The stored sums, by the bars of their spans. */
 function* addSpans(answer: Answer, query: PlainCostQuery, names: Names, pass: Pass): QueryProgram<void> {
   const { bars, until, by } = query
   const barOf = new Map<number, number>()
@@ -77,7 +77,7 @@ function* addSpans(answer: Answer, query: PlainCostQuery, names: Names, pass: Pa
     ...(yield* readNamed(query, ranked.parted)),
   ]
   for (const row of named) add(row, text(row, 'what'), 1)
-  // The others are the total without those that have names.
+  // The rest is the total minus the named rows.
   for (const row of yield* read({ ...query, by: null })) add(row, null, 1)
   for (const row of named) add(row, null, -1)
 }
@@ -91,7 +91,7 @@ export function countsOf(row: Row, sign: 1 | -1): Counts {
 export class Answer {
   readonly #query: Pick<PlainCostQuery, 'bars' | 'by' | 'where'>
   readonly #names: Names
-  /** A charge counts once for each tier if the question is about tiers. */
+  /** A charge counts once for each tier if the query is by tiers. */
   readonly #countsTiers: boolean
   readonly #rows = new Map<string, { -readonly [N in keyof CostRow]: CostRow[N] }>()
 
@@ -124,7 +124,7 @@ export class Answer {
     row.saved += counts.saved
   }
 
-  /** The most expensive of each bar first, the others last. */
+  /** In each bar the most expensive first, the rest last. */
   inOrder(): readonly CostRow[] {
     const rows = [...this.#rows.values()].filter(
       ({ what, bar: _bar, currency: _currency, ...counts }) =>
@@ -139,7 +139,7 @@ function byAmount(a: CostRow, b: CostRow): number {
   return b.amount - a.amount || (x < y ? -1 : x > y ? 1 : 0)
 }
 
-/** The last bar that begins at `at` or before. */
+/** The last bar that begins at or before `at`. */
 export function barOf(bars: readonly number[], at: number): number {
   let [low, high] = [0, bars.length - 1]
   while (low < high) {

@@ -25,9 +25,9 @@ const ofLabelPlaces = `DELETE FROM cost_label_sum WHERE span >= ? AND span < ? A
     WHERE EXISTS (SELECT 1 FROM cost_label_sum s WHERE s.place = p.id AND s.span >= ? AND s.span < ?) LIMIT 64) RETURNING place`
 
 /**
- * The next step of a rebuild: everything is added up again in a new pass, which replaces the current one when it has
- * caught up. Until then the current pass is read, and a gateway continues to add to it. An interrupted rebuild
- * continues. `from`: the state that the previous step returned, or null.
+ * The next step of a rebuild: adds up everything again in a new pass, which replaces the current one when it has caught
+ * up. Until then queries read the current pass, and a gateway continues to add to it. An interrupted rebuild continues.
+ * `from`: the state that the previous step returned, or null.
  */
 export function* rebuildCosts(from: RebuildState | null): QueryProgram<RebuildState> {
   const pass = yield* lockSums()
@@ -36,8 +36,8 @@ export function* rebuildCosts(from: RebuildState | null): QueryProgram<RebuildSt
   const step = whole(row ?? {}, 'value')
   const [added, all] = yield* measure(spare)
   const state = { isDone: false, added, all, cleared: step === steps.add ? 0 : (from?.cleared ?? 0) }
-  // A caller that begins wants new sums, even if the last ones are in use already and only old ones are still being
-  // removed.
+  // A caller that starts a rebuild wants new sums, even if the last rebuild has finished and only old sums are still
+  // being removed.
   if (step === steps.none || (step === steps.clearOld && from === null)) yield* enter(steps.clear)
   else if (step === steps.add) {
     if ((yield* rollUpTo(spare)) > 0) return state

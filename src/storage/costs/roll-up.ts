@@ -5,21 +5,21 @@ import type { Pass } from './spans.ts'
 import { CostSums } from './sums.ts'
 import { writeSums } from './write-sums.ts'
 
-/** One at a time: others wait for this row. */
+/** One transaction at a time: others wait for this row. */
 const wait = `SELECT value FROM meta WHERE name = 'costed' ${lockRows}`
 const moveOn = `INSERT INTO cost_progress (pass, chain, position, keyed) VALUES (?, ?, ?, 1)
   ON CONFLICT (pass, chain) DO UPDATE SET position = excluded.position`
 
 /**
  * Adds up the next entries of one chain of the ledger. The position is written with the sums, so nothing counts twice,
- * and readers take what follows that position from the ledger itself.
- * @returns how many charges; 0 if nothing is left
+ * and readers read the entries after that position from the ledger itself.
+ * @returns the number of charges; 0 if nothing is left
  */
 export function* rollUpCosts(): QueryProgram<number> {
   return yield* rollUpTo(yield* lockSums())
 }
 
-/** The pass that is read, for a caller that changes sums: others wait until it commits. */
+/** Returns the pass that queries read, for a caller that changes sums: other callers wait until it commits. */
 export function* lockSums(): QueryProgram<Pass> {
   const [row] = yield ask(wait)
   return whole(row ?? {}, 'value') === 1 ? 1 : 0

@@ -3,12 +3,12 @@
  * few dozen of them, in any time zone.
  */
 const lengths = [1, 16, 96, 384, 1_536] as const
-/** A span's number includes its length: room for a few more lengths. */
+/** A span's number contains the index of its length: there is room for a few more lengths. */
 const lengthsMost = 8
-/** Each pass over the ledger has its own numbers: one is read while another is made. */
+/** Each pass over the ledger has its own numbers: queries read one while another is built. */
 const passStep = 2 ** 40
 
-/** Two take turns. */
+/** Two passes take turns. */
 export type Pass = 0 | 1
 
 /** A span by its number: `pass · 2^40 + 8 · (quarter ÷ length) + index of the length`, as in columns named `span`. */
@@ -21,7 +21,7 @@ export function spansAround(quarter: number, pass: Pass): readonly number[] {
   return lengths.map((_, place) => spanOf(quarter, place, pass))
 }
 
-/** The fewest spans that cover the quarters from one on and before another. */
+/** The fewest spans that cover the quarters from `from` on and before `to`. */
 export function spansOver(from: number, to: number, pass: Pass): readonly number[] {
   const spans: number[] = []
   for (let at = from; at < to; ) {
@@ -48,7 +48,7 @@ export function dayOfSpan(span: number, pass: Pass): number {
   return Math.floor((span - pass * passStep) / lengthsMost)
 }
 
-/** The quarter of a one-quarter span: of all spans of a time they have the largest numbers. */
+/** The quarter of a one-quarter span. Of all spans of a time these have the largest numbers. */
 export function quarterOfSpan(span: number, pass: Pass): number {
   return Math.floor((span - pass * passStep) / lengthsMost)
 }

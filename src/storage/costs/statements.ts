@@ -4,7 +4,7 @@ import type { Value } from '../query.ts'
 import type { Detail } from './write-sums.ts'
 import { columnOf, countNames, type Place } from './sums.ts'
 
-/** Whether charges of a place belong to the question. */
+/** Whether charges of a place match the query. */
 export function isAsked(
   place: Place,
   { since, until, where }: Pick<PlainCostQuery, 'since' | 'until' | 'where'>,
@@ -28,15 +28,15 @@ export function narrowedBy(where: PlainCostQuery['where']): readonly CostPart[] 
   return costParts.filter(part => where[part] !== undefined)
 }
 
-/** Whether sums by one part alone answer the question. */
+/** Whether sums by one part alone answer the query. */
 export function isOfOnePart({ by, where }: Narrowed): boolean {
   const asked = narrowedBy(where)
   return asked.length === 0 || (asked.length === 1 && (asked[0] === by || by === null))
 }
 
 /**
- * Rows of spans (`(…)`) that answer a question. Its parameters precede the spans. By one part alone there are few sums,
- * one for each name; otherwise it reads the places of the smallest detail that answers the question. `named`: only some
+ * Rows of spans (`(…)`) that answer a query. Its parameters precede the spans. By one part alone there are few sums,
+ * one for each name; otherwise it reads the places of the smallest detail that answers the query. `named`: only some
  * names, at most as many as one statement takes.
  */
 export function statementOf(query: Narrowed, named?: readonly string[]): Statement {
@@ -59,7 +59,7 @@ export function statementOf(query: Narrowed, named?: readonly string[]): Stateme
   return { sql, params: [...params, ...names] }
 }
 
-/** A condition on `cost_place p`: places of the smallest detail that answers the question. */
+/** A condition on `cost_place p`: places of the smallest detail that answers the query. */
 export function placesOf(where: PlainCostQuery['where'], by: PlainCostQuery['by']): Statement {
   const conditions = conditionsOf(where)
   return {
@@ -68,14 +68,14 @@ export function placesOf(where: PlainCostQuery['where'], by: PlainCostQuery['by'
   }
 }
 
-/** The smallest detail of places that answers a question. */
+/** The smallest detail of places that answers a query. */
 export function detailOf({ by, where }: Narrowed): Detail {
   const isNamed = (part: 'key' | 'user'): boolean => by === part || where[part] !== undefined
   return isNamed('key') ? 'key' : isNamed('user') ? 'user' : 'all'
 }
 
 /**
- * The same for some names. Their index has every column: names are looked up in it, and the other conditions are an
+ * The same for some names. Their index has every column: it finds the names, and the other conditions are an
  * expression, so that the planner does not read all places for them.
  */
 function placesOfNames(where: PlainCostQuery['where'], by: CostPart): Statement {
@@ -85,7 +85,7 @@ function placesOfNames(where: PlainCostQuery['where'], by: CostPart): Statement 
   return { sql: `p.detail = ?${isInOrder} AND ${asked.sql} = 1`, params: [detail, ...asked.params] }
 }
 
-/** Whether a place `p` belongs to the question: 1, else 0. */
+/** Whether a place `p` matches the query: 1, else 0. */
 export function askedOf(where: PlainCostQuery['where']): Statement {
   const conditions = conditionsOf(where)
   return { sql: `CASE WHEN ${conditions.sql.join(' AND ')} THEN 1 ELSE 0 END`, params: conditions.params }

@@ -27,7 +27,7 @@ export const placeColumns = [
   'currency',
 ] as const satisfies readonly (keyof Place)[]
 
-/** All of a place except its time: the columns of `cost_place`. */
+/** A place without its time: the columns of `cost_place`. */
 export const factColumns = [...placeColumns, 'tier'] as const satisfies readonly (keyof Place)[]
 const sumColumns = ['quarter', ...factColumns, 'attribution'] as const
 
@@ -42,7 +42,7 @@ export const columnOf = {
 } as const satisfies { readonly [P in CostPart]: keyof Place }
 
 /**
- * `quantity` has the unit of each item, so it is meaningful for one tier alone; `tokens` is the part that counts
+ * `quantity` has the unit of each item, so its sum is meaningful only within one tier; `tokens` is the part that counts
  * tokens.
  */
 export const countNames = ['charges', 'firsts', 'images', 'amount', 'refunded', 'quantity', 'tokens', 'saved'] as const
@@ -75,7 +75,7 @@ export const kindColumns = [
 ] as const
 export type Kind = { readonly [N in (typeof kindColumns)[number]]: Value }
 
-/** Images of a place that were priced alike, without refunded ones. */
+/** Images of a place that were priced in the same way, without refunded ones. */
 export type KindSum = { readonly place: Place; readonly kind: Kind; images: number }
 
 /** Counts by their keys. */
@@ -97,7 +97,7 @@ export class CostSums {
     else this.#kinds.set(name, { place, kind, images })
   }
 
-  /** The number of both sorts. */
+  /** The number of sums and kinds together. */
   get size(): number {
     return this.#sums.size + this.#kinds.size
   }
@@ -115,7 +115,9 @@ export function addCounts(to: { -readonly [N in keyof Counts]: number }, counts:
   for (const name of countNames) to[name] += counts[name]
 }
 
-/** The parts by which sums exist, '' for the total: a charge has one of each part, and one for each of its tiers. */
+/**
+ * The parts by which sums exist, '' for the total: a charge has one value of each part, and one for each of its tiers.
+ */
 export function countsIn(part: CostPart | '', counts: Counts): Counts {
   return part === 'tier' ? counts : { ...counts, charges: counts.firsts }
 }

@@ -21,14 +21,14 @@ import {
   type Place,
 } from './sums.ts'
 
-/** What places distinguish: neither users nor keys, users too, or both. */
+/** The details of places: without users and keys, with users, or with both. */
 export const details = ['all', 'user', 'key'] as const
 export type Detail = (typeof details)[number]
 
 const placeColumns = ['id', 'detail', ...factColumns]
 const kindRow = ['id', 'hash', ...kindColumns]
 
-/** Adds sums to those of a pass: each to every span that contains it. The caller has locked the sums. */
+/** Adds sums to those of a pass: each to every span that contains it. The caller must have locked the sums. */
 export function* writeSums(sums: CostSums, pass: Pass): QueryProgram<void> {
   const places = new Places()
   for (const { place } of sums.all()) {
@@ -44,7 +44,7 @@ export function* writeSums(sums: CostSums, pass: Pass): QueryProgram<void> {
       for (const detail of details) all.add([places.idOf(place, detail), span], counts)
       for (const part of ['', ...costParts] as const)
         parts.add([part, span, part === '' ? '' : place[columnOf[part]], place.currency], countsIn(part, counts))
-      // A refund does not reduce what was charged.
+      // A refund does not reduce the charged amount.
       if (counts.charges > 0) ofKeys.add([places.idOf(beforeTiers(place), 'all'), span, place.key_id], counts)
     }
   const kinds = yield* findKinds(sums)
@@ -59,7 +59,7 @@ export function* writeSums(sums: CostSums, pass: Pass): QueryProgram<void> {
   yield* writeLabelSums(sums, pass)
 }
 
-/** The same by end users and tags, of charges that have any. */
+/** The same by end users and tags, for charges that have any. */
 function* writeLabelSums(sums: CostSums, pass: Pass): QueryProgram<void> {
   const [parts, models] = [new Rows('cost_label_part'), new Rows('cost_label_model')]
   const [all, places] = [new Rows('cost_label_sum'), new LabelPlaces()]
@@ -83,7 +83,7 @@ export function beforeTiers(place: Place): Place {
   return { ...place, tier: '' }
 }
 
-/** Rows by their key, each once: a statement of PostgreSQL cannot change one twice. */
+/** Rows by their key, each once: a statement of PostgreSQL cannot change a row twice. */
 class Rows {
   readonly #table: string
   readonly #rows = new Map<
@@ -133,7 +133,7 @@ function addTo(table: string, keyNames: readonly string[], names: readonly strin
 
 type Facts = Omit<Place, 'quarter' | 'attribution'>
 
-/** Places by their ids, each in all details; unknown ones are written. */
+/** Places by their ids, each in all details; writes unknown ones. */
 class Places {
   readonly #noted: { readonly [D in Detail]: Map<string, { readonly facts: Facts; id: number }> } = {
     all: new Map(),
@@ -177,7 +177,7 @@ class Places {
   }
 }
 
-/** Places of labels by their ids; unknown ones are written. */
+/** Places of labels by their ids; writes unknown ones. */
 class LabelPlaces {
   readonly #noted = new Map<string, { readonly row: Row; id: number }>()
 
@@ -222,7 +222,7 @@ function nameOfLabelled(row: Row): string {
   return JSON.stringify(labelColumns.map(column => row[column]))
 }
 
-/** The columns that a detail lacks are empty: the condition lets the index of all columns find it. */
+/** Columns that a detail does not have are empty: with this condition the index of all columns finds it. */
 const upsertWhere: { readonly [D in Detail]: string } = {
   all: ` AND key_id = '' AND user_name = ''`,
   user: ` AND key_id = ''`,
@@ -247,7 +247,7 @@ function nameOfFacts(facts: Facts): string {
   return JSON.stringify(factColumns.map(column => facts[column]))
 }
 
-/** The ids of all kinds of some sums, by their names; unknown ones are written. */
+/** The ids of all kinds of some sums, by their names; writes unknown ones. */
 function* findKinds(sums: CostSums): QueryProgram<ReadonlyMap<string, number>> {
   const noted = new Map(Iterator.from(sums.kinds()).map(({ kind }) => [nameOfKind(kind), kind]))
   const byHash = new Map(noted.keys().map(name => [hash('sha256', name), name]))

@@ -12,8 +12,8 @@ export type CountersOptions = {
 }
 
 /**
- * Opens the counters at an address. A Redis that does not answer yet is no error: until it does, limits are counted
- * without it, or refuse.
+ * Opens the counters at an address. A Redis that does not answer yet is no error: until it answers, limits are counted
+ * without it, or refuse requests.
  */
 export async function openCounters(options: CountersOptions): Promise<Counters> {
   const kind = options.url.slice(0, options.url.indexOf(':'))

@@ -2,7 +2,7 @@ import type { Counters, LimitRequest, LimitStatus, LimitReservation, Ticket } fr
 import type { Clock } from '../../util/index.ts'
 import { SlidingLog } from './sliding-log.ts'
 
-/** Windows checked for idleness on each call. Two bound memory to twice what a minute uses. */
+/** Windows checked for idleness on each call. With two, memory is at most twice what a minute uses. */
 const sweptPerTaking = 2
 /** When a slot becomes free is unknown; a retry after a second costs little. */
 export const placeWaitMs = 1_000
@@ -45,9 +45,9 @@ export class MemoryCounters implements Counters {
     return { ticket, standings }
   }
 
-  /** Counts what another process has admitted at `stamp`, whatever the limits. */
+  /** Counts requests that another process has admitted at `stamp`, whatever the limits. */
   record(demands: readonly LimitRequest[], stamp: number): Ticket {
-    // A log is ordered: a late report is stored with the one before it.
+    // A log is ordered: a late report is stored with the time of the one before it.
     this.#newest = Math.max(this.#newest, stamp)
     for (const { id, kind, amount } of demands) {
       if (amount === 0) continue
@@ -86,7 +86,7 @@ export class MemoryCounters implements Counters {
     const log = this.#logs.get(id)
     log?.forget(now)
     if (taken > 0 && log?.change(stamp, taken, amount)) return
-    // What was taken has left the window by itself; use beyond it was counted nowhere.
+    // The taken amount has already left the window; use beyond it was counted nowhere.
     if (amount <= taken) return
     this.#newest = Math.max(this.#newest, now)
     this.#logOf(id).add(this.#newest, amount - taken)
@@ -121,7 +121,7 @@ export class MemoryCounters implements Counters {
     return log
   }
 
-  // A little on each call instead of everything on a timer: a million windows would block the event loop.
+  // Sweeps a few windows on each call instead of all on a timer: a million windows would block the event loop.
   #dropIdle(now: number): void {
     for (let i = 0; i < sweptPerTaking; i++) {
       const next = this.#sweep.next()

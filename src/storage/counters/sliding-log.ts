@@ -3,8 +3,8 @@ import { windowMs } from '../../domain/index.ts'
 const capacityMin = 8
 
 /**
- * What was admitted in the last 60 seconds, and when, oldest first: a ring that grows as needed. An exact log rather
- * than buckets, because buckets admit up to twice the limit around a border.
+ * The amounts that were admitted in the last 60 seconds, with their times, oldest first: a ring that grows as needed.
+ * It is an exact log rather than buckets, because buckets admit up to twice the limit around a border.
  */
 export class SlidingLog {
   #stamps = new Float64Array(capacityMin)
@@ -24,7 +24,7 @@ export class SlidingLog {
     return this.#length
   }
 
-  /** Forgets what is no longer within 60 seconds of `now`. Exactly 60 seconds old is outside. */
+  /** Drops amounts that are no longer within 60 seconds of `now`. An amount exactly 60 seconds old is dropped. */
   forget(now: number): void {
     while (this.#length > 0 && now - this.#stampAt(0) >= windowMs) {
       this.#used -= this.#amountAt(0)
@@ -44,7 +44,10 @@ export class SlidingLog {
     this.#used += amount
   }
 
-  /** Changes one amount with exactly this stamp, 0 removes it; false if there is none: it may have left the window. */
+  /**
+   * Changes one amount with exactly this stamp; 0 removes it. Returns false if there is none: it may have left the
+   * window.
+   */
   change(stamp: number, from: number, to: number): boolean {
     const at = this.#find(stamp, from)
     if (at === -1) return false
@@ -61,7 +64,7 @@ export class SlidingLog {
   waitMs(limit: number, amount: number, now: number): number {
     let tooMuch = this.#used + amount - limit
     if (tooMuch <= 0 || amount === 0) return 0
-    // What could never fit waits for a whole window, and is refused again.
+    // An amount that can never fit waits for a whole window, and is refused again.
     let stamp = now
     if (amount <= limit)
       for (let i = 0; tooMuch > 0; i++) {
@@ -69,7 +72,7 @@ export class SlidingLog {
         tooMuch -= this.#amountAt(i)
       }
     let wait = Math.ceil(stamp + windowMs - now)
-    // The sum above may have been rounded down; `forget` measures the waiting caller.
+    // The sum above may have been rounded down; `forget` compares exactly when the client comes back.
     while (now + wait - stamp < windowMs) wait++
     return wait
   }
@@ -79,7 +82,7 @@ export class SlidingLog {
     return this.#length === 0 ? 0 : this.#stampAt(this.#length - 1) + windowMs - now
   }
 
-  // It makes no difference which of several equal amounts with one stamp it was.
+  // If several equal amounts have one stamp, any of them will do.
   #find(stamp: number, amount: number): number {
     let low = 0
     let high = this.#length

@@ -24,19 +24,19 @@ import { countRows, eraseRows, wholesale } from './tables.ts'
 import { readPass, readTail } from '../costs/plain.ts'
 import { lengthCount, lengthOfSpan, numbersOf } from '../costs/spans.ts'
 
-/** How long after an erasure requests in flight may still write: rows of the log without a hold. */
+/** How long after an erasure requests in flight without a hold may still write rows of the log. */
 const lateMs = 24 * 3_600_000
 
-/** Ends the sessions and tokens of a disabled user. */
+/** The tables whose rows are erased first: they end the sessions and tokens of a disabled user. */
 const goFirst = new Set(['session', 'invitation', 'admin_token'])
 
-/** Rows that a response in flight leaves; keys have the pseudonym by then. */
+/** Tables with rows that a response in flight writes; their keys have the pseudonym by then. */
 const comeLate = new Set(['answer', 'charge', 'job', 'stored_object'])
 
 type Naming = Signed & { readonly name: string }
 
 /**
- * Before a person is erased: the user is disabled and the keys are revoked, in a transaction of its own, so that every
+ * The step before a person is erased: disables the user and revokes the keys, in its own transaction, so that every
  * gateway knows before running requests are checked. @returns what ends with it; null if there is no such user
  * @throws StorageError `erases_self`, `erases_local`, `last_admin`
  */
@@ -56,11 +56,14 @@ export function* closeUser(
   return tables
 }
 
-/** All but the log, in one transaction. @returns how many requests and jobs have not ended: then nothing was done */
+/**
+ * Erases everything except the log, in one transaction. @returns how many requests and jobs have not ended: then
+ * nothing was done
+ */
 export function* eraseUser(identity: Scribe, { name, by, at }: Naming): QueryProgram<Erasure | number | undefined> {
-  // Of two erasures, one waits for the other; the trail's triggers check this.
+  // Of two erasures, one waits for the other; the triggers of the audit trail check this value.
   yield ask(`UPDATE meta SET value = 1 WHERE name = 'erasing'`)
-  // No key is created for them any more.
+  // From here on no key is created for the user.
   yield ask('UPDATE "user" SET name = name WHERE name = ?', name)
   if (!(yield* findUser(name))) return undefined
   const running = yield* countRunning(name)
@@ -70,7 +73,7 @@ export function* eraseUser(identity: Scribe, { name, by, at }: Naming): QueryPro
   }
   const person = yield* nameAnew(name, identity.ids.next('erased-', at))
   const kept = yield* countKept(name)
-  // First: rows of their keys are found by the owner of the keys.
+  // Runs first: the rows of the user's keys are found by the owner of the keys.
   const tables = [...(yield* renameAll(person, { writes: true, since: 0 }))]
   for (const rows of wholesale) tables.push({ table: rows.table, how: rows.how, rows: yield* eraseRows(rows, name) })
   yield* renameUser(person, at)
@@ -80,7 +83,9 @@ export function* eraseUser(identity: Scribe, { name, by, at }: Naming): QueryPro
   return { pseudonym: person.pseudonym, tables, kept }
 }
 
-/** The row by which gateways learn which user changed has the name; without it they assume that every user changed. */
+/**
+ * The row by which gateways learn which user changed contains the name; without it they assume that every user changed.
+ */
 function* eraseChanges(name: string): QueryProgram<ErasedRows> {
   const rows = yield ask('DELETE FROM key_change WHERE user_name = ? RETURNING revision', name)
   return { table: 'key_change', how: 'deleted', rows: rows.length }
@@ -149,7 +154,7 @@ function* countKept(name: string): QueryProgram<Traces['kept']> {
 export function* findTraces(name: string): QueryProgram<Traces | undefined> {
   if (!(yield* findUser(name))) return undefined
   const person = yield* nameAnew(name, name)
-  // Any other name will do: only differences are counted.
+  // Any other name works: only differences are counted.
   const tables = [...(yield* renameAll({ ...person, pseudonym: `${name} erased` }, { writes: false, since: 0 }))]
   for (const rows of wholesale) tables.push({ table: rows.table, how: rows.how, rows: yield* countRows(rows, name) })
   const [changes] = yield ask('SELECT count(*) AS count FROM key_change WHERE user_name = ?', name)
@@ -161,7 +166,7 @@ export function* findTraces(name: string): QueryProgram<Traces | undefined> {
   return { tables, kept: yield* countKept(name), running: yield* countRunning(name) }
 }
 
-/** The pseudonym of an erased user, while the name is known. */
+/** The pseudonym of an erased user, as long as the name is stored. */
 export function* findPseudonym(name: string): QueryProgram<string | null> {
   const [row] = yield ask('SELECT name FROM "user" WHERE booked_as = ?', name)
   return row ? text(row, 'name') : null
@@ -173,8 +178,8 @@ export function* hasLate(): QueryProgram<boolean> {
 }
 
 /**
- * Erases what arrived late, or was left by a process that was killed in the log. After a day nothing arrives any more,
- * and a name that the ledger does not have is forgotten.
+ * Erases rows that arrived late, or that a killed process left in the log. After a day no more rows arrive, and a name
+ * that is not in the ledger is deleted.
  */
 export function* eraseLate(at: number): QueryProgram<null> {
   const erased = yield ask('SELECT name, booked_as, erased_at, late_until FROM "user" WHERE late_until IS NOT NULL')

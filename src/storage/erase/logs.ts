@@ -7,15 +7,16 @@ import { askIn } from '../ask-in.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
-/** Pages that are rewritten in one transaction: others wait for an SQLite file meanwhile. */
+/** Pages that one transaction rewrites: other writes wait meanwhile on SQLite. */
 const pagesMax = 32
 
 /** Pseudonyms by name. */
 export type Pseudonyms = ReadonlyMap<string, string>
 
 /**
- * Erases people from the log, some pages at a time: their rows get the pseudonym, and nothing that came from them or
- * was sent to them. Done when nothing is left. @returns how many rows; `writes` false counts them all
+ * Erases people from the log, some pages at a time: their rows get the pseudonym and lose all content that they sent or
+ * received. Done when nothing is left. @returns the number of rows; with `writes` false counts all rows and changes
+ * none
  */
 export function* eraseLogs(people: Pseudonyms, writes = true): QueryProgram<number> {
   const heads = new Map<number, LogBatchHead>()
@@ -34,7 +35,7 @@ export function* eraseLogs(people: Pseudonyms, writes = true): QueryProgram<numb
   return rows
 }
 
-/** Of some pages those that have, or may have because they are damaged, rows of theirs. */
+/** Of some pages those that have rows of these people, or may have because they are damaged. */
 function* findTheirs(some: readonly LogBatchHead[], people: Pseudonyms): QueryProgram<readonly number[]> {
   const found = yield* askIn(
     'SELECT number, body FROM log_page WHERE number IN (…)',
@@ -52,12 +53,12 @@ function hasTheirs({ whos }: LogBatch, people: Pseudonyms): boolean {
 }
 
 function* erasePage(number: number, people: Pseudonyms, writes: boolean): QueryProgram<number> {
-  // Another process may have compacted it meanwhile: its rows are found in the next round.
+  // Another process may have compacted the page meanwhile: the next round finds its rows.
   const [row] = yield ask(`SELECT number, count, body FROM log_page WHERE number = ? ${writes ? lockRows : ''}`, number)
   if (!row) return 0
   const page = readSound(row)
   if (!page) {
-    // It cannot be read, and may name them.
+    // The page cannot be read, and may contain their names.
     if (writes) yield* deleteLogBatch(number, undefined)
     return whole(row, 'count')
   }

@@ -6,16 +6,16 @@ import { blank, inBounds, inChanges, inEvents, inInvitations, mentions, renameIn
 
 /** Rows of one statement. */
 const together = 500
-/** Actions on a user. Another target may have the same name: a file, an upstream, an alert. */
+/** Actions on a user. A target of another kind may have the same name: a file, an upstream, an alert. */
 const toUser = /^(?:user|session)\./
 const ofInvitation = /^invitation\./
 
-/** Whether rows are written, or only counted; and since when rows are read. */
+/** Whether rows are written or only counted, and since when rows are read. */
 export type NameSearch = { readonly writes: boolean; readonly since: number }
 
 /**
- * In the audit trail: the actor, the target, and what is reported about them. Its triggers permit that while `meta`
- * allows it.
+ * Renames the person in the audit trail: the actor, the target, and details about the person. The triggers of the trail
+ * permit this while a value of `meta` allows it.
  */
 export function* renameInTrail(person: Person, { writes, since }: NameSearch): QueryProgram<number> {
   const { name } = person
@@ -60,7 +60,7 @@ type TrailLeft = readonly [
   reason: string | null,
 ]
 
-/** undefined if nothing of it is the person's. */
+/** undefined if nothing in the row is about the person. */
 function trailWithout(row: Row, person: Person): TrailLeft | undefined {
   const [actor, subject, reason] = [text(row, 'actor'), text(row, 'subject'), textOrNull(row, 'reason')]
   const action = text(row, 'action')
@@ -91,7 +91,7 @@ type InJson = {
   readonly where?: string
 }
 
-/** JSON that may name the person: events, and who set the bounds of others. */
+/** JSON that may name the person: events, and the author of the bounds of others. */
 export const eventData = { table: 'event', id: 'id', column: 'data', saysWho: inEvents, where: 'at >= ?' } as const
 export const keyBounds = { table: 'key', id: 'id', column: 'bounds', saysWho: inBounds } as const
 export const userBounds = { table: '"user"', id: 'name', column: 'key_bounds', saysWho: inBounds } as const
@@ -117,7 +117,7 @@ export function* renameInJson(
   return count
 }
 
-/** Who dealt with alerts. The subjects are in the events. */
+/** Renames the person in alerts that they dealt with. The subjects are in the events. */
 export function* renameInAlerts({ name, pseudonym }: Person, { writes, since }: NameSearch): QueryProgram<number> {
   const rows = yield ask('SELECT alert FROM alert_done WHERE actor = ? AND at >= ?', name, since)
   if (writes && rows.length > 0)
@@ -125,7 +125,10 @@ export function* renameInAlerts({ name, pseudonym }: Person, { writes, since }: 
   return rows.length
 }
 
-/** Who applied configurations: all of the few hundred rows are checked. Its trigger permits that as the trail's do. */
+/**
+ * Renames the person in configurations that they applied: checks all of the few hundred rows. The trigger permits this
+ * under the same condition as the trail's triggers.
+ */
 export function* renameInConfigs({ name, pseudonym }: Person, { writes }: NameSearch): QueryProgram<number> {
   const rows = yield ask('SELECT number FROM config_history WHERE actor = ?', name)
   if (writes && rows.length > 0) yield ask('UPDATE config_history SET actor = ? WHERE actor = ?', pseudonym, name)

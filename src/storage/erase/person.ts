@@ -3,6 +3,6 @@ export type Person = {
   readonly name: string
   /** The pseudonym. */
   readonly pseudonym: string
-  /** The ids of their keys, which stay: the ledger's entries name them. */
+  /** The ids of their keys. The ids stay: the ledger's entries name them. */
   readonly keys: ReadonlySet<string>
 }

@@ -3,15 +3,15 @@ import type { Person } from './person.ts'
 
 type Fields = { readonly [member: string]: Json }
 
-/** Whether a member names the person. All other words mean something else, even if they equal the name. */
+/** Whether a member names the person. All other texts have another meaning, even if they equal the name. */
 export type SaysWho = (member: string, of: Fields) => boolean
 
-/** Who set a bound, whatever the bound is on. */
+/** The author of a bound, whatever the bound is on. */
 export const inBounds: SaysWho = member => member === 'by'
-/** Of a key: its owner, and who set its bounds. Its `name` is a label. */
+/** For a key: its owner, and the author of its bounds. Its `name` is a label. */
 export const inChanges: SaysWho = member => member === 'by' || member === 'user'
 export const inInvitations: SaysWho = member => member === 'name'
-/** Budgets are named by their owner; those of groups and keys have names, too. */
+/** For budgets: their name is their owner's; budgets of groups and keys have names, too. */
 export const inEvents: SaysWho = (member, of) =>
   inChanges(member, of) || (member === 'name' && (of['level'] === 'user' || of['level'] === 'balance'))
 
@@ -32,7 +32,7 @@ const words = /[\p{L}\p{N}_.@-]+/gu
 const letter = /[\p{L}\p{N}_]/u
 const startsWithLetter = /^[\p{L}\p{N}_]/u
 
-/** JSON with the pseudonym instead of the name; the same text if it does not name the person. */
+/** Replaces the name with the pseudonym in JSON; returns the same text if it does not contain the name. */
 export function renameIn(written: string, person: Person, saysWho: SaysWho): string {
   if (!written.includes(JSON.stringify(person.name))) return written
   const read = JSON.parse(written) as Json
@@ -52,7 +52,10 @@ function rename(value: Json, person: Person, saysWho: SaysWho): Json {
   )
 }
 
-/** One side of a change of the person, or of a key of theirs: which settings it was, without values about people. */
+/**
+ * One side of a change of the person or one of their keys: keeps the names of the settings, without values about
+ * people.
+ */
 export function blank(written: string, person: Person): string {
   const fields = JSON.parse(renameIn(written, person, inChanges)) as Fields
   const left = Object.entries(fields).map(([name, value]) => [
@@ -64,12 +67,12 @@ export function blank(written: string, person: Person): string {
 
 /** Whether a sentence contains the name. */
 export function mentions(sentence: string, { name }: Person): boolean {
-  // A name that is no word is matched literally.
+  // A name that is not a word is matched literally.
   if (name.match(words)?.[0] !== name) return sentence.includes(name)
   return (sentence.match(words) ?? []).some(word => isNamed(word, name))
 }
 
-/** Dots end a sentence, and an @ precedes names of people. */
+/** A dot may end a sentence, and an @ may precede the name of a person. */
 function isNamed(word: string, name: string): boolean {
   const from = startsWithLetter.test(name) ? word.search(letter) : 0
   if (from < 0 || !word.startsWith(name, from)) return false

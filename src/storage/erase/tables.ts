@@ -7,7 +7,10 @@ type Wholesale = { readonly table: string; readonly how: ErasedHow; readonly whe
 
 const theirKeys = `(SELECT id FROM key WHERE user_name = ?)`
 
-/** While keys have their owner. A sign-in at an issuer has the name in its JSON; `quoted` is the name as JSON. */
+/**
+ * Runs while keys still have their owner. A sign-in at an issuer has the name in its JSON; `quoted` means the name as
+ * JSON.
+ */
 export const wholesale: readonly (Wholesale & { readonly quoted?: true })[] = [
   { table: 'session', how: 'deleted', where: 'user_name = ?' },
   { table: 'saved_view', how: 'deleted', where: 'user_name = ?' },
@@ -34,7 +37,7 @@ export const wholesale: readonly (Wholesale & { readonly quoted?: true })[] = [
     table: 'key',
     how: 'cleared',
     where: 'user_name = ?',
-    // Spent, held and the days stay: an audit compares them with the charges.
+    // The spent and held amounts and the days stay: an audit compares them with the charges.
     set: `name = 'erased', group_name = NULL, hash = 'erased ' || id, old_hash = NULL, old_until = NULL, hint = '',
       status = 'revoked', expires_at = NULL, models = NULL, ips = NULL, limits = '{}', budget = NULL, budget_period = 'total',
       bounds = '{}', budget_told = NULL, last_used_at = NULL`,
@@ -49,7 +52,7 @@ export function* countRows(rows: (typeof wholesale)[number], name: string): Quer
   return row ? whole(row, 'count') : 0
 }
 
-/** @returns how many */
+/** @returns the number of rows */
 export function* eraseRows(rows: (typeof wholesale)[number], name: string): QueryProgram<number> {
   const { table, where, set } = rows
   const count = yield* countRows(rows, name)

@@ -4,17 +4,20 @@ import { text, whole, wholeOrNull } from '../rows.ts'
 import { leave, type Signed } from '../people/trail.ts'
 import type { Scribe } from '../writer-identity.ts'
 
-/** Of each kind: older ones have long ended, or were sent again since. */
+/** The number of events of each kind: the cause of older ones has ended, or they were sent again since. */
 const eventsOfKind = 100
-/** What was dealt with so long ago is not read any more. */
+/** Alerts that were dealt with longer ago than this are not read any more. */
 const dealtMs = 400 * 86_400_000
 const dealtMax = 2_000
 
-/** So many budgets are read: those of keys, which their owners may change freely, hide no others. */
+/**
+ * The number of budget events that are searched: events of keys, whose budgets their owners may change freely, cannot
+ * hide others.
+ */
 const budgetsLooked = 5_000
 
 const newest = `SELECT id, at, kind, data FROM event WHERE kind = ? ORDER BY id DESC LIMIT ${eventsOfKind}`
-// Events of a budget begin with its owner. That an end user has spent a budget needs nobody's attention.
+// Events of a budget begin with its owner. A spent budget of an end user needs no attention.
 const newestBut = (not: string): string => `SELECT id, at, kind, data FROM (SELECT id, at, kind, data FROM event
     WHERE kind = ? AND data NOT LIKE '{"level":"end_user",%' ORDER BY id DESC LIMIT ${budgetsLooked}) newest
   WHERE data ${not} LIKE '{"level":"key",%' ORDER BY id DESC LIMIT ${eventsOfKind}`
@@ -24,7 +27,7 @@ const newestReview = `SELECT max(ended_at) AS at FROM charge WHERE state = 'need
 const undelivered = `SELECT webhook, coalesce(max(CASE WHEN next_at IS NULL THEN event END), '') AS given_up,
     coalesce(min(CASE WHEN next_at IS NULL THEN NULL ELSE event END), '') AS waiting FROM webhook_retry GROUP BY webhook`
 
-/** Newest first of each kind: the number of rows read is constant. */
+/** Reads the newest first of each kind: the number of rows read is constant. */
 export function* readAlerts(): QueryProgram<AlertsRead> {
   const events: StoredEvent[] = []
   const questions = alertKinds.flatMap(kind =>

@@ -4,7 +4,7 @@ import { text, whole } from '../rows.ts'
 /** Events other than charges that are ordered in one step. */
 const eventsTogether = 1_000
 
-/** One at a time: others wait for this row. */
+/** One transaction at a time: others wait for this row. */
 const wait = `SELECT value FROM meta WHERE name = 'event_place' ${lockRows}`
 const grown = `SELECT c.id, c.position AS ends, coalesce(e.position, 0) AS begins FROM chain c
   LEFT JOIN event_chain e ON e.chain = c.id WHERE c.position > coalesce(e.position, 0) ORDER BY c.id`
@@ -13,10 +13,10 @@ const moveOn = `INSERT INTO event_chain (chain, position) VALUES (?, ?)
   ON CONFLICT (chain) DO UPDATE SET position = excluded.position`
 
 /**
- * Gives new events their position in the order of all events. A chain has one writer, so everything up to its end is
- * committed, and an event has its position once it is visible: nothing appears later at a position that was already
+ * Assigns new events their position in the order of all events. A chain has one writer, so everything up to its end is
+ * committed, and an event has its position once it is visible: no event appears later at a position that was already
  * read.
- * @returns the last position given
+ * @returns the last assigned position
  */
 export function* arrangeEvents(at: number): QueryProgram<number> {
   const [row] = yield ask(wait)

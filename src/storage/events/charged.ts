@@ -8,10 +8,10 @@ import { readChargeBatch } from '../charge-batches/find.ts'
 import { chargeOf } from '../charge-batches/parse.ts'
 import { endOfPiece, idOfPosition, type EventPosition } from './position.ts'
 
-/** A piece of a chain: after `begins` up to `ends`. */
+/** A piece of a chain: positions after `begins` up to and including `ends`. */
 export type Slice = { readonly place: number; readonly chain: string; readonly begins: number; readonly ends: number }
 
-/** Entries of one statement; segments with about as many charges. */
+/** Entries that one statement reads; also about how many charges the segments of one statement have. */
 const entriesTogether = 200
 const segmentsTogether = 32
 /** Tiers of a charge that an event lists. */
@@ -29,8 +29,7 @@ const nextSegments = `SELECT chain, position, body FROM segment WHERE chain = ? 
 type Found = { readonly position: number; readonly events: readonly FeedEvent[] }
 
 /**
- * The next events of charges in a piece of a chain, after a position in it. `upto` is the position up to which all of
- * them are known.
+ * The next events of charges in a piece of a chain, after a position in it. All events up to `upto` are known.
  * @throws Error that names a segment that cannot be read
  */
 export function* readSlice(
@@ -38,7 +37,7 @@ export function* readSlice(
   after: Pick<EventPosition, 'position' | 'index'> | undefined,
 ): QueryProgram<{ readonly events: readonly FeedEvent[]; readonly upto: number }> {
   const { chain, begins, ends } = slice
-  // The rest of a segment that was read in part comes first.
+  // First the rest of a segment of which a part was read.
   const from = after ? Math.max(begins, after.index === endOfPiece.index ? after.position : after.position - 1) : begins
   const tables = [
     yield ask(nextEntries, chain, from, ends, entriesTogether),
@@ -64,7 +63,7 @@ export function* readSlice(
   return { events: found.flatMap(({ events }) => events).filter(({ id }) => isBehind(id)), upto }
 }
 
-/** Where rows end that are not all. */
+/** Where rows end, if the query may have more. */
 function endOf(rows: Rows, most: number): readonly number[] {
   const last = rows.at(-1)
   return last && rows.length === most ? [whole(last, 'position')] : []
@@ -117,7 +116,7 @@ function payerData({ id, keyId, user, group, model }: Charge): EventData {
   return { charge_id: id, request_id: requestId, key_id: keyId, user, group, model }
 }
 
-/** Items of one tier together: their quantity and amount. */
+/** Items of each tier together: their quantity and amount. */
 function itemsData(lines: readonly ChargeItem[]): readonly EventData[] {
   const tiers = new Map<string, { quantity: number; amount: number }>()
   for (const { tier, quantity, price } of lines) {

@@ -3,7 +3,7 @@ import { namesOfLabels } from '../labels.ts'
 import type { QueryProgram } from '../query.ts'
 import { findEvent, readFeed } from './read.ts'
 
-/** Events as they are read and sent: those about budgets of end users have the names that their ids have now. */
+/** Events as the API lists and sends them: events about budgets of end users have the names that their ids have now. */
 export function* readNamedFeed(query: FeedQuery): QueryProgram<FeedPage> {
   const page = yield* readFeed(query)
   return { ...page, events: yield* withNames(page.events) }

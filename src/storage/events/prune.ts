@@ -32,7 +32,7 @@ export function* pruneEvents({ until, limit, webhooks }: Pruning): QueryProgram<
 /** The first position that one of the receivers has not got, or gets again. */
 function* firstUndelivered(webhooks: readonly string[]): QueryProgram<number> {
   const positions = yield* askIn('SELECT name, through FROM webhook WHERE name IN (…)', webhooks)
-  // A receiver that was sent nothing yet begins with the next event.
+  // A receiver that has got nothing yet begins with the next event.
   const waiting = yield* askIn(
     `SELECT min(event) AS through, max(next_at) AS next_at FROM webhook_retry WHERE next_at IS NOT NULL AND webhook IN (…)`,
     webhooks,
@@ -45,7 +45,7 @@ function* firstUndelivered(webhooks: readonly string[]): QueryProgram<number> {
   )
 }
 
-/** The rest of a piece that was sent in part follows it. */
+/** If only a part of a piece was sent, the rest of it follows the id. */
 function firstBehind(id: string): number {
   const { place, position } = positionOfId(id)
   return position === 0 || position === endOfPiece.position ? place + 1 : place

@@ -6,7 +6,7 @@ import { text, whole, wholeOrNull } from '../rows.ts'
 import { readSlice, type Slice } from './charged.ts'
 import { endOfPiece, idOfPosition, type EventPosition, positionOfId } from './position.ts'
 
-/** Events that one page reads, whatever matches: a reader that gets fewer continues after `next`. */
+/** Events that one page reads, however many match: a client that gets fewer continues after `next`. */
 const lookedAtMax = 2_000
 const piecesTogether = 64
 const chargeKinds: readonly EventKind[] = ['charge.settled', 'charge.refunded']
@@ -14,8 +14,8 @@ const chargeKinds: readonly EventKind[] = ['charge.settled', 'charge.refunded']
 type Piece = { readonly place: number; readonly slice?: Slice; readonly event?: FeedEvent }
 
 /**
- * Events after one, in the order of all that have a position.
- * @throws RangeError for an `after` that is no event's id; Error for a ledger that cannot be read
+ * Events after an id, in the order of all events that have a position.
+ * @throws RangeError for an `after` that is not an event's id; Error for a ledger that cannot be read
  */
 export function* readFeed(query: FeedQuery): QueryProgram<FeedPage> {
   const { limit, kinds } = query
@@ -54,7 +54,7 @@ export function* readFeed(query: FeedQuery): QueryProgram<FeedPage> {
   }
 }
 
-/** After everything positioned before a moment: nothing that happened since is there. */
+/** The last position before a moment: every event since then is after it. */
 function* firstSince(since: number | undefined): QueryProgram<string> {
   if (since === undefined) return firstEvent
   const [row] = yield ask('SELECT max(place) AS place FROM event_slice WHERE at < ?', since - aheadMs)
@@ -62,7 +62,7 @@ function* firstSince(since: number | undefined): QueryProgram<string> {
   return typeof place === 'number' ? idOfPosition({ place, ...endOfPiece }) : firstEvent
 }
 
-/** The last position given. */
+/** The last assigned position. */
 export function* endFrom(reached: string = firstEvent): QueryProgram<string> {
   const [row] = yield ask(`SELECT value FROM meta WHERE name = 'event_place'`)
   const end = idOfPosition({ place: row ? whole(row, 'value') : 0, ...endOfPiece })
@@ -77,7 +77,7 @@ function isAskedFor({ kinds, user, since }: FeedQuery, { kind, at, data }: FeedE
   )
 }
 
-/** One event; undefined without one of this id. */
+/** One event; undefined if there is none with this id. */
 export function* findEvent(id: string): QueryProgram<FeedEvent | undefined> {
   const { place, position, index } = positionOfId(id)
   const [row] = yield ask('SELECT id, place, at, kind, data FROM event WHERE place = ?', place)
@@ -95,7 +95,7 @@ function* nextPieces(reached: EventPosition, noCharges: boolean): QueryProgram<r
     ? []
     : yield ask(
         'SELECT place, chain, begins, ends FROM event_slice WHERE place >= ? ORDER BY place LIMIT ?',
-        // What is read to its end begins no more.
+        // A piece that was read to its end is not read again.
         reached.position === endOfPiece.position ? place + 1 : place,
         piecesTogether,
       )

@@ -5,7 +5,7 @@ import type { WriterIdentity } from '../writer-identity.ts'
 import { arrangeEvents } from './arrange.ts'
 import { endFrom } from './read.ts'
 
-/** A process that sends to a receiver has a lease; after its end it sends no more. */
+/** A process that sends to a receiver has a lease; it sends nothing after the lease ends. */
 const claim = `UPDATE webhook SET owner = ?, epoch = ? WHERE name = ? AND (owner = ? AND epoch = ? OR NOT EXISTS
   (SELECT 1 FROM replica r WHERE r.owner = webhook.owner AND r.epoch = webhook.epoch)) RETURNING through`
 const keep = `UPDATE webhook SET through = ? WHERE name = ? AND through = ? AND owner = ? AND epoch = ? RETURNING name`

@@ -22,11 +22,11 @@ export type ChangeOfTrail = {
   readonly at: number
   readonly action: string
   readonly subject: string
-  /** Names of what differs. */
+  /** Names of the settings that differ. */
   readonly changed: readonly string[]
 }
 
-/** Writes who changed what: the names of the differences, and no values, so that no secret is among them. */
+/** Writes the author of a change and the names of the differences, without values, so that no secret is among them. */
 export function* writeChangeEvent({ by, at, action, subject, changed }: ChangeOfTrail): QueryProgram<void> {
   const kind = kinds[action]
   if (kind === undefined) return

@@ -8,8 +8,8 @@ export function* writeEvent({ kind, data }: NewEvent, at: number): QueryProgram<
 }
 
 /**
- * Writes an event unless the last of its sort is equal: several gateways may notice the same. With `ends` only if that
- * last one is of this kind: it is no news by itself.
+ * Writes an event unless the last one of its sort is equal: several gateways may notice the same. With `ends` it is
+ * written only if that last event is of this kind: on its own it reports nothing new.
  */
 export function* writeNewEvent(event: NewEvent, at: number, ends?: EventKind): QueryProgram<void> {
   const { kind, data } = event

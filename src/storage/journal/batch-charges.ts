@@ -12,7 +12,9 @@ import { text, whole } from '../rows.ts'
 import { begunAt } from '../charge-batches/reach.ts'
 import { addCharges, type Counted, findSettled, Totals } from './total-sums.ts'
 
-/** The kinds of requests of one page, and what was charged for each. `isSettled`: each of them has a settled charge. */
+/**
+ * The kinds of requests of one page, and the amount charged for each. `isSettled`: each of them has a settled charge.
+ */
 type Group = readonly [
   model: string | null,
   operation: string,
@@ -35,24 +37,27 @@ export type BatchCharges = LogBatchHead & {
 }
 
 const prefix = 'req_'
-/** Charges of a younger page still change: an image takes its time, and so does a charge in doubt. */
+/**
+ * Pages younger than this are not summed, because their charges still change: an image takes time, and a charge in
+ * doubt may settle later.
+ */
 const ripeMs = 600_000
 /** Positions of a chain that are searched in one commit. */
 const placesTogether = 2_048
 
 const known = 'SELECT page, first_ms, last_ms, count FROM log_page_charge WHERE last_ms >= ? AND first_ms <= ?'
-/** Each reads only the beginning of its page, not the long rest. */
+/** Each query reads only the beginning of its page, not the long rest. */
 const nextPage = `SELECT number, first_ms, last_ms, count FROM log_page WHERE last_ms < ? AND sums IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM log_page_charge c WHERE c.page = log_page.number) ORDER BY last_ms DESC LIMIT 1`
 const newest = 'SELECT max(last_ms) AS last_ms FROM log_page_charge'
 const openChains = `SELECT c.id, c.position AS last, coalesce(s.position, 0) AS upto
   FROM chain c LEFT JOIN log_page_chain s ON s.chain = c.id WHERE c.position > coalesce(s.position, 0) ORDER BY c.id`
-/** One at a time: others wait for this row. */
+/** One transaction at a time: others wait for this row. */
 const wait = `SELECT value FROM meta WHERE name = 'page_charge' ${lockRows}`
 const moveOn = `INSERT INTO log_page_chain (chain, position) VALUES (?, ?)
   ON CONFLICT (chain) DO UPDATE SET position = excluded.position`
 const ofPlaces = 'chain = ? AND position > ? AND position <= ?'
-/** Ids of a segment span two minutes (`reachMs`): its ends are enough. */
+/** Ids of a segment span two minutes (`reachMs`), so its first and last are enough. */
 const changed = [
   `SELECT charge_id AS first_id, charge_id AS last_id FROM entry
     WHERE ${ofPlaces} AND kind IN ('settle', 'refund') AND charge_id < ?`,
@@ -91,7 +96,7 @@ export function isKeptSeparately(match: LogMatch): boolean {
   )
 }
 
-/** Pages of a time with unchanged stored sums, by their numbers. */
+/** Pages between two moments whose stored sums are unchanged, by their numbers. */
 export function* findKept(
   firstMs: number,
   lastMs: number,
@@ -120,8 +125,8 @@ export function* addKept(totals: Totals, pages: readonly number[], match: LogMat
 }
 
 /**
- * The charges of the newest ripe log batch without stored sums, of those that end before a moment. Null if there is
- * none. Read in one snapshot.
+ * The charges of the newest ripe log batch without stored sums, among those that end before a moment. Null if there is
+ * none. Must run on one snapshot.
  */
 export function* sumNextBatch({ at, before }: { at: number; before: number }): QueryProgram<BatchCharges | null> {
   const [row] = yield ask(nextPage, Math.min(before, at - ripeMs))
@@ -182,8 +187,8 @@ export function* writeBatchCharges({ body, through, ...head }: BatchCharges): Qu
 }
 
 /**
- * Reads the next entries of one chain of the ledger for charges of requests with stored sums: those are dropped and
- * computed again. @returns how many entries, 0 if nothing is left; and whether there is a page to sum
+ * Reads the next entries of one chain of the ledger for charges of requests with stored sums: drops those sums, to be
+ * computed again. @returns the number of entries, 0 if nothing is left; and whether there is a page to sum
  */
 export function* dropChanged(at: number): QueryProgram<{ readonly places: number; readonly isDue: boolean }> {
   yield ask(wait)
@@ -208,8 +213,8 @@ function* readNewest(): QueryProgram<number | null> {
 }
 
 /**
- * The quarters of an hour in which requests began whose charges changed since the last check: up to a moment, after
- * which none matters.
+ * The quarters of an hour with requests whose charges changed since the last check: up to a moment, after which no
+ * quarter matters.
  */
 function* findChanged(lastMs: number): QueryProgram<ReadonlySet<number>> {
   const quarters = new Set<number>()
@@ -218,7 +223,7 @@ function* findChanged(lastMs: number): QueryProgram<ReadonlySet<number>> {
   return quarters
 }
 
-/** NaN for a charge whose id has no time. */
+/** Adds NaN for a charge whose id has no time. */
 function* addQuarters(
   quarters: Set<number>,
   chain: string,

@@ -13,7 +13,7 @@ import { type Place, placeOfRow, samePlace, type Uses } from './uses.ts'
 
 const usePart = useChargeId('')
 
-/** Of charges in segments: whole days from the sums, and the rest one by one. */
+/** Adds charges in segments: whole days from the sums, and the rest one by one. */
 export function* addBooked(uses: Uses, match: UsageMatch): QueryProgram<void> {
   const { since, until, user, keyId } = match
   const days = wholeSteps(since, until, dayMs)
@@ -48,14 +48,14 @@ export function* addBooked(uses: Uses, match: UsageMatch): QueryProgram<void> {
   yield* addGivenBack(uses, match)
 }
 
-/** The use of charges, with the tokens that the log has of their requests. */
+/** Adds the use of charges, with the tokens that the log has of their requests. */
 export function* countUses(
   some: readonly Booked[],
   tokens: ReadonlyMap<string, Tokens>,
 ): QueryProgram<readonly (readonly [Booked, Partial<UsageCounts>])[]> {
   const placed = yield* findPlaces(some)
   return some.map(one => {
-    // The tokens of a request whose images are charged too have their own charge.
+    // If the images of a request are charged too, its tokens have their own charge.
     const isBeside = one.id.endsWith(usePart) && samePlace(placed.get(one.id.slice(0, -usePart.length)), placeOf(one))
     return [one, { requests: isBeside ? 0 : 1, amount: one.amount, ...tokens.get(one.id) }]
   })
@@ -80,7 +80,7 @@ function* findPlaces(booked: readonly Booked[]): QueryProgram<ReadonlyMap<string
   return new Map(rows.map(row => [text(row, 'id'), placeOfRow(row)]))
 }
 
-/** Refunds are few and irregular: they are in no sum. */
+/** Refunds are few and irregular: no sum includes them. */
 function* addGivenBack(uses: Uses, match: UsageMatch): QueryProgram<void> {
   const rows = yield ask(
     'SELECT charge_id, amount FROM reversal WHERE charge_id >= ? AND charge_id < ?',

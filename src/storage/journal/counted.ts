@@ -5,10 +5,10 @@ import { text } from '../rows.ts'
 import { reachOf } from '../charge-batches/reach.ts'
 import { endsOf, findInChargeBatches } from './total-sums.ts'
 
-/** The use of a request is in a charge next to that of its images. */
+/** The charge of a request's use, next to the charge of its images. */
 const usePart = useChargeId('')
 const inRows = 'SELECT DISTINCT charge_id AS id FROM line WHERE quantity IS NOT NULL AND tier = ? AND charge_id IN (…)'
-/** For a rare unit the database sees in the texts that there is none, and reads none. */
+/** For a rare unit the database finds in the texts that there is none, and reads no segment. */
 const inTexts = `SELECT 1 AS found FROM segment
   WHERE last_id >= ? AND last_id < ? AND first_id <= ? AND instr(body, ?) > 0 LIMIT 1`
 const givenBack = [

@@ -15,28 +15,28 @@ import { addCharges, type Counted, countedOf, type Totals } from './total-sums.t
 export const sharedParts = ['user', 'group', 'key', 'model', 'operation'] as const
 export type Shared = { readonly [P in (typeof sharedParts)[number]]?: string }
 
-/** Requests by start: from a moment on, and before another if there is one. */
+/** Requests by start time: from a moment on, and before another if it is given. */
 export type Begun = { readonly since: number; readonly until: number | undefined }
 
 const prefix = 'req_'
 /**
  * The longest time from the beginning of a request to the end of its charge in rows, except late settlements: no
- * request is answered for longer. One in a segment ends sooner (`ageMaxMs`).
+ * response takes longer. A charge in a segment ends sooner (`ageMaxMs`).
  */
 const longestMs = 86_400_000
 /**
- * Settled long after it was held: a person decided, or a gateway had stopped meanwhile. Must equal the text in their
- * index.
+ * Settled long after it was held: an administrator settled it, or a gateway had stopped meanwhile. Must equal the text
+ * in their index.
  */
 const isLate = `state = 'settled' AND ended_at - created_at > 3600000`
 const newestSpan = `SELECT max(span) AS span FROM cost_part_sum WHERE part = '' AND span >= ? AND span < ?`
 
-/** When the charges in the sums were settled, in whole quarters: from one on, and before another. */
+/** When the charges in the sums were settled, in whole quarters: from `from` on, and before `to`. */
 type Quarters = { readonly from: number; readonly to: number }
 
 /**
- * Adds what requests were charged, from the cost sums, which are by settlement in quarters of an hour. So at both ends
- * the charges that are on the other side than their request are corrected one by one.
+ * Adds the charges of requests, from the cost sums, which are by settlement in quarters of an hour. So at both ends the
+ * charges that are on the other side than their request are corrected one by one.
  */
 export function* addLedger(totals: Totals, begun: Begun, where: Shared, lastMs: number): QueryProgram<void> {
   const quarters = yield* quartersOf(begun, lastMs)
@@ -59,21 +59,21 @@ export function* addLedger(totals: Totals, begun: Begun, where: Shared, lastMs: 
   yield* addCharges(totals, charges)
 }
 
-/** The whole quarters of a time; without an end, all from its beginning on. */
+/** The whole quarters of a range; without an end, all from its beginning on. */
 function* quartersOf({ since, until }: Begun, lastMs: number): QueryProgram<Quarters> {
   const from = Math.ceil(since / quarterMs) * quarterMs
   if (until !== undefined) return { from, to: Math.max(Math.floor(until / quarterMs) * quarterMs, from) }
   const pass = yield* readPass()
   const [row] = yield ask(newestSpan, ...numbersOf(pass))
   const last = row?.['span'] == null ? 0 : quarterOfSpan(whole(row, 'span'), pass)
-  // What is not added up yet is from the last minutes, by a clock that may be ahead.
+  // Charges that are not in the sums yet are from the last minutes, by a clock that may be ahead.
   const to = Math.max((last + 1) * quarterMs, Math.ceil((lastMs + longestMs) / quarterMs) * quarterMs)
   return { from, to: Math.max(to, from) }
 }
 
 type Window = { readonly from: number; readonly to: number }
 
-/** Starts of requests whose charges may be on the other side of an end, by how much later they may settle. */
+/** Start times of requests whose charges may be on the other side of an end, by how much later they may settle. */
 function windowsOf({ since, until }: Begun, quarters: Quarters, laterMs: number): readonly Window[] {
   const { from, to } = quarters
   if (from >= to) return [{ from: since, to: until ?? Number.MAX_SAFE_INTEGER }]
@@ -134,7 +134,7 @@ function* findInChargeBatches(
 }
 
 function idsOf({ from, to }: Window): readonly [from: string, to: string] {
-  // Ids of the latest possible time have no other start.
+  // Ids of the latest possible time have no later start.
   return [firstIdAt(prefix, from), to === Number.MAX_SAFE_INTEGER ? '~' : firstIdAt(prefix, to)]
 }
 

@@ -4,15 +4,15 @@ import { LogWalk } from '../log-batches/walk.ts'
 import type { QueryProgram } from '../query.ts'
 import { asksForCharge, idsOfFew, keepCharged } from './charged.ts'
 
-/** The largest page, whatever the request. */
+/** The maximum size of a page, whatever the request. */
 const rowsMax = 1_000
 /** Charges that are looked up at once: few at first, because each may be in its own page. */
 const idsFirst = 16
 const idsMost = 256
 
-/** Newest first, by id: ids are ordered by time. The next page begins `before` the last id of this one. */
+/** Lists rows newest first, by id: ids are ordered by time. The next page begins `before` the last id of this one. */
 export function* listLogs(filter: LogFilter): QueryProgram<readonly LogRow[]> {
-  // Of what is newer than a row, the oldest come first: a slow follower continues where it was.
+  // Of rows newer than a given one, the oldest come first: a slow client continues where it stopped.
   const isOnward = filter.after !== undefined
   const most = Math.min(Math.max(filter.limit, 0), rowsMax)
   const next = createSource(filter)

@@ -7,17 +7,17 @@ const idsMax = 50_000
 /** One batch costs its group a millisecond or two, which bounds how long charges wait for the log. */
 const batchRows = 256
 
-/** Rows as one text, which crosses to a thread at a fraction of the cost of objects. */
+/** Rows as one text: sending it to a thread costs a fraction of sending objects. */
 export type Batch = { readonly logs: LogBatchWrite | null; readonly delivered: readonly string[] }
 
 /**
  * Writes that no caller waits for: log rows and delivery notes, in order, bounded. If writing is too slow, the oldest
- * rows are dropped and counted; nothing here is money.
+ * rows are dropped and counted; none of them is money.
  */
 export class LogQueue {
   #rows: LogRow[] = []
   #delivered: string[] = []
-  /** The maximum of rows at the front that may have been written: dropped ones are among them. */
+  /** How many rows at the front may already have been written, at most; dropped rows count as such. */
   #inDoubt = 0
   #taken: { readonly rows: LogRow[]; readonly delivered: string[] } | undefined
   /** Rows appended, and rows done: written or dropped. */
@@ -42,7 +42,7 @@ export class LogQueue {
   append(row: LogRow): void {
     this.#rows.push(row)
     this.appended++
-    // Removing the front of a list moves the rest; once per batch it costs nothing.
+    // Removing the front of a list moves the rest; once per batch the cost is negligible.
     if (this.#rows.length >= rowsMax + batchRows) this.#drop(this.#rows.splice(0, batchRows).length)
   }
 
@@ -62,7 +62,7 @@ export class LogQueue {
     return { logs: rows.length > 0 ? { page: draftLogBatch(rows), again } : null, delivered }
   }
 
-  /** The batch taken last is durable, or never will be. */
+  /** The last batch is durable, or never will be. */
   done({ lost }: { readonly lost: boolean }): void {
     const taken = this.#taken
     if (!taken) return
@@ -71,7 +71,7 @@ export class LogQueue {
     if (lost) this.dropped += taken.rows.length
   }
 
-  /** The batch taken last was not written and may be tried again. */
+  /** The last batch was not written and may be tried again. */
   giveBack(): void {
     const taken = this.#taken
     if (!taken) return
@@ -82,7 +82,7 @@ export class LogQueue {
     if (this.#rows.length > rowsMax) this.#drop(this.#rows.splice(0, this.#rows.length - rowsMax).length)
   }
 
-  /** Another process may have written what waits: this one was considered gone. */
+  /** Another process may have written the waiting rows: it took this process for ended. */
   doubt(): void {
     this.#inDoubt = this.#rows.length
   }

@@ -8,7 +8,7 @@ import { begunAt } from '../charge-batches/reach.ts'
 /** Where `meta` stores how far the log was pruned. */
 export const prunedUntil = 'pruned_until'
 
-/** Deletes at most `limit` rows older than `until`, the oldest first. Charges stay. @returns how many. */
+/** Deletes at most `limit` rows older than `until`, the oldest first. Charges stay. @returns the number of rows. */
 export function* pruneLogs({ until, limit }: { readonly until: number; readonly limit: number }): QueryProgram<number> {
   yield ask(
     `INSERT INTO meta (name, value) VALUES (?, ?)
@@ -23,7 +23,7 @@ export function* pruneLogs({ until, limit }: { readonly until: number; readonly 
   return gone
 }
 
-/** Nothing that sorts before the end is in a page that begins later. */
+/** A page that begins later contains nothing that sorts before the end. */
 function placeOfEnd(end: string, until: number): number {
   const ms = begunAt(end)
   return Number.isNaN(ms) ? until : ms
@@ -35,7 +35,7 @@ function* prunePage({ number, count, lastMs }: LogBatchHead, end: string, until:
   const [row] = yield ask(`SELECT number, body FROM log_page WHERE number = ? ${lockRows}`, number)
   if (!row) return 0
   const page = readSound(row)
-  // An unreadable page is deleted when all of it is out of date.
+  // An unreadable page is deleted when all of it is older than `until`.
   const old = page ? page.firstAt(end) : lastMs < until ? count : 0
   if (old === 0) return 0
   if (!page || old === page.count) yield* deleteLogBatch(number, page)
@@ -43,7 +43,7 @@ function* prunePage({ number, count, lastMs }: LogBatchHead, end: string, until:
   return old
 }
 
-/** What the oldest rows sort before: pages overlap, so they are in several. */
+/** The id that the oldest rows sort before: pages overlap, so they are in several. */
 function* endOfOldest(until: number, limit: number): QueryProgram<string> {
   const walk = new LogWalk({ until }, 'oldest', 'left out')
   for (let found = 0; found < limit; ) {

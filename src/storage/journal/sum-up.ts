@@ -9,15 +9,15 @@ import { countUses } from './booked.ts'
 import { dayMs, hourMs } from './summed.ts'
 import { findTokens } from './tokens.ts'
 
-/** For one commit: it takes some milliseconds, and others wait. */
+/** Charges of one commit: it takes some milliseconds, and other writes wait. */
 const chargesTogether = 1_000
 const segmentsTogether = 16
-/** By then the log has the rows of charges, or never will. */
+/** After this time the log has the rows of charges, or never will. */
 const ripeMs = 300_000
-/** From the first charge of a commit on, so much time of the log is searched for their tokens. */
+/** The range of the log that is searched for tokens, from the first charge of a commit on. */
 const spanMs = 3_600_000
 
-/** One at a time: others wait for this row. */
+/** One transaction at a time: others wait for this row. */
 const wait = `SELECT value FROM meta WHERE name = 'summed' ${lockRows}`
 /** Chains whose first unsummed segment is older than these last minutes. */
 const ripeChains = `SELECT id, upto FROM
@@ -39,7 +39,7 @@ const moveOn = `INSERT INTO usage_chain (chain, position) VALUES (?, ?)
 /**
  * Adds up the next charges in segments, of one chain: by the day and the hour in which their requests began. The
  * position is written with the sums, so none counts twice, and none is left out whenever it was committed.
- * @returns how many charges; 0 if nothing is left
+ * @returns the number of charges; 0 if nothing is left
  */
 export function* sumUp(at: number): QueryProgram<number> {
   yield ask(wait)
@@ -47,7 +47,7 @@ export function* sumUp(at: number): QueryProgram<number> {
   for (const row of yield ask(ripeChains, unripe.from, unripe.to)) {
     const [chain, from] = [text(row, 'id'), whole(row, 'upto')]
     const { booked, upto } = yield* readOn(chain, from, unripe)
-    // What comes next is damaged: an audit reports it.
+    // The next segment is damaged: an audit reports it.
     if (upto === from) continue
     yield ask(moveOn, chain, upto)
     yield* add(booked.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
@@ -56,14 +56,16 @@ export function* sumUp(at: number): QueryProgram<number> {
   return 0
 }
 
-/** Ids of segments that are too early. One that is a day ahead was made by a clock that was corrected since. */
+/**
+ * Ids of segments that are too recent. A segment that is a day ahead was created with a clock that was corrected since.
+ */
 type Unripe = { readonly from: string; readonly to: string }
 
 function unripeAt(at: number): Unripe {
   return { from: firstIdAt('req_', at - ripeMs), to: firstIdAt('req_', at + dayMs) }
 }
 
-/** The next charges of a chain that are ripe, and the position up to which they are complete. */
+/** The next ripe charges of a chain, and the position up to which they are complete. */
 function* readOn(
   chain: string,
   from: number,

@@ -6,7 +6,7 @@ import { ChargeBatchWalk } from '../charge-batches/walk.ts'
 export const dayMs = 86_400_000
 export const hourMs = 3_600_000
 
-/** Steps of time by their numbers since the epoch: from one on, and before another. */
+/** Steps of time by their numbers since the epoch: from `from` on, and before `to`. */
 export type Steps = { readonly from: number; readonly to: number; readonly stepMs: number }
 /** Charges in segments between two moments: all of them, or those that have not been added up. */
 export type Part = { readonly since: number; readonly until: number; readonly which: 'all' | 'not summed' }
@@ -17,7 +17,7 @@ export function wholeSteps(since: number, until: number, stepMs: number): Steps 
   return { from, to: Math.max(Math.floor(until / stepMs), from), stepMs }
 }
 
-/** What is left to read between two moments besides whole steps. */
+/** The parts between two moments that whole steps do not cover. */
 export function partsBeside({ from, to, stepMs }: Steps, since: number, until: number): readonly Part[] {
   const [begin, end] = [from * stepMs, to * stepMs]
   if (begin >= end) return [{ since, until, which: 'all' }]

@@ -15,7 +15,7 @@ export class TokenWalk {
     this.#walk = new LogWalk(match, 'oldest')
   }
 
-  /** Tokens by the ids of requests after those of the last call, up to this one. */
+  /** Tokens by request id, for the ids after the last call's up to this one. */
   *upTo(id: string): QueryProgram<ReadonlyMap<string, Tokens>> {
     while (!this.#isOver && (this.#waiting.at(-1)?.id ?? '') <= id) {
       const some = yield* this.#walk.next()

@@ -14,25 +14,25 @@ const inRows = `SELECT ${columns} FROM charge WHERE id IN (…)`
 const between = `SELECT ${columns} FROM charge WHERE id >= ? AND id <= ?`
 const images = `SELECT charge_id, count(*) AS images FROM line WHERE quantity IS NULL AND charge_id IN (…) GROUP BY charge_id`
 const refunds = `SELECT charge_id, amount FROM entry WHERE kind = 'refund' AND charge_id IN (…)`
-/** Refunds are few, wherever they are. */
+/** Refunds are few, in any range. */
 const reversals = `SELECT charge_id, amount FROM reversal WHERE kind = 'refund' AND charge_id >= ? AND charge_id <= ?`
-/** Charges in addition to images are rare: the database searches the texts, and those without any are not read. */
+/** Charges that are not images are rare: the database searches the texts, so that segments without any are not read. */
 const withUse = `SELECT chain, position, body FROM segment
   WHERE last_id >= ? AND last_id < ? AND first_id <= ? AND instr(body, '.u"') > 0`
 const segmentsBetween = 'SELECT count(*) AS count FROM segment WHERE last_id >= ? AND last_id < ?'
 
-/** A search for one charge reads about so many batches: all of two minutes, if each has a part of a second. */
+/** A lookup of one charge reads about this many batches: all of two minutes, each with a part of a second. */
 const segmentsOfOne = 4
 
 /** A settled charge. */
 export type Counted = {
   readonly currency: string
   readonly amount: number
-  /** 1 if it counts, -1 if it was counted and does not. */
+  /** 1 if the charge counts, -1 if it was counted and no longer counts. */
   readonly weight: 1 | -1
-  /** It is in a segment, or has rows of its own. */
+  /** Whether it is in a segment, rather than in its own rows. */
   readonly isBooked: boolean
-  /** One that a person settled at 0 has no item, and is in no sum of costs. */
+  /** A charge that an administrator settled at 0 has no item, and is in no cost sum. */
   readonly isEmpty: boolean
 }
 
@@ -60,7 +60,7 @@ export class Totals {
 
   all(): Omit<LogTotals, 'since' | 'next'> {
     const { requests, errors, images } = this
-    // What was counted and taken back has no currency.
+    // A charge that was counted and then subtracted has no currency.
     const some = [...this.#sums].filter(([, { charges }]) => charges > 0)
     const sums = some.map(([currency, { amount, refunded }]) => ({ currency, amount, refunded }))
     return {
@@ -103,7 +103,7 @@ export function endsOf(ids: readonly string[]): readonly [first: string | undefi
 }
 
 /**
- * The settled charges of some requests: also of use in addition to images. `isDense`: there are hardly any other
+ * The settled charges of some requests, including charges of use besides images. `isDense`: there are hardly any other
  * requests between them.
  */
 export function* findSettled(ids: readonly string[], isDense = false): QueryProgram<ReadonlyMap<string, Counted>> {
@@ -146,7 +146,7 @@ export function countedOf(row: Row, weight: 1 | -1): Counted {
   }
 }
 
-/** Charges in segments: one by one, or if they are dense by reading all between them. */
+/** Charges in segments: looked up one by one, or for dense ids by reading everything between them. */
 export function* findInChargeBatches(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Booked>> {
   const inOrder = ids.filter(id => !Number.isNaN(begunAt(id))).toSorted()
   const [first, last] = [inOrder[0], inOrder.at(-1)]
@@ -155,7 +155,7 @@ export function* findInChargeBatches(ids: readonly string[]): QueryProgram<Reado
   const [row] = yield ask(segmentsBetween, first, reachOf(last))
   if (whole(row ?? {}, 'count') > inOrder.length * segmentsOfOne) return yield* findBooked(inOrder)
   const [wanted, found] = [new Set(inOrder), new Map<string, Booked>()]
-  // What sorts directly before the first is all but its last character.
+  // The first id without its last character sorts directly before the first id.
   const walk = new ChargeBatchWalk(first.slice(0, -1), `${last}\0`)
   for (;;) {
     const some = yield* walk.next()

@@ -17,15 +17,15 @@ import { listLogs } from './list.ts'
 import { addKept, findKept, isKeptSeparately } from './batch-charges.ts'
 import { addCharges, type Counted, findSettled, Totals } from './total-sums.ts'
 
-/** A filter, and what is older than a row: the rest of it. */
+/** A filter, limited to rows older than a given one: the rest of its requests. */
 export type TotalsMatch = LogMatch & Pick<LogFilter, 'before'>
 
 const prefix = 'req_'
 const usePart = useChargeId('')
-/** Rows of the log that one answer reads, if it has to: some tenths of a second. The first is faster. */
+/** Rows of the log that one call reads at most: that takes some tenths of a second. The first call is faster. */
 const rowsMost = 32_768
 const rowsFirst = 8_192
-/** Requests are dense if one of so many rows read matches. */
+/** Requests are dense if at least one of this many rows read matches. */
 const denseMost = 4
 /** Rows that are found by their charges, and read one by one. */
 const fewMost = 4_096
@@ -48,7 +48,7 @@ export function* sumMatching(
     : yield* sumPages(match, most)
 }
 
-/** If charges select the requests: those are few, wherever they are. */
+/** Used if charges select the requests: those are few, in any range. */
 function* sumFew(match: TotalsMatch, most: number): QueryProgram<LogTotals> {
   const totals = new Totals()
   let { before } = match
@@ -99,12 +99,12 @@ function* sumPages(match: TotalsMatch, most: number): QueryProgram<LogTotals> {
   return { ...totals.all(), since: from ?? null, next: from === undefined ? null : firstIdAt(prefix, from) }
 }
 
-/** Rows of erased users have the pseudonym, sums have the earlier name: neither is read there. */
+/** Rows of erased users have the pseudonym, sums have the earlier name: the totals use neither sum for them. */
 function* isOfErased({ user }: TotalsMatch): QueryProgram<boolean> {
   return user !== undefined && (yield* isErased(user))
 }
 
-/** The part of a filter about charges, if there is no other part, and its end is a moment; otherwise undefined. */
+/** The filter for charges, if the filter has no other part and its end is a moment; otherwise undefined. */
 function sharedOf(match: TotalsMatch): Shared | undefined {
   const { since: _, until: __, before, user, group, keyId, model, operation, lookups: ___, ...others } = match
   if (Object.values(others).some(value => value !== undefined)) return undefined
@@ -128,13 +128,13 @@ type Kept = KeptSpans | number
 
 type Taken = {
   readonly pages: readonly LogBatchHead[]
-  /** Of pages that need not be read. */
+  /** The pages that need not be read. */
   readonly kept: readonly Kept[]
   /** Requests that began before this moment are left for the next call; undefined if there are none. */
   readonly from: number | undefined
 }
 
-/** The newest pages of a question. `where`: its money is in the sums of costs. */
+/** The newest pages of a query. `where`: the filter, if its amounts are in the cost sums. */
 function* takePages(match: TotalsMatch, most: number, where: Shared | undefined): QueryProgram<Taken> {
   const { from, before } = rangeOf(match)
   const [firstMs, endMs] = [standsAt(from), before === undefined ? Number.MAX_SAFE_INTEGER : standsAt(before)]
@@ -146,7 +146,7 @@ function* takePages(match: TotalsMatch, most: number, where: Shared | undefined)
   let fromMs: number | undefined
   for (; taken < heads.length; taken++) {
     const head = heads[taken] as LogBatchHead
-    // All that end in one millisecond stay together.
+    // All pages that end in one millisecond stay together.
     if (rows >= most && head.lastMs < (heads[taken - 1] as LogBatchHead).lastMs) {
       fromMs = head.lastMs + 1
       break
@@ -164,7 +164,7 @@ function* takePages(match: TotalsMatch, most: number, where: Shared | undefined)
   return { pages, kept, from: fromMs }
 }
 
-/** The stored sums of pages in a time that answer the question, for those that lie wholly in it, by their numbers. */
+/** The stored sums that answer the query, of pages that lie wholly in the range, by their numbers. */
 function* findAllKept(
   match: TotalsMatch,
   where: Shared | undefined,
@@ -191,7 +191,7 @@ function addSpans(totals: Totals, spans: KeptSpans, { model, operation, lookups 
   }
 }
 
-/** Rows of a page that match: counted at once, or by their ids, each with whether it is an error. */
+/** Rows of a page that match: counts them at once, or returns their ids, each with whether it is an error. */
 function* readRows(page: LogBatch, match: TotalsMatch, into: Totals | Map<string, boolean>): QueryProgram<void> {
   const failures = failuresOf(page)
   let places = placesIn(page, match)
@@ -208,7 +208,7 @@ function* readRows(page: LogBatch, match: TotalsMatch, into: Totals | Map<string
   for (const at of places) {
     const isError = failures[page.whatOf(at)] === true
     if (into instanceof Totals) countRow(into, isError)
-    // A repeated row is one.
+    // A repeated row counts once.
     else into.set(page.idOf(at), isError)
   }
 }

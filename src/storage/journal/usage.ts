@@ -27,11 +27,11 @@ export function* sumUsage(match: UsageMatch): QueryProgram<readonly UsageRow[]> 
 type Sums = {
   readonly sums: string
   readonly list: string
-  /** From the first id on and before the last one. */
+  /** Ids from the first one on and before the last one. */
   readonly params: readonly [from: string, before: string, ...Value[]]
 }
 
-/** Of charges in rows of their own. */
+/** Sums of charges in their own rows. */
 function ofRows(match: UsageMatch): Sums {
   const { where, params } = conditions(match)
   return {
@@ -66,7 +66,7 @@ function conditions({ since, until, user, keyId }: UsageMatch) {
   return { where: all.join(' AND '), params }
 }
 
-/** The tokens that the log still has of them. */
+/** Adds the tokens that the log still has of their requests. */
 function* addTokens(uses: Uses, match: UsageMatch, { list, params }: Sums): QueryProgram<void> {
   const walk = new TokenWalk(match)
   const [first, ...others] = params

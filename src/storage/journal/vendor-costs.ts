@@ -6,7 +6,7 @@ import { ask, type QueryProgram } from '../query.ts'
 import { dayMs } from './summed.ts'
 
 /**
- * By day and model, oldest first, what vendors report that they charged, and what was charged here. Charges in batches
+ * By day and model, oldest first, the cost that vendors report and the amount that was charged here. Charges in batches
  * are text without a vendor cost.
  */
 export function* sumVendorCosts({

@@ -11,7 +11,7 @@ import { escapeUnprintable } from '../../util/unprintable.ts'
 
 type AdoptedUser = Adoption['users'][number]
 
-/** Of two imports at once, one waits for the other, and finds its result. */
+/** Of two simultaneous imports, one waits for the other, and finds its result. */
 const wait = `SELECT value FROM meta WHERE name = 'foreign_keys' ${lockRows}`
 
 /**
@@ -28,7 +28,7 @@ export function* adopt(identity: Scribe, given: Signed & { readonly adoption: Ad
     period: BudgetPeriod = 'total',
     amount = 0,
   ): QueryProgram<void> {
-    // For a total budget the rest is imported.
+    // For a total budget the remainder is imported.
     if (period === 'total') return
     const opening = { ...signed, payer: { kind, name }, period: openingPeriod(period), amount }
     if (yield* openSpell(identity, opening)) adopted.opened++
@@ -81,7 +81,7 @@ function* adoptUser(
     const change = { budget: budget.amount, budgetPeriod: budget.per }
     yield* changeUser(identity, { name, change, by, at })
   }
-  // A balance of 0 also bounds: users without a balance need none.
+  // A balance of 0 is a limit too: users without a balance need none.
   if (balance === null) return 'new'
   if (balance === 0) yield ask('UPDATE "user" SET balance = 0 WHERE name = ?', name)
   else yield* topUp(identity, { name, amount: balance, note: 'balance taken over', by, at })

@@ -18,7 +18,7 @@ const byHash = `${keyQuery} WHERE k.hash = ?`
 const byOldHash = `${keyQuery} WHERE k.old_hash = ?`
 const byId = `${keyQuery} WHERE k.id = ?`
 
-/** By the secret's hash; the one from before the last rotation ends the key earlier. */
+/** Finds a key by the hash of its secret; the secret from before the last rotation expires earlier. */
 export function* findKeyByHash(hash: string): QueryProgram<Key | undefined> {
   const [row] = yield ask(byHash, hash)
   if (row) return toKey(row)
@@ -56,10 +56,13 @@ export function* readKeyRevision(): QueryProgram<number> {
   return row ? whole(row, 'value') : 0
 }
 
-/** More than these count as all. */
+/** More changes than this count as a change of everything. */
 const changesMax = 1_000
 
-/** What moved the revision since it was `since`; undefined if a change is no longer known, or there were very many. */
+/**
+ * The changes that moved the revision since it was `since`; undefined if one is no longer known, or there were very
+ * many.
+ */
 export function* readKeyChanges(since: number): QueryProgram<KeyChanges | undefined> {
   const rows = yield ask(
     `SELECT value, key_id, user_name FROM meta LEFT JOIN key_change ON revision > ?
@@ -78,6 +81,6 @@ export function* readKeyChanges(since: number): QueryProgram<KeyChanges | undefi
     if (key !== null || user !== null) told++
   }
   const moved = first ? whole(first, 'value') - since : Number.NaN
-  // A revision without a row was moved by something else, or its row was deleted.
+  // A revision without a row has another cause, or its row was deleted.
   return moved === told && told < changesMax ? { keys, users } : undefined
 }

@@ -1,7 +1,7 @@
 import { ask, type QueryProgram } from '../query.ts'
 import { lockKeys } from './lock.ts'
 
-/** Keys of one statement; a statement costs as much as three. */
+/** Keys of one statement; a statement costs as much as three keys. */
 const together = 16
 // The first row sets the types of all of them.
 const rows = ['(CAST(? AS TEXT), CAST(? AS BIGINT))', ...Array<string>(together - 1).fill('(?, ?)')]

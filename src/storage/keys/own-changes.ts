@@ -1,12 +1,12 @@
 import type { KeyChanges } from '../../domain/index.ts'
 
-/** More than these count as all. */
+/** More changes than this count as a change of everything. */
 const subjectsMax = 1_000
 
 /** A key or a user; null if unknown. */
 type Subject = { readonly key: string } | { readonly user: string } | null
 
-/** The changes of keys and users that this process has made or tried: caches of keys read it. */
+/** The changes of keys and users that this process has made or tried; caches of keys read them. */
 export class OwnChanges {
   #subjects: Subject[] = []
   count = 0
@@ -21,7 +21,7 @@ export class OwnChanges {
     }
   }
 
-  /** Since there were so many; undefined if not all of them are known. */
+  /** The changes since the count was `count`; undefined if not all of them are known. */
   since(count: number): KeyChanges | undefined {
     const made = this.count - count
     if (made < 0 || made > this.#subjects.length) return undefined

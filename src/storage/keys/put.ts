@@ -7,7 +7,7 @@ import type { Scribe } from '../writer-identity.ts'
 import { readKey } from './find.ts'
 import { changeKey, createKey } from './write.ts'
 
-/** Keys of a user by their name; revoked ones have given it up. */
+/** Keys of a user by their name; a revoked key has no name any more. */
 export function* findNamed(user: string, name: string): QueryProgram<readonly Key[]> {
   const rows = yield ask(
     `SELECT id FROM key WHERE user_name = ? AND name = ? AND kind = 'key' AND status <> 'revoked' ORDER BY id`,

@@ -2,15 +2,15 @@ import type { LimitRequest, LimitStatus } from '../../../domain/index.ts'
 import type { Part } from './slots.ts'
 import { NotAsked, put, type Store } from './store.ts'
 
-/** What a Redis slot answered to a take: `away` without an answer. */
+/** The answer of a Redis slot to a take; `away` if there was none. */
 export type Answer =
   | { readonly kind: 'taken' | 'full'; readonly standings: readonly LimitStatus[] }
   | { readonly kind: 'away'; readonly error: unknown }
 
 /**
- * Takes from several Redis slots, which cannot be one step. The first alone decides whether the others are called: a
- * client that has used up its own limit takes nothing of shared limits, not even for a moment. Answers of those that
- * were called, in order.
+ * Takes from several Redis slots, which cannot be one step. The first slot alone decides whether the others are called:
+ * a client that has used up its own limit takes nothing from shared limits, not even for a moment. Returns the answers
+ * of the slots that were called, in order.
  */
 export async function takeApart(store: Store, parts: readonly [Part, ...Part[]], member: string): Promise<Answer[]> {
   const [first, ...others] = parts
@@ -20,8 +20,8 @@ export async function takeApart(store: Store, parts: readonly [Part, ...Part[]],
 }
 
 /**
- * The state of all limits if nothing is taken: returns what was taken, in one step with the read. `own` without an
- * answer.
+ * The state of all limits after a refused take: returns what was taken, in one step with the read. A status without an
+ * answer comes from `own`.
  */
 export async function giveBack(
   store: Store,
@@ -44,7 +44,7 @@ export async function giveBack(
   return standings
 }
 
-/** The answer for each demand; for an unavailable one, that of `own`. */
+/** The answer for each demand; for an unavailable one, that from `own`. */
 export function merged(
   own: readonly LimitStatus[],
   parts: readonly Part[],
@@ -68,7 +68,7 @@ async function takePart(store: Store, { tag, demands }: Part, member: string): P
   }
 }
 
-/** A failed call may have taken it all the same, in a store that was only slow. */
+/** Returns what a failed call may have taken in a store that was only slow. */
 export function untake(store: Store, demands: readonly LimitRequest[], member: string, error: unknown): void {
   if (!(error instanceof NotAsked)) void store.settle(member, demands.map(nothingOf))
 }

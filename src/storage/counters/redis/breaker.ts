@@ -2,16 +2,16 @@ import type { Clock, Pending } from '../../../util/index.ts'
 
 export type BreakerParts = {
   readonly clock: Pick<Clock, 'after'>
-  /** Checks whether it answers again. */
+  /** Checks whether the store answers again. */
   probe(): Promise<unknown>
-  /** It has stopped answering, or answers again. */
+  /** Called when the store has stopped answering, or answers again. */
   onChange(isOpen: boolean): void
-  /** Consecutive failures that open it. */
+  /** Consecutive failures that open the breaker. */
   readonly failuresMax: number
   readonly probeEveryMs: number
 }
 
-/** Stops calls to a store that does not answer: requests do not wait for it, and none of them probes it. */
+/** Stops calls to a store that does not answer, so that requests neither wait for it nor probe it. */
 export class Breaker {
   readonly #parts: BreakerParts
   #failures = 0
@@ -43,7 +43,7 @@ export class Breaker {
     this.#probeLater()
   }
 
-  /** For good: there are no more calls. */
+  /** Closes the breaker for good: there are no more calls. */
   close(): void {
     this.#isClosed = true
     this.#probing?.cancel()

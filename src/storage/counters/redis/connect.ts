@@ -6,10 +6,10 @@ import { slotOf } from './slots.ts'
 const connectMs = 1_000
 const reconnectMsMax = 1_000
 
-/** A Lua script, and the digest by which a server knows it once it has seen it. */
+/** A Lua script, and the digest by which a server knows it once it has received it. */
 export type Script = { readonly text: string; readonly sha: string }
 
-/** A connection that is opened again whenever it is lost. Calls in between fail at once. */
+/** A connection that is opened again whenever it is lost. Calls in the meantime fail at once. */
 export type Link = {
   /** Whether keys may be on all nodes of a cluster. */
   readonly isSpread: boolean
@@ -19,7 +19,7 @@ export type Link = {
   together(say: () => void): void
   /** How many keys a spread cluster has in the slot of a hash tag. */
   countKeys(tag: string): Promise<number>
-  /** Runs a script; a server that does not know it yet is sent its text. */
+  /** Runs a script; sends its text to a server that does not know it yet. */
   run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>
   close(): void
 }
@@ -29,8 +29,8 @@ export function script(text: string): Script {
 }
 
 /**
- * Connects to `redis://[USER:PASSWORD@]HOST[:PORT][/DB]`, `rediss://` with TLS; with `?cluster` HOST is any node of a
- * cluster, and `?cluster=spread` uses all of them. No call takes longer than `commandMs`. `onLost` is called each time
+ * Connects to `redis://[USER:PASSWORD@]HOST[:PORT][/DB]`, or `rediss://` with TLS. With `?cluster` HOST is any node of
+ * a cluster, and `?cluster=spread` uses all of them. No call takes longer than `commandMs`. Calls `onLost` each time
  * that the connection breaks or cannot be opened. Does not wait for the connection.
  */
 export function connect(
@@ -44,9 +44,9 @@ export function connect(
     protocol: 2 as const,
     connectTimeout: connectMs,
     enableOfflineQueue: false,
-    // An answer lost with its connection is requested once more, with the same ticket.
+    // An answer that was lost with its connection is requested once more, with the same ticket.
     maxRetriesPerRequest: 1,
-    // After a failover the address leads to another one, and the old one keeps its connections.
+    // After a failover the address leads to another server, but the old one keeps its connections.
     reconnectOnError: (error: Error) => error.message.includes('READONLY'),
   }
   const retry = (times: number): number => Math.min(times * 50, reconnectMsMax)
@@ -90,7 +90,7 @@ export function connect(
   }
 }
 
-/** @throws Error without an answer in time. One that is unread because this process was busy is an answer. */
+/** @throws Error if there is no answer in time. An answer that is unread because this process was busy counts. */
 function within<T>(clock: Pick<Clock, 'after'>, ms: number, answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const limit = clock.after(ms, () => setImmediate(() => reject(new Error(`no answer within ${ms} ms`))))

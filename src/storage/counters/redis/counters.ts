@@ -17,7 +17,9 @@ import type { Part } from './slots.ts'
 import { Store } from './store.ts'
 import type { Used } from './turn.ts'
 
-/** This process and the store measure the same minute with two clocks, which differ by less than a second in it. */
+/**
+ * This process and the store measure the same minute with two clocks, which differ by less than a second in that time.
+ */
 const clocksApartMs = 1_000
 const noStatuses: readonly LimitStatus[] = []
 
@@ -30,16 +32,17 @@ export type RedisCountersOptions = {
   readonly leaseMs?: number
   /** The longest time of one call, in milliseconds; 200 by default. */
   readonly commandMs?: number
-  /** For tests of long times: replaces the server's clock. Microseconds. */
+  /** Replaces the server's clock, for tests of long times. In microseconds. */
   readonly serverTime?: () => number
 }
 
-/** A ticket that other processes see too. `member` is undefined if it was given without the store. */
+/** A ticket that other processes know too. `member` is undefined if it was issued without the store. */
 type SharedTicket = Ticket & { readonly member: string | undefined }
 
 /**
- * Counters of many processes, in Redis. This process also counts what it admits itself: a limit that it fills alone is
- * refused without the store, and if the store fails, the counts are available for as long as it takes.
+ * Counters of many processes, in Redis. This process also counts what it admits itself: it refuses requests of a limit
+ * that it fills alone without a call to the store, and if the store fails, it uses these counts until the store is
+ * back.
  */
 export class RedisCounters implements Counters {
   readonly #store: Store
@@ -72,7 +75,7 @@ export class RedisCounters implements Counters {
     return this.#store.texts
   }
 
-  /** Waits until the store answers, or is known not to. */
+  /** Waits until the store answers, or is known to be unavailable. */
   ready(): Promise<void> {
     return this.#store.ready()
   }
@@ -97,8 +100,8 @@ export class RedisCounters implements Counters {
   take(demands: readonly LimitRequest[], whenDown: WhenDown): Awaitable<LimitReservation> {
     const own = this.#own.peek(demands)
     if (!this.#isFull(demands, own)) return this.#takeShared(demands, whenDown)
-    // Requests fill a limit here alone only if no other process has any of it; tokens of others may have to leave
-    // besides ours.
+    // If this process alone fills a limit of requests, no other process has any of it, so its own status is exact; for
+    // tokens, those of other processes may have to leave the window too.
     if (demands.every(({ amount }) => amount <= 1)) return { ticket: undefined, standings: own }
     return this.#store
       .look(demands, own, 'local')
@@ -130,7 +133,7 @@ export class RedisCounters implements Counters {
 
   async #takeShared(demands: readonly LimitRequest[], whenDown: WhenDown): Promise<LimitReservation> {
     const member = `${this.#process}.${(this.#tickets++).toString(36)}`
-    // Stamped before it is sent: nothing may stay longer in the counts of this process than in the shared ones.
+    // Stamped before the call: nothing may stay longer in the counts of this process than in the shared ones.
     const sentAt = this.#clock.tick()
     const parts = this.#store.partsOf(demands)
     if (parts.length > 1) return this.#takeApart(parts, demands, { member, sentAt, whenDown })
@@ -144,7 +147,7 @@ export class RedisCounters implements Counters {
     }
   }
 
-  /** For counters in several Redis slots: if one refuses, the others get back what was taken. */
+  /** For counters in several Redis slots: if one refuses, returns to the others what was taken. */
   async #takeApart(
     parts: readonly [Part, ...Part[]],
     demands: readonly LimitRequest[],
@@ -163,7 +166,7 @@ export class RedisCounters implements Counters {
       const ticket = this.#shared(this.#own.record(demands, sentAt), member)
       return { ticket, standings: merged(noStatuses, parts, answers) }
     }
-    // What is unavailable this process counts by itself, in one step with counting the rest here.
+    // This process counts unavailable limits by itself, in the same step as the others.
     const { ticket, standings: own } = this.#own.take(demands)
     if (!ticket) {
       await withdraw()
@@ -172,13 +175,13 @@ export class RedisCounters implements Counters {
     return { ticket: this.#shared(ticket, member), standings: merged(own, parts, answers) }
   }
 
-  /** Holds the slots counted here by now; a store that was away learns of them when it is back. */
+  /** Holds the slots that are already counted here; a store that was unavailable gets them when it is back. */
   #shared(own: Ticket, member: string): SharedTicket {
     for (const demand of own.demands) if (demand.kind === 'places') this.#leases.hold(demand, member)
     return { ...own, member }
   }
 
-  /** A limit that this process has filled by itself, beyond any difference of clocks. */
+  /** Whether this process has filled a limit by itself, beyond any difference of clocks. */
   #isFull(demands: readonly LimitRequest[], own: readonly LimitStatus[]): boolean {
     return demands.some(({ kind, shadow }, i) => {
       const { waitMs } = own[i] as LimitStatus
@@ -187,7 +190,7 @@ export class RedisCounters implements Counters {
   }
 }
 
-/** The result of two counts of one limit. */
+/** The tighter of two counts of one limit. */
 function tighter(one: LimitStatus | undefined, other: LimitStatus): LimitStatus {
   if (!one) return other
   return {

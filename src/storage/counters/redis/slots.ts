@@ -4,13 +4,12 @@ import type { LimitRequest } from '../../../domain/index.ts'
 export type Part = {
   readonly tag: string
   readonly demands: readonly LimitRequest[]
-  /** The index of each among all demands; undefined for all. */
+  /** The index of each among all demands; undefined if the part has all. */
   readonly places?: readonly number[]
 }
 
 /**
- * In one Redis slot every request is one step on one node; the keys are unchanged since the first version if there is
- * one node.
+ * In one Redis slot every request is one step on one node; with one node the keys are the same as in the first version.
  */
 export const tagOfAll = '{tollgate}'
 
@@ -18,7 +17,7 @@ const slotCount = 16_384
 
 /** The hash tag of the counters of an owner: one owner, one Redis slot. */
 export function tagOf(owner: string | undefined): string {
-  // What follows a brace within it is not hashed, but remains in the key.
+  // Redis does not hash the text after a closing brace, but it remains in the key.
   return `{tollgate:${owner ?? ''}}`
 }
 

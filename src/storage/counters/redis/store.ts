@@ -30,21 +30,21 @@ export type StoreParts = {
   readonly log: Log
   readonly leaseMs: number
   readonly commandMs: number
-  /** Replaces the server's clock. Microseconds. */
+  /** Replaces the server's clock. In microseconds. */
   readonly serverTime: (() => number) | undefined
-  /** It, or one of its nodes, answers again. */
+  /** Called when the store, or one of its nodes, answers again. */
   readonly onBack: () => void
 }
 
-/** Nothing was sent, because the store is known not to answer. */
+/** Nothing was sent, because the store is known to be unavailable. */
 export class NotAsked extends Error {}
 
-/** The state of a node, or of the store as a whole. `tag` is one that it has. */
+/** The state of a node, or of the store as a whole. `tag` is one of its hash tags. */
 type Node = { readonly breaker: Breaker; why: string; tag: string }
 
 /**
- * The Redis that counts for many processes. If counters are spread over a cluster, each owner's are in their own Redis
- * slot, are called separately, and wait for no other node: only a node that does not answer is skipped.
+ * The Redis that counts for many processes. If counters are spread over a cluster, each owner's counters are in their
+ * own Redis slot; calls to it are separate, and wait for no other node: only a node that does not answer is skipped.
  */
 export class Store {
   readonly #parts: StoreParts
@@ -54,7 +54,7 @@ export class Store {
   /** Redis slots with messages to send, or waiting callers. */
   readonly #turns = new Map<string, Turn>()
   #away = 0
-  /** The messages of several Redis slots at the end of this turn of the event loop. */
+  /** The messages of several Redis slots, sent at the end of this turn of the event loop. */
   #due: (() => void)[] = []
   readonly #later = (say: () => void): void => {
     this.#due.push(say)
@@ -78,7 +78,7 @@ export class Store {
     if (this.#link.isSpread) this.#whole.tag = tagOf(undefined)
   }
 
-  /** Waits until the store answers, or is known not to. */
+  /** Waits until the store answers, or is known to be unavailable. */
   async ready(): Promise<void> {
     const { clock } = this.#parts
     for (let asked = 0; asked < readyAsksMax && !this.#whole.breaker.isOpen; asked++) {
@@ -108,13 +108,13 @@ export class Store {
     return keyOf(this.tagOf(demand), demand)
   }
 
-  /** The parts that can be one step each: all together, unless it is spread. */
+  /** The parts of the demands, each of which can be one step: a single part, unless the store is spread. */
   partsOf(demands: readonly LimitRequest[]): readonly [Part, ...Part[]] {
     if (this.#link.isSpread) return partsOf(demands)
     return [{ tag: tagOfAll, demands }]
   }
 
-  /** Whether the slot of the tag is known not to answer. */
+  /** Whether the slot of the tag is known to be unavailable. */
   isAway(tag: string): boolean {
     return this.#away > 0 && (this.#whole.breaker.isOpen || this.#nodeAt(tag).breaker.isOpen)
   }
@@ -130,8 +130,8 @@ export class Store {
   }
 
   /**
-   * The status of all. If no node answers, `own` replaces it, by its position among the demands, or nothing.
-   * @throws CountersDown
+   * The status of all limits. For a part whose node does not answer, the status comes from `own`.
+   * @throws CountersDown if `whenDown` is `refuse`
    */
   async look(
     demands: readonly LimitRequest[],
@@ -151,14 +151,14 @@ export class Store {
     return standings
   }
 
-  /** Reports what was used. Never rejects: the store forgets what is not reported in a minute. */
+  /** Reports what was used. Never rejects: without a report the store drops the amounts after a minute. */
   settle(member: string, used: readonly Used[]): Promise<void> {
     if (!this.#link.isSpread) return this.#settleAt(tagOfAll, member, used)
     const byTag = Map.groupBy(used, ([demand]) => tagOf(demand.owner))
     return Promise.all(Array.from(byTag, ([tag, some]) => this.#settleAt(tag, member, some))).then(() => undefined)
   }
 
-  /** Renews the leases of tickets: `members` one for each of the keys, which have one tag. */
+  /** Renews the leases of tickets: `members` has one for each of the keys, which have one tag. */
   async renew(tag: string, keys: readonly string[], members: readonly string[]): Promise<void> {
     if (this.isAway(tag)) return
     const words = keys.flatMap(key => [key, sumKeyOf(key)])
@@ -171,7 +171,7 @@ export class Store {
     return textsOf(this.#link, () => this.#whole.breaker.isOpen)
   }
 
-  /** Pending reports are sent first, if the store answers. */
+  /** Sends pending reports first, if the store answers. */
   async close(): Promise<void> {
     const reachable = [...this.#turns].filter(([tag]) => !this.isAway(tag))
     await Promise.all(reachable.map(([, turn]) => turn.end()))
@@ -222,7 +222,7 @@ export class Store {
     return node
   }
 
-  /** Writes in a probe: a store that answers and takes no writes, or none of ours, cannot count. */
+  /** Writes in a probe: a store that answers but refuses writes, or those of this process, cannot count. */
   async #probe(node: Node): Promise<void> {
     const key = `${node.tag}:probe`
     try {
@@ -251,7 +251,7 @@ export class Store {
     try {
       const reply = await this.#link.run(which, keys, [...this.#times(), ...args])
       node.breaker.succeeded()
-      // A cluster that could not be reached for a moment has nothing left when one of its nodes answers.
+      // If the whole cluster was unreachable for a moment, one answer of a node is enough to close its breaker.
       if (node !== this.#whole) this.#whole.breaker.succeeded()
       return reply
     } catch (error) {
@@ -266,7 +266,7 @@ export class Store {
     return [this.#parts.serverTime?.() ?? '', windowMs * 1000, this.#parts.leaseMs * 1000]
   }
 
-  /** Gateways that count in one Redis slot do not see what is counted here, and the reverse. */
+  /** Finds gateways that count in one Redis slot: they do not see what is counted here, and the reverse. */
   async #lookForOthers(): Promise<void> {
     if (!this.#link.isSpread) return
     const keys = await this.#link.countKeys(tagOfAll).catch(() => 0)

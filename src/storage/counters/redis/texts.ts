@@ -5,7 +5,7 @@ const prefix = 'tollgate:answers:'
 const read = script(`return redis.call('GET', KEYS[1])`)
 const write = script(`return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])`)
 
-/** Texts in Redis, under a prefix of their own. A store that does not answer has none of them. */
+/** Texts in Redis, under their own prefix. Returns none from a store that does not answer. */
 export function textsOf(link: Pick<Link, 'run'>, isAway: () => boolean): SharedTexts {
   return {
     async get(key) {

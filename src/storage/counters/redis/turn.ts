@@ -1,6 +1,6 @@
 import type { LimitRequest, LimitStatus } from '../../../domain/index.ts'
 
-/** More in one script would block other clients of the server. */
+/** A larger script would block other clients of the server. */
 const operationsMax = 64
 
 export type LimitAnswer = { readonly taken: boolean; readonly statuses: readonly LimitStatus[] }
@@ -8,7 +8,7 @@ export type LimitAnswer = { readonly taken: boolean; readonly statuses: readonly
 /** What a ticket took of a demand, and what was used of it. */
 export type Used = readonly [demand: LimitRequest, amount: number]
 
-/** Runs the script of a turn; `operations` is how many failed with it if it rejects. */
+/** Runs the script of a turn; if it rejects, `operations` is how many failed with it. */
 export type SendTurn = (
   keys: readonly string[],
   args: readonly (string | number)[],
@@ -31,8 +31,8 @@ type Settling = {
 }
 
 /**
- * Collects the calls of one turn of the event loop and sends them in one script: calls that arrive together go
- * together, and a lone request does not wait.
+ * Collects the calls of one turn of the event loop and sends them in one script: simultaneous calls share a script, and
+ * a lone request does not wait.
  */
 export class Turn {
   readonly #tag: string
@@ -43,12 +43,12 @@ export class Turn {
   #settling: Settling[] = []
   #isDue = false
   #unanswered = 0
-  /** The newest that was sent; those before it were answered earlier, or failed by themselves. */
+  /** The newest call that was sent; earlier ones were answered before, or failed by themselves. */
   #sent: Promise<unknown> = Promise.resolve()
 
   /**
-   * All commands here are under the hash tag. `later` runs its argument in the next turn of the event loop; `onIdle` is
-   * called when nothing is left to send, and all was answered.
+   * All commands here use the hash tag. `later` runs its argument in the next turn of the event loop; `onIdle` is
+   * called when nothing is left to send and all calls were answered.
    */
   constructor(tag: string, send: SendTurn, later: (say: () => void) => void = setImmediate, onIdle?: () => void) {
     this.#tag = tag
@@ -64,7 +64,7 @@ export class Turn {
     })
   }
 
-  /** Resolves when it was sent. */
+  /** Resolves when the report was sent. */
   settle(ticket: string, used: readonly Used[]): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#settling.push({ ticket, used, resolve, reject })
@@ -125,7 +125,7 @@ export function sumKeyOf(key: string): string {
   return `${key}:sum`
 }
 
-/** Each counter once, however many demands name it. */
+/** Lists each counter once, however many demands name it. */
 class CounterNumbers {
   readonly windows = new Map<string, number>()
   readonly places = new Map<string, number>()
