@@ -14,7 +14,7 @@ import { ask, type QueryProgram } from './query.ts'
 import { text, textOrNull, whole } from './rows.ts'
 import type { Scribe } from './writer-identity.ts'
 
-/** How precisely it is known when a name was last used. */
+/** The precision of the stored time of a name's last use. */
 export const seenMs = 86_400_000
 
 export type FoundLabel = { readonly id: string; readonly seenAt: number }
@@ -24,7 +24,7 @@ export function* findLabel(kind: LabelKind, name: string): QueryProgram<FoundLab
   return row && { id: text(row, 'id'), seenAt: whole(row, 'seen_at') }
 }
 
-/** @returns its id; null if as many names are kept as may be */
+/** @returns its id; null if the maximum number of names is stored */
 export function* addLabel(scribe: Scribe, label: NewLabel & { readonly at: number }): QueryProgram<string | null> {
   const { kind, name, keyId, most, mostPerKey, at } = label
   const known = yield* findLabel(kind, name)
@@ -56,7 +56,7 @@ export function* noteSeen(id: string, at: number): QueryProgram<null> {
 
 type Erasing = Signed & { readonly kind: LabelKind; readonly name: string }
 
-/** Forgets a name. Charges and log rows keep the id, which has no name any more. @returns false if there is none */
+/** Erases a name. Charges and log rows keep the id, which has no name any more. @returns false if there is none */
 export function* eraseLabel(scribe: Scribe, { kind, name, by, at }: Erasing): QueryProgram<boolean> {
   const rows = yield ask(
     'UPDATE label SET name = NULL, key_id = NULL, erased_at = ? WHERE kind = ? AND name = ? RETURNING id',
@@ -70,7 +70,7 @@ export function* eraseLabel(scribe: Scribe, { kind, name, by, at }: Erasing): Qu
   return true
 }
 
-/** Forgets names without use since a moment, some at a time. */
+/** Deletes names without use since a moment, some at a time. */
 export function* pruneLabels(given: {
   readonly kind: LabelKind
   readonly until: number
@@ -88,10 +88,10 @@ export function* pruneLabels(given: {
   return rows.length
 }
 
-/** The id of a name in a query; one that nothing has if the name is unknown. */
+/** The id of a name in a query; if the name is unknown, an id that no row has. */
 export function* idOfLabel(kind: LabelKind, name: string): QueryProgram<string> {
   if (name === otherName) return otherLabels[kind]
-  // What an erased one is shown as.
+  // The name under which an erased label is shown.
   if (name.startsWith(erased)) return labelPrefixes[kind] + name.slice(erased.length)
   return (yield* findLabel(kind, name))?.id ?? '?'
 }

@@ -4,7 +4,7 @@ import { ask, type QueryProgram, type Row } from './query.ts'
 import { text, textOrNull, whole, wholeOrNull } from './rows.ts'
 import type { Scribe, WriterIdentity } from './writer-identity.ts'
 
-/** Rows with the key and the process of each; rows of processes that are gone are left out. */
+/** Rows with the key and the process of each session; rows of ended processes are left out. */
 const seen = `SELECT s.*, k.name AS key_name, k.user_name, r.host FROM live_session s
   JOIN replica r ON r.owner = s.owner JOIN key k ON k.id = s.key_id`
 
@@ -37,7 +37,7 @@ export function* endLiveSession(
   const [row] = yield ask(`${seen} WHERE s.id = ?`, id)
   if (!row) return false
   const { keyId, model, host, endedAt } = toSession(row)
-  // Two people may end it: the first one has.
+  // Two people may end the session: the first one has done so.
   if (endedAt !== null) return true
   yield ask('UPDATE live_session SET ended_at = ? WHERE id = ?', at, id)
   yield* leave(scribe, { by, at }, 'live_session.end', id, { key: keyId, model, gateway: host }, null, reason)
@@ -58,7 +58,7 @@ export function* endedSessions(owner: string): QueryProgram<readonly string[]> {
   return rows.map(row => text(row, 'id'))
 }
 
-/** Deletes the rows of processes that are gone. */
+/** Deletes the rows of ended processes. */
 export function* sweepSessions(): QueryProgram<void> {
   yield ask('DELETE FROM live_session WHERE NOT EXISTS (SELECT 1 FROM replica r WHERE r.owner = live_session.owner)')
 }

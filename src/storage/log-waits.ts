@@ -4,7 +4,7 @@ import type { OnWait } from './options.ts'
 
 const againMs = 30_000
 
-/** Logs the older processes that a migration waits for: when they change, and every half minute. */
+/** Logs the older processes that a migration waits for: when the list changes, and every half minute. */
 export function logWaits(clock: Pick<Clock, 'tick'>, log: Pick<Log, 'warn'>): OnWait {
   let said = ''
   let nextAt = 0

@@ -107,8 +107,9 @@ import { giveHoldsBack } from './ledger/give-holds-back.ts'
 const lapseTogether = 500
 
 /**
- * Voids charges that have been under review since `until` or before, as configured, and releases their holds. One whose
- * review began by a clock that was ahead begins its wait now. @returns how many; `lapseTogether` if there may be more
+ * Voids charges that have been under review since `until` or before, as configured, and releases their holds. If a
+ * review began by a clock that was ahead, its wait begins now. @returns the number of charges; `lapseTogether` if there
+ * may be more
  */
 function* lapse({ until, at }: { readonly until: number; readonly at: number }): QueryProgram<number> {
   yield ask(`UPDATE charge SET ended_at = ? WHERE state = 'needs_review' AND ended_at > ?`, at, at + aheadMs)
@@ -123,14 +124,14 @@ function* lapse({ until, at }: { readonly until: number; readonly at: number }):
   return charges.length
 }
 
-/** Every change of the storage by name, with its arguments and result. All of it crosses threads. */
+/** Every change of the storage by name, with its arguments and result. All of them are sent to threads. */
 export type Changes = {
   hold: { given: { readonly request: HoldRequest; readonly at: number }; gives: HoldResult }
   line: {
     given: { readonly chargeId: string; readonly line: ChargeItem; readonly upstream?: string }
     gives: boolean
   }
-  /** `now`: if it is later than `at`, for one whose storage was away. */
+  /** `now`: the time of the write if it is later than `at`, because the storage was unavailable. */
   settle: { given: { readonly settlement: Settlement; readonly at: number; readonly now?: number }; gives: boolean }
   endEmpty: { given: EmptyEnd; gives: boolean }
   resolve: { given: Decision; gives: boolean }
@@ -247,7 +248,7 @@ export type Changes = {
   finishRebuild: { given: RebuildState | null; gives: RebuildState }
   repairBudgets: { given: Signed & Pick<Corrections, 'corrections' | 'repairs'>; gives: boolean }
   pruneLogs: { given: { readonly until: number; readonly limit: number }; gives: number }
-  /** `at`: when they are written; each has its own end. */
+  /** `at`: the time of the write; each charge has its own end. */
   post: { given: Posted & { readonly at: number }; gives: null }
   batch: { given: Batch; gives: null }
   probe: { given: null; gives: null }
@@ -357,7 +358,7 @@ function* sweepAll(identity: Scribe, at: number): QueryProgram<boolean> {
 }
 
 function* writeBatch(identity: Scribe, { logs, delivered }: Batch): QueryProgram<null> {
-  // Another process has written the rows of one that was silent for too long.
+  // Another process has written the rows of a process that was silent for too long.
   if (logs) yield* writeLogs(identity.uncompacted, { ...logs, again: logs.again || !(yield* keepLease(identity)) })
   yield* markDelivered(delivered)
   return null
@@ -378,7 +379,7 @@ function* addEventUnlessRepeated({ event, at, ends }: Given<'writeNewEvent'>): Q
   return null
 }
 
-/** Writes and deletes 64 KiB: proves that there is room, and leaves the room for charges. */
+/** Writes and deletes 64 KiB: proves that there is free space, and leaves it for charges. */
 function* probe(): QueryProgram<null> {
   const [row] = yield ask(
     'INSERT INTO probe (id, filler) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET filler = excluded.filler RETURNING id',
@@ -389,7 +390,7 @@ function* probe(): QueryProgram<null> {
   return null
 }
 
-/** Records that answers reached their clients whole. Has no effect on money. */
+/** Records that the answers of these charges reached their clients completely. Has no effect on amounts. */
 function* markDelivered(ids: readonly string[]): QueryProgram<void> {
   for (const id of ids) yield ask(`UPDATE charge SET delivery = 'confirmed' WHERE id = ? AND state = 'settled'`, id)
 }

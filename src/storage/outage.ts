@@ -4,11 +4,11 @@ import type { Clock, Pending } from '../util/index.ts'
 export type OutageOptions = {
   readonly clock: Pick<Clock, 'every'>
   readonly log: Log
-  /** How often it is checked whether writing works again, in milliseconds. */
+  /** How often the probe checks whether writing works again, in milliseconds. */
   readonly everyMs: number
   /** A write that changes nothing: resolves when writing works. */
   readonly probe: () => Promise<unknown>
-  /** Writing works again, and all listeners were called. */
+  /** Called when writing works again, after all listeners. */
   readonly ended: () => void
 }
 
@@ -25,34 +25,34 @@ export class Outage {
     this.#options = options
   }
 
-  /** Why it cannot be written; undefined while it can. */
+  /** Why the storage cannot be written; undefined while it can. */
   get reason(): string | undefined {
     return this.#reason
   }
 
-  /** Calls back each time that writing works again. */
+  /** Sets the callback for each time that writing works again. */
   onRecovered(call: () => void): void {
     this.#onRecovered = call
   }
 
-  /** An abandoned write may have succeeded after all. */
+  /** Calls the callback, because an abandoned write may have succeeded after all. */
   recovered(): void {
     this.#onRecovered()
   }
 
-  /** Writing failed with this reason. Reported once for an outage. */
+  /** Records that writing failed with this reason. Logs it once for each outage. */
   begin(reason: string): void {
     if (this.#reason === undefined)
       this.#options.log.error({ reason }, 'the storage cannot be written; billable requests are refused')
     this.#reason = reason
   }
 
-  /** @param keepsOn whether to probe again after an answer: for other findings of a probe */
+  /** @param keepsOn whether to continue the probes after a success: for other conditions that a probe finds */
   startProbing(keepsOn: () => boolean = () => false): void {
     if (!this.#closed) this.#probes ??= this.#options.clock.every(this.#options.everyMs, () => this.#probe(keepsOn))
   }
 
-  /** The checks end. */
+  /** Ends the probes. */
   close(): void {
     this.#closed = true
     this.#stopProbing()

@@ -16,10 +16,11 @@ export function ask(sql: string, ...params: readonly Value[]): Query {
   return { sql, params }
 }
 
-/** After a SELECT of rows that another process may be changing: PostgreSQL skips those; SQLite has one writer. */
+/** Follows a SELECT of rows that another process may be changing: PostgreSQL skips those; SQLite has one writer. */
 export const skipLocked = '/* skip locked */'
 
 /**
- * After a SELECT of rows that are written next: PostgreSQL locks them in the order of the query; SQLite has one writer.
+ * Follows a SELECT of rows that are written next: PostgreSQL locks them in the order of the query; SQLite has one
+ * writer.
  */
 export const lockRows = '/* lock rows */'

@@ -76,7 +76,7 @@ import { listRefused } from './people/refused.ts'
 import type { QueryProgram } from './query.ts'
 import type { Tables } from './tables.ts'
 
-/** Lists and audits, by name. All of it crosses threads. */
+/** Lists and audits, by name. All of them are sent to threads. */
 export type Readings = {
   keys: { given: KeyFilter; gives: readonly Key[] }
   trail: { given: TrailFilter; gives: readonly TrailRow[] }
@@ -139,15 +139,15 @@ export type Reading = keyof Readings
 /** A read-only connection. */
 export type ReadTools = {
   run<T>(this: void, steps: QueryProgram<T>): Awaitable<T>
-  /** In one snapshot. */
+  /** Runs on one snapshot. */
   snapshot<T>(this: void, steps: QueryProgram<T>): Awaitable<T>
-  /** Kysely on it, which takes a tenth of a second to load. */
+  /** Kysely on the connection. It takes a tenth of a second to load. */
   openKysely(this: void): Promise<Kysely<Tables>>
 }
 
 type Answers = { readonly [R in Reading]: (given: Readings[R]['given']) => Awaitable<Readings[R]['gives']> }
 
-/** Answers on a connection. The lists are loaded with the first question for one; an audit does not need them. */
+/** Answers readings on a connection. Loads the lists with the first call of one; an audit does not need them. */
 export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers {
   let lists: ReturnType<typeof loadLists> | undefined
   const load = () => (lists ??= loadLists(openKysely))

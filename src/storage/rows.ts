@@ -62,7 +62,7 @@ export function toCharge(row: Row, lines: Rows): Charge {
   return { ...charge, ...attributionOf(row), held: isHeld(row) ? charge.hold : 0, lines: lines.map(toLine) }
 }
 
-/** The ids of labels that a row has; nothing without any. */
+/** The ids of labels in a row; an empty object without any. */
 export function attributionOf({ attribution }: { readonly attribution?: unknown }): { attribution?: string } {
   return typeof attribution === 'string' ? { attribution } : {}
 }
@@ -84,7 +84,7 @@ export function toAnswer(row: Row): StoredAnswer {
 /** The columns of `log`. */
 export const logColumns = columnsOf(logMembers)
 
-/** Of a table that gateways of earlier versions write. */
+/** From a row of a table that gateways of earlier versions write. */
 export function toLogRow(row: Row): LogRow {
   return { ...readRow(logMembers, row), ...unknownOfLogRow }
 }

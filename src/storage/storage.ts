@@ -33,7 +33,7 @@ import { type CommitWatch, watchCommits } from './watch-commits.ts'
 import { listVendorKeys, readKeySpending } from './vendor-keys.ts'
 import type { Writing } from './writing.ts'
 
-/** Answers are deleted a day later; a minute more does not matter. */
+/** The interval at which expired responses are deleted: they expire after a day, so a minute more does not matter. */
 const sweepMs = 60_000
 const sumMs = 60_000
 /** Pages of the log that are summed in one step, each in some hundredths of a second, between other reads. */
@@ -42,18 +42,18 @@ const pagesEach = 32
 const nobody = 'gateway'
 const byPassword = { passwords: true, issuers: [] } as const
 
-/** Looks things up, with one statement or a few, at once. */
+/** Looks up rows with one statement or a few, at once. */
 export type Lookup = {
   run<T>(steps: QueryProgram<T>): Awaitable<T>
-  /** In one snapshot. */
+  /** Runs on one snapshot. */
   snapshot<T>(steps: QueryProgram<T>): Awaitable<T>
 }
 
-/** Lists and audits, which take their time. */
+/** Lists and audits, which take longer. */
 export type Lists = { ask<R extends Reading>(reading: R, given: Readings[R]['given']): Promise<Readings[R]['gives']> }
 
 export type StorageParts = {
-  /** The billing identity: one per open storage. */
+  /** The billing identity: one for each open storage. */
   readonly owner: string
   readonly clock: Clock
   readonly log: Log
@@ -61,14 +61,14 @@ export type StorageParts = {
   /** The zone of budget days and months. */
   readonly zone: string
   readonly onCommit: CommitWatch | undefined
-  /** No other process bills on this database. */
+  /** Whether no other process bills on this database. */
   readonly isAlone: boolean
   readonly logQueue: LogQueue
   readonly chargeQueue: ChargeQueue
   readonly writer: Writing
   readonly reads: Lookup
   readonly reader: Lists
-  /** Writes what waits and closes everything. */
+  /** Writes pending work and closes everything. */
   close(): Promise<void>
 }
 
@@ -174,14 +174,14 @@ export function createStorage(parts: StorageParts): Storage {
   }
 }
 
-/** The background work: old answers are deleted, a shared database gets the lease of this gateway. */
+/** The background work: deletes expired responses, and renews the lease of this gateway on a shared database. */
 function startChores(parts: StorageParts, endings: Endings) {
   const { clock, log, role, isAlone, writer } = parts
   const bills = role !== 'tool'
   const sweeper = bills ? clock.every(sweepMs, sweep) : undefined
   const adder = bills ? clock.every(sumMs, () => void sumUp()) : undefined
   const chores = { isAdding: false, isOver: false }
-  // A process that is alone needs no lease, and an idle one writes nothing.
+  // A process that is alone needs no lease, and an idle process writes nothing.
   const heart = bills && !isAlone ? clock.every(beatMs, beat) : undefined
 
   function sweep(): void {
@@ -192,7 +192,7 @@ function startChores(parts: StorageParts, endings: Endings) {
       .catch(error => log.warn({ err: error }, 'the sweep of old charges failed'))
   }
 
-  /** In small steps, until nothing is left: use is read by days and months. */
+  /** Runs in small steps, until nothing is left, because use is read by days and months. */
   async function sumUp(): Promise<void> {
     if (chores.isAdding) return
     chores.isAdding = true
@@ -209,7 +209,7 @@ function startChores(parts: StorageParts, endings: Endings) {
     }
   }
 
-  /** Sums pages of the log, some at a time: totals need not read those. */
+  /** Sums pages of the log, some at a time, so that totals need not read them. */
   async function keepCharges(): Promise<void> {
     let isDue = false
     for (let places = 1; places > 0; ) {
@@ -235,7 +235,7 @@ function startChores(parts: StorageParts, endings: Endings) {
     )
   }
 
-  /** Ends background work, writes what waits, and closes everything. */
+  /** Ends background work, writes pending work, and closes everything. */
   return async function stop(): Promise<void> {
     sweeper?.cancel()
     adder?.cancel()
@@ -294,14 +294,14 @@ function createUsers({ clock, reads, reader, writer }: StorageParts, changes: Ow
     traces: name => reader.ask('traces', { name }),
     async erase(name, by, ways) {
       const ended = await writer.submit('closeUser', { name, by, ways: ways ?? null, at: clock.now() })
-      // Their own rows of the log and charges are written before them.
+      // The user's pending log rows and charges must be written before.
       await writer.flush()
       const done = ended
         ? await changes.counted(null, writer.submit('eraseUser', { name, by, at: clock.now() }))
         : undefined
       if (typeof done === 'number') throw new StorageError('erase_busy', { name, count: done })
       const pseudonym = done?.pseudonym ?? (await reader.ask('pseudonym', { name }))
-      // A user who was erased before may have rows left: the erasing process may have been killed.
+      // A user who was erased before may have rows left: the process that erased the user may have been killed.
       if (pseudonym === null) return undefined
       let rows = 0
       for (let some = 1; some > 0; rows += some) some = await writer.submit('eraseLogs', { name, pseudonym })
@@ -480,7 +480,7 @@ function createLedger(parts: StorageParts, endings: Endings): Storage['ledger'] 
         const isPosting = chargeQueue.hasOf(bounded)
         const result = await writer.submit('hold', { request: bounded, at })
         if (result.kind !== 'overdrawn' || !isPosting) return withBuffer(result)
-        // Charges of requests that ended before this one still had their holds.
+        // Charges of requests that ended before this one still have their holds until they are written.
         await writer.flush()
         return withBuffer(await writer.submit('hold', { request: bounded, at }))
       } catch (error) {
@@ -527,7 +527,7 @@ function createLedger(parts: StorageParts, endings: Endings): Storage['ledger'] 
   }
 }
 
-/** A view of a large buffer would cross to the thread with all of it. */
+/** A view of a large buffer would send all of that buffer to the thread. */
 function withOwnBytes(settlement: Settlement): Settlement {
   const answer = ownAnswer(settlement.answer ?? null)
   return answer ? { ...settlement, answer } : settlement
@@ -537,7 +537,7 @@ function ownAnswer(answer: StoredAnswer | null): StoredAnswer | null {
   return answer && { ...answer, body: Buffer.from(Uint8Array.from(answer.body).buffer) }
 }
 
-/** Bytes return from a thread as plain arrays of bytes. */
+/** A thread returns bytes as plain byte arrays. */
 function withBuffer(result: HoldResult): HoldResult {
   if (result.kind !== 'ended' || result.answer === null) return result
   const { buffer, byteOffset, byteLength } = result.answer.body

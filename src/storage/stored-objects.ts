@@ -8,7 +8,7 @@ const keptMs = 30 * 86_400_000
 const together = 1_000
 /** Neither deleted nor expired. */
 const isThere = 'deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?)'
-/** All columns, without what may be long. */
+/** All columns except those that may be long. */
 const listed = `key_id, kind, id, upstream, vendor_key, model, parent, request_id, bytes, NULL AS shown, created_at, expires_at,
   deleted_at`
 /** Objects that count toward a key's limits. */
@@ -25,8 +25,9 @@ export type ObjectEnd = {
 const chosen: ReadonlySet<ObjectKind> = new Set(['file'])
 
 /**
- * Inserts objects. A later record of the same object replaces the earlier one; a deleted object stays deleted, unless another
- * request has made one of its name. A new object with a chosen id proves that the one of another key does not exist any more.
+ * Inserts objects. A later record of the same object replaces the earlier one; a deleted object stays deleted, unless
+ * another request has created one of the same name. A new object with a chosen id proves that the object of another key
+ * with this id does not exist any more.
  */
 export function* putObjects(objects: readonly StoredObject[]): QueryProgram<null> {
   for (const one of objects) {

@@ -16,9 +16,9 @@ import { ask, lockRows, type QueryProgram, type Row } from './query.ts'
 import { text, textOrNull, whole, wholeOrNull } from './rows.ts'
 import type { Scribe, WriterIdentity } from './writer-identity.ts'
 
-/** A day or a month is not read any more after so many others. */
+/** After this time a day or a month is not read any more. */
 const keptMs = 70 * 86_400_000
-/** One at a time: two that are suspended at once would each find the other one left. */
+/** One transaction at a time: two keys that are suspended at once would each find the other one still usable. */
 const wait = `SELECT value FROM meta WHERE name = 'event_place' ${lockRows}`
 
 type Zoned = Pick<WriterIdentity, 'zone'>
@@ -28,7 +28,7 @@ export type KeySpent = {
   readonly key: string
   readonly amount: number
   readonly at: number
-  /** Reported when it is reached. */
+  /** The budget of the key; an event reports when it is reached. */
   readonly bound?: { readonly budget: NonNullable<VendorKey['budget']>; readonly others: OtherKeys | undefined }
 }
 
@@ -38,8 +38,8 @@ export function* listVendorKeys(): QueryProgram<readonly KeyStatus[]> {
 }
 
 /**
- * Of two changes, the later one wins; a person's wins over all, for the time that was set. Writes an event when a key
- * is suspended or back, once, however many processes find it.
+ * Stores the status of a key. Of two changes, the later one wins; an administrator's wins over all others, for the time
+ * that was set. Writes an event when a key is suspended or active again, once, however many processes find it.
  */
 export function* putVendorKey(
   zoned: Zoned,
@@ -56,7 +56,7 @@ export function* putVendorKey(
   return null
 }
 
-/** A person's decision: a key is suspended or resumed. False: it is already. */
+/** Stores an administrator's decision: suspends or resumes a key. @returns false if it already has that status */
 export function* decideVendorKey(
   scribe: Scribe,
   { decision, by, at }: Signed & { readonly decision: KeyDecision },
@@ -89,7 +89,7 @@ export function* decideVendorKey(
   return true
 }
 
-/** For the trail. */
+/** The status as fields of the trail. */
 function toFields({ state, reason, code, until }: KeyStatus) {
   return { state, why: code ?? reason, until: momentText(until) }
 }
@@ -99,7 +99,7 @@ function* findWhole({ upstream, key }: Pick<KeyStatus, 'upstream' | 'key'>): Que
   return row && toStatus(row)
 }
 
-/** @returns whether it was later than the stored one */
+/** @returns whether it was later than the stored status */
 function* write(status: KeyStatus, also = ''): QueryProgram<boolean> {
   const { upstream, key, model, hash, state, reason, code, since, until, tries, changedAt } = status
   const written = yield ask(
@@ -125,7 +125,7 @@ function* write(status: KeyStatus, also = ''): QueryProgram<boolean> {
   return written.length > 0
 }
 
-/** Writes that a key is no longer used, is used again, or was the last one of its upstream. */
+/** Writes an event that a key is no longer used, is used again, or was the last key of its upstream. */
 function* addEvent(
   zoned: Zoned,
   before: KeyStatus | undefined,
@@ -155,13 +155,13 @@ type Gone = {
   readonly last: string
   readonly others: OtherKeys
   readonly at: number
-  /** Why it is no longer used: it was suspended, or has spent its budget. */
+  /** Why the key is no longer used: it was suspended, or has spent its budget. */
   readonly by: 'word' | 'budget'
 }
 
 /**
- * No key is left of an upstream when all others are suspended or have spent their budgets. Reported once, in the order
- * of writing, and not again for a key that was gone for the other reason before.
+ * Writes an event if no key of an upstream is left, because all others are suspended or have spent their budgets.
+ * Reported once, in the order of writing, and not again for a key that was already unusable for the other reason.
  */
 function* addEventIfLast(zoned: Zoned, { upstream, last, others, at, by }: Gone): QueryProgram<void> {
   const rows = yield ask(`SELECT * FROM vendor_key WHERE upstream = ? AND model = '' AND state = 'suspended'`, upstream)
@@ -191,7 +191,7 @@ function* spentNow({ zone }: Zoned, upstream: string, at: number): QueryProgram<
   return new Map(rows.map(row => [`${text(row, 'per')} ${text(row, 'name')}`, whole(row, 'spent')]))
 }
 
-/** Whether a person's suspension has expired. */
+/** Whether an administrator's suspension has expired. */
 function isOver({ reason, until }: KeyStatus, now: number): boolean {
   return reason === 'operator' && until !== null && until <= now
 }
@@ -229,7 +229,7 @@ export function* spendOfKey({ zone }: Zoned, { upstream, key, amount, at, bound 
       amount,
     )
     const spent = row ? whole(row, 'spent') : 0
-    // By one of all processes, the one that reaches it.
+    // Of all processes, only the one that reaches the budget reports it.
     if (bound?.budget.per !== per || spent < bound.budget.amount || spent - amount >= bound.budget.amount) continue
     yield ask(wait)
     const renews = momentText(renewalAt(per, at, zone))

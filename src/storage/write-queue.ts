@@ -5,10 +5,10 @@ import type { LogQueue, Batch } from './journal/log-queue.ts'
 import type { ChargeQueue, Posted } from './ledger/charge-queue.ts'
 import { Outage } from './outage.ts'
 
-/** Rows that no caller waits for wait this long for others. */
+/** How long rows that no caller waits for wait for others. */
 const lazyMs = 50
 
-/** A caller waits until everything received so far is durable. */
+/** A caller that waits until everything received so far is durable. */
 type Flush = {
   readonly operations: number
   readonly rows: number
@@ -28,13 +28,14 @@ export type WriteQueueDriver = {
   readonly probeMs: number
   /** A write that changes nothing: resolves when writing works. */
   readonly probe: () => Promise<unknown>
-  /** Sends what is pending; `lazily`: it has waited long enough for more. */
+  /** Sends pending work; `lazily`: it has waited long enough for more. */
   readonly send: (lazily: boolean) => void
 }
 
 /**
  * The pending work of a writer: how many operations, and the log rows and charges that no caller waits for, of which
- * one batch and one group may be in flight; who waits for all of it; and whether the storage can be written.
+ * one batch and one group may be in flight; the callers that wait for all of it; and whether the storage can be
+ * written.
  */
 export class WriteQueue {
   readonly #logQueue: LogQueue
@@ -49,7 +50,7 @@ export class WriteQueue {
   #finished = 0
   #flushes: Flush[] = []
   #droppedReported = 0
-  /** In flight. */
+  /** Whether charges are in flight. */
   hasPost = false
   hasBatch = false
 
@@ -68,12 +69,12 @@ export class WriteQueue {
     return this.outage.reason === undefined && !this.closed && !this.#chargeQueue.overfull
   }
 
-  /** Rows or charges are pending. */
+  /** Whether rows or charges are pending. */
   get waits(): boolean {
     return this.#logQueue.size + this.#chargeQueue.size > 0
   }
 
-  /** As many as are sent at once. */
+  /** Whether as many are pending as one group takes. */
   get full(): boolean {
     return this.#logQueue.full || this.#chargeQueue.full
   }
@@ -110,7 +111,7 @@ export class WriteQueue {
     if (!error) return this.#chargeQueue.done()
     if (mayBeLater(error)) return this.#chargeQueue.giveBack()
     const posting = this.#chargeQueue.refused()
-    // Its own rows contradict it; its content is kept where a person can find it.
+    // The charge contradicts its own rows; its content is logged, where an administrator can find it.
     if (posting) this.#log.error({ fault: error.message, posting }, 'a charge cannot be written')
   }
 
@@ -126,7 +127,7 @@ export class WriteQueue {
     this.#droppedReported = dropped
   }
 
-  /** Something was put into the log queue or the charge queue. */
+  /** Reports that something was put into the log queue or the charge queue. */
   touch(): void {
     if (this.closed) return
     if (this.full) this.#send(false)
@@ -137,7 +138,7 @@ export class WriteQueue {
       })
   }
 
-  /** What is pending is sent now. */
+  /** Sends pending work now. */
   stopWaiting(): void {
     this.#lazy?.cancel()
     this.#lazy = undefined
@@ -158,7 +159,7 @@ export class WriteQueue {
     return flushing
   }
 
-  /** Writes what waits, if it can be written. Nothing is sent afterwards. */
+  /** Writes pending work, if the storage can be written. Nothing is sent afterwards. */
   async close(): Promise<void> {
     try {
       if (this.outage.reason === undefined) await this.flush()
@@ -172,7 +173,7 @@ export class WriteQueue {
     this.outage.close()
   }
 
-  /** Resolves those whose work is done. */
+  /** Resolves the flushes whose work is done. */
   checkFlushes(): void {
     const done = this.#flushes.filter(flush => this.#isThrough(flush))
     if (done.length === 0) return
@@ -193,7 +194,7 @@ export class WriteQueue {
 
 const later: ReadonlySet<string> = new Set(['storage_unavailable', 'storage_busy', 'storage_closed'])
 
-/** It means nothing for what was to be written. */
+/** The error does not concern the work that was to be written, so it may succeed later. */
 function mayBeLater(error: Error): boolean {
   return error instanceof StorageError && later.has(error.code)
 }

@@ -3,15 +3,18 @@ import type { UncompactedBatches } from './log-batches/uncompacted.ts'
 
 /** The writer: charges belong to an owner and an epoch, entries to a chain. */
 export type WriterIdentity = {
-  /** One per open storage. */
+  /** One for each open storage. */
   readonly owner: string
-  /** Its host, for people. */
+  /** Its host name, for messages. */
   readonly host: string
-  /** Increases with every process that begins to bill: charges are its own only while it keeps its lease. */
+  /** Increases with every process that begins to bill: charges belong to the process only while it keeps its lease. */
   readonly epoch: number
   /** The chain of hashes that this writer's entries continue. */
   readonly chain: string
-  /** Where it books what has no limit: rows of its own in `account` if several write at once, else the common one. */
+  /**
+   * The part under which it books accounts without a limit: its own rows in `account` if several processes write at
+   * once, else the common row.
+   */
   readonly part: string
   /** The zone of budget days and months. */
   readonly zone: string
@@ -19,5 +22,5 @@ export type WriterIdentity = {
   readonly thresholds: readonly number[]
 }
 
-/** The writer, with what creates the ids of what is written, and what it knows of the log's loose pages. */
+/** The writer, with the source of the ids of what it writes, and its count of the log's uncompacted pages. */
 export type Scribe = WriterIdentity & { readonly ids: Ids; readonly uncompacted: UncompactedBatches }

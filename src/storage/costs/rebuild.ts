@@ -10,7 +10,7 @@ import { numbersOf, type Pass } from './spans.ts'
 const rowsTogether = 4_096
 const placesTogether = 16
 
-/** `cost_rebuild` in `meta`: the state of the pass that is not read. */
+/** `cost_rebuild` in `meta`: the state of the pass that queries do not read. */
 const steps = { none: 0, clear: 1, add: 2, clearOld: 3 } as const
 
 const ofParts = `DELETE FROM cost_part_sum WHERE (part, span, what, currency) IN

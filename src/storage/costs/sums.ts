@@ -122,7 +122,7 @@ export function countsIn(part: CostPart | '', counts: Counts): Counts {
   return part === 'tier' ? counts : { ...counts, charges: counts.firsts }
 }
 
-/** Of a row with all its columns. */
+/** From a row with all its columns. */
 export function toKind(row: Row): Kind {
   // PostgreSQL returns 64-bit columns as text.
   const number = (column: string): number | null => (row[column] === null ? null : Number(row[column]))

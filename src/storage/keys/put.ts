@@ -7,7 +7,7 @@ import type { Scribe } from '../writer-identity.ts'
 import { readKey } from './find.ts'
 import { changeKey, createKey } from './write.ts'
 
-/** Keys of a user by their name; a revoked key has no name any more. */
+/** Keys of a user by their name; a revoked key frees its name. */
 export function* findNamed(user: string, name: string): QueryProgram<readonly Key[]> {
   const rows = yield ask(
     `SELECT id FROM key WHERE user_name = ? AND name = ? AND kind = 'key' AND status <> 'revoked' ORDER BY id`,
@@ -22,7 +22,9 @@ export function* findNamed(user: string, name: string): QueryProgram<readonly Ke
   return keys
 }
 
-/** Creates the only key of a name, or changes it: one transaction, so that two requests at once make one key. */
+/**
+ * Creates the only key of a name, or changes it: in one transaction, so that two simultaneous requests create one key.
+ */
 export function* putKey(
   identity: Scribe,
   { key, status, by, at }: Signed & { readonly key: NewKey; readonly status: 'active' | 'disabled' | null },

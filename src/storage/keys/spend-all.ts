@@ -5,7 +5,7 @@ import type { WriterIdentity } from '../writer-identity.ts'
 import { lockKeys } from './lock.ts'
 import { booking, bookingParams, comeBack, spend } from './spend.ts'
 
-/** Keys of one statement; a statement costs as much as three. */
+/** Keys of one statement; a statement costs as much as three keys. */
 const together = 16
 // The first row sets the types of all of them.
 const rows = ['(CAST(? AS TEXT), CAST(? AS BIGINT))', ...Array<string>(together - 1).fill('(?, ?)')]

@@ -5,7 +5,7 @@ import type { WriterIdentity } from '../writer-identity.ts'
 
 type Zoned = Pick<WriterIdentity, 'zone'>
 
-/** Money that a key spends, and the hold that is released. */
+/** The amount that a key spends, and the hold that is released. */
 export type Spending = {
   readonly keyId: string
   readonly amount: number
@@ -16,13 +16,13 @@ export type Spending = {
 type Period = 'day' | 'month'
 
 /**
- * Whether a key's period is the current one. One that begins within the hour is: what was spent just before midnight
- * and is written after something of the new day counts on the new one, because two clocks that differ must not open a
- * budget twice. One further ahead comes from a wrong clock.
+ * Whether a key's period is the current one. A period that begins within the hour counts as current: an amount spent
+ * just before midnight that is written after a booking of the new day counts on the new day, because two clocks that
+ * differ must not open a budget twice. A period further ahead comes from a wrong clock.
  */
 const isNow = (period: Period): string => `${period}_start BETWEEN ? AND ?`
 
-/** What was spent in a period that the key has left before a clock jumped; 0 in a new one. */
+/** The amount spent in a period that the key has left before a clock jumped; 0 in a new period. */
 const before = (period: Period): string =>
   `coalesce((SELECT spent FROM spell WHERE spell.key_id = key.id AND spell.period = '${period}' AND spell.start = ?), 0)`
 
@@ -36,7 +36,7 @@ export const booking = (amount: string): string =>
    day_spent = ${spentNow('day')} + ${amount}, day_start = CASE WHEN ${isNow('day')} THEN day_start ELSE ? END,
    month_spent = ${spentNow('month')} + ${amount}, month_start = CASE WHEN ${isNow('month')} THEN month_start ELSE ? END`
 
-/** @param amount if it is a parameter too */
+/** @param amount only if the amount is a parameter too */
 export function bookingParams(zoned: Zoned, at: number, ...amount: readonly [] | readonly [number]): readonly number[] {
   const [day, dayAhead, month, monthAhead] = bounds(zoned, at)
   const [ofDay, ofMonth] = [
@@ -64,14 +64,14 @@ export function spendOfBudget(zoned: Zoned, spending: Spending): Query {
 }
 
 /**
- * Returns a key to the current day and month, in the transaction that has booked something of an earlier day, so that
- * no other transaction finds it there. One that waited would read the earlier result.
+ * Returns a key to the current day and month, in the transaction that has booked an amount of an earlier day, so that
+ * no other transaction sees it there. A transaction that waited would read the earlier result.
  */
 export function comeBack(zoned: Zoned, keyId: string, now: number): Query {
   return spend(zoned, { keyId, amount: 0, heldBack: 0, at: now })
 }
 
-/** Refunds what was spent: from the total, and from the day and the month that it was spent in, by their names. */
+/** Returns a refund to the key: from the total, and from the day and the month of the charge, by their names. */
 export function* giveBack(
   keyId: string,
   amount: number,
@@ -89,7 +89,7 @@ export function* giveBack(
     amount,
     keyId,
   )
-  // A past period may lack what was booked on the next one around midnight.
+  // A past period may not contain an amount that was booked on the next one around midnight.
   yield ask(
     `UPDATE spell SET spent = CASE WHEN spent < ? THEN 0 ELSE spent - ? END
      WHERE key_id = ? AND ((period = 'day' AND start = ?) OR (period = 'month' AND start = ?))
@@ -103,14 +103,14 @@ export function* giveBack(
   )
 }
 
-/** The current period by its name: that of a row if it is current, by clocks that are right. */
+/** The current period by its name: that of a row if it is current by correct clocks. */
 export function spellNow(zoned: Zoned, period: Period, start: number, at: number): number {
   const [day, dayAhead, month, monthAhead] = bounds(zoned, at)
   const [first, last] = period === 'day' ? [day, dayAhead] : [month, monthAhead]
   return start >= first && start <= last ? start : first
 }
 
-/** What is left of a key's budget that is not for a window, as SQL with `leftParams` for parameters. */
+/** What is left of a key's budget whose period is not a window, as SQL with `leftParams` for parameters. */
 export const left = `(budget - held - CASE budget_period WHEN 'total' THEN spent
   WHEN 'day' THEN ${spentNow('day')} ELSE ${spentNow('month')} END)`
 
@@ -131,7 +131,7 @@ export function windowParams(zoned: Zoned, period: WindowPeriod, at: number): re
   return [first, dayAhead, first, dayAhead]
 }
 
-/** The current period of a budget by its name, from the days and months of a row that it is in. */
+/** The current period of a budget by its name, from the days and months of its row. */
 export function periodNow(
   zoned: Zoned,
   period: BudgetPeriod,
@@ -143,7 +143,7 @@ export function periodNow(
   return spellNow(zoned, period, period === 'day' ? day : month, at)
 }
 
-/** The current days and months, by clocks that are right. */
+/** The current days and months, by correct clocks. */
 export function bounds(
   { zone }: Zoned,
   at: number,

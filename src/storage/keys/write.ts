@@ -18,19 +18,19 @@ import { whole } from '../rows.ts'
 import { refuseUnprintable } from '../plain-names.ts'
 import { readKey } from './find.ts'
 
-/** By an administrator: their settings are the holder's bounds. */
+/** Creates a key for an administrator, whose settings are the holder's bounds. */
 export function* createKey(identity: Scribe, { key, by, at }: Signed & { readonly key: NewKey }): QueryProgram<Key> {
   const [user] = yield ask('SELECT name FROM "user" WHERE name = ? AND erased_at IS NULL', key.user)
   if (!user) throw new StorageError('user_unknown', { name: key.user })
   return yield* insertKey(identity, { key, by, at }, boundsOfNew(by, chosenOf(key)))
 }
 
-/** By its future holder, within what administrators have set. */
+/** Creates a key for its future holder, within the bounds that administrators have set. */
 export function* createOwnKey(
   identity: Scribe,
   { key, by, at, keysMax }: Signed & { readonly key: NewKey; readonly keysMax: number | null },
 ): QueryProgram<Key | Refused> {
-  // Locked: of two new keys at once the second counts the first.
+  // Locked: if two keys are created at once, the second transaction counts the first key.
   yield ask(`SELECT name FROM "user" WHERE name = ? ${lockRows}`, key.user)
   const user = yield* findUser(key.user)
   if (!user) throw new StorageError('user_unknown', { name: key.user })
@@ -94,8 +94,8 @@ function* lockKey(id: string): QueryProgram<Key | undefined> {
 type GivenChange = Signed & { readonly id: string; readonly change: KeyChange }
 
 /**
- * By an administrator: their settings become the holder's bounds. @returns undefined if there is no such key, or it was
- * revoked.
+ * Changes a key for an administrator, whose settings become the holder's bounds. @returns undefined if there is no such
+ * key, or it was revoked.
  */
 export function* changeKey(identity: Scribe, given: GivenChange): QueryProgram<Key | undefined> {
   const was = yield* lockKey(given.id)
@@ -103,7 +103,7 @@ export function* changeKey(identity: Scribe, given: GivenChange): QueryProgram<K
   return yield* writeChange(identity, given, was, boundsOfChanged(given.by, chosenAnew(was), given.change))
 }
 
-/** By its holder: within what administrators have set. */
+/** Changes a key for its holder, within the bounds that administrators have set. */
 export function* changeOwnKey(identity: Scribe, given: GivenChange): QueryProgram<Key | Refused | undefined> {
   const was = yield* lockKey(given.id)
   if (!was) return undefined
@@ -128,7 +128,8 @@ function* writeChange(
   refuseUnprintable(change.name, change.group)
   const cells = Object.entries(cellsOf(changeable, { ...change, bounds }))
   if (cells.length === 0) return was
-  // Other processes hear of changes by a trigger on some columns, and have to hear of all: the name is always one of them.
+  // A trigger on some columns reports changes to other processes, which need all changes: the name is always one of the
+  // columns.
   const kept = cells.some(([column]) => column === 'name') ? '' : 'name = name, '
   yield ask(
     `UPDATE key SET ${kept}${cells.map(([column]) => `${column} = ?`).join(', ')} WHERE id = ?`,

@@ -3,7 +3,7 @@ import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { chainTables } from './chain.ts'
 
-/** The end of every chain. Run on one snapshot. */
+/** The end of every chain. Must run on one snapshot. */
 export function* readAnchor(at: number): QueryProgram<Anchor> {
   const database = yield* readIdentity()
   const rows = yield ask('SELECT id, position, head FROM chain ORDER BY id')
@@ -16,8 +16,8 @@ export function* readAnchor(at: number): QueryProgram<Anchor> {
 }
 
 /**
- * Compares the entries with anchors. An entry with the hash of its anchor proves itself and, by the chain, every one
- * before it; a missing one existed when the anchor was made.
+ * Compares the entries with anchors. An entry with the hash of its anchor proves itself and, by the chain, every entry
+ * before it; a missing entry existed when the anchor was written.
  */
 export function* auditAnchors(anchors: readonly Anchor[], report: (problem: string) => void): QueryProgram<void> {
   if (anchors.length === 0) return

@@ -16,11 +16,11 @@ const nextSegments = `SELECT chain, position, first_id, last_id, count, ${aloneC
   ORDER BY last_id LIMIT ?`
 
 /**
- * Proves every segment against its own row and its reversals: it has as many charges as it says, each of them once and
- * in no other place, where a search finds it. Adds up what keys have spent by them.
+ * Proves every segment against its own row and its reversals: it has the stated number of charges, each of them once
+ * and in no other place, where a search finds it. Adds up what keys have spent in segments.
  */
 export function* auditChargeBatches(findings: Findings): QueryProgram<void> {
-  // Charges that a later segment may have too.
+  // Charges that a later segment may repeat.
   const recent = new Map<string, string>()
   const page = new ChargeBatchPage()
   let after = ''
@@ -40,7 +40,7 @@ export function* auditChargeBatches(findings: Findings): QueryProgram<void> {
   yield* reportStrays(findings, reversals)
 }
 
-/** They were inserted nearly in order. */
+/** Charges were inserted nearly in order. */
 function forgetBefore(after: string, recent: Map<string, string>): void {
   for (const id of recent.keys()) {
     if (reachOf(id) > after) return
@@ -52,7 +52,7 @@ function nameOf(row: Row): string {
   return `segment ${whole(row, 'position')} of ${text(row, 'chain')}`
 }
 
-/** @returns its charges, as far as they can be read */
+/** @returns the charges of the segment, as far as they can be read */
 function auditSegment(findings: Findings, row: Row, recent: Map<string, string>): readonly Booked[] {
   const name = nameOf(row)
   let booked: readonly Booked[] = []
@@ -86,7 +86,7 @@ function auditSegment(findings: Findings, row: Row, recent: Map<string, string>)
   return booked
 }
 
-/** The columns by which SQL adds up a lone charge match it. */
+/** Whether the columns by which SQL adds up a lone charge match that charge. */
 function isAddedUp(row: Row, [only, ...others]: readonly Booked[]): boolean {
   const found = aloneColumns.map(column => row[column])
   if (found.every(cell => cell === null)) return true
@@ -102,7 +102,7 @@ function* reportTwice(findings: Findings, ids: readonly string[]): QueryProgram<
     findings.report(`charge ${text(row, 'id')}: is in a segment and has rows too`)
 }
 
-/** @returns how many there are */
+/** @returns the number of reversals */
 function* auditReversals(findings: Findings, booked: readonly Booked[]): QueryProgram<number> {
   const byId = new Map(booked.map(one => [one.id, one]))
   const rows = yield* askIn('SELECT * FROM reversal WHERE charge_id IN (…)', [...byId.keys()])
@@ -110,7 +110,7 @@ function* auditReversals(findings: Findings, booked: readonly Booked[]): QueryPr
   return rows.length
 }
 
-/** Entries about charges that are in no segment. Searched if there are more than were found. */
+/** Reports entries about charges that are in no segment. Searches only if there are more than were found. */
 function* reportStrays(findings: Findings, met: number): QueryProgram<void> {
   const [all] = yield ask('SELECT count(*) AS n FROM reversal')
   if (!all || whole(all, 'n') === met) return

@@ -9,7 +9,8 @@ const there = {
 } as const
 
 /**
- * Money spent elsewhere that counts in the current day or month: each entry is unchanged, and adds to its payer once.
+ * Proves money spent elsewhere that counts in the current day or month: each entry is unchanged, and adds to its payer
+ * once.
  */
 export function* auditOpenings({ running, report }: Findings): QueryProgram<void> {
   for (const period of ['day', 'month'] as const satisfies readonly OpeningPeriod[]) {

@@ -1,6 +1,6 @@
 import type { Entry } from './entries.ts'
 
-/** Refunds of one charge: each gives something back, all together at most its amount, and each has its number. */
+/** Proves the refunds of one charge: none is 0, together they are at most the charge, and their numbers have no gap. */
 export function auditRefunds(refunds: readonly Entry[], amount: number, report: (problem: string) => void): void {
   const sum = refunds.reduce((total, entry) => total + entry.amount, 0)
   if (sum > amount) report(`its refund entries are of ${sum}, its amount is ${amount}`)

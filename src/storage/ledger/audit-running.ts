@@ -9,7 +9,9 @@ const never = Infinity
 
 const words = { day: 'today', month: 'this month' } as const
 
-/** What proves the current day and month, and since when days follow this zone: no earlier one can be proved. */
+/**
+ * The sums that prove the current day and month, and since when days follow this zone: no earlier day can be proved.
+ */
 export function* openRunning(
   zone: string | undefined,
   at: number,
@@ -26,13 +28,16 @@ export function* rowsOfAccounts(): QueryProgram<ReadonlyMap<string, readonly Row
   return Map.groupBy(rows, row => `${text(row, 'kind')} ${text(row, 'name')}`)
 }
 
-/** The rest of days and months that rows are not in now, by payer, period and start. */
+/** The rest of days and months that rows have left, by payer, period and start. */
 type LeftBehind = ReadonlyMap<string, number>
 
-/** Besides the rows: since when days follow this zone, and the rest of past periods. */
+/** Data besides the rows: since when days follow this zone, and the rest of past periods. */
 export type Behind = { readonly since: number; readonly left: LeftBehind }
 
-/** Of the periods that may be current: a row that went back, for a late booking or a clock jump, has left them. */
+/**
+ * Reads the rest of periods that may be current: a row that went back, for a late booking or a clock jump, has left
+ * them.
+ */
 export function* readLeftBehind({ running }: Pick<Findings, 'running'>): QueryProgram<LeftBehind> {
   const left = new Map<string, number>()
   for (const period of ['day', 'month'] as const) {
@@ -58,9 +63,9 @@ export function* readLeftBehind({ running }: Pick<Findings, 'running'>): QueryPr
 const placeOf = (payer: string, period: 'day' | 'month', start: number): string => `${payer} ${period} ${start}`
 
 /**
- * Proves what a payer has spent in the current day and month. What ended in the hour before midnight may count on the
- * new day, if something of that was booked before it.
- * @returns what is wrong
+ * Proves what a payer has spent in the current day and month. A charge that ended in the hour before midnight may count
+ * on the new day, if another charge of the new day was booked before it.
+ * @returns the problems
  */
 export function auditRunning(
   { running }: Findings,
@@ -72,7 +77,7 @@ export function auditRunning(
     const spells = running?.spells(period) ?? []
     const found = spells.filter(({ start }) => rows.some(row => whole(row, `${period}_start`) === start))
     const [spell] = found
-    // Just at midnight some rows may be on the new day already: they can be proved a little later.
+    // At midnight some rows may already be on the new day: they can be proved a little later.
     if (!running || !spell || found.length > 1 || spell.from < since) return []
     const { has, spent, isRight } = compare(running, payer, rows, { period, start: spell.start, left })
     return isRight ? [] : [`${payer}: has spent ${has} ${words[period]}, its charges say ${spent}`]

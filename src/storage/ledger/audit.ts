@@ -17,18 +17,18 @@ import { accountOf, digestCharge, type Entry, sales, toEntry } from './entries.t
 import { groupRows } from './find.ts'
 import { type Corrections, countRepairs } from './repair.ts'
 
-/** Enough for people; the rest is counted. */
+/** The maximum number of problems that are listed; the rest is counted. */
 const problemsMax = 1_000
 const pageRows = 1_000
-/** Every hold of a process that is gone ends by then. */
+/** Within this time every hold of an ended process is released. */
 const holdsEndMs = 60_000
 
-/** Decisions without a person. */
+/** Actors of decisions that no person made. */
 const byItself = new Set(['gateway', 'recovery'])
 
 /**
  * Proves the books from their rows alone: every charge against its items and entries, every key against its charges,
- * every chain of entries against its hashes. Run on one snapshot; changes nothing.
+ * every chain of entries against its hashes. Must run on one snapshot; changes nothing.
  */
 export function* audit(asked: AuditOptions): QueryProgram<Audit> {
   const { corrections, ...found } = yield* auditBooks(asked)
@@ -42,9 +42,7 @@ type AuditOptions = {
   readonly anchors: readonly Anchor[]
 }
 
-/**
- * The same, before budgets are corrected: what has to be added to each, and whether the underlying charges are sound.
- */
+/** The same, before budgets are corrected: the amount to add to each, and whether the underlying charges are sound. */
 export function* findCorrections(asked: Omit<AuditOptions, 'anchors'>): QueryProgram<Corrections> {
   const repairs = yield* countRepairs()
   const { corrections, problems } = yield* auditBooks({ ...asked, anchors: [] })
@@ -87,14 +85,15 @@ function* auditBooks({ at, zone, anchors }: AuditOptions) {
 }
 
 /**
- * Processes that may have charges reserved: those with a lease, or one that expired just now. As `liveName` has them.
+ * Processes that may have reserved charges: those with a lease, or with one that expired just now. In the form of
+ * `liveName`.
  */
 function* findLive(at: number): QueryProgram<ReadonlySet<string>> {
   const rows = yield ask('SELECT owner, epoch FROM replica WHERE lease_until > now_ms(?) - ?', at, holdsEndMs)
   return new Set(rows.map(liveName))
 }
 
-/** Of a row of `replica` or of `charge`. */
+/** The name of a process from a row of `replica` or of `charge`. */
 function liveName(row: Row): string {
   return `${text(row, 'owner')} ${whole(row, 'epoch')}`
 }
@@ -143,12 +142,12 @@ function auditCharge(
     report(`${whole(charge, 'line_count')} lines were committed, ${lines.length} are there`)
   }
   const sum = lines.reduce((total, line) => total + whole(line, 'price'), 0)
-  // Estimated items stay with a charge that a person has voided, and are not owed.
+  // Estimated items stay with a charge that an administrator has voided, and are not owed.
   if (sum !== amount && state !== 'voided') report(`its lines come to ${sum}, its amount is ${amount}`)
   if ((state === 'reserved') !== (wholeOrNull(charge, 'ended_at') === null)) report(`is ${state} but its end disagrees`)
   if (state === 'reserved') {
     addHeld(findings, charge, whole(charge, 'hold'))
-    // Without a running gateway, as in a copy of the database, no process can have ended it yet.
+    // Without a running gateway, as in a copy of the database, no process can have ended the charge yet.
     if (live.size === 0) findings.left++
     else if (!live.has(liveName(charge))) report('is still reserved by a gateway that is gone')
   }
@@ -179,7 +178,7 @@ function auditCharge(
   )
 }
 
-/** Items and entries after the last charge belong to none. */
+/** Reports items and entries after the last charge: they belong to none. */
 function* auditStrays(findings: Findings, after: string): QueryProgram<void> {
   for (const table of ['line', 'entry'] as const) {
     const rows = yield ask(`SELECT DISTINCT charge_id FROM ${table} WHERE charge_id > ? LIMIT ?`, after, problemsMax)
@@ -201,7 +200,7 @@ function* auditKeys(findings: Findings, behind: Behind): QueryProgram<void> {
   for (const id of findings.totals.keys()) findings.report(`key ${id}: is gone, but has charges`)
 }
 
-/** Users, groups and balances: each is the sum of its rows, and of its charges. */
+/** Proves users, groups and balances: each is the sum of its rows, and of its charges. */
 function* auditAccounts(findings: Findings, behind: Behind): QueryProgram<void> {
   for (const [account, rows] of yield* rowsOfAccounts()) {
     auditPayer(findings, payerOf(account), rows, behind)
@@ -245,10 +244,10 @@ function payerOf(account: string): BudgetCorrection['payer'] {
   return { kind: account.slice(0, at) as LevelKind, name: account.slice(at + 1) }
 }
 
-/** Next to it is what was spent elsewhere. */
+/** The table also has money that was spent elsewhere. */
 const paidIn = `SELECT * FROM topup WHERE debit NOT IN ('${before.day}', '${before.month}') ORDER BY charge_id`
 
-/** The payments of each user equal the balance, and each entry is unchanged. */
+/** Proves that the payments of each user equal the balance, and that each entry is unchanged. */
 function* auditTopUps(findings: Findings): QueryProgram<void> {
   const paid = new Map<string, number>()
   for (const row of yield ask(paidIn)) {

@@ -7,12 +7,12 @@ const zoneName = 'budget_zone'
 const sinceName = 'budget_zone_since'
 const put = `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
 
-/** Records the zone of budget days and months from now on, if it is another than before. */
+/** Records the zone of budget days and months from now on, if it differs from the previous one. */
 export function* noteZone(zone: string, at: number): QueryProgram<void> {
   const number = numberOf(zone)
   const known = yield* readMeta()
   if (known.get(zoneName) === number) return
-  // If nothing was ever booked, everything follows it.
+  // If nothing was ever booked, all days follow the new zone.
   const [booked] = yield ask('SELECT id FROM chain LIMIT 1')
   yield ask(put, zoneName, number)
   yield ask(put, sinceName, booked ? at : 0)
@@ -29,8 +29,8 @@ const unknown = -1
 const hourMs = 3_600_000
 
 /**
- * The day and the month of a booking that ended at `at`. In another zone than the current one the day is unknown, and
- * the month only known if it is the same all over the world: a refund of a wrong one would be spent twice.
+ * The day and the month of a booking that ended at `at`. In a zone other than the current one the day is unknown, and
+ * the month is known only if it is the same all over the world: a refund in a wrong one could be spent twice.
  */
 export function* bookedOn(zone: string, at: number): QueryProgram<{ readonly day: number; readonly month: number }> {
   const since = yield* readZoneSince(zone)

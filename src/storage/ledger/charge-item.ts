@@ -7,9 +7,9 @@ import type { WriterIdentity } from '../writer-identity.ts'
 import { writeItemFacts } from './item-facts.ts'
 
 /**
- * Writes one item, once. The charge's own row is changed first, if it is still reserved and ours: that locks it, so no
- * process can recover the charge between the check and the item.
- * @returns true if the item exists, now or from before; false if the charge is lost or the item is another one.
+ * Writes one item, once. Changes the charge's own row first, if it is still reserved by this process: that locks it, so
+ * no process can recover the charge between the check and the item.
+ * @returns true if the item exists, now or from before; false if the charge is lost or the existing item differs
  */
 export function* addChargeItem(
   identity: WriterIdentity,
@@ -38,7 +38,7 @@ export function* addChargeItem(
 export const chargeItemColumns: readonly string[] = ['charge_id', ...columnsOf(chargeItemMembers), 'told']
 const insert = `INSERT INTO line (${chargeItemColumns.join(', ')}) VALUES (${chargeItemColumns.map(() => '?').join(', ')})`
 
-/** The row of an item, whose charge counts it already. */
+/** The row of an item that its charge already counts. */
 export function insertChargeItem(chargeId: string, line: ChargeItem): Query {
   return ask(insert, ...chargeItemValues(chargeId, line))
 }

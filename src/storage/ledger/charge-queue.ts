@@ -9,14 +9,16 @@ import { fits } from '../charge-batches/fits.ts'
 import { ageMaxMs, aheadMs } from '../charge-batches/reach.ts'
 import { RecentIds } from '../charge-batches/recent-ids.ts'
 
-/** As many may wait before new charges are refused; those of current requests still come on top. */
+/** The number of charges that may wait before new charges are refused; those of current requests are still accepted. */
 const waitingMax = 50_000
 /** One group of charges costs its commit a few milliseconds. */
 const together = 256
-/** The limit of a group when each waits for answers of a server: meanwhile more arrive than one group takes. */
+/**
+ * The limit of a group if each waits for a server's response: meanwhile more charges arrive than one small group takes.
+ */
 export const togetherFar = 2_048
 
-/** What is kept of one until it is written. `hasRows`: no segment can hold it, or it may have been written before. */
+/** A waiting charge. `hasRows`: no segment can hold it, or it may have been written before. */
 type Waiting = Posting & { readonly hasRows: boolean }
 
 /**
@@ -26,33 +28,33 @@ type Waiting = Posting & { readonly hasRows: boolean }
 export type PostedCharge = readonly [id: string, ...Value[]]
 /** An item as plain values: its charge, and the columns of `line` in order. */
 export type PostedLine = readonly [chargeId: string, ...Value[]]
-/** Charges with rows of their own as they cross to the thread: plain values, and every rule once. */
+/** Charges with rows of their own in the form sent to the thread: plain values, and every rule once. */
 export type PostedRows = {
   readonly rules: readonly string[]
   readonly charges: readonly PostedCharge[]
   readonly lines: readonly PostedLine[]
 }
-/** A group of charges as it crosses to the thread: as texts, which cost a fraction of objects. */
+/** A group of charges in the form sent to the thread: texts, which cost a fraction of objects. */
 export type Posted = {
-  /** Nearly all of them. */
+  /** Nearly all charges of the group. */
   readonly segment: ChargeBatch | null
-  /** The JSON of `PostedRows`: those that were held, are not counts, or may have been posted before. */
+  /** The JSON of `PostedRows`: charges that were held, are not counts, or may have been posted before. */
   readonly rows: string | null
 }
 
 type Group = { readonly postings: readonly Waiting[]; readonly posted: Posted; readonly wasGivenBack?: boolean }
 
 /**
- * Charges that no caller waits for, in order of arrival. They are money: none is dropped while the process lives, one
- * whose commit is in doubt is written again, and if too many wait the ledger is not healthy. Lists instead of maps,
- * because short-lived objects must not grow old.
+ * Charges that no caller waits for, in order of arrival. They are money: none is dropped while the process runs, one
+ * whose commit is in doubt is written again, and if too many wait the ledger is not healthy. Uses lists instead of
+ * maps, because short-lived objects must not grow old.
  */
 export class ChargeQueue {
   #waiting: Waiting[] = []
   #taken: Group | undefined
   /** A group whose commit is in doubt: it is sent again unchanged, because only then can it be recognised. */
   #owed: Group | undefined
-  /** A group was refused for one of its charges: they are sent one by one until it is found. */
+  /** How many charges of a refused group remain: they are sent one by one until the faulty one is found. */
   #apart = 0
   /** Ids that may have a charge already: opened by a hold, or posted. */
   readonly #known = new RecentIds(ageMaxMs + aheadMs)
@@ -79,24 +81,24 @@ export class ChargeQueue {
     return this.size + (this.#taken?.postings.length ?? 0) >= waitingMax
   }
 
-  /** Called for each that can never be written. */
+  /** Sets the callback for a charge that can never be written. */
   onRefused(call: (posting: Posting) => void): void {
     this.#onRefused = call
   }
 
-  /** A hold opens a charge of this id, or tries to. */
+  /** Records that a hold opens a charge with this id, or tries to. */
   opened(id: string, at: number): void {
     this.#known.note(id, at)
   }
 
-  /** A second posting under one id is a repetition. */
+  /** Appends a charge. A second posting with the same id is a repetition. */
   append(posting: Posting): void {
     const mayBeThere = this.#known.note(posting.facts.id, posting.at)
     this.#waiting.push({ ...posting, hasRows: mayBeThere || !fits(posting) })
     this.appended++
   }
 
-  /** Whether charges that count toward the same budgets wait or are in flight: they may release holds. */
+  /** Whether charges of the same budgets wait or are in flight: they may release holds. */
   hasOf({ facts: { keyId, user, group }, levels = [] }: Pick<HoldRequest, 'facts' | 'levels'>): boolean {
     const isOfGroup = levels.some(({ kind }) => kind === 'group')
     const isOf = ({ facts }: Posting): boolean =>
@@ -111,20 +113,20 @@ export class ChargeQueue {
     return this.#taken?.posted
   }
 
-  /** The group taken last is durable. */
+  /** The last group is durable. */
   done(): void {
     const { length } = this.#release()
     this.through += length
     if (this.#apart > 0) this.#apart -= length
   }
 
-  /** The group taken last is not known to be durable and will be written again. */
+  /** The last group is not known to be durable and will be written again. */
   giveBack(): void {
     this.#owed = this.#taken && { ...this.#taken, wasGivenBack: true }
     this.#taken = undefined
   }
 
-  /** The group taken last was refused for its content. @returns the one that cannot be written, if it is known. */
+  /** The last group was refused for its content. @returns the charge that cannot be written, if it is known */
   refused(): Posting | undefined {
     const isInDoubt = this.#taken?.wasGivenBack === true
     const taken = this.#release()
@@ -135,15 +137,15 @@ export class ChargeQueue {
       this.#onRefused(only)
       return only
     }
-    // One whose commit was in doubt may exist after all: a segment recognises only its whole group, rows recognise
-    // each.
+    // A charge whose commit was in doubt may exist after all: a segment is recognised only as a whole group, rows are
+    // recognised one by one.
     const apart = isInDoubt ? taken.map(one => ({ ...one, hasRows: true })) : taken
     this.#waiting = [...apart, ...this.#waiting]
     this.#apart = taken.length
     return undefined
   }
 
-  /** A charge that still waits, as it will be. */
+  /** The final state of a charge that still waits. */
   find(id: string): Charge | undefined {
     const isIt = ({ facts }: Posting): boolean => facts.id === id
     const posting = this.#taken?.postings.find(isIt) ?? this.#owed?.postings.find(isIt) ?? this.#waiting.find(isIt)
@@ -190,7 +192,7 @@ export class ChargeQueue {
   }
 }
 
-/** Of two under one id the first counts. */
+/** Of two postings with one id the first counts. */
 function flatten(postings: readonly Posting[]): PostedRows {
   const places = new Map<ChargeRule, number>()
   const ids = new Set<string>()

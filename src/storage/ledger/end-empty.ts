@@ -11,8 +11,8 @@ export type EmptyEnd = {
 } & ({ readonly state: 'voided'; readonly vendorCost?: number } | ({ readonly state: 'needs_review' } & Review))
 
 /**
- * Ends a reserved charge of ours that has no item and releases its hold, unless it is kept for a review. Voiding also
- * frees its idempotency key: nothing was bought. @returns false if there is none such.
+ * Ends a reserved charge of this process that has no item and releases its hold, unless it is kept for a review.
+ * Voiding also frees its idempotency key: nothing was bought. @returns false if there is no such charge
  */
 export function* endEmpty(identity: WriterIdentity, end: EmptyEnd): QueryProgram<boolean> {
   const { id, state, reason, at } = end

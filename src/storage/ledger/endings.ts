@@ -4,7 +4,7 @@ import { StorageError } from '../errors.ts'
 import type { Writing } from '../writing.ts'
 import { type Ending, RetryQueue } from './retry-queue.ts'
 
-/** Ends charges, now or, if the storage cannot be written, as soon as it can. */
+/** Ends charges, at once or, if the storage cannot be written, as soon as it can. */
 export class Endings {
   readonly #writer: Writing
   readonly #clock: Pick<Clock, 'now'>
@@ -15,7 +15,7 @@ export class Endings {
     this.#clock = clock
   }
 
-  /** @throws StorageError if it is not known to be ended; it will be tried again */
+  /** @throws StorageError if the charge is not known to have ended; the end will be tried again */
   async end(id: string, ending: Ending): Promise<boolean> {
     try {
       const now = this.#clock.now()
@@ -31,7 +31,7 @@ export class Endings {
       return await this.#writer.submit('settle', { settlement, at: given.at, now })
     } catch (error) {
       if (isUnavailable(error)) this.#queue.owe(id, ending)
-      // Others may have blocked every attempt; no hold stays for that.
+      // Other transactions may have blocked every attempt; no hold may stay for that.
       else this.#queue.lookAgain(id, ending)
       throw error
     }
@@ -42,18 +42,18 @@ export class Endings {
     return this.end(id, { change: 'endEmpty', given })
   }
 
-  /** A hold that may have been committed is released when the storage can be written. */
+  /** Releases a hold that may have been committed, once the storage can be written. */
   holdFailed(id: string, at: number, error: unknown): void {
     const given = { id, state: 'voided', reason: 'hold_in_doubt', at } as const
     if (isUnavailable(error)) this.#queue.owe(id, { change: 'endEmpty', given })
   }
 
-  /** With an item that may have been committed, its charge is not empty. */
+  /** Records that an item may have been committed: then its charge is not empty. */
   lineFailed(id: string, error: unknown): void {
     if (isUnavailable(error)) this.#queue.doubt(id)
   }
 
-  /** The storage can be written again. */
+  /** Called when the storage can be written again: ends the charges of the queue. */
   payOwed(): void {
     for (const { id, ending } of this.#queue.take())
       this.end(id, ending).then(
@@ -62,7 +62,7 @@ export class Endings {
       )
   }
 
-  /** What failed by itself, or found nothing to end, is tried once more. */
+  /** Tries once more the ends that failed by themselves or found no open charge. */
   payLate(): void {
     for (const { id, ending } of this.#queue.takeLate()) void this.end(id, ending).catch(() => undefined)
   }

@@ -6,13 +6,13 @@ import { moveEnd, readEnd } from './chain.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
 /**
- * `settle` takes from the key, `refund` gives back, `void` records a person's decision against a charge; `topup` pays
- * in, or records money spent elsewhere.
+ * `settle` takes from the key, `refund` gives back, `void` records an administrator's decision against a charge;
+ * `topup` adds a payment, or records money spent elsewhere.
  */
 export type EntryKind = 'settle' | 'refund' | 'void' | 'topup'
 
 export type Entry = {
-  /** Of a charge, or the entry's own for a payment. */
+  /** The id of a charge, or the entry's own id for a payment. */
   readonly chargeId: string
   readonly kind: EntryKind
   /**
@@ -22,13 +22,13 @@ export type Entry = {
   readonly debit: string
   readonly credit: string
   readonly amount: number
-  /** Who decided: `gateway`, `recovery`, or a person's name. */
+  /** The author of the decision: `gateway`, `recovery`, or a person's name. */
   readonly actor: string
   readonly reason: string | null
   readonly at: number
-  /** Of the charge and its items, as booked. */
+  /** The digest of the charge and its items, as booked. */
   readonly digest: string
-  /** The number of a refund of its charge, from 0; no part of the hash. */
+  /** The number of a refund of its charge, from 0; it is not part of the hash. */
   readonly nth?: number
 }
 
@@ -44,8 +44,8 @@ const columns = `chain, position, charge_id, kind, debit, credit, amount, actor,
   hash`.split(/,\s+/)
 
 /**
- * Appends entries to this writer's chain: each has the hash of the one before it. Those about charges in segments are
- * in `reversal`, those of payments in `topup`.
+ * Appends entries to this writer's chain: each has the hash of the one before it. Entries about charges in segments go
+ * to `reversal`, those of payments to `topup`.
  */
 export function* postAll(
   { chain }: WriterIdentity,

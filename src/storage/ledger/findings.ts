@@ -5,7 +5,7 @@ import type { Row } from '../query.ts'
 import { text } from '../rows.ts'
 import type { RunningSums } from './running-sums.ts'
 
-/** What a key has spent and holds, by its charges. */
+/** The spent and held amounts of a key, by its charges. */
 type Totals = { spent: number; held: number }
 
 /** The state and findings of an audit. */
@@ -14,11 +14,11 @@ export type Findings = {
   lines: number
   entries: number
   left: number
-  /** By the id of a key. */
+  /** Totals by the id of a key. */
   readonly totals: Map<string, Totals>
-  /** By the kind and the name of an account. */
+  /** Totals by the kind and the name of an account. */
   readonly accounts: Map<string, Totals>
-  /** Of the current day and month; undefined if unknown. */
+  /** The sums of the current day and month; undefined if unknown. */
   readonly running: RunningSums | undefined
   /** The corrections that would make keys and accounts equal their charges. */
   readonly corrections: BudgetCorrection[]
@@ -35,7 +35,7 @@ export function totalsOf(findings: Findings, keyId: string): Totals {
 export function addSpent(findings: Findings, charge: Row, spent: number, endedAt: number, backAt = endedAt): void {
   const key = text(charge, 'key_id')
   totalsOf(findings, key).spent += spent
-  // Both are refunded in the periods of the spending; around midnight an account may be on the next day already.
+  // Both are refunded in the period of the charge; around midnight an account may be on the next day already.
   findings.running?.add(`key ${key}`, spent, endedAt)
   for (const account of accountsOf(charge)) {
     accountTotals(findings, account).spent += spent
@@ -49,7 +49,7 @@ export function addHeld(findings: Findings, charge: Row, held: number): void {
   for (const kind of heldLevels(charge)) accountTotals(findings, `${kind} ${nameOf(charge, kind)}`).held += held
 }
 
-/** Its user and its group, and its end user and its balance if it was taken from one. */
+/** The accounts of a charge: its user and its group, and its end user and its balance if it was held from them. */
 function accountsOf(charge: Row): readonly string[] {
   const held = heldLevels(charge)
   return levelKinds

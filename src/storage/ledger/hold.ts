@@ -14,12 +14,12 @@ import { factColumns, factValues } from './fact-values.ts'
 const insertReserved = `INSERT INTO charge (${factColumns.join(', ')}, rule, state, hold, owner, epoch, idem_key,
     idem_fingerprint, created_at, levels) VALUES (${factColumns.map(() => '?').join(', ')}, ?, 'reserved', ?, ?, ?, ?, ?, ?, ?)`
 
-/** How long an idempotency key and its answer are kept. */
+/** How long an idempotency key and its stored response are kept. */
 export const idempotencyMs = 24 * 3_600_000
 
 /**
- * Opens a charge and takes its hold from the budgets of the key, its user and its group, or returns why not. The
- * statement that moves a budget also tests it: two requests may not spend the same micros.
+ * Opens a charge and takes its hold from the budgets of the key, its user and its group, or returns the reason for a
+ * refusal. The statement that moves a budget also tests it: two requests may not spend the same micros.
  */
 export function* hold(identity: WriterIdentity, request: HoldRequest, at: number): QueryProgram<HoldResult> {
   const { facts, idempotency, levels = [] } = request
@@ -67,14 +67,14 @@ export function* hold(identity: WriterIdentity, request: HoldRequest, at: number
 const isPlain = `budget_period IN ('total', 'day', 'month')`
 const leftOfWindow = `(budget - held - ${spentInWindow})`
 
-/** The period of a key's budget. Its row is locked: the first charge of a day moves the day before to other rows. */
+/** The period of a key's budget. Locks its row: the first charge of a day moves the previous day to other rows. */
 function* lockedPeriod(keyId: string): QueryProgram<BudgetPeriod> {
   const [key] = yield ask(`SELECT budget_period FROM key WHERE id = ? ${lockRows}`, keyId)
   if (!key) throw new Error(`there is no key ${keyId} to hold money of`)
   return text(key, 'budget_period') as BudgetPeriod
 }
 
-/** Takes a hold of a key whose budget is for a window; undefined if it is for no window, or too small. */
+/** Takes a hold of a key whose budget is for a window; undefined if the budget has no window, or is too small. */
 function* holdOfWindow(
   identity: WriterIdentity,
   { facts: { keyId }, hold: wanted }: HoldRequest,
@@ -92,7 +92,7 @@ function* holdOfWindow(
   return key
 }
 
-/** The charge that has the idempotency key already; one that ended more than 24 hours ago frees it. */
+/** The charge that already has the idempotency key; a charge that ended more than 24 hours ago frees the key. */
 function* findTaken(
   facts: ChargeFacts,
   idempotency: NonNullable<HoldRequest['idempotency']>,
@@ -113,7 +113,9 @@ function* findTaken(
   return yield* describeTaken(charge, idempotency.fingerprint)
 }
 
-/** A charge of a clock that was ahead would keep its key for as long: 24 hours from its next use. */
+/**
+ * If its clock was ahead, a charge would keep its idempotency key too long: it keeps it for 24 hours from the next use.
+ */
 function* takenUntil(charge: Row, at: number): QueryProgram<number> {
   const createdAt = whole(charge, 'created_at')
   const known = wholeOrNull(charge, 'idem_until')

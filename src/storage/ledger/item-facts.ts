@@ -2,7 +2,7 @@ import type { ChargeItem, ChargeItemFacts } from '../../domain/charge.ts'
 
 /**
  * The beginning of the cell of an item whose source is the answer's own report: the column `source` of such an item is
- * `output`, because it allows only three words.
+ * `output`, because the column allows only three values.
  */
 export const itemFactsBegin = '{"source":"told"'
 
@@ -12,7 +12,7 @@ export function writeItemFacts({ source, told }: ChargeItem): string | null {
   return told === undefined ? null : JSON.stringify(told)
 }
 
-/** What the cell adds to an item. */
+/** The fields that the cell adds to an item. */
 export function readItemFacts(cell: unknown): Pick<ChargeItem, 'told'> & Partial<Pick<ChargeItem, 'source'>> {
   if (typeof cell !== 'string') return {}
   const { source, ...told } = JSON.parse(cell) as ChargeItemFacts & { readonly source?: 'told' }

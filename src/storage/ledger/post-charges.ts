@@ -17,22 +17,22 @@ import { factColumns } from './fact-values.ts'
 import { bookAll, type Ended } from './settle.ts'
 
 const ended = 'rule state reason hold amount line_count delivery owner epoch created_at ended_at vendor_cost'.split(' ')
-/** The columns of a charge that is written when it has ended. */
+/** The columns of a charge that is written after its end. */
 const chargeColumns = [...factColumns, ...ended]
 
 /**
  * Opens and settles charges in one step, as `ChargeQueue` has collected them: nearly all as one segment. Of the others,
- * one that we reserved is settled with its items and releases its hold; one that has ended, or is in a segment, stays
- * as it is, so nothing is ever booked twice. New ones are written many rows at a time: one by one they cost four times
- * as much.
+ * a charge that this process has reserved is settled with its items and releases its hold; one that has ended, or is in
+ * a segment, stays unchanged, so nothing is ever booked twice. New charges are written many rows at a time: one by one
+ * they cost four times as much.
  */
 export function* postCharges(
   identity: WriterIdentity,
   { segment, rows, at: now }: Posted & { readonly at: number },
 ): QueryProgram<null> {
   const posted = rows === null ? null : (JSON.parse(rows) as PostedRows)
-  // The keys of both in one order: a transaction that waits for a key of the rows holds none of the batch's that others
-  // want.
+  // Locks the keys of the segment and of the rows in one order: otherwise a transaction that waits for one of these
+  // keys could hold another that a second transaction needs.
   if (segment && posted) yield* lockKeys([...keysOf(segment), ...posted.charges.map(charge => charge[keyAt] as string)])
   if (segment) yield* writeChargeBatch(identity, segment, now)
   if (posted) yield* postRows(identity, posted, now)
@@ -59,14 +59,14 @@ function* postRows(identity: WriterIdentity, { rules, charges, lines }: PostedRo
     if (known.has(id)) ended.push(...(yield* endHeld(identity, charge, linesOf.get(id) ?? [])))
     else fresh.push(charge)
   }
-  // Keys before accounts, of both kinds: held ones are booked on accounts that others wait for.
+  // Keys come before accounts, for both: held charges are booked on accounts that other transactions wait for.
   if (ended.length > 0)
     yield* lockKeys([...fresh, ...ended.map(({ charge }) => charge)].map(charge => text(charge, 'key_id')))
   yield* insertSettled(identity, fresh, linesOf, now)
   if (ended.length > 0) yield* bookAll(identity, ended, 'gateway', now)
 }
 
-/** @throws Error for an amount that could be written and never be read again */
+/** @throws Error for an amount that could be written but never read again */
 export function chargeRow({ owner, epoch }: WriterIdentity, posted: PostedCharge, rules: readonly string[]): Row {
   const rest = posted.slice(factColumns.length) as [number, number, number, string, number, number | null]
   const [rule, amount, lineCount, delivery, at, vendorCost] = rest
@@ -94,7 +94,7 @@ function* findKnown(ids: readonly string[]): QueryProgram<ReadonlySet<string>> {
   return new Set(rows.map(row => text(row, 'id')))
 }
 
-/** Ends a charge that a hold has opened. @returns it, to be booked; undefined if it had ended before */
+/** Ends a charge that a hold has opened. @returns the charge to book; undefined if it had ended before */
 function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]): QueryProgram<readonly Ended[]> {
   const id = text(charge, 'id')
   const [held] = yield ask(
@@ -123,7 +123,7 @@ function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]):
   return [{ charge: settled as Row, heldNow: whole(held, 'hold'), at }]
 }
 
-/** Books new charges that have ended. Items first: a charge that has ended takes no more of them. */
+/** Books new charges that have ended. Items come first: a charge that has ended accepts no more of them. */
 export function* insertSettled(
   identity: WriterIdentity,
   charges: readonly Row[],

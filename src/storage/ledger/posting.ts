@@ -7,6 +7,6 @@ export type Posting = {
   readonly lines: readonly ChargeItem[]
   readonly delivery: Settlement['delivery']
   readonly at: number
-  /** The upstream's reported cost; absent if it reports none. */
+  /** The cost that the upstream reports; absent if it reports none. */
   readonly vendorCost?: Micros
 }

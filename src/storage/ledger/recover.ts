@@ -24,7 +24,7 @@ const stopped = 'gateway_stopped'
 /** Rows of one statement. */
 const together = 1_000
 
-/** The charges that ended last. */
+/** The number of charges that are checked, those that ended last. */
 const lookedAt = 5_000
 
 /** Two processes that find the same rows missing would both write them: the second waits for this row. */
@@ -35,17 +35,17 @@ const segmentsTogether = 64
 const lastSegments = `SELECT s.*, r.epoch AS alive FROM segment s
   LEFT JOIN replica r ON r.owner = s.owner AND r.epoch = s.epoch WHERE s.last_id < ? ORDER BY s.last_id DESC LIMIT ${segmentsTogether}`
 
-/** Of a charge whose process is gone or was silent for too long. */
+/** A condition on a charge: its process has ended or was silent for too long. */
 const isLeft = `NOT EXISTS (SELECT 1 FROM replica WHERE replica.owner = charge.owner AND replica.epoch = charge.epoch)`
-/** No process continues it: the charge of a job is ended by the job. */
+/** No process continues the charge: the charge of a job is ended by the job. */
 const isOver = `${isLeft} AND NOT EXISTS (SELECT 1 FROM job WHERE job.id = charge.id AND job.state = 'running')`
 
-/** Rules are written by `JSON.stringify`, which escapes the quotes of this in any text. */
+/** `JSON.stringify` writes rules, and escapes the quotes of this text in any other text. */
 const buysNothing = `rule LIKE '%"nothingBought":true%'`
 
 /**
- * Begins a new epoch and ends every reserved charge of a process that is gone. Run inside one transaction before the
- * first request is served. `isAlone`: no other process can be at work, so every lease is of a process that is gone.
+ * Begins a new epoch and ends every reserved charge of an ended process. Must run inside one transaction before the
+ * first request is served. `isAlone`: no other process can be running, so every lease belongs to an ended process.
  */
 export function* begin(identity: Omit<WriterIdentity, 'epoch'>, at: number, isAlone: boolean): QueryProgram<Recovery> {
   if (isAlone) yield* dropAll()
@@ -57,7 +57,7 @@ export function* begin(identity: Omit<WriterIdentity, 'epoch'>, at: number, isAl
   return recovery
 }
 
-/** Ends what an earlier gateway left, before the workers of the next one bill. */
+/** Ends the charges that an earlier gateway left, before the workers of the next one bill. */
 export function* clear(
   self: Pick<WriterIdentity, 'chain' | 'part' | 'zone' | 'thresholds'>,
   at: number,
@@ -69,7 +69,7 @@ export function* clear(
   return recovery
 }
 
-/** Renews the lease of this process, and ends what others have left. Run every few seconds. */
+/** Renews the lease of this process, and ends charges that other processes have left. Runs every few seconds. */
 export function* beat(identity: WriterIdentity, at: number): QueryProgram<Recovery> {
   const { epoch, lapsed } = yield* renew(identity, at)
   const [left] = yield ask(`SELECT id FROM charge WHERE state = 'reserved' AND ${isLeft} LIMIT 1`)
@@ -77,9 +77,9 @@ export function* beat(identity: WriterIdentity, at: number): QueryProgram<Recove
   return yield* endLeft({ ...identity, epoch }, at)
 }
 
-/** Running it again finds nothing to do. */
+/** Ends charges that other processes have left. A second run changes nothing. */
 function* endLeft(identity: WriterIdentity, at: number): QueryProgram<Recovery> {
-  // A process that recovers for others has no jobs of its own: theirs wait for the first of them.
+  // A process that recovers for others has no jobs of its own: the jobs wait for the first worker.
   if (identity.owner !== '') yield* adoptJobs(identity)
   yield* writeMissingLogs(at)
   yield* lockLeft()
@@ -90,7 +90,8 @@ function* endLeft(identity: WriterIdentity, at: number): QueryProgram<Recovery> 
 }
 
 /**
- * Locks keys and accounts of all that is left in the common order: the first one to be ended has no lock before others.
+ * Locks keys and accounts of all these charges in the common order, so that the first one to be ended has no lock
+ * before the others.
  */
 function* lockLeft(): QueryProgram<void> {
   const left = yield ask(`SELECT ${payerColumns} FROM charge WHERE state = 'reserved' AND ${isOver}`)
@@ -136,9 +137,9 @@ function* settleLined(identity: WriterIdentity, at: number): QueryProgram<number
 }
 
 /**
- * Log rows are queued, so a crash loses the last ones; those of charged requests are written from their charges. The
- * queue holds seconds, not hours: charges older than the last 5,000 had their rows written long ago. Rows deleted for
- * their age stay deleted, unless a clock that was ahead caused it.
+ * Writes log rows that are missing. Log rows are queued, so a crash loses the last ones; those of charged requests are
+ * written from their charges. The queue holds seconds, not hours: charges older than the last 5,000 had their rows
+ * written long ago. Rows deleted for their age stay deleted, unless a clock that was ahead caused it.
  */
 function* writeMissingLogs(at: number): QueryProgram<void> {
   yield ask(oneAtATime)
@@ -155,7 +156,7 @@ function* writeMissingLogs(at: number): QueryProgram<void> {
   yield* writeMissingOfSegments(at)
 }
 
-/** The same for the last charges that are in segments. */
+/** The same for the last charges in segments. */
 function* writeMissingOfSegments(at: number): QueryProgram<void> {
   const [pruned] = yield ask(`SELECT value FROM meta WHERE name = '${prunedUntil}' AND value <= ?`, at)
   const since = pruned ? whole(pruned, 'value') : 0
@@ -163,7 +164,7 @@ function* writeMissingOfSegments(at: number): QueryProgram<void> {
   for (let looked = 0; looked < lookedAt; ) {
     const segments = yield ask(lastSegments, before)
     const left = segments.filter(row => row['alive'] === null)
-    // A gateway starts with a damaged segment too; an audit reports it.
+    // A gateway also starts with a damaged segment; an audit reports it.
     const booked = left.flatMap(row => readSound(row) ?? []).filter(one => one.at >= since)
     yield* writeMissing(booked.map(logOfBooked))
     looked += segments.reduce((sum, row) => sum + whole(row, 'count'), 0)
@@ -174,7 +175,7 @@ function* writeMissingOfSegments(at: number): QueryProgram<void> {
 }
 
 function* writeMissing(rows: readonly LogRow[]): QueryProgram<void> {
-  // Additional charges have the images' row.
+  // Additional charges share the row of the images' charge.
   yield* writeRows(yield* findMissing(rows.filter(({ id }) => !id.endsWith(useChargeId('')))))
 }
 
@@ -211,7 +212,7 @@ function logOfBooked({ id, payer, terms, at }: Booked): LogRow {
   }
 }
 
-/** As far as a charge knows it. */
+/** The outcome as far as a charge records it. */
 function outcomeOf(delivery: string) {
   const isWhole = delivery === 'confirmed'
   return {

@@ -1,16 +1,16 @@
-/** What was ended of gateways that stopped. */
+/** The charges of stopped gateways that a recovery ended. */
 export type Recovery = {
-  /** Of the recovering process. */
+  /** The epoch of the recovering process. */
   readonly epoch: number
-  /** Charges with items: ended at what was delivered or about to be. */
+  /** Charges with items: ended at the amount that was delivered or about to be. */
   readonly settled: number
-  /** Charges without items whose requests buy nothing: hold released, nothing is charged. */
+  /** Charges without items whose requests buy nothing: their hold is released, nothing is charged. */
   readonly voided: number
-  /** All others without: hold released, a person decides. */
+  /** All other charges without items: their hold is released, and they need a review. */
   readonly toReview: number
 }
 
-/** @returns false if there was nothing to end. */
+/** @returns false if there was nothing to end */
 export function hasEnded({ settled, voided, toReview }: Recovery): boolean {
   return settled + voided + toReview > 0
 }

@@ -20,12 +20,12 @@ export type Refunding = PartialRefund & {
   readonly at: number
 }
 
-/** The refund moves money of the key: until it commits, no other process refunds a charge of that key. */
+/** The refund changes the key's spending: until it commits, no other process refunds a charge of that key. */
 const lockKey = `SELECT id FROM key WHERE id = ? ${lockRows}`
 
 /**
  * Refunds a settled charge, all that is left of it or a part, by an opposite entry; the charge itself does not change.
- * @returns the refunded micros: 0 if less was left, or if another amount than `refunded` was refunded before.
+ * @returns the refunded micros: 0 if less was left, or if the earlier refunds are not `refunded` in total
  */
 export function* refund(
   identity: Scribe,
@@ -43,7 +43,7 @@ export function* refund(
   if (amount <= 0 || amount > left || (refunded !== undefined && refunded !== before)) return 0
   const digest = digestCharge(charge, lines)
   const entry = { chargeId: id, debit: sales, credit: accountOf(keyId), amount, actor: by, reason, at, digest }
-  // Its entry first: if another one has its number, it fails before any money has moved.
+  // Writes its entry first: if another entry has its number, it fails before any budget has changed.
   yield* postAll(identity, [{ ...entry, kind: 'refund', nth: earlier.length }], table)
   const then = yield* bookedOn(identity.zone, whole(charge, 'ended_at'))
   yield* giveBack(keyId, amount, then)
@@ -52,7 +52,10 @@ export function* refund(
   return amount
 }
 
-/** To the user, the balance that paid, and the group: also in the day and the month of the charge, by date. */
+/**
+ * Returns a refund to the user, the balance that paid, and the group: also in the day and the month of the charge, by
+ * date.
+ */
 function* giveLevelsBack(
   identity: Scribe,
   charge: Row,
@@ -73,7 +76,7 @@ function* giveLevelsBack(
 
 type Sold = { readonly charge: Row; readonly lines: Rows; readonly table: 'entry' | 'reversal' }
 
-/** A settled charge, and where its refund entries go. */
+/** A settled charge, and the table of its refund entries. */
 function* findSold(id: string): QueryProgram<Sold | undefined> {
   const [charge] = yield ask(`SELECT * FROM charge WHERE id = ? AND state = 'settled'`, id)
   if (charge) {

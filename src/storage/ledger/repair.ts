@@ -11,7 +11,7 @@ import type { Scribe } from '../writer-identity.ts'
 export type Corrections = {
   readonly repairs: number
   readonly corrections: readonly BudgetCorrection[]
-  /** False if something else is wrong: then the charges cannot correct budgets. */
+  /** False if the audit found another problem: then the charges cannot correct budgets. */
   readonly isSound: boolean
 }
 
@@ -39,8 +39,8 @@ export function* countRepairs(): QueryProgram<number> {
 
 /**
  * Adds the differences that an audit found to keys and accounts. Concurrent bookings add to both sides alike, so the
- * differences remain valid, unless another process has corrected them meanwhile.
- * @returns false if one has: then the audit has to run again
+ * differences remain valid, unless another process has corrected budgets meanwhile.
+ * @returns false if it has: then the audit has to run again
  */
 export function* repairBudgets(
   identity: Scribe,

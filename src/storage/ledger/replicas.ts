@@ -12,15 +12,15 @@ const endless = Number.MAX_SAFE_INTEGER
 
 /** A billing process, before it has an epoch. */
 export type Replica = {
-  /** One per open storage. */
+  /** One for each open storage. */
   readonly owner: string
-  /** Its host, for people. */
+  /** Its host name, for messages. */
   readonly host: string
 }
 
 /**
  * Takes the next epoch and a lease. `at` is the time by the storage's clock; PostgreSQL uses its own. `isAlone`: no
- * other process can be at work, so the lease needs no renewal.
+ * other process can be running, so the lease needs no renewal.
  */
 export function* join({ owner, host }: Replica, at: number, isAlone: boolean): QueryProgram<number> {
   const [meta] = yield ask(`UPDATE meta SET value = value + 1 WHERE name = 'epoch' RETURNING value`)
@@ -43,8 +43,8 @@ export function* join({ owner, host }: Replica, at: number, isAlone: boolean): Q
 
 /**
  * Extends the lease, and ends those that have expired. A process that was silent for too long has lost its charges and
- * begins again, in a new epoch. A process that finds its own lease expired knows that no one kept watch, or that the
- * clock has jumped: then every lease is extended, and a process that is really gone does not renew it.
+ * begins again, in a new epoch. If a process finds its own lease expired, no process has checked leases, or the clock
+ * has jumped: then it extends every lease, and a process that has really ended does not renew its own.
  */
 export function* renew(
   identity: WriterIdentity,
@@ -58,7 +58,7 @@ export function* renew(
   )
   if (own && whole(own, 'is_over') === 1)
     yield ask(`UPDATE replica SET lease_until = now_ms(?) + ${leaseMs} WHERE lease_until < now_ms(?)`, at, at)
-  // A lease from a clock that was ahead would outlive its process for as long.
+  // If a clock was ahead, a lease would outlive its process by the same time.
   yield ask(
     `UPDATE replica SET lease_until = now_ms(?) + ${leaseMs}
      WHERE lease_until > now_ms(?) + ${2 * leaseMs} AND lease_until < ${endless}`,
@@ -81,13 +81,13 @@ export function* keepLease({ owner, epoch }: WriterIdentity): QueryProgram<boole
   return rows.length > 0
 }
 
-/** Ends the lease of a process that is gone: the next check ends what it left reserved. */
+/** Ends the lease of a process that has ended: the next check ends the charges that it left reserved. */
 export function* forget(owner: string): QueryProgram<boolean> {
   const rows = yield ask('DELETE FROM replica WHERE owner = ? RETURNING owner', owner)
   return rows.length > 0
 }
 
-/** Ends the leases that have run out. @returns how many did. */
+/** Ends expired leases. @returns their number */
 export function* dropLapsed(at: number): QueryProgram<number> {
   const rows = yield ask('DELETE FROM replica WHERE lease_until < now_ms(?) RETURNING owner', at)
   return rows.length
@@ -97,7 +97,9 @@ export function* dropAll(): QueryProgram<void> {
   yield ask('DELETE FROM replica')
 }
 
-/** Records what this process runs. One that has lost its lease meanwhile records nothing. */
+/**
+ * Records the version and revision that this process runs. Records nothing if the process has lost its lease meanwhile.
+ */
 export function* introduce(
   { owner }: Pick<WriterIdentity, 'owner'>,
   { version, revision }: { readonly version: string; readonly revision: string },

@@ -10,7 +10,7 @@ import { refund } from './refund.ts'
 /**
  * Refunds a charge and books its replacement at other prices, in one transaction: the charge itself does not change. A
  * free replacement is not booked.
- * @returns false if any of the charge was refunded, or it was repriced before
+ * @returns false if any part of the charge was refunded, or it was repriced before
  */
 export function* reprice(
   identity: Scribe,
@@ -20,7 +20,7 @@ export function* reprice(
   const [known] = yield ask('SELECT 1 AS known FROM charge WHERE id = ?', id)
   if (known) return false
   const why = `repriced as ${id}: ${reason}`
-  // All of it or nothing: a part that was refunded was refunded at the old price.
+  // Refunds all of it or nothing: a part that was refunded before was refunded at the old price.
   const whole = { id: charge.id, by, reason: why, at, refunded: 0 }
   if (charge.amount > 0 && (yield* refund(identity, whole)) === 0) return false
   const amount = amountOfItems(lines)

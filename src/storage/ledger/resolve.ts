@@ -11,14 +11,14 @@ import { book } from './settle.ts'
 export type Decision = {
   readonly id: string
   readonly how: 'settle' | 'void'
-  /** The cost of a settled one, at most its hold; 0 by default. */
+  /** The cost of a settled charge, at most its hold; 0 by default. */
   readonly amount?: number
   readonly by: string
   readonly reason: string
   readonly at: number
 }
 
-/** Ends a charge that needs review, as a person decided, and releases its hold. */
+/** Ends a charge under review by an administrator's decision, and releases its hold. */
 export function* resolve(identity: Scribe, { id, how, by, reason, at, amount = 0 }: Decision): QueryProgram<boolean> {
   const state = how === 'settle' ? 'settled' : 'voided'
   if (how === 'settle' && amount > 0 && !(yield* addDecided(id, amount))) return false
@@ -53,7 +53,9 @@ export function* resolve(identity: Scribe, { id, how, by, reason, at, amount = 0
   return true
 }
 
-/** One item with the cost that a person decided. @returns false if it needs no review, or held less */
+/**
+ * Adds one item with the cost that an administrator decided. @returns false if the charge needs no review, or held less
+ */
 function* addDecided(id: string, amount: number): QueryProgram<boolean> {
   const [charge] = yield ask(
     `UPDATE charge SET amount = ?, line_count = 1 WHERE id = ? AND state = 'needs_review' AND line_count = 0 AND hold >= ?

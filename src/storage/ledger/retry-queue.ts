@@ -11,8 +11,8 @@ export type Owing = { readonly id: string; readonly ending: Ending }
 
 /**
  * Ends of charges that could not be written at first. They are written when writing works again: no hold stays because
- * the storage was away for a while. All of them are conditional, so one that succeeded before is a no-op. At most as
- * many as charges in flight; if the process dies first, the next start recovers the charges.
+ * the storage was unavailable for a while. All of them are conditional, so one that succeeded before is a no-op. There
+ * are at most as many as charges in flight; if the process dies first, the next start recovers the charges.
  */
 export class RetryQueue {
   #endings = new Map<string, Ending>()
@@ -30,8 +30,8 @@ export class RetryQueue {
   }
 
   /**
-   * An end that failed by itself, or found nothing to end: a database that was frozen may yet commit an earlier request
-   * on an abandoned connection. It is tried once more when that is no longer possible.
+   * Queues an end that failed by itself, or found nothing to end: a database that was frozen may yet commit an earlier
+   * request on an abandoned connection. The end is tried once more when that is no longer possible.
    */
   lookAgain(id: string, ending: Ending): void {
     put(this.#late, id, ending)
@@ -46,7 +46,7 @@ export class RetryQueue {
   /** An item of this charge may or may not have been committed. */
   doubt(id: string): void {
     this.#doubts.add(id)
-    // More than can be in flight: the oldest have long ended.
+    // More charges than can be in flight: the oldest have long ended.
     if (this.#doubts.size > doubtsMax) for (const oldest of this.#doubts) return void this.#doubts.delete(oldest)
   }
 
@@ -55,7 +55,7 @@ export class RetryQueue {
   }
 }
 
-/** A settlement knows of items; its failure does not make the charge empty. */
+/** A settlement is made for a charge with items; if it fails, the charge is still not empty. */
 function put(endings: Map<string, Ending>, id: string, ending: Ending): void {
   if (ending.change === 'endEmpty' && endings.get(id)?.change === 'settle') return
   endings.set(id, ending)

@@ -5,9 +5,9 @@ const lateMs = 3_600_000
 
 /** The spending in a period, by charges, in micro-units. */
 type RunningSum = {
-  /** What ended in it, less its refunds. */
+  /** Charges that ended in the period, less their refunds. */
   readonly spent: number
-  /** What ended in the hour before: it counts in the period if something of it was booked before. */
+  /** Charges that ended in the hour before: they count in the period if a charge of it was booked before. */
   readonly late: number
   /** Refunds in the hour before. */
   readonly lateBack: number
@@ -17,10 +17,10 @@ type Spell = { readonly start: number; readonly from: number }
 type Sum = { spent: number; late: number; lateBack: number }
 const nothing: RunningSum = { spent: 0, late: 0, lateBack: 0 }
 
-/** Adds up by charges what keys, users, balances and groups have spent in the current day and month. */
+/** Adds up from charges what keys, users, balances and groups have spent in the current day and month. */
 export class RunningSums {
   readonly #zone: string
-  /** By the name of the period: the current one, and if another begins within the hour that one too. */
+  /** Periods by name: the current one, and the next one if it begins within the hour. */
   readonly #spells: { readonly day: readonly Spell[]; readonly month: readonly Spell[] }
   readonly #sums = new Map<string, Sum>()
 
@@ -32,7 +32,7 @@ export class RunningSums {
     this.#spells = { day: spells(now.day, ahead.day), month: spells(now.month, ahead.month) }
   }
 
-  /** A charge that ended then, on one of its payers; negative for one refunded at `backAt`. */
+  /** Adds a charge that ended at `endedAt` to one of its payers; `amount` is negative for a refund at `backAt`. */
   add(payer: string, amount: number, endedAt: number, backAt = endedAt): void {
     this.addOf(['day', 'month'], payer, amount, endedAt, backAt)
   }
@@ -45,7 +45,7 @@ export class RunningSums {
         if (Math.max(endedAt, backAt) < from - lateMs) continue
         const sum = this.#of(payer, period, start)
         if (backAt < from && amount < 0 && backAt >= from - lateMs) sum.lateBack -= amount
-        // A refund comes off the period of its charge, whenever it is made.
+        // A refund reduces the period of its charge, whenever it is made.
         if (this.#isIn(period, start, endedAt)) sum.spent += amount
         else if (amount > 0 && endedAt < from) sum.late += amount
       }
@@ -56,7 +56,7 @@ export class RunningSums {
     return this.#sums.get(`${payer} ${period} ${start}`) ?? nothing
   }
 
-  /** The periods that may be current, first the one that is. */
+  /** The periods that may be current, the current one first. */
   spells(period: 'day' | 'month'): readonly { readonly start: number; readonly from: number }[] {
     return this.#spells[period]
   }

@@ -13,10 +13,12 @@ import type { WriterIdentity } from '../writer-identity.ts'
 import { accountOf, digestCharge, type Entry, postAll, sales } from './entries.ts'
 import { idempotencyMs } from './hold.ts'
 
-/** Stored answers are links or small pictures; for anything larger only the charge's id is stored. */
+/** Stored responses are links or small images; for anything larger only the charge's id is stored. */
 const answerBytesMax = 1_048_576 + 65_536
 
-/** Ends a reserved charge of ours that has items, `now`, as of `at`. @returns false if there is none such. */
+/**
+ * Ends a reserved charge of this process that has items, `now`, as of `at`. @returns false if there is no such charge
+ */
 export function* settle(identity: WriterIdentity, settlement: Settlement, at: number, now = at): QueryProgram<boolean> {
   const [charge] = yield ask(
     `UPDATE charge SET state = 'settled', reason = ?, delivery = ?, ended_at = ?, vendor_cost = ?, upstream = coalesce(?, upstream)
@@ -60,8 +62,8 @@ export function book(
 }
 
 /**
- * The same for several: keys in the order of their ids, then accounts, each once, in the common lock order. In another
- * order two transactions could deadlock, and every other one would wait for both.
+ * The same for several charges: keys in the order of their ids, then accounts, each once, in the common lock order. In
+ * another order two transactions could deadlock, and all others would wait for both.
  */
 export function* bookAll(
   identity: WriterIdentity,
@@ -71,7 +73,7 @@ export function* bookAll(
 ): QueryProgram<void> {
   const inOrder = ended.length === 1 ? ended : ended.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
   const late = new Set(ended.flatMap(one => (isLate(one.at, now, identity.zone) ? [text(one.charge, 'key_id')] : [])))
-  // As with accounts: changes by others, around midnight or for late bookings, are read after they commit.
+  // As with accounts: changes by other transactions, around midnight or for late bookings, are read after they commit.
   if (late.size > 0 || ended.some(({ at }) => isAroundMidnight(at, identity.zone)))
     yield* lockKeys(ended.map(({ charge }) => text(charge, 'key_id')))
   for (const { charge, heldNow, at } of inOrder) {
@@ -83,7 +85,7 @@ export function* bookAll(
   }
   for (const keyId of late) yield comeBack(identity, keyId, now)
   const days = byDay(identity.zone, inOrder, ({ at }) => at)
-  // Within a day accounts are in order; one of the second day may precede one of the first.
+  // Within a day accounts are in order; an account of the second day may precede one of the first.
   if (days.length > 1) yield* lockAccounts(ended.map(({ charge }) => charge))
   for (const ofDay of days) yield* bookAccounts(identity, ofDay, now)
   const entries: Entry[] = []

@@ -1,6 +1,6 @@
 /**
- * Splits a whole amount into whole parts in proportion to weights; their sum is the amount. Equal parts of 0 go to the
- * last.
+ * Splits a whole amount into whole parts in proportion to weights; the sum of the parts is the amount. If all weights
+ * are 0, the last part gets it.
  */
 export function shareOut(amount: number, weights: readonly number[]): readonly number[] {
   const all = weights.reduce((sum, weight) => sum + BigInt(weight), 0n)
@@ -17,8 +17,8 @@ export function shareOut(amount: number, weights: readonly number[]): readonly n
 }
 
 /**
- * How a refund divides among the items of its charge. `before`: what was refunded before it. The parts of all refunds of
- * a charge add up to those of one refund of their sum.
+ * How a refund divides among the items of its charge. `before`: the amount that was refunded before it. The parts of
+ * all refunds of a charge add up to those of one refund of their sum.
  */
 export function shareOfRefund(amount: number, before: number, prices: readonly number[]): readonly number[] {
   const upTo = shareOut(before + amount, prices)

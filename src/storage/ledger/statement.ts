@@ -20,14 +20,16 @@ import { sumBalances } from './sum-balances.ts'
 /** From a moment on, and before another. */
 type Span = { readonly from: number; readonly until: number }
 
-/** When something was booked. For a charge in a segment that is the charge's own time. */
+/**
+ * The times of a charge's settlement and refunds. For a charge in a segment the settlement is the charge's own time.
+ */
 type Booking = { settledAt?: number; readonly refunds: { readonly at: number; readonly amount: number }[] }
 
 const none: StatementTotals = { charges: 0, charged: 0, refunds: 0, refunded: 0 }
 
 /**
- * What was charged and refunded between two moments, by payer: from the charges and their items, and next to it the sum
- * of the ledger's entries of that time. Reads the whole ledger, for the opening amount; run on one snapshot.
+ * The charged and refunded amounts between two moments, by payer: from the charges and their items, with the sum of the
+ * ledger's entries of that time next to it. Reads the whole ledger, for the opening amount; must run on one snapshot.
  */
 export function* sumStatement({ endUser, tag, ...span }: StatementQuery): QueryProgram<Statement> {
   const accounts = new Accounts(span)
@@ -52,7 +54,7 @@ export function* sumStatement({ endUser, tag, ...span }: StatementQuery): QueryP
   }
 }
 
-/** Charges from one id to another: when those in rows were settled, and all refunds. */
+/** For charges from one id to another: when those in rows were settled, and all refunds. */
 function* findBookings(first: string, last: string): QueryProgram<ReadonlyMap<string, Booking>> {
   const found = new Map<string, Booking>()
   for (const table of ['entry', 'reversal']) {
@@ -86,7 +88,9 @@ class Accounts {
     this.#span = span
   }
 
-  /** `isAsked`: whether it is in its account too, or only in the totals, which are compared with the entries. */
+  /**
+   * `isAsked`: whether the charge is also in its account, or only in the totals, which are compared with the entries.
+   */
   add(charge: Charge, booking: Booking | undefined, isAsked: boolean): void {
     const { from, until } = this.#span
     const settledAt = booking?.settledAt ?? charge.createdAt
@@ -135,7 +139,7 @@ class Accounts {
     return account
   }
 
-  /** By user, group and currency; those without entries are left out. */
+  /** Accounts by user, group and currency; those without entries are left out. */
   inOrder(): readonly StatementAccount[] {
     return [...this.#accounts]
       .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -175,7 +179,7 @@ function addLines(
 const rowTotals = (table: string): string => `SELECT kind, count(*) AS count, coalesce(sum(amount), 0) AS amount
   FROM ${table} WHERE created_at >= ? AND created_at < ? AND kind IN ('settle', 'refund') GROUP BY kind`
 
-/** The sums of the entries of a time, in rows and in segments. */
+/** The sums of the entries between two moments, in rows and in segments. */
 export function* sumEntries({ from, until }: Span): QueryProgram<StatementTotals> {
   const totals: Writable<StatementTotals> = { ...none }
   for (const table of ['entry', 'reversal'])

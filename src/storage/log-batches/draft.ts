@@ -12,7 +12,7 @@ export type LogBatchText = {
   readonly count: number
   /** The JSON of a `LogBatchBody`; `docs/storage.md` describes the format. */
   readonly body: string
-  /** When each key was last used, as the JSON of `Used[]`: text crosses to a thread at the cost of a copy. */
+  /** When each key was last used, as the JSON of `Used[]`: sending text to a thread costs one copy. */
   readonly used: string
 }
 
@@ -32,7 +32,7 @@ export function sortMs({ id, time }: Pick<LogRow, 'id' | 'time'>): number {
   return Number.isNaN(begun) ? time : begun
 }
 
-/** Writes rows as a page. Of two rows with one id the first stays. */
+/** Writes rows as a page. Of two rows with one id the first is kept. */
 export function draftLogBatch(rows: readonly LogRow[]): LogBatchText {
   const sorted = sortById(rows)
   const dictionary = new Dictionary()
@@ -84,7 +84,7 @@ class Sparse<T> {
   }
 }
 
-/** One list for each value that differs by row. */
+/** One list for each column whose values differ by row. */
 class Columns {
   readonly #ids: string[] = []
   readonly #times: number[] = []
@@ -119,7 +119,7 @@ class Columns {
     this.#what.push(dictionary.placeOfWhat(row))
   }
 
-  /** Without the empty ones. */
+  /** The lists that are not empty. */
   lists() {
     return {
       ids: this.#ids,
@@ -152,11 +152,12 @@ function sharedStart(a: string, b: string): string {
 
 /** Shared values, each once, by the index at which they are written. */
 class Dictionary {
-  /** By key, or by key and attribution: one key may have as many end users as requests. */
+  /** Clients by key, or by key and attribution: one key may have as many end users as requests. */
   readonly #whos = new Map<string | null, WhoPlace[]>()
   readonly #whats = new Map<string | null, WhatPlace[]>()
   /**
-   * Beyond those, values are found by their text: clients choose names of fields, possibly new ones in every request.
+   * Values beyond `comparedMax` are found by their text: clients choose names of fields, possibly new ones in every
+   * request.
    */
   readonly #otherWhats = new Map<string, number>()
   readonly whos: Who[] = []
@@ -206,7 +207,7 @@ class Dictionary {
   }
 }
 
-/** Compares each row with earlier ones, without building more than is compared. */
+/** Compares each row with earlier ones, without building more than the compared part. */
 function sameWhat(a: LogRow, b: LogRow): boolean {
   if ((a.cache ?? null) !== (b.cache ?? null)) return false
   for (let i = 0; i < whatNames.length; i++) {

@@ -8,7 +8,7 @@ import { placesIn } from './match.ts'
 import { LogBatch } from './parse.ts'
 import type { KeptSums } from './sums.ts'
 
-/** A page as in the index. */
+/** The index columns of a page. */
 export type LogBatchHead = {
   readonly number: number
   readonly firstMs: number
@@ -17,19 +17,21 @@ export type LogBatchHead = {
 }
 
 const pagesTogether = 128
-/** Pages that are read together. */
+/** The number of rows in pages that are read together. */
 export const rowsTogether = 8_192
 const columns = 'number, first_ms, last_ms, count'
 const heads = `SELECT ${columns} FROM log_page WHERE last_ms >= ? AND first_ms <= ?`
 /**
- * A loose page may have any word. The plus keeps SQLite from the index of all pages, which does not know which are
- * loose.
+ * An uncompacted page may have any word. The plus stops SQLite from using the index of all pages, which does not
+ * distinguish uncompacted ones.
  */
 const headsOfWord = `SELECT ${columns} FROM log_page WHERE sums IS NULL AND +last_ms >= ? AND +first_ms <= ?
   UNION ALL SELECT ${columns} FROM log_word JOIN log_page ON number = page
   WHERE word = ? AND sums IS NOT NULL AND last_ms >= ? AND first_ms <= ?`
 
-/** Pages with requests from one moment to another, both included, that may have a word. In no order. */
+/**
+ * Pages with requests from one moment to another, both included, that may have a word. They are in no particular order.
+ */
 export function* findHeads(firstMs: number, lastMs: number, word?: string): QueryProgram<readonly LogBatchHead[]> {
   const rows = yield word === undefined
     ? ask(heads, firstMs, lastMs)
@@ -109,7 +111,7 @@ export function* eachLogBatch(
   }
 }
 
-/** Stored sums of bound pages that lie between two moments, by the numbers of the pages. */
+/** Stored sums of compacted pages that lie between two moments, by the numbers of the pages. */
 export function* readSums(firstMs: number, lastMs: number): QueryProgram<ReadonlyMap<number, KeptSums>> {
   const rows = yield ask(
     'SELECT number, sums FROM log_page WHERE last_ms >= ? AND first_ms <= ? AND sums IS NOT NULL',
@@ -119,7 +121,7 @@ export function* readSums(firstMs: number, lastMs: number): QueryProgram<Readonl
   return new Map(rows.map(row => [whole(row, 'number'), JSON.parse(text(row, 'sums')) as KeptSums]))
 }
 
-/** Rows by their ids, of those that match; those that are in no page are left out. */
+/** Matching rows among some ids, by their ids; rows that are in no page are left out. */
 export function* findRows(
   ids: readonly string[],
   match: LogMatch = {},
@@ -151,7 +153,7 @@ function* findHeadsOf(ids: readonly string[]): QueryProgram<readonly LogBatchHea
   return heads.filter(head => hasTime(times, head))
 }
 
-/** Whether one of some moments, in order, lies in a page. */
+/** Whether one of some sorted moments lies in a page. */
 function hasTime(times: readonly number[], { firstMs, lastMs }: LogBatchHead): boolean {
   const at = firstAt(times.length, i => (times[i] as number) < firstMs)
   return at < times.length && (times[at] as number) <= lastMs

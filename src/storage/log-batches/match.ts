@@ -5,13 +5,13 @@ import type { LogBatch } from './parse.ts'
 
 type Words = Pick<LogFilter, 'before' | 'after'> & LogMatch
 
-/** Of requests' ids. */
+/** The prefix of request ids. */
 const prefix = 'req_'
 
-/** The matching ids: from the first on, and before the last. */
+/** A range of ids: from `from` on, and before `before`. */
 export type IdRange = { readonly from: string; readonly before: string | undefined }
 
-/** Times become ids, which are ordered by time. */
+/** Converts times to ids, which are ordered by time. */
 export function rangeOf({ id, since, until, before, after }: Words): IdRange {
   // The next text after an id is the id with the smallest character appended.
   const froms = [at(since), after === undefined ? undefined : `${after}\0`, id]
@@ -27,7 +27,7 @@ function inOrder(ids: readonly (string | undefined)[]): readonly string[] {
   return ids.filter(id => id !== undefined).toSorted()
 }
 
-/** Positions of a batch's rows that match by their content: shared values are examined once. */
+/** Positions of a batch's rows whose content matches: shared values are examined once. */
 export function placesIn(page: LogBatch, match: Words): readonly number[] {
   const { from, before } = rangeOf(match)
   const whos = page.whos.map(who => isWho(who, match))
@@ -70,7 +70,7 @@ export function isWhat(
   )
 }
 
-/** Whether an attribution has the id of a label. */
+/** Whether an attribution contains the id of a label. */
 function has(attribution: string | undefined, id: string | undefined): boolean {
   return id === undefined || attribution?.split(' ').includes(id) === true
 }

@@ -15,12 +15,12 @@ const {
 } = logMembers
 const { outputTokens: ______, ...what } = rest
 
-/** The client: in a batch once for all of its rows. */
+/** The client: stored in a batch once for all of its rows. */
 export const whoMembers = { keyId, user, group } as const
-/** The result: in a page once for all rows that differ only in client, time, duration and counts. */
+/** The result: stored in a page once for all rows that differ only in client, time, duration and counts. */
 export const whatMembers = what
 
-/** The phases reached: in lists of their own. */
+/** The phases reached: stored in separate lists. */
 export type MarkColumn = keyof Columns<typeof markMembers>
 
 export type Who = Columns<typeof whoMembers> & {
@@ -28,7 +28,7 @@ export type Who = Columns<typeof whoMembers> & {
   readonly attribution?: string
 }
 export type What = Columns<typeof whatMembers> & {
-  /** What the answer cache did; absent for models without a cache. */
+  /** The result of the answer cache; absent for models without a cache. */
   readonly cache?: CacheResult
 }
 
@@ -37,21 +37,21 @@ export type LogBatchBody = {
   /** The common beginning of all ids, and the rest of each. */
   readonly id: string
   readonly ids: readonly string[]
-  /** When the first row's request began, and how many milliseconds later each did. */
+  /** The start time of the first row's request, and the milliseconds from it to the start of each request. */
   readonly time: number
   readonly times: readonly number[]
   readonly duration_ms: readonly number[]
-  /** Of all rows; left out if no row has any. */
+  /** One value for each row; absent if no row has one. */
   readonly client_request_id?: readonly (string | null)[]
   readonly input_tokens?: readonly (number | null)[]
   readonly output_tokens?: readonly (number | null)[]
   readonly error_values?: readonly (FailureValues | null)[]
   readonly upstream_said?: readonly (string | null)[]
   readonly attempts?: readonly (readonly AttemptRecord[] | null)[]
-  /** What hits of the answer cache have not cost, in micro-units. */
+  /** The cost that hits of the answer cache saved, in micro-units. */
   readonly saved?: readonly (number | null)[]
   readonly alias?: readonly (string | null)[]
-  /** For each row the index of its own in the lists of the same name. */
+  /** For each row its index in the lists of the same name. */
   readonly who: readonly number[]
   readonly what: readonly number[]
   readonly whos: readonly Who[]

@@ -6,14 +6,15 @@ import { findRows } from './find.ts'
 const lockBatches = `SELECT number FROM log_page WHERE sums IS NULL AND +last_ms >= ? AND +first_ms <= ? ORDER BY number ${lockRows}`
 
 /**
- * Keeps the uncompacted batches of a time from compaction until this transaction ends. A reader with more than one statement
- * sees commits in between: rows that move from page to page meanwhile would be in none. Compaction skips these.
+ * Locks the uncompacted batches of a time against compaction until this transaction ends. A reader with more than one
+ * statement sees commits in between: rows that move from page to page meanwhile would be in none. Compaction skips
+ * locked batches.
  */
 export function* lockUncompacted(firstMs: number, lastMs: number): QueryProgram<void> {
   yield ask(lockBatches, firstMs, lastMs)
 }
 
-/** Those of some rows that the log lacks. Pages that cannot be read have none. */
+/** Those of some rows that the log does not have. A page that cannot be read counts as empty. */
 export function* findMissing(rows: readonly LogRow[]): QueryProgram<readonly LogRow[]> {
   if (rows.length === 0) return rows
   const times = rows.map(sortMs)

@@ -7,7 +7,7 @@ import { compact, writeRows } from './write.ts'
 const takeOld = `DELETE FROM log WHERE id IN (SELECT id FROM log ORDER BY id LIMIT ? ${skipLocked}) RETURNING ${logColumns.join(', ')}`
 
 /**
- * Compacts the next rows of a table into batches. `select`: so many of those after an id. @returns the last id;
+ * Compacts the next rows of a table into batches. `select`: a number of rows after an id. @returns the last id;
  * undefined at the end
  */
 export function* moveRows(select: string, after: string): QueryProgram<string | undefined> {
@@ -16,9 +16,9 @@ export function* moveRows(select: string, after: string): QueryProgram<string | 
   return rows.at(-1)?.id
 }
 
-/** Takes in what a gateway of an older version has written since: at most a page. */
+/** Compacts rows that a gateway of an older version has written since: at most a page. */
 export function* takeInRows(): QueryProgram<void> {
-  // In one statement: rows that are written meanwhile stay, and another process takes others.
+  // One statement: rows that are written meanwhile stay, and another process takes others.
   const rows = yield ask(takeOld, compactedRows)
   yield* writeRows(yield* findMissing(rows.map(toLogRow)))
 }

@@ -2,8 +2,8 @@ import type { LogMatch, WantedResult } from '../../domain/index.ts'
 import type { LogBatch } from './parse.ts'
 
 /**
- * The index of compacted batches besides their time: keys, users and models, and rare outcomes. Each is in the index
- * once for every page that has it.
+ * The index of compacted batches besides their time: keys, users and models, and rare outcomes. Each word is in the
+ * index once for every page that contains it.
  */
 export function wordsOf({ whos, whats }: LogBatch): readonly string[] {
   const words = new Set<string>()
@@ -21,10 +21,10 @@ export function wordsOf({ whos, whats }: LogBatch): readonly string[] {
   return [...words].toSorted()
 }
 
-/** Results that only requests of the outcome of this name have. */
+/** Results that only requests with the outcome of the same name have. */
 const oneOutcome: ReadonlySet<WantedResult> = new Set(['refused', 'caller_gone', 'upstream_cut', 'deadline'])
 
-/** The word that the fewest pages are likely to have; undefined if a question names none. */
+/** The word that the fewest pages are likely to have; undefined if a query has none. */
 export function wordOf({
   keyId,
   user,

@@ -1,13 +1,13 @@
 import { kindOfRow, type LatencyRow, type RowKind } from '../../domain/index.ts'
 import type { LogBatch } from './parse.ts'
 
-/** Steps of durations: each ends a tenth later than the one before. */
+/** Steps of durations: the end of each is a tenth later than that of the one before. */
 const growth = 1.1
 
 /** Requests by steps: `[step, requests, step, requests …]`, as stored. */
 type Steps = readonly number[]
 
-/** As stored with a batch: how long its requests took, by kind. */
+/** As stored with a batch: the latency of its requests, by kind. */
 export type KeptSpans = readonly (readonly [
   kind: RowKind,
   model: string | null,
@@ -29,7 +29,7 @@ export function lookupsIn(kept: KeptSpans): number {
   return ofLookups.reduce((sum, [, , , , whole]) => sum + requestsIn(whole), 0)
 }
 
-/** How many requests some steps have. */
+/** The number of requests in some steps. */
 export function requestsIn(kept: Steps): number {
   let requests = 0
   for (let i = 1; i < kept.length; i += 2) requests += kept[i] as number
@@ -37,13 +37,13 @@ export function requestsIn(kept: Steps): number {
 }
 
 /**
- * How long requests took, by model, operation and kind: at most a hundred numbers each, however many requests there
+ * The latency of requests, by model, operation and kind: at most a hundred numbers each, however many requests there
  * were.
  */
 export class SpanSums {
   readonly #sums = new Map<string, Sum>()
 
-  /** Rows of a page by their positions. `failed`: the shared values that are failures. */
+  /** Adds rows of a page by their positions. `failed`: the shared values that are failures. */
   addRows(page: LogBatch, places: Iterable<number>, failed: readonly boolean[]): void {
     const sums = page.whats.map(what => this.#sumOf(kindOfRow(what), what.model, what.operation))
     for (const at of places) {
@@ -76,7 +76,7 @@ export class SpanSums {
     ])
   }
 
-  /** Those with the most requests first. */
+  /** Rows with the most requests first. */
   rows(): readonly LatencyRow[] {
     const rows = this.#used().map(({ kind, model, operation, errors, whole, firstByte }) => ({
       kind,
@@ -92,7 +92,7 @@ export class SpanSums {
     return rows.sort((a, b) => b.requests - a.requests)
   }
 
-  /** All of them together except lookups: 50 and 95 of 100 took at most so long; null without any. */
+  /** The 50th and 95th percentile of all requests except lookups; null if there are none. */
   quantiles(): { readonly p50Ms: number | null; readonly p95Ms: number | null } {
     const all = new Map<number, number>()
     for (const { kind, whole } of this.#used())
@@ -117,7 +117,7 @@ function stepOf(ms: number): number {
   return ms < 1 ? 0 : Math.ceil(Math.log(ms) / Math.log(growth)) + 1
 }
 
-/** Where a step ends. */
+/** The duration at which a step ends. */
 function msOf(step: number): number {
   return step === 0 ? 0 : Math.round(growth ** (step - 1))
 }

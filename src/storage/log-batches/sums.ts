@@ -9,11 +9,11 @@ export type Sums = {
   outputTokens: number
 }
 
-/** As stored with a batch: with the start of its first and its last request by the gateway's clock. */
+/** As stored with a batch: with the start times of its first and its last request by the gateway's clock. */
 export type KeptSums = Sums & {
   readonly from: number
   readonly to: number
-  /** By kind of request; not with batches of earlier versions. */
+  /** By kind of request; absent in batches of earlier versions. */
   readonly spans?: KeptSpans
 }
 
@@ -28,7 +28,7 @@ export function addRow(sums: Sums, page: LogBatch, at: number, isError: boolean)
   sums.outputTokens += page.outputTokensOf(at) ?? 0
 }
 
-/** All of them except lookups, which have neither errors nor tokens. */
+/** Adds all requests except lookups, which have neither errors nor tokens. */
 export function addKept(sums: Sums, kept: KeptSums & { readonly spans: KeptSpans }): void {
   sums.requests += kept.requests - lookupsIn(kept.spans)
   sums.errors += kept.errors
@@ -36,7 +36,7 @@ export function addKept(sums: Sums, kept: KeptSums & { readonly spans: KeptSpans
   sums.outputTokens += kept.outputTokens
 }
 
-/** Of all rows of a page. */
+/** The sums of all rows of a page. */
 export function sumLogBatch(page: LogBatch): KeptSums {
   const sums = emptySums()
   const failed = failuresOf(page)
@@ -51,7 +51,7 @@ export function sumLogBatch(page: LogBatch): KeptSums {
   return { ...sums, from, to, spans: spans.keep() }
 }
 
-/** The shared values that are failures: answered with 400 or more, or not wholly. */
+/** The shared values that are failures: status 400 or more, or an incomplete answer. */
 export function failuresOf({ whats }: LogBatch): readonly boolean[] {
   return whats.map(({ status, outcome }) => (status ?? 0) >= 400 || outcome !== 'answered')
 }

@@ -1,26 +1,26 @@
-/** The most rows of a bound page. */
+/** The maximum rows of a compacted page. */
 export const compactedRows = 4_096
-/** Loose pages are read one by one. */
+/** The maximum number of uncompacted pages: a query reads them one by one. */
 const pagesMax = 256
 
-/** How many loose pages a writer knows of, and when there are enough to bind. */
+/** Counts the uncompacted pages that a writer knows, and decides when to compact them. */
 export class UncompactedBatches {
   readonly compactedRows: number
   #pages = 0
   #rows: number
 
-  /** What earlier writers left is found out with the first page. */
+  /** Starts with a full count, so that the first page also counts those that earlier writers left. */
   constructor(rows = compactedRows) {
     this.compactedRows = rows
     this.#rows = rows
   }
 
-  /** One more was written. @returns whether it is time to count them */
+  /** Records one more page. @returns whether it is time to count all of them */
   isDue(rows: number): boolean {
     return this.areEnough(this.#pages + 1, this.#rows + rows)
   }
 
-  /** So many there are. */
+  /** Records the counted pages and rows. @returns whether to compact them */
   areEnough(pages: number, rows: number): boolean {
     this.#pages = pages
     this.#rows = rows

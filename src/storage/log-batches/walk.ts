@@ -8,14 +8,14 @@ import type { LogBatch } from './parse.ts'
 import { wordOf } from './search-words.ts'
 
 type BatchQuery = LogMatch & Pick<LogFilter, 'before' | 'after'>
-/** A row, and when its request began. */
+/** A row, with the start time of its request. */
 type Placed = { readonly row: LogRow; readonly ms: number }
 
-/** A batch of few rows is read first: it has the newest ones. */
+/** Batches are read first if they have few rows: these are the newest ones. */
 const rowsFirst = 512
 const rowsMost = 8_192
 
-/** Pages that may have rows of a question, in no order. */
+/** Pages that may have rows of a query, in no particular order. */
 export function* findLogBatches(query: BatchQuery): QueryProgram<readonly LogBatchHead[]> {
   const { from, before } = rangeOf(query)
   const beforeMs = before === undefined ? Number.MAX_SAFE_INTEGER : standsAt(before)
@@ -33,14 +33,14 @@ export class LogWalk {
   #waiting: Placed[] = []
   #lastId: string | undefined
 
-  /** Oldest first, or newest first. */
+  /** `order`: oldest or newest first. */
   constructor(query: BatchQuery, order: 'oldest' | 'newest', damaged: Damaged = 'told') {
     this.#query = query
     this.#damaged = damaged
     this.#isOnward = order === 'oldest'
   }
 
-  /** The next ones, in order; empty at the end. */
+  /** The next rows, in order; empty at the end. */
   *next(): QueryProgram<readonly LogRow[]> {
     const pages = (this.#pages ??= this.#inOrder(yield* findLogBatches(this.#query)))
     while (this.#read < pages.length || this.#waiting.length > 0) {
@@ -67,7 +67,7 @@ export class LogWalk {
     }
   }
 
-  /** Those that no unread row can precede: all unread rows begin where the next batch does, or after it. */
+  /** Rows that no unread row can precede: all unread rows are at or after the beginning of the next batch. */
   #takeReady(next: LogBatchHead | undefined): readonly LogRow[] {
     const isReady = ({ ms }: Placed): boolean =>
       next === undefined || (this.#isOnward ? ms < next.firstMs : ms > next.lastMs)
@@ -76,7 +76,7 @@ export class LogWalk {
     const sign = this.#isOnward ? 1 : -1
     ready.sort((a, b) => (a.row.id < b.row.id ? -sign : a.row.id > b.row.id ? sign : 0))
     const rows: LogRow[] = []
-    // A repeated row is one.
+    // A repeated row counts once.
     for (const { row } of ready) {
       if (row.id !== this.#lastId) rows.push(row)
       this.#lastId = row.id

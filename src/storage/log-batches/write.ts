@@ -13,7 +13,8 @@ import { sumLogBatch } from './sums.ts'
 import { wordsOf } from './search-words.ts'
 
 /**
- * The most time from the first request of a bound page to its last: a question about an hour reads few pages of others.
+ * The maximum time from the first request of a compacted page to its last, so that a query of an hour reads few pages
+ * of other hours.
  */
 const spanMaxMs = 3_600_000
 
@@ -21,23 +22,23 @@ const insertUncompacted = 'INSERT INTO log_page (first_ms, last_ms, count, body)
 const insertBound =
   'INSERT INTO log_page (first_ms, last_ms, count, sums, body) VALUES (?, ?, ?, ?, ?) RETURNING number'
 
-/** The sums of requests that are no longer in a page, or not alone. */
+/** The sums of requests that have left a page or share it with others now. */
 const dropCharges = 'DELETE FROM log_page_charge WHERE page = ?'
 
-/** Rows as they cross to the writer. `again`: they may have been written before. */
+/** Rows in the form sent to the writer. `again`: they may have been written before. */
 export type LogBatchWrite = { readonly page: LogBatchText; readonly again: boolean }
 
 /**
- * Writes a batch as a page of its own, and records when each key was last used. Such loose pages are all searched; once
- * there are enough they are bound: their rows, in the order of their ids, become large pages with an index of their
- * words. A row in four trees costs ten times as much as its share of a page.
+ * Writes a batch as a page of its own, and records when each key was last used. Queries search all such uncompacted
+ * pages; once there are enough they are compacted: their rows, in the order of their ids, become large pages with an
+ * index of their words. A row in four trees costs ten times as much as its share of a page.
  */
 export function* writeLogs(uncompacted: UncompactedBatches, { page, again }: LogBatchWrite): QueryProgram<void> {
   const missing = again ? yield* withoutThose(page) : page
   if (!missing) return
   yield* insertPage(missing)
   if (uncompacted.isDue(missing.count)) yield* bindUncompacted(uncompacted)
-  // Last: a transaction that wants one of these keys waits only for this update and the commit.
+  // Runs last: a transaction that needs one of these keys then waits only for this update and the commit.
   yield* noteUsed(new Map(JSON.parse(missing.used) as Used[]))
 }
 
@@ -66,7 +67,7 @@ function* bindUncompacted(uncompacted: UncompactedBatches): QueryProgram<void> {
   uncompacted.bound()
 }
 
-/** Removes the rows of some batches. A damaged one stays as it is. */
+/** Removes and returns the rows of some batches. A damaged batch stays unchanged. */
 function* takeRows(numbers: readonly number[]): QueryProgram<readonly LogRow[]> {
   const found = yield* askIn('SELECT number, body FROM log_page WHERE number IN (…)', numbers)
   const pages = new Map<number, LogBatch>()
@@ -79,7 +80,7 @@ function* takeRows(numbers: readonly number[]): QueryProgram<readonly LogRow[]> 
   return sound.flatMap(number => pages.get(number)?.rows() ?? [])
 }
 
-/** Writes rows as bound pages. */
+/** Writes rows as compacted pages. */
 export function* compact(rows: readonly LogRow[], rowsMax: number): QueryProgram<void> {
   const sorted = sortById(rows)
   for (let from = 0; from < sorted.length; ) {
@@ -105,7 +106,7 @@ function* bindPage(rows: readonly LogRow[]): QueryProgram<void> {
   yield* insertRows('log_word', ['word', 'page'], words)
 }
 
-/** Replaces a page by other rows: some of them, or others of the same requests. */
+/** Replaces the rows of a page: by some of them, or by other rows of the same requests. */
 export function* rewriteLogBatch(number: number, page: LogBatch, rows: readonly LogRow[]): QueryProgram<void> {
   const { firstMs, lastMs, count, body } = draftLogBatch(rows)
   const left = new LogBatch(body)
@@ -125,7 +126,7 @@ export function* rewriteLogBatch(number: number, page: LogBatch, rows: readonly 
   yield* insertRows('log_word', ['word', 'page'], added)
 }
 
-/** Deletes a batch with its search words; those of a damaged one are not known. */
+/** Deletes a batch with its search words; those of a damaged batch are not known. */
 export function* deleteLogBatch(number: number, page: LogBatch | undefined): QueryProgram<void> {
   yield ask('DELETE FROM log_page WHERE number = ?', number)
   yield ask(dropCharges, number)

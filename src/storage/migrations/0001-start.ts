@@ -2,7 +2,7 @@ const chargeFacts = `id, key_id, user_name, group_name, operation, model, family
   quality, n, rule, state, reason, hold, amount, line_count, owner, epoch, lease_until, created_at, ended_at`
 
 export const start: readonly string[] = [
-  // Single numbers. `epoch`: which gateway's turn it is. `key_revision`: moves when a key or user changes.
+  // Single numbers. `epoch`: the epoch of the current gateway. `key_revision`: increases when a key or user changes.
   `CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
   `INSERT INTO meta (name, value) VALUES ('epoch', 0), ('key_revision', 1)`,
 
@@ -62,7 +62,7 @@ export const start: readonly string[] = [
   `CREATE UNIQUE INDEX entry_charge ON entry (charge_id, kind)`,
   `CREATE TABLE chain (id TEXT PRIMARY KEY, position INTEGER NOT NULL, head TEXT NOT NULL) STRICT, WITHOUT ROWID`,
 
-  // History does not change.
+  // Triggers that prevent changes of past records.
   `CREATE TRIGGER charge_terminal BEFORE UPDATE OF ${chargeFacts} ON charge WHEN OLD.state IN ('settled', 'voided')
     BEGIN SELECT RAISE(ABORT, 'a settled or voided charge does not change'); END`,
   `CREATE TRIGGER charge_ended BEFORE UPDATE OF state ON charge WHEN NEW.state = 'reserved' AND OLD.state <> 'reserved'
@@ -76,13 +76,13 @@ export const start: readonly string[] = [
   `CREATE TRIGGER entry_same BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT, 'entries do not change'); END`,
   `CREATE TRIGGER entry_stays BEFORE DELETE ON entry BEGIN SELECT RAISE(ABORT, 'entries are not deleted'); END`,
 
-  // Answers of requests with an idempotency key, for at most 24 hours.
+  // Responses of requests with an idempotency key, stored for at most 24 hours.
   `CREATE TABLE answer (
     charge_id TEXT PRIMARY KEY REFERENCES charge (id), status INTEGER NOT NULL, headers TEXT NOT NULL, body BLOB NOT NULL,
     expires_at INTEGER NOT NULL) STRICT`,
   `CREATE INDEX answer_expires ON answer (expires_at)`,
 
-  // Ids are ordered by time, so every index that ends in id is in order of time too.
+  // Ids are ordered by time, so every index that ends in id is also in order of time.
   `CREATE TABLE log (
     id TEXT PRIMARY KEY, time INTEGER NOT NULL, key_id TEXT, user_name TEXT, group_name TEXT, model TEXT,
     operation TEXT NOT NULL, status INTEGER,

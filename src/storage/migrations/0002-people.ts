@@ -1,5 +1,5 @@
 export const people: readonly string[] = [
-  // A key's second secret lives on for a while after a rotation; its budget may be for a day or a month.
+  // After a rotation a key's old secret remains valid for a while; a key's budget may be for a day or a month.
   `ALTER TABLE key ADD COLUMN kind TEXT NOT NULL DEFAULT 'key' CHECK (kind IN ('key', 'session'))`,
   `ALTER TABLE key ADD COLUMN old_hash TEXT`,
   `ALTER TABLE key ADD COLUMN old_until INTEGER`,
@@ -14,7 +14,7 @@ export const people: readonly string[] = [
       models, ips, limits, budget, budget_period
     ON key BEGIN UPDATE meta SET value = value + 1 WHERE name = 'key_revision'; END`,
 
-  // Tokens are known to browsers alone; here are their hashes.
+  // Only browsers have the tokens; the table has their hashes.
   `CREATE TABLE session (
     hash TEXT PRIMARY KEY, user_name TEXT NOT NULL REFERENCES "user" (name), created_at INTEGER NOT NULL,
     seen_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, agent TEXT NOT NULL, remote TEXT NOT NULL) STRICT`,
@@ -22,7 +22,7 @@ export const people: readonly string[] = [
   `CREATE INDEX session_expires ON session (expires_at)`,
   `CREATE TABLE setup (hash TEXT PRIMARY KEY, expires_at INTEGER NOT NULL) STRICT`,
 
-  // Who changed what. Ids are ordered by time.
+  // The author of each change. Ids are ordered by time.
   `CREATE TABLE trail (
     id TEXT PRIMARY KEY, at INTEGER NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, subject TEXT NOT NULL,
     was TEXT, became TEXT, reason TEXT) STRICT`,
@@ -31,7 +31,7 @@ export const people: readonly string[] = [
   `CREATE TRIGGER trail_same BEFORE UPDATE ON trail BEGIN SELECT RAISE(ABORT, 'the trail does not change'); END`,
   `CREATE TRIGGER trail_stays BEFORE DELETE ON trail BEGIN SELECT RAISE(ABORT, 'the trail is not deleted'); END`,
 
-  // Images by tier and source, in order of time: what is counted and not taken one by one has a quantity.
+  // Images by tier and source, in order of time: only items that are counted in bulk have a quantity.
   `CREATE INDEX line_tier ON line (tier, charge_id) WHERE quantity IS NULL`,
   `CREATE INDEX line_source ON line (source, charge_id) WHERE quantity IS NULL`,
 ]

@@ -3,7 +3,7 @@ export const lists: readonly string[] = [
   `DROP TRIGGER key_made`,
   `CREATE INDEX key_listed ON key (id) WHERE kind = 'key'`,
 
-  // What goes wrong is rare and looked for: few rows pay for these.
+  // Failures are rare and are searched for: few rows carry the cost of these indexes.
   `CREATE INDEX log_failed ON log ((status / 100), id, status) WHERE status >= 300`,
   `CREATE INDEX log_cut ON log (outcome, id) WHERE outcome <> 'answered'`,
   `CREATE INDEX charge_unsettled ON charge (state, id) WHERE state <> 'settled'`,

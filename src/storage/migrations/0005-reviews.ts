@@ -1,16 +1,17 @@
 export const reviews: readonly string[] = [
-  // A charge under review whose hold stays with the key until a person has decided.
+  // A charge under review whose hold stays with the key until an administrator has decided.
   `ALTER TABLE charge ADD COLUMN kept INTEGER NOT NULL DEFAULT 0`,
-  // Set where created_at is of a clock that was ahead: until when the idempotency key is taken.
+  // Set if created_at is from a clock that was ahead: the time until which the idempotency key is taken.
   `ALTER TABLE charge ADD COLUMN idem_until INTEGER`,
-  // Who decides about a charge under review may say what it costs.
+  // The administrator who decides about a charge under review may set its cost.
   `DROP TRIGGER line_open`,
   `CREATE TRIGGER line_open BEFORE INSERT ON line
     WHEN (SELECT state FROM charge WHERE id = NEW.charge_id) NOT IN ('reserved', 'needs_review')
     BEGIN SELECT RAISE(ABORT, 'a charge that has ended takes no more lines'); END`,
 
-  // What was spent in days and months that a key has left. A clock that goes back enters one again. The last few of each
-  // key are kept by the order in which they were left: by their time a clock that is wrong would take the right ones away.
+  // What was spent in days and months that a key has left. If the clock is set back, the key enters such a period
+  // again. The last few of each key are kept by the order in which the key left them: by time, a wrong clock would
+  // delete the wrong rows.
   `CREATE TABLE spell (
     key_id TEXT NOT NULL REFERENCES key (id), period TEXT NOT NULL CHECK (period IN ('day', 'month')),
     start INTEGER NOT NULL, spent INTEGER NOT NULL CHECK (spent >= 0), turn INTEGER NOT NULL,
@@ -25,6 +26,6 @@ export const reviews: readonly string[] = [
         (SELECT max(s.turn) - 8 FROM spell s WHERE s.key_id = OLD.id AND s.period = '${period}'); END`,
   ),
 
-  // The identity of this database: copies of it are alike.
+  // The identity of this database; copies of it have the same one.
   `INSERT INTO meta (name, value) VALUES ('identity', abs(random() % 9007199254740991))`,
 ]

@@ -1,7 +1,7 @@
 export const segments: readonly string[] = [
   // Charges that were completely known when they were written, many to a row: a position in the chain of entries. The
-  // body is JSON, one item to a line; docs/storage.md describes the format. The hash is of chain, position, prev_hash
-  // and body. A lone charge can be added up by SQL: `at` to `amount` are its own, and null in all others.
+  // body is JSON, one item to a line; docs/storage.md describes the format. The hash covers chain, position, prev_hash
+  // and body. SQL can add up a lone charge: `at` to `amount` are its values, and null in all other rows.
   `CREATE TABLE segment (
     chain TEXT NOT NULL, position INTEGER NOT NULL, first_id TEXT NOT NULL, last_id TEXT NOT NULL,
     count INTEGER NOT NULL CHECK (count > 0), owner TEXT NOT NULL, epoch INTEGER NOT NULL, prev_hash TEXT NOT NULL,
@@ -10,7 +10,7 @@ export const segments: readonly string[] = [
   // A group that is written again for a commit in doubt has the same ids.
   `CREATE UNIQUE INDEX segment_ids ON segment (last_id, first_id)`,
 
-  // Entries about charges that are in segments: `entry` takes none whose charge has no row.
+  // Entries about charges that are in segments: `entry` accepts none whose charge has no row.
   `CREATE TABLE reversal (
     chain TEXT NOT NULL, position INTEGER NOT NULL, charge_id TEXT NOT NULL,
     kind TEXT NOT NULL CHECK (kind = 'refund'), debit TEXT NOT NULL, credit TEXT NOT NULL,

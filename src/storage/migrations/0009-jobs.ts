@@ -1,6 +1,6 @@
 export const jobs: readonly string[] = [
-  // What an upstream makes while no client waits: from the moment it has taken the work until a while after it is done. The
-  // charge of the same id is reserved as long as the job runs, and passes with it to another process.
+  // Work of an upstream for which no client waits: from the moment it has accepted the work until a while after its
+  // end. The charge of the same id is reserved while the job runs, and moves with it to another process.
   `CREATE TABLE job (
     id TEXT PRIMARY KEY, key_id TEXT NOT NULL, operation TEXT NOT NULL, model TEXT NOT NULL, upstream TEXT NOT NULL,
     n INTEGER NOT NULL, told TEXT NOT NULL, state TEXT NOT NULL CHECK (state IN ('running', 'done', 'failed')),

@@ -1,4 +1,4 @@
 export const events: readonly string[] = [
-  // What happened apart from charges, which the ledger has. A number is given once, also where the last rows were taken away.
+  // Events other than charges, which are in the ledger. A number is used once, even after the last rows were deleted.
   `CREATE TABLE event (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL) STRICT`,
 ]

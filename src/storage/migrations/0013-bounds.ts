@@ -1,13 +1,13 @@
-/** Callers other than the holder of a key, and administrators. */
+/** Actors other than the holder of a key, and administrators. */
 const others = `(t.actor <> key.user_name OR EXISTS (SELECT 1 FROM "user" a WHERE a.name = t.actor AND a.role = 'admin'))`
 const isTheirs = `EXISTS (SELECT 1 FROM trail t WHERE t.subject = key.id AND t.action IN ('key.create', 'key.change') AND ${others})`
-/** Who did so last. */
+/** The last actor that changed the key. */
 const setter = `(SELECT t.actor FROM trail t WHERE t.subject = key.id AND t.action IN ('key.create', 'key.change')
   AND ${others} ORDER BY t.id DESC LIMIT 1)`
-/** As JSON has it: names of older versions may hold anything. */
+/** The name as JSON: names of older versions may contain any character. */
 const quoted = `'"' || replace(replace(${setter}, '\\', '\\\\'), '"', '\\"') || '"'`
 
-/** A bound of what a key has now, in JSON; `value` is SQL, as JSON too. */
+/** A bound with the key's current value, in JSON; `value` is SQL that gives JSON. */
 const bound = (name: string, value: string): string => `'"${name}":{"to":' || ${value} || ',"by":' || ${quoted} || '}'`
 
 const keep = (name: string, value: string, where: string): string =>
@@ -16,8 +16,8 @@ const keep = (name: string, value: string, where: string): string =>
    WHERE kind = 'key' AND status <> 'revoked' AND ${where} AND ${isTheirs}`
 
 export const bounds: readonly string[] = [
-  // How far the holder of a key may go: what administrators set of it, as JSON. The present setting is theirs where one of
-  // them has made or changed the key.
+  // The limits for the holder of a key: the settings that administrators made, as JSON. A current setting counts as an
+  // administrator's if one of them has created or changed the key.
   `ALTER TABLE key ADD COLUMN bounds TEXT NOT NULL DEFAULT '{}'`,
   keep('budget', `'{"amount":' || budget || ',"per":"' || budget_period || '"}'`, 'budget IS NOT NULL'),
   keep('limits', 'limits', `limits <> '{}'`),
@@ -31,21 +31,22 @@ export const bounds: readonly string[] = [
        AND t.became LIKE '%"status":"disabled"%' AND ${others})`,
   ),
 
-  // How many keys a user may make, and the most that these may have.
+  // The number of keys a user may create, and the highest settings of these keys.
   `ALTER TABLE "user" ADD COLUMN keys_max INTEGER CHECK (keys_max >= 0)`,
   `ALTER TABLE "user" ADD COLUMN key_bounds TEXT NOT NULL DEFAULT '{}'`,
 
-  // Four roles. A check goes with its column, and the column's name stays for versions before this one.
+  // Four roles. A check is dropped with its column, and the column's name stays for earlier versions.
   `ALTER TABLE "user" ADD COLUMN role_now TEXT NOT NULL DEFAULT 'user' CHECK (role_now IN ('user', 'viewer', 'billing', 'admin'))`,
   `UPDATE "user" SET role_now = role`,
   `ALTER TABLE "user" DROP COLUMN role`,
   `ALTER TABLE "user" RENAME COLUMN role_now TO role`,
 
-  // Ways in other than a password. Tokens of invitations are known to those who were invited; here are their hashes.
+  // Sign-in by other means than a password. Only the invited people have the tokens of invitations; the table has their
+  // hashes.
   `CREATE TABLE invitation (
     hash TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT, role TEXT NOT NULL, group_name TEXT NOT NULL,
     made_by TEXT NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL) STRICT`,
-  // The identity of a person at an issuer, and the state of the browser while it is there.
+  // The identity of a person at an issuer, and the state of the browser during the sign-in there.
   `CREATE TABLE sign_in_link (
     issuer TEXT NOT NULL, subject TEXT NOT NULL, user_name TEXT NOT NULL REFERENCES "user" (name),
     created_at INTEGER NOT NULL, PRIMARY KEY (issuer, subject)) STRICT, WITHOUT ROWID`,

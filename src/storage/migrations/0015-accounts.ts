@@ -1,4 +1,4 @@
-/** Keeps what an account has spent in a day or month that it leaves. */
+/** Stores what an account has spent in a day or month when it leaves that period. */
 export const accountLeft = (period: 'day' | 'month'): string => {
   const its = `s.kind = OLD.kind AND s.name = OLD.name AND s.part = OLD.part AND s.period = '${period}'`
   return `CREATE TRIGGER account_left_${period} AFTER UPDATE OF ${period}_start ON account
@@ -11,31 +11,32 @@ export const accountLeft = (period: 'day' | 'month'): string => {
 }
 
 export const accounts: readonly string[] = [
-  // What users, groups and balances have spent, and what is held of those that are bounded. A bounded one is held, tested and
-  // booked in the row whose part is empty; what has no limit each connection of PostgreSQL books in rows of its own, so that
-  // none waits for another's commit, and what an account has spent is the sum of its rows.
+  // What users, groups and balances have spent, and what is held from those with a limit. An account with a limit is
+  // held, tested and booked in the row whose part is empty; for accounts without a limit each connection of PostgreSQL
+  // has its own rows, so that no connection waits for another's commit, and the spending of an account is the sum of
+  // its rows.
   `CREATE TABLE account (
     kind TEXT NOT NULL CHECK (kind IN ('user', 'balance', 'group')), name TEXT NOT NULL, part TEXT NOT NULL,
     spent INTEGER NOT NULL DEFAULT 0, held INTEGER NOT NULL DEFAULT 0 CHECK (held >= 0),
     day_start INTEGER NOT NULL DEFAULT 0, day_spent INTEGER NOT NULL DEFAULT 0,
     month_start INTEGER NOT NULL DEFAULT 0, month_spent INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (kind, name, part)) STRICT, WITHOUT ROWID`,
-  // As \`spell\` is of keys: what was spent in days and months that an account has left.
+  // Like `spell` for keys: what was spent in days and months that an account has left.
   `CREATE TABLE account_spell (
     kind TEXT NOT NULL, name TEXT NOT NULL, part TEXT NOT NULL, period TEXT NOT NULL CHECK (period IN ('day', 'month')),
     start INTEGER NOT NULL, spent INTEGER NOT NULL, turn INTEGER NOT NULL,
     PRIMARY KEY (kind, name, part, period, start)) STRICT, WITHOUT ROWID`,
   ...(['day', 'month'] as const).map(accountLeft),
 
-  // Besides its key: whose money is held for a charge, and where it is booked.
+  // The payers besides the key: the accounts that the charge is held from and booked on.
   `ALTER TABLE charge ADD COLUMN levels TEXT`,
 
-  // What all keys of a user may spend; what was ever paid in for them, null where nothing was.
+  // The budget for all keys of a user; the total of all payments for the user, null if there were none.
   `ALTER TABLE "user" ADD COLUMN budget INTEGER CHECK (budget >= 0)`,
   `ALTER TABLE "user" ADD COLUMN budget_period TEXT NOT NULL DEFAULT 'total' CHECK (budget_period IN ('total', 'day', 'month'))`,
   `ALTER TABLE "user" ADD COLUMN balance INTEGER CHECK (balance >= 0)`,
 
-  // What was paid in, as entries of the chains.
+  // Payments, as entries of the chains.
   `CREATE TABLE topup (
     chain TEXT NOT NULL, position INTEGER NOT NULL, charge_id TEXT NOT NULL,
     kind TEXT NOT NULL CHECK (kind = 'topup'), debit TEXT NOT NULL, credit TEXT NOT NULL,

@@ -1,4 +1,5 @@
 export const adopted: readonly string[] = [
-  // Whether keys are here that another gateway made: only then is one looked up that this gateway cannot have made.
+  // Whether there are keys that another gateway created: only then does the gateway look up a key that it cannot have
+  // created itself.
   `INSERT INTO meta (name, value) VALUES ('foreign_keys', 0)`,
 ]

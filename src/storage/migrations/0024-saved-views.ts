@@ -1,5 +1,5 @@
 export const savedViews: readonly string[] = [
-  // What users have filtered pages of the console by and given a name.
+  // Filters of console pages that users have saved under a name.
   `CREATE TABLE saved_view (
     user_name TEXT NOT NULL, page TEXT NOT NULL, name TEXT NOT NULL, place INTEGER NOT NULL, query TEXT NOT NULL,
     PRIMARY KEY (user_name, page, name)) STRICT, WITHOUT ROWID`,

@@ -5,15 +5,16 @@ const isSame = facts
   .join(' AND ')
 
 export const costKeys: readonly string[] = [
-  // Locks what is added up under: a gateway of the version before could else add to what has been copied.
+  // Locks the places of sums: a gateway of the previous version could otherwise add to rows that have been copied.
   `UPDATE meta SET value = value WHERE name = 'costed'`,
 
-  // With the number of each: on PostgreSQL the index alone finds places of a key or a user, as on SQLite.
+  // Includes the number of each place: on PostgreSQL the index alone then finds places of a key or a user, as on
+  // SQLite.
   `DROP INDEX cost_place_facts`,
   `CREATE UNIQUE INDEX cost_place_facts ON cost_place (detail, key_id, user_name, model, group_name, operation, upstream, tier, currency) /* beside: id */`,
 
-  // What each key was charged, by places without user and tier (an empty \`tier\`), in spans as elsewhere: one row of
-  // each finds the most expensive of very many keys. Rows that are read together are stored together.
+  // The amounts charged to each key, by places without user and tier (an empty `tier`), in the usual spans: with one
+  // row for each key the most expensive of very many keys are found. Rows that are read together are stored together.
   `CREATE TABLE cost_key_sum (
     place INTEGER NOT NULL, span INTEGER NOT NULL, key_id TEXT NOT NULL, amount INTEGER NOT NULL,
     PRIMARY KEY (place, span, key_id)) STRICT, WITHOUT ROWID`,
@@ -26,7 +27,8 @@ export const costKeys: readonly string[] = [
       JOIN cost_place b ON b.detail = 'all' AND b.tier = '' AND ${isSame}
     WHERE p.detail = 'key' GROUP BY b.id, s.span, p.key_id ORDER BY b.id, s.span, p.key_id`,
 
-  // A rollup records that keys are part of it (\`keyed\`): a gateway of the version before cannot, and leaves it to others.
+  // A rollup records that it includes keys (`keyed`): a gateway of the previous version cannot, and leaves the work to
+  // others.
   `CREATE TABLE cost_upto (
     pass INTEGER NOT NULL, chain TEXT NOT NULL, position INTEGER NOT NULL, keyed INTEGER NOT NULL CHECK (keyed = 1),
     PRIMARY KEY (pass, chain)) STRICT, WITHOUT ROWID`,

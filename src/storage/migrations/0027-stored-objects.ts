@@ -1,5 +1,6 @@
 export const storedObjects: readonly string[] = [
-  // What upstreams keep for clients: written before an id leaves. Ids are the vendors' own, so one may occur for several keys.
+  // Objects that upstreams store for clients: written before a client gets an id. Ids are the vendors' own, so one may
+  // occur for several keys.
   `CREATE TABLE stored_object (
     key_id TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, upstream TEXT NOT NULL, vendor_key TEXT, model TEXT NOT NULL,
     parent TEXT, request_id TEXT NOT NULL, bytes INTEGER NOT NULL, shown TEXT, created_at INTEGER NOT NULL, expires_at INTEGER,

@@ -1,4 +1,4 @@
 export const objectIds: readonly string[] = [
-  // Administrators look for an id, and a new object with an id ends the record of another key that had it before.
+  // Administrators search for an id, and a new object with an id ends the record of another key that had it before.
   'CREATE INDEX stored_object_id ON stored_object (id)',
 ]

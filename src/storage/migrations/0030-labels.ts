@@ -5,7 +5,7 @@ const kind = `kind TEXT NOT NULL CHECK (kind IN ('end_user', 'tag'))`
 const facts = ['key_id', 'user_name', 'group_name', 'model', 'operation', 'upstream', 'currency', 'tier']
 
 export const labels: readonly string[] = [
-  // Names of end users and tags by their ids. A name that was erased is null: charges and log rows have the ids alone.
+  // Names of end users and tags by their ids. An erased name is null: charges and log rows have only the ids.
   `CREATE TABLE label (
     id TEXT NOT NULL PRIMARY KEY, ${kind}, name TEXT, key_id TEXT, created_at INTEGER NOT NULL, seen_at INTEGER NOT NULL,
     erased_at INTEGER) STRICT`,
@@ -16,11 +16,11 @@ export const labels: readonly string[] = [
   // Tags of the requests of a key, as JSON.
   `ALTER TABLE key ADD COLUMN tags TEXT`,
 
-  // The ids of a charge, with blanks between them. Charges in batches have them with their payer.
+  // The ids of a charge, separated by spaces. Charges in batches have them with their payer.
   `ALTER TABLE charge ADD COLUMN attribution TEXT`,
 
-  // What charges come to by one label, and by a label and everything else, in the spans of \`cost_place_sum\`. A charge
-  // with two tags counts for each of them, and once for all that have any: label '*'.
+  // The sums of charges by one label, and by a label and all other parts, in the spans of `cost_place_sum`. A charge
+  // with two tags counts for each of them, and once for the label '*', which is all charges that have any.
   `CREATE TABLE cost_label_part (
     ${kind}, span INTEGER NOT NULL, label TEXT NOT NULL, currency TEXT NOT NULL, ${counts},
     PRIMARY KEY (kind, span, label, currency)) STRICT, WITHOUT ROWID`,

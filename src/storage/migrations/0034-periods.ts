@@ -1,13 +1,15 @@
-/** Days of each payer that are kept, by the order in which they were left: the longest window has 90. */
+/**
+ * The number of days of each payer that are kept, by the order in which the payer left them: the longest window has 90.
+ */
 const kept = 100
 
 const ofKey = `s.key_id = OLD.id AND s.period = 'day'`
 const ofAccount = `s.kind = OLD.kind AND s.name = OLD.name AND s.part = OLD.part AND s.period = 'day'`
-/** The turn before which days are deleted. A day that is entered and left again takes turns, so they are counted by rows. */
+/** The turn before which days are deleted. A day that is entered and left again uses turns, so the rows are counted. */
 const since = (table: string, own: string): string =>
   `(SELECT s.turn FROM ${table} s WHERE ${own} ORDER BY s.turn DESC LIMIT 1 OFFSET ${kept - 1})`
 
-/** A budget's period is a word of many: `week@sunday`, `30d`. A check goes with its column. */
+/** A budget's period has many values: `week@sunday`, `30d`. A check is dropped with its column. */
 const anyPeriod = (table: string): readonly string[] => [
   `ALTER TABLE ${table} ADD COLUMN budget_period_now TEXT NOT NULL DEFAULT 'total'`,
   `UPDATE ${table} SET budget_period_now = budget_period WHERE budget_period <> 'total'`,
@@ -17,7 +19,7 @@ const anyPeriod = (table: string): readonly string[] => [
 
 const revision = `(SELECT value FROM meta WHERE name = 'key_revision')`
 
-/** Of an account, as many days are kept. */
+/** As many days are kept of an account. */
 export const accountLeftDay = `CREATE TRIGGER account_left_day AFTER UPDATE OF day_start ON account
     WHEN (OLD.day_start <> NEW.day_start AND OLD.day_start > 0) BEGIN
     INSERT INTO account_spell (kind, name, part, period, start, spent, turn) VALUES (OLD.kind, OLD.name, OLD.part, 'day',

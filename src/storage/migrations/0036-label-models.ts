@@ -4,7 +4,7 @@ const counts = names.map(name => `${name} INTEGER NOT NULL`).join(', ')
 const added = names.map(name => `sum(s.${name === 'charges' ? 'firsts' : name})`).join(', ')
 
 export const labelModels: readonly string[] = [
-  // What charges come to by one label and one model: to add that up from places reads a hundred times as many rows.
+  // The sums of charges by one label and one model: computed from places, they would read a hundred times as many rows.
   `CREATE TABLE cost_label_model (
     kind TEXT NOT NULL CHECK (kind IN ('end_user', 'tag')), model TEXT NOT NULL, span INTEGER NOT NULL, label TEXT NOT NULL,
     currency TEXT NOT NULL, ${counts}, PRIMARY KEY (kind, model, span, label, currency)) STRICT, WITHOUT ROWID`,

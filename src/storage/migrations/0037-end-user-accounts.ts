@@ -5,7 +5,7 @@ const columns = `kind, name, part, spent, held, day_start, day_spent, month_star
 
 export const endUserAccounts: readonly string[] = [
   // An end user has an account too. SQLite cannot change the check of a column, and this one is in the primary key: the
-  // table is made again, without a check of kinds.
+  // table is created again, without a check of kinds.
   'DROP TRIGGER account_left_day',
   'DROP TRIGGER account_left_month',
   `CREATE TABLE account_now (

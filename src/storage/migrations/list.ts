@@ -40,8 +40,8 @@ import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
 /**
- * Every migration as its statements, oldest first, for both databases: they are written as SQLite has them and translated
- * for PostgreSQL. A schema is as new as the number of its migrations.
+ * Every migration as its statements, oldest first, for both databases: written for SQLite and translated for
+ * PostgreSQL. The version of a schema is the number of its migrations.
  */
 export const migrations: readonly (readonly string[])[] = [
   start,
@@ -84,7 +84,7 @@ export const migrations: readonly (readonly string[])[] = [
   cacheSavings,
 ]
 
-/** What no statement can do, after the migration that it belongs to. */
+/** Steps that no statement can do, which run after the migration that they belong to. */
 export const moves: ReadonlyMap<readonly string[], () => QueryProgram<void>> = new Map([
   [logPages, bindOldLog],
   [accounts, openAccounts],

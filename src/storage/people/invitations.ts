@@ -10,7 +10,7 @@ import { createUser, refuseErased } from './users.ts'
 import { refuseUnprintable } from '../plain-names.ts'
 
 /**
- * The author of an invitation must still be able to create users: an administrator, or a person at the machine itself.
+ * The author of an invitation must still be able to create users: an administrator, or a user of the machine itself.
  */
 const isGood = `expires_at > ? AND created_at <= ? AND (made_by = 'command line' OR EXISTS
   (SELECT 1 FROM "user" a WHERE a.name = made_by AND a.role = 'admin' AND a.status = 'active'))`
@@ -33,7 +33,7 @@ export function* createInvitation(
 ): QueryProgram<Invitation> {
   const { hash, name, role, group, expiresAt } = invitation
   refuseUnprintable(name, group)
-  // The next one deletes unused ones.
+  // Each new invitation deletes expired ones.
   yield ask('DELETE FROM invitation WHERE expires_at <= ?', at)
   if (name !== null) {
     const [taken] = yield ask('SELECT name FROM "user" WHERE name = ?', name)
@@ -81,13 +81,13 @@ export function* revokeInvitation(
   return true
 }
 
-/** One transaction: a taken name leaves the invitation unused, and an invitation admits one person. */
+/** One transaction: if the name is taken the invitation stays unused, and an invitation admits one person. */
 export function* admitUser(
   identity: Scribe,
   { newcomer, by, at }: Signed & { readonly newcomer: Newcomer },
 ): QueryProgram<'admitted' | 'uninvited' | 'taken'> {
   const { user, identity: who, invitation } = newcomer
-  // A person who has an account keeps the invitation.
+  // A person who already has an account does not use up the invitation.
   if (who && (yield* findLinked(who))) return 'taken'
   if (invitation !== null) {
     const [used] = yield ask(

@@ -3,7 +3,7 @@ import { ask, type QueryProgram, type Row, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
 const hourMs = 3_600_000
-/** Of one hour; the excess is counted in one more row, so that guesses do not fill the disk. */
+/** Rows of one hour; more sign-ins are counted in one more row, so that guesses do not fill the disk. */
 const rowsOfHour = 200
 const hoursKept = 90 * 24
 const rowsMax = 1_000
@@ -15,7 +15,7 @@ const insert = `INSERT INTO refused_sign_in (hour, name, remote, way, times, fir
 
 export function* countRefused({ name, remote, way, at }: RefusedTry & { readonly at: number }): QueryProgram<null> {
   const hour = Math.floor(at / hourMs)
-  // People type passwords as names: a name without a user is not stored.
+  // Some people type passwords as names: a name without a user is not stored.
   const [user] = yield ask('SELECT name FROM "user" WHERE name = ?', name)
   const known = user ? name : ''
   if ((yield ask(addOne, at, hour, known, remote, way)).length > 0) return null
@@ -27,7 +27,7 @@ export function* countRefused({ name, remote, way, at }: RefusedTry & { readonly
   return null
 }
 
-/** The latest hour first; in an hour the most frequent. */
+/** The latest hour first; within an hour the most frequent. */
 export function* listRefused({
   limit,
   since,

@@ -17,7 +17,7 @@ function toSession(row: Row): Session {
 
 export function* createSession({ session }: { readonly session: Session }): QueryProgram<null> {
   const { hash, user, createdAt, seenAt, expiresAt, agent, remote } = session
-  // The next session that begins deletes those that were not ended.
+  // Each new session deletes expired ones.
   yield ask('DELETE FROM session WHERE expires_at <= ?', createdAt)
   yield ask(
     'INSERT INTO session (hash, user_name, created_at, seen_at, expires_at, agent, remote) VALUES (?, ?, ?, ?, ?, ?, ?)',
@@ -42,7 +42,7 @@ export function* endSession({ hash }: { readonly hash: string }): QueryProgram<n
   return null
 }
 
-/** A session that began by a clock ahead is invalid: it would be valid for as long as that clock was ahead. */
+/** A session that began by a clock that was ahead is invalid: it would stay valid for too long. */
 export function* findSession(hash: string, at: number): QueryProgram<{ session: Session; user: User } | undefined> {
   const [row] = yield ask(
     `SELECT s.*, u.name, u.group_name, u.role, u.status, u.password_hash, u.keys_max, u.key_bounds, u.budget,

@@ -21,7 +21,7 @@ export function* offerSetup({ tokenHash, expiresAt }: { tokenHash: string; expir
 }
 
 /**
- * Creates the first administrator. The row of the epoch is updated first: of two claims at once one waits for the
+ * Creates the first administrator. Updates the row of the epoch first: of two simultaneous claims one waits for the
  * other.
  */
 export function* claimSetup(
@@ -30,7 +30,7 @@ export function* claimSetup(
 ): QueryProgram<'claimed' | 'unknown' | 'done'> {
   yield ask(`UPDATE meta SET value = value WHERE name = 'epoch'`)
   if (yield* hasAdmin(ways)) return 'done'
-  // One that was offered by a clock ahead is invalid.
+  // A setup link that was created by a clock that was ahead is invalid.
   const [offer] = yield ask(
     'SELECT hash FROM setup WHERE hash = ? AND expires_at > ? AND expires_at <= ?',
     tokenHash,

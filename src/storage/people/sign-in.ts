@@ -9,16 +9,16 @@ import type { Scribe } from '../writer-identity.ts'
 import { leave, type Signed } from './trail.ts'
 import { needOtherAdmin, revokeSessionKeys } from './users.ts'
 
-/** The most sign-ins in progress. */
+/** The maximum number of sign-ins in progress. */
 const loginsMax = 10_000
 
 export type StoredLogin = { readonly hash: string; readonly state: string; readonly expiresAt: number }
 
 export function* saveLogin({ login, at }: { readonly login: StoredLogin; readonly at: number }): QueryProgram<null> {
-  // Those that never came back, and those from a clock ahead.
+  // Deletes sign-ins that were never completed, and those from a clock that was ahead.
   yield ask('DELETE FROM sign_in_trip WHERE expires_at <= ? OR expires_at > ?', at, at + loginMs + aheadMs)
   const [row] = yield ask('SELECT count(*) AS count FROM sign_in_trip')
-  // The oldest is deleted: if the next one were refused, a few strangers could keep everyone out.
+  // Deletes the oldest: if the next one were refused, a few strangers could block everyone's sign-in.
   if (row && whole(row, 'count') >= loginsMax)
     yield ask('DELETE FROM sign_in_trip WHERE hash = (SELECT hash FROM sign_in_trip ORDER BY expires_at, hash LIMIT 1)')
   yield ask(
@@ -64,7 +64,7 @@ export function* linkIdentity(
   identity: Scribe,
   { identity: who, user, alone, by, at }: Linking,
 ): QueryProgram<'linked' | 'taken' | 'other' | 'unknown'> {
-  // Updated first: of two links of one user at once one waits for the other.
+  // Updated first: of two simultaneous links of one user one waits for the other.
   const [known] = yield ask('UPDATE "user" SET name = name WHERE name = ? AND erased_at IS NULL RETURNING name', user)
   if (!known) return 'unknown'
   const links = yield* listLinks(user)
@@ -75,7 +75,7 @@ export function* linkIdentity(
   return 'linked'
 }
 
-/** @returns false if it is another user's already. */
+/** @returns false if another user already has the identity */
 export function* insertLink({ issuer, subject }: Identity, user: string, at: number): QueryProgram<boolean> {
   const [row] = yield ask(
     `INSERT INTO sign_in_link (issuer, subject, user_name, created_at) VALUES (?, ?, ?, ?)

@@ -36,7 +36,7 @@ export function* readPasswordHash(name: string): QueryProgram<string | undefined
   return (row && textOrNull(row, 'password_hash')) ?? undefined
 }
 
-/** Whether an administrator can sign in by one of these ways. */
+/** Whether an administrator can sign in by one of these means. */
 export function* hasAdmin({ passwords, issuers }: WaysIn, but = ''): QueryProgram<boolean> {
   const rows = yield ask(
     `SELECT u.password_hash IS NOT NULL AS has_password, l.issuer
@@ -48,7 +48,10 @@ export function* hasAdmin({ passwords, issuers }: WaysIn, but = ''): QueryProgra
   return rows.some(row => (passwords && Boolean(row['has_password'])) || issuers.includes(String(row['issuer'])))
 }
 
-/** The former name of a person whose charges the ledger keeps is not given again: the two would be confused. */
+/**
+ * Whether a name belonged to an erased person whose charges are in the ledger. It is not given again: the two would be
+ * confused.
+ */
 export function* isErased(name: string): QueryProgram<boolean> {
   const [erased] = yield ask(
     'SELECT 1 AS found FROM "user" WHERE booked_as = ? OR (name = ? AND erased_at IS NOT NULL)',
@@ -80,7 +83,7 @@ export function* createUser(
     at,
   )
   if (!created) throw new StorageError('user_exists', { name })
-  // The person of that name may have been erased while the row was waited for.
+  // The person of that name may have been erased during the wait for the row.
   yield* refuseErased(name)
   yield* leave(identity, { by, at }, 'user.create', name, null, { group, role })
   return null
@@ -96,7 +99,7 @@ export function* changeUser(
 ): QueryProgram<User | undefined> {
   const { name, change, ways = null, by, at } = given
   refuseUnprintable(change.group)
-  // Updated first: of two changes at once one waits for the other, and the trail records what each found.
+  // Updated first: of two simultaneous changes one waits for the other, and the trail records the state before each.
   yield ask('UPDATE "user" SET name = name WHERE name = ?', name)
   const was = yield* findUser(name)
   if (!was) return undefined
@@ -110,12 +113,12 @@ export function* changeUser(
   )
   const became = yield* findUser(name)
   if (!became) return undefined
-  // A person's rights are decided at sign-in.
+  // The rights of a session are decided at sign-in.
   if (became.status === 'disabled' || became.role !== was.role) {
     yield ask('DELETE FROM session WHERE user_name = ?', name)
     yield* revokeSessionKeys(name)
   }
-  // Their invitations and admin tokens end with their role, and do not become valid again with it.
+  // The invitations and admin tokens of an administrator end with the role, and do not become valid again with it.
   if (isAdmin(was) && !isAdmin(became))
     for (const table of ['invitation', 'admin_token']) yield ask(`DELETE FROM ${table} WHERE made_by = ?`, name)
   yield* leave(identity, { by, at }, 'user.change', name, settingsOf(was), settingsOf(became))
@@ -126,19 +129,20 @@ function isAdmin({ role, status }: Pick<User, 'role' | 'status'>): boolean {
   return role === 'admin' && status === 'active'
 }
 
-/** Those that can sign in: by a password, or through an issuer. */
+/** Administrators who can sign in: with a password, or through an issuer. */
 const admins = `SELECT name FROM "user" u WHERE role = 'admin' AND status = 'active' AND (password_hash IS NOT NULL
   OR EXISTS (SELECT 1 FROM sign_in_link l WHERE l.user_name = u.name))`
 
 /**
- * Before an administrator is demoted, disabled or erased. The row of the epoch is updated: of two who demote each other
- * at once one waits for the other. @throws StorageError `last_admin`
+ * Refuses to demote, disable or erase the last administrator. Updates the row of the epoch: of two who demote each
+ * other at once one waits for the other. @throws StorageError `last_admin`
  */
 export function* needOtherAdmin(name: string, ways: WaysIn | null = null): QueryProgram<void> {
   yield ask(`UPDATE meta SET value = value WHERE name = 'epoch'`)
   const known = (yield ask(admins)).map(row => row['name'])
   if (known.length === 1 && known[0] === name) throw new StorageError('last_admin', { name })
-  // None of the others may be able to sign in: by a password if passwords are off, by an issuer that has gone.
+  // One of the others must be able to sign in: with a password only if passwords are on, and only through an issuer
+  // that still exists.
   if (ways && (yield* hasAdmin(ways)) && !(yield* hasAdmin(ways, name))) throw new StorageError('last_admin', { name })
 }
 
@@ -152,8 +156,8 @@ export function* revokeSessionKeys(user: string): QueryProgram<null> {
 }
 
 /**
- * Ends the user's sessions except the given one; without one, the keys created for them too. @returns false if there is
- * no such user.
+ * Ends the user's sessions except the given one; if none is given, also the keys created for them. @returns false if
+ * there is no such user.
  */
 export function* setPassword(
   identity: Scribe,

@@ -7,7 +7,7 @@ const where = 'user_name = ? AND page = ?'
 /** Two changes of one user's views wait for each other. */
 const owner = `SELECT name FROM "user" WHERE name = ? AND erased_at IS NULL ${lockRows}`
 
-/** Of all pages, in the order of creation. */
+/** The views of all pages, in the order of creation. */
 export function* listViews(user: string): QueryProgram<readonly SavedView[]> {
   const rows = yield ask('SELECT page, name, query FROM saved_view WHERE user_name = ? ORDER BY page, place', user)
   return rows.map(row => ({
@@ -19,7 +19,7 @@ export function* listViews(user: string): QueryProgram<readonly SavedView[]> {
 
 export type ViewPut = { readonly user: string; readonly view: SavedView; readonly before: string | null }
 
-/** @returns false if the page has the maximum, or there is no such user */
+/** @returns false if the page has the maximum number of views, or there is no such user */
 export function* putView({ user, view, before }: ViewPut): QueryProgram<boolean> {
   const { page, name, query } = view
   refuseUnprintable(name)
@@ -44,7 +44,7 @@ export function* putView({ user, view, before }: ViewPut): QueryProgram<boolean>
 
 export type ViewRemoval = { readonly user: string; readonly view: Pick<SavedView, 'page' | 'name'> }
 
-/** @returns false if there is none of that name */
+/** @returns false if there is no view of that name */
 export function* removeView({ user, view }: ViewRemoval): QueryProgram<boolean> {
   const { page, name } = view
   const rows = yield ask(`DELETE FROM saved_view WHERE ${where} AND name = ? RETURNING name`, user, page, name)

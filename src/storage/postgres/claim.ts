@@ -10,8 +10,8 @@ import { prepareDatabase, startError } from './prepare.ts'
 type Claiming = { readonly clock: Clock; readonly onWait: OnWait }
 
 /**
- * The claim of the process that starts workers: on PostgreSQL any number of gateways may be at work, so nothing is
- * claimed; the schema is migrated, and the lease of a worker that died can be ended at once.
+ * The claim of the process that starts workers: on PostgreSQL any number of gateways may run, so it claims nothing; it
+ * migrates the schema, and can end the lease of a dead worker at once.
  * @throws StorageError `storage_newer`, `storage_unavailable`
  */
 export async function claimPostgres(url: string, { clock, onWait }: Claiming): Promise<Claim> {
@@ -30,7 +30,7 @@ export async function claimPostgres(url: string, { clock, onWait }: Claiming): P
   }
 }
 
-/** Migrates the schema once no older process is at work. @throws StorageError `storage_newer`, `storage_unavailable` */
+/** Migrates the schema once no older process runs. @throws StorageError `storage_newer`, `storage_unavailable` */
 export async function migratePostgres(url: string, { clock, onWait }: Claiming): Promise<Migration> {
   const pool = createPool(url, 1)
   try {

@@ -9,20 +9,20 @@ import { Session } from './connect.ts'
 import { refuseNewer } from './migrate.ts'
 import { isLost, mayRetry, storageFailure, toStorageError } from './failure.ts'
 
-/** Retries if another process has created the same row. */
+/** The maximum attempts if another process has created the same row. */
 const attemptsMax = 3
-/** How long others may block an operation: then it counts as failed, and so does its caller's work. */
+/** How long other transactions may block an operation before it counts as failed, for its caller too. */
 const conflictMs = 10_000
-/** Waits between attempts, growing to this, so that conflicting processes separate. */
+/** Waits between attempts, growing to the maximum, so that conflicting processes separate. */
 const pauseMs = { first: 2, most: 100 }
 
 type Waits = Pick<Clock, 'tick' | 'sleep'>
 
-/** One attempt: every value, or why none of it is known to be stored. */
+/** One attempt: every value, or the reason why none of them is known to be stored. */
 type Attempt<T> = { readonly value: T } | Failed
 type Failed = {
   readonly error: unknown
-  /** The database reported it, not our own steps. */
+  /** Whether the error is from the database, not from the steps. */
   readonly isFromDatabase: boolean
 }
 
@@ -38,7 +38,7 @@ export type GroupResult = {
   readonly isLost: boolean
 }
 
-/** All operations in one transaction; if one of them fails, each in its own, so that its neighbours do not. */
+/** Runs all operations in one transaction; if one of them fails, runs each in its own, so that the others succeed. */
 export async function commitGroup(
   client: pg.PoolClient,
   identity: Scribe,
@@ -63,7 +63,7 @@ export async function commitGroup(
 }
 
 /**
- * Runs steps in a transaction of their own, again if another transaction conflicted. @throws the error of the last
+ * Runs steps in their own transaction, again after a conflict with another transaction. @throws the error of the last
  * attempt
  */
 export async function transact<T>(client: pg.PoolClient, clock: Waits, work: () => QueryProgram<T>): Promise<T> {
@@ -86,7 +86,7 @@ function commitOps(client: pg.PoolClient, identity: Scribe, ops: readonly Op[]):
   })
 }
 
-/** Retries while others conflict, up to the maximum time. */
+/** Retries while other transactions conflict, up to the maximum time. */
 async function insist<T>(clock: Waits, attempt: () => Promise<Attempt<T>>): Promise<Attempt<T>> {
   const until = clock.tick() + conflictMs
   for (let tries = 1; ; tries++) {
@@ -94,7 +94,7 @@ async function insist<T>(clock: Waits, attempt: () => Promise<Attempt<T>>): Prom
     if ('value' in result || !result.isFromDatabase) return result
     const why = mayRetry(result.error)
     if (why === undefined || (why === 'twice' && tries > attemptsMax) || clock.tick() >= until) return result
-    // In a deadlock one transaction fails at a time, which ends it.
+    // A deadlock ends when one of its transactions fails.
     if (why === 'conflict' && tries > attemptsMax)
       await clock.sleep(Math.min(pauseMs.first * 2 ** (tries - attemptsMax), pauseMs.most))
   }
@@ -104,7 +104,7 @@ async function attemptSteps<T>(client: pg.PoolClient, work: (session: Session) =
   const session = new Session(client)
   session.send('BEGIN')
   const checked = session.run(refuseNewer())
-  // Its answer is checked below, however the work ends.
+  // The result is checked below, however the work ends.
   checked.catch(() => undefined)
   let ours: unknown
   try {
@@ -117,7 +117,7 @@ async function attemptSteps<T>(client: pg.PoolClient, work: (session: Session) =
   } catch (error) {
     ours = error
   }
-  // If the schema is newer, every other failure follows from that.
+  // If the schema is newer, that is the cause of every other failure.
   const newer = await checked.then(
     () => undefined,
     (error: unknown) => (error instanceof StorageError ? error : undefined),
@@ -142,7 +142,7 @@ function failureOf({ error, isFromDatabase }: Failed) {
   return broken === undefined ? undefined : { broken, isLost: isLost(error) }
 }
 
-/** A connection for a while. One whose work failed is not used again. */
+/** Lends a connection. One whose work failed is not used again. */
 export async function useClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let isLost = true

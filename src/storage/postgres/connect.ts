@@ -4,7 +4,9 @@ import { prepare } from './translate.ts'
 
 /** The longest time of a statement on the server. */
 const statementMs = 5_000
-/** How much longer it may take as seen from here: a server that is frozen or cut off sends nothing. */
+/**
+ * How much longer a statement may take by this machine's clock: a server that is frozen or disconnected sends nothing.
+ */
 const silentMs = 2_000
 /** The longest wait for a connection, new or in use. */
 const connectMs = 2_000
@@ -28,23 +30,23 @@ export function createPool(url: string, connectionsMax: number, statementMax = s
     keepAlive: true,
     application_name: ownName,
     pipeline: true,
-    // The next statement waits for it.
+    // The next statement waits for this one.
     onConnect: client =>
       void client.query(`${settings}; SET statement_timeout = ${statementMax}`).catch(() => undefined),
   })
-  // A connection that breaks reports it here as well as to its user, whose statement fails.
+  // A broken connection reports the error here as well as to its user, whose statement fails.
   pool.on('connect', client => client.on('error', () => undefined))
   pool.on('error', () => undefined)
   return pool
 }
 
-/** The destination of an address, for people: without the password. */
+/** The destination of an address for messages: without the password. */
 export function describePlace(url: string): string {
   const [, scheme, place = ''] = /^(\w+:\/\/)([^?]*)/.exec(url) ?? []
   return scheme === undefined ? url : scheme + place.slice(place.lastIndexOf('@') + 1)
 }
 
-/** Work on one connection. Statements without rows are sent without waiting for them; `settle` waits for all. */
+/** Work on one connection. Sends statements without rows without waiting for their results; `settle` waits for all. */
 export class Session {
   readonly #client: PoolClient
   #sent: Promise<QueryResult>[] = []
@@ -53,7 +55,7 @@ export class Session {
     this.#client = client
   }
 
-  /** Sends text that needs no preparing. */
+  /** Sends a statement that needs no preparation. */
   send(text: string): void {
     void this.#keep(this.#client.query(text))
   }
@@ -66,8 +68,8 @@ export class Session {
   }
 
   /**
-   * Resolves when everything sent is done, with the last result. @throws the error of the first statement that failed:
-   * the rest follows from it
+   * Resolves with the last result when every statement is done. @throws the error of the first statement that failed:
+   * it is the cause of the others
    */
   async settle(): Promise<QueryResult | undefined> {
     const results = await Promise.allSettled(this.#sent)
@@ -81,20 +83,20 @@ export class Session {
     const answer = this.#keep(this.#client.query({ name, text, values: params.map(toText) }))
     if (!givesRows) return []
     const { rows } = await answer
-    // All that was read of a ledger would be kept until it is over.
+    // Otherwise all rows read from a ledger would stay in memory until the end of the work.
     this.#sent = this.#sent.filter(sent => sent !== answer)
     return rows as Rows
   }
 
   #keep(answer: Promise<QueryResult>): Promise<QueryResult> {
-    // The settling code gets the error; until then it is not unhandled.
+    // `settle` reports the error; until then it must not count as unhandled.
     answer.catch(() => undefined)
     this.#sent.push(answer)
     return answer
   }
 }
 
-/** PostgreSQL has no character 0 in texts; clients' words may contain one. */
+/** PostgreSQL does not store the character 0 in texts; texts of clients may contain it. */
 function toText(value: Query['params'][number]): Query['params'][number] {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
 }

@@ -10,11 +10,11 @@ import { findNumbered } from './numbered.ts'
 import { startError } from './prepare.ts'
 import { useClient } from './commit.ts'
 
-/** The longest time of one statement of a copy: no request waits for it. */
+/** The longest time of one statement of a copy, for which no request waits. */
 export const copyMs = 86_400_000
 
 /**
- * Opens a source database in one transaction that reads it at one moment.
+ * Opens a source database in one transaction that reads the state of one moment.
  * @throws StorageError `copy_in_use`, `copy_older`, `copy_unfinished`, `storage_newer`, `storage_unavailable`
  */
 export async function openSource(

@@ -15,8 +15,8 @@ const lockId = '0x746f6c6c636f7079'
 const types: { readonly [K in CellKind]: string } = { text: 'text', whole: 'bigint', bytes: 'bytea' }
 
 /**
- * Fills an empty database. All rows are in one transaction, so that an interrupted one leaves none; the mark that
- * others refuse is committed before it, and removed with it.
+ * Fills an empty database. All rows are in one transaction, so that an interrupted copy leaves none; the mark that
+ * makes other programs refuse the database is committed before, and removed with it.
  * @throws StorageError `copy_taken`, `copy_unfinished`, `storage_unavailable`
  */
 export async function openTarget(url: string, tables: readonly TableLayout[]): Promise<CopyTarget> {
@@ -60,7 +60,7 @@ export async function openTarget(url: string, tables: readonly TableLayout[]): P
       }
     },
     async seal() {
-      // Checks at the end of the transaction prevent changes of tables until then.
+      // Deferred checks prevent changes of tables until they have run.
       await open.query('SET CONSTRAINTS ALL IMMEDIATE')
       for (const { name } of tables) await open.query(`ALTER TABLE ${quote(name)} ENABLE TRIGGER USER`)
       for (const { name } of tables) await open.query(`ANALYZE ${quote(name)}`)
@@ -77,7 +77,7 @@ export async function openTarget(url: string, tables: readonly TableLayout[]): P
           await unmark(open)
         }
       } catch {
-        // The server is gone: the mark stays, and the next copy finds it.
+        // The server is unreachable: the mark stays, and the next copy finds it.
       } finally {
         open.release(true)
         await pool.end()
@@ -97,7 +97,7 @@ async function mark(client: pg.PoolClient, path: string): Promise<void> {
          WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e') ORDER BY c.relname`,
   )
   const names = rows.map(({ name }) => name)
-  // Its author has no lock any more, and its rows ended with its transaction.
+  // The process that set the mark has no lock any more, and its rows were rolled back.
   if (names.length === 1 && (await isMarked(client))) await unmark(client)
   else if (names.length > 0) throw new StorageError('copy_taken', { path, reason: `there is a table ${names[0]}` })
   await client.query('BEGIN')

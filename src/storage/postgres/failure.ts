@@ -1,6 +1,6 @@
 import { StorageError } from '../errors.ts'
 
-/** Classes of SQLSTATE about the server or our access to it, not about the statement. */
+/** Classes of SQLSTATE about the server or its access, not about the statement. */
 const serverClasses = new Map([
   ['08', 'the connection failed'],
   ['25', 'the database takes no writes'],
@@ -14,9 +14,9 @@ const serverClasses = new Map([
 ])
 /** Another transaction was faster, or there was a deadlock: a retry may succeed. */
 const conflictCodes = new Set(['40001', '40P01', '55P03'])
-/** Two have created the same row: the second finds it. */
+/** Two transactions have created the same row: the second finds it in a retry. */
 const sameRow = '23505'
-/** Waiting will not help: the address is wrong. */
+/** A retry does not help: the address is wrong. */
 const wrongAddress = new Set(['28', '3D'])
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html; undefined when the server never answered. */
@@ -25,7 +25,7 @@ function stateOf(error: unknown): string | undefined {
   return typeof code === 'string' && typeof severity === 'string' ? code : undefined
 }
 
-/** Why the storage cannot be written or read at all; undefined if the error is one statement's own. */
+/** Why the storage cannot be written or read at all; undefined if the error belongs to one statement. */
 export function storageFailure(error: unknown): string | undefined {
   const state = stateOf(error)
   if (state === undefined) return `the database does not answer (${messageOf(error)})`
@@ -34,8 +34,8 @@ export function storageFailure(error: unknown): string | undefined {
 }
 
 /**
- * True if the connection cannot be used again. One to a server that accepts no writes cannot: another may have replaced
- * it.
+ * True if the connection cannot be used again. This includes a server that accepts no writes: another server may have
+ * replaced it.
  */
 export function isLost(error: unknown): boolean {
   const state = stateOf(error)
@@ -43,7 +43,9 @@ export function isLost(error: unknown): boolean {
   return state === undefined || state === '25006' || severity === 'FATAL' || severity === 'PANIC'
 }
 
-/** Whether a retry may succeed: `conflict` while others conflict, `twice` if it finds the existing row. */
+/**
+ * Whether a retry may succeed: `conflict` as long as other transactions conflict, `twice` if it finds the existing row.
+ */
 export function mayRetry(error: unknown): 'conflict' | 'twice' | undefined {
   const state = stateOf(error) ?? ''
   if (conflictCodes.has(state)) return 'conflict'
@@ -59,7 +61,7 @@ export function isWrongAddress(error: unknown): boolean {
   return wrongAddress.has(stateOf(error)?.slice(0, 2) ?? '')
 }
 
-/** The product's error for a failed statement. */
+/** The storage error for a failed statement. */
 export function toStorageError(error: unknown): Error {
   if (error instanceof StorageError) return error
   const reason = storageFailure(error)
@@ -68,7 +70,7 @@ export function toStorageError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error))
 }
 
-/** If several addresses of one name all failed, the error has no message of its own. */
+/** If all addresses of one host name failed, the error has no message of its own. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return messageOf(error.errors[0])
   return error instanceof Error ? error.message : String(error)

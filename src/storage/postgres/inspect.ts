@@ -27,7 +27,7 @@ export async function inspectPostgres(url: string, clock: Pick<Clock, 'now'>): P
       schema: { found, known: migrations.length },
       unwritable:
         row?.readonly === 'on' ? 'it takes no writes: a server in recovery, or a user who may only read' : undefined,
-      // It read its clock between our two clock reads.
+      // The server read its clock between the two readings of the local clock.
       skewMs: skewOf(Number(row?.now), askedAt, answeredAt),
     }
   } finally {

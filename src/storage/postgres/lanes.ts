@@ -1,6 +1,6 @@
 import type { Op } from '../ops.ts'
 
-/** More than can be in flight: the oldest have long ended. */
+/** More charges than can be in flight: the oldest have long ended. */
 const chargesMax = 50_000
 
 type Lane<T> = { readonly name: string; queue: T[]; isBusy: boolean }
@@ -14,13 +14,13 @@ export type LanesOptions<T> = {
 }
 
 /**
- * Queues by what operations change, each running one group at a time: while a group commits, the next one of its lane
- * gathers. Lanes with work take turns.
+ * Queues by the row that operations change, each running one group at a time: while a group commits, the next one of
+ * its lane gathers. Lanes with work take turns.
  */
 export class Lanes<T> {
   readonly #options: LanesOptions<T>
   readonly #lanes = new Map<string, Lane<T>>()
-  /** By the id of a charge: its key. */
+  /** The key of each charge, by the charge's id. */
   readonly #keys = new Map<string, string>()
   #ready: Lane<T>[] = []
   #running = 0
@@ -41,7 +41,7 @@ export class Lanes<T> {
     this.#pumpSoon()
   }
 
-  /** Everything that has not begun. */
+  /** Removes and returns all operations that have not begun. */
   takeAll(): readonly T[] {
     const all = [...this.#lanes.values()].flatMap(lane => lane.queue.splice(0))
     this.#ready = []
@@ -69,7 +69,7 @@ export class Lanes<T> {
     }
   }
 
-  /** Of a charge that ends. */
+  /** Removes and returns the key of a charge that ends. */
   #takeKey(id: string): string {
     const key = this.#keys.get(id)
     this.#keys.delete(id)

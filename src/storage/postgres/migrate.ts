@@ -11,12 +11,12 @@ import { translateSchema } from './translate.ts'
 const lockId = 0x746f6c6c
 
 /**
- * Migrates the schema to this version in one transaction: a process killed half-way leaves the database as it was, and
- * of several that start at once one migrates and the others find it done. A database with an older schema is migrated
- * only if `isOwn`, and only when no process of the older version is left: such a process would continue to write as
- * before.
+ * Migrates the schema to this version in one transaction: a process killed half-way leaves the database unchanged, and
+ * of several that start at once one migrates and the others find it done. Migrates a database with an older schema only
+ * if `isOwn`, and only when no process of the older version is left: such a process would continue to write in the old
+ * form.
  * @returns the processes that it waits for; none if the schema is current
- * @throws StorageError `storage_older`, `storage_newer` if a newer version has been here, `copy_unfinished`,
+ * @throws StorageError `storage_older`, `storage_newer` if a newer version has used the database, `copy_unfinished`,
  * `storage_unlike`
  */
 export async function migrate(client: pg.PoolClient, url: string, isOwn: boolean): Promise<readonly string[]> {
@@ -25,7 +25,7 @@ export async function migrate(client: pg.PoolClient, url: string, isOwn: boolean
   try {
     await client.query('SET LOCAL statement_timeout = 0')
     await client.query(`SELECT pg_advisory_xact_lock(${lockId})`)
-    // Every process reads the version before it writes: none does from here on until this is over.
+    // Every process reads the version before it writes: from here on none does until the migration ends.
     if (await hasVersion(client)) await client.query('LOCK TABLE tollgate_schema IN ACCESS EXCLUSIVE MODE')
     const found = await readVersion(client, url)
     from = found
@@ -54,7 +54,7 @@ export async function migrate(client: pg.PoolClient, url: string, isOwn: boolean
   }
 }
 
-/** Class 42 of SQLSTATE, without missing rights: a table, an index or a column is there already, or is not there. */
+/** Class 42 of SQLSTATE, except missing rights: a table, an index or a column already exists, or does not exist. */
 function isUnlike(error: unknown): boolean {
   const { code } = error as { code?: unknown }
   return typeof code === 'string' && code.startsWith('42') && code !== '42501'
@@ -67,7 +67,7 @@ export function olderError(url: string, found: number): StorageError {
 /**
  * Processes of the schema's version: those with a lease, and those that are connected without one, such as commands,
  * and gateways that were frozen for longer than their lease. Versions that check the schema before each commit have
- * another application name, and need not be waited for.
+ * another application name, and need no wait.
  */
 async function findOlder(client: pg.PoolClient): Promise<readonly string[]> {
   const { rows: tables } = await client.query(
@@ -84,7 +84,7 @@ async function findOlder(client: pg.PoolClient): Promise<readonly string[]> {
   return rows.map(({ pid, host }) => `connection ${pid} from ${host ?? 'this machine'}`)
 }
 
-/** Migrates the schema from a version up to this one, or to one in between; the caller owns the transaction. */
+/** Migrates the schema from a version up to this one, or to a version in between; the caller owns the transaction. */
 export async function migrateFrom(client: pg.PoolClient, found: number, upTo = migrations.length): Promise<void> {
   for (const migration of migrations.slice(found, upTo)) {
     for (const statement of migration) await client.query(translateSchema(statement))
@@ -93,20 +93,20 @@ export async function migrateFrom(client: pg.PoolClient, found: number, upTo = m
   }
 }
 
-/** Where the version is stored. */
+/** Creates the table of the schema version. */
 export async function makeVersion(client: pg.PoolClient, version: number): Promise<void> {
   await client.query('CREATE TABLE tollgate_schema (version BIGINT NOT NULL)')
   await client.query(`INSERT INTO tollgate_schema VALUES (${version})`)
 }
 
-/** The clock of leases, which the migrations need. */
+/** Creates the clock function of leases, which the migrations need. */
 export async function makeClock(client: pg.PoolClient): Promise<void> {
   await client.query(
     'CREATE FUNCTION now_ms() RETURNS BIGINT LANGUAGE sql AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$',
   )
 }
 
-/** 0 without a schema of ours. @throws StorageError `storage_newer`, `copy_unfinished` */
+/** 0 if the database does not have this schema. @throws StorageError `storage_newer`, `copy_unfinished` */
 export async function readVersion(client: pg.PoolClient, url: string): Promise<number> {
   if (!(await hasVersion(client))) return 0
   const { rows } = await client.query('SELECT version FROM tollgate_schema')
@@ -117,7 +117,8 @@ export async function readVersion(client: pg.PoolClient, url: string): Promise<n
 }
 
 async function hasVersion(client: pg.PoolClient): Promise<boolean> {
-  // Not `to_regclass`: it uses the session's cache, and one that has waited for another to migrate has nothing cached.
+  // Not `to_regclass`: it uses the session's cache, and a session that has waited for another's migration has nothing
+  // cached.
   const made = await client.query(
     `SELECT 1 FROM pg_catalog.pg_tables WHERE tablename = 'tollgate_schema' AND schemaname = ANY (current_schemas(false))`,
   )
@@ -125,7 +126,7 @@ async function hasVersion(client: pg.PoolClient): Promise<boolean> {
 }
 
 /**
- * Refuses to write if a newer version has changed the schema meanwhile. Run inside the transaction that writes: a
+ * Refuses to write if a newer version has changed the schema meanwhile. Must run inside the transaction that writes: a
  * migration waits for it to end.
  * @throws StorageError `storage_newer`
  */

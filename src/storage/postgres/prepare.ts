@@ -11,7 +11,7 @@ import { migrate, olderError, readVersion } from './migrate.ts'
 /** How long a start waits for a database that is itself starting. */
 const patienceMs = 5_000
 const againMs = 250
-/** How often a migration checks whether older processes have gone. */
+/** How often a migration checks whether older processes have ended. */
 const waitMs = 1_000
 /** The longest time of one statement of a migration. */
 const migrationMs = 86_400_000
@@ -35,7 +35,7 @@ export async function prepareDatabase(pool: pg.Pool, url: string, preparation: P
       if (found > 0 && !isOwn) throw olderError(url, found)
       return await migrateInItsTime(url, preparation)
     } catch (error) {
-      // Another process migrates, and no one reads the version until that is over.
+      // Another process is migrating, and no process reads the version until that is over.
       if (isOwn && isStopped(error)) return await migrateInItsTime(url, preparation)
       const isHopeless = error instanceof StorageError || isWrongAddress(error) || !isLost(error)
       if (isHopeless || clock.tick() >= until) throw startError(error, url)
@@ -44,7 +44,7 @@ export async function prepareDatabase(pool: pg.Pool, url: string, preparation: P
   }
 }
 
-/** A table of very many rows takes minutes to change, and other processes wait as long. */
+/** Changing a table of very many rows takes minutes, and other processes wait as long. */
 async function migrateInItsTime(url: string, { clock, isOwn, onWait }: Preparation): Promise<void> {
   const pool = createPool(url, 1, migrationMs)
   try {

@@ -14,8 +14,8 @@ type ForeignDatabase = {
 const connectMs = 10_000
 
 /**
- * Reads tables of another program's database in one read-only transaction; rows of all other tables are counted.
- * @throws Error of the package if it cannot be reached or read
+ * Reads tables of another program's database in one read-only transaction; counts the rows of all other tables.
+ * @throws Error of the package if the database cannot be reached or read
  */
 export async function readForeign(url: string, wanted: ReadonlySet<string>): Promise<ForeignDatabase> {
   const client = new Client({
@@ -27,7 +27,7 @@ export async function readForeign(url: string, wanted: ReadonlySet<string>): Pro
   await client.connect()
   try {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY')
-    // As Prisma writes it into an address.
+    // Prisma adds this parameter to an address.
     const schema = URL.canParse(url) ? new URL(url).searchParams.get('schema') : null
     if (schema !== null) await client.query(`SELECT set_config('search_path', $1, true)`, [quote(schema)])
     const { rows: found } = await client.query<{ name: string; column: string }>(

@@ -7,10 +7,10 @@ import { useClient } from './commit.ts'
 import { Session } from './connect.ts'
 import { toStorageError } from './failure.ts'
 
-/** A lookup that takes longer is refused: a client waits for it. */
+/** The longest time of a lookup: a client waits for it. */
 const lookupMs = 2_000
 
-/** Lookups of a row or a few. */
+/** Lookups of one row or a few rows. */
 export class Lookups implements Lookup {
   readonly #pool: Pool
   readonly #clock: Clock

@@ -12,7 +12,7 @@ const words: readonly (readonly [RegExp, string])[] = [
   [/\bBLOB\b/g, 'BYTEA'],
   [/\) STRICT(?:, WITHOUT ROWID)?$/, ')'],
   [/unixepoch\(\) \* 1000/g, 'now_ms()'],
-  // An index of SQLite has the row's number in addition to its columns.
+  // In SQLite an index contains the row's number in addition to its columns.
   [/ \/\* beside: (\w+) \*\/$/, ' INCLUDE ($1)'],
   [/abs\(random\(\) % (\d+)\)/g, 'floor(random() * $1)::bigint'],
 ]
@@ -30,7 +30,7 @@ export function translateSchema(statement: string): string {
     return words.reduce((text, [from, to]) => text.replace(from, to), statement)
   }
   const work = body.replace(/^SELECT RAISE\(ABORT, ('[^']+')\)$/, 'RAISE EXCEPTION $1')
-  // A condition of a trigger may not read other tables; inside its function it may.
+  // The condition of a trigger may not read other tables, but its function may.
   const asks = condition?.includes('SELECT') === true
   return `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       ${asks ? `IF ${condition} THEN ${work}; END IF` : work}; RETURN coalesce(NEW, OLD); END $$;
@@ -40,8 +40,8 @@ export function translateSchema(statement: string): string {
 
 export type Prepared = {
   /**
-   * The name of a prepared statement: derived from its text, so that no two processes use one name for different texts,
-   * whatever pools their connections.
+   * The name of a prepared statement, derived from its text, so that no two processes use one name for different texts,
+   * whatever program pools their connections.
    */
   readonly name: string
   readonly text: string
@@ -50,7 +50,7 @@ export type Prepared = {
 }
 
 const prepared = new Map<string, Prepared>()
-/** Differences in queries. Foreign keys may point to a row that is locked so. */
+/** Differences in queries. Foreign keys may point to a row that is locked in this way. */
 const queryWords = [
   [skipLocked, 'FOR UPDATE SKIP LOCKED'],
   [lockRows, 'FOR NO KEY UPDATE'],
@@ -59,7 +59,7 @@ const queryWords = [
 ] as const
 
 /**
- * A query with `?` for its parameters, numbered for PostgreSQL. No text in our queries contains a question mark. If a
+ * A query with `?` for its parameters, numbered for PostgreSQL. No text in a query contains a question mark. Where a
  * query passes the time, PostgreSQL uses its own: processes on one database share one clock.
  */
 export function prepare(sql: string): Prepared {

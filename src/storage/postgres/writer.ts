@@ -25,7 +25,7 @@ type Waiting = {
   readonly op: Op
   resolve(this: void, value: unknown): void
   reject(this: void, error: Error): void
-  /** Its caller learns that it is not known to be committed. */
+  /** The caller got an error: the operation is not known to be committed. */
   isGivenUp: boolean
 }
 
@@ -41,10 +41,10 @@ export type WriterOptions = WriteQueueParts & {
 }
 
 /**
- * Commits on a few connections. Changes of one key use one lane, a group at a time, as one transaction: requests of a
- * key do not wait for one another's row, and those of other keys not for them. Every promise resolves after its commit
- * is durable; if the database cannot be reached all waiting ones are rejected, and probes find out when it can be
- * again.
+ * Commits on a few connections. Changes of one key use one lane, a group at a time, as one transaction: requests of one
+ * key do not wait for each other's row lock, and do not delay those of other keys. Every promise resolves after its
+ * commit is durable; if the database cannot be reached all waiting ones are rejected, and probes find out when it can
+ * be again.
  */
 export class Writer implements Writing {
   readonly #options: WriterOptions
@@ -83,7 +83,7 @@ export class Writer implements Writing {
     return this.#writeQueue.healthy
   }
 
-  /** Takes a lease and an epoch, and ends what others have left. */
+  /** Takes a lease and an epoch, and ends charges that other processes have left. */
   async begin(at: number): Promise<Recovery> {
     const recovery = await useClient(this.#options.pool, client =>
       transact(client, this.#options.clock, () => begin(this.#selfOn(client), at, false)),
@@ -97,7 +97,7 @@ export class Writer implements Writing {
     const reason = this.#refusal(change)
     if (reason !== undefined) return Promise.reject(new StorageError('storage_unavailable', { reason }))
     return new Promise<Gives<C>>((resolve, reject) => {
-      // The union of operations is by change; TypeScript cannot verify that a generic one is a member of it.
+      // The union of operations is by change; TypeScript cannot verify that a generic operation is a member of it.
       const op = { change, given } as Op
       const waiting: Waiting = { op, resolve: value => resolve(value as Gives<C>), reject, isGivenUp: false }
       if (change === 'hold') this.#limit(waiting)
@@ -114,7 +114,7 @@ export class Writer implements Writing {
     return this.#writeQueue.flush()
   }
 
-  /** Writes what waits and releases the lease. */
+  /** Writes pending operations and releases the lease. */
   async close(): Promise<void> {
     if (this.#writeQueue.closed) return
     await this.#writeQueue.close()
@@ -133,7 +133,7 @@ export class Writer implements Writing {
     return change === 'hold' && this.#lanes.size >= waitingMax ? 'too many charges wait for the database' : undefined
   }
 
-  /** Refuses a charge that has waited for too long, whether or not the database is at work on it. */
+  /** Refuses a charge that has waited for too long, whether or not the database is working on it. */
   #limit(waiting: Waiting): void {
     const { resolve, reject } = waiting
     const limit = this.#options.clock.after(holdMs, () => {
@@ -151,7 +151,7 @@ export class Writer implements Writing {
     }
   }
 
-  /** Each connection continues its own chain: no two writers wait for the end of one. */
+  /** Each connection continues its own chain: no two writers wait for the end of one chain. */
   #selfOn(client: pg.PoolClient): Scribe {
     let chain = this.#chains.get(client)
     if (chain === undefined) this.#chains.set(client, (chain = `${this.#identity.owner}.${++this.#chainCount}`))
@@ -159,7 +159,7 @@ export class Writer implements Writing {
   }
 
   async #commit(group: readonly Waiting[]): Promise<void> {
-    // The caller has given up: what was not begun is dropped.
+    // The caller has given up: operations that have not begun are dropped.
     const wanted = group.filter(waiting => !waiting.isGivenUp)
     this.#writeQueue.finished(group.length - wanted.length)
     if (wanted.length > 0) this.#arrive(wanted, await this.#commitOps(wanted.map(waiting => waiting.op)))
@@ -193,7 +193,7 @@ export class Writer implements Writing {
       isMadeUpFor ||= waiting.isGivenUp
     })
     if (broken !== undefined) this.#break(broken)
-    // The retry queue ends a charge that was opened after its caller had gone.
+    // The retry queue ends a charge that was opened after its caller had given up.
     else if (isMadeUpFor) this.#writeQueue.outage.recovered()
   }
 
@@ -216,7 +216,7 @@ export class Writer implements Writing {
     if (batch) void this.#follow(this.submit('batch', batch), error => this.#writeQueue.batchArrived(error))
   }
 
-  /** For work without a caller: its result, and then the next. */
+  /** Handles a write without a caller: reports its result, and then starts the next one. */
   async #follow(written: Promise<null>, arrived: (error: Error | undefined) => void): Promise<void> {
     await written.then(
       () => arrived(undefined),

@@ -15,12 +15,12 @@ import { startThread } from './thread.ts'
 
 const reportMs = 200
 
-/** Further files of a database: its write-ahead log, and the index of that. */
+/** Further files of a database: its write-ahead log, and the index of the log. */
 const sideFiles = ['', '-wal', '-shm']
 
 /**
- * Copies a database at one moment, next to its writers. The file gets its name when it is complete and on the disk;
- * only its owner may read it.
+ * Copies a database at one moment, while others write to it. The file gets its name when it is complete and on the
+ * disk; only its owner may read it.
  * @throws StorageError `file_exists`, `storage_unavailable`
  */
 export async function backupSqlite(
@@ -33,7 +33,7 @@ export async function backupSqlite(
   if (!existsSync(path)) throw new StorageError('storage_unavailable', { reason: `${path} is not there` })
   const part = `${to}.part`
   await rm(part, { force: true })
-  // SQLite fills an empty file; created here, so that no one else can read it from its first byte on.
+  // SQLite fills an empty file; it is created here, so that no one else can read it from its first byte on.
   await (await open(part, 'wx', 0o600)).close()
   try {
     const whole = statSync(path).size
@@ -72,7 +72,7 @@ export async function restoreSqlite(
   const part = `${place.path}.restoring`
   try {
     await copyFile(from, part)
-    // A database that a restore put aside may have commits that its gateway had no time to move into the file itself.
+    // A database that a restore renamed may have commits that its gateway had no time to move into the file itself.
     if (existsSync(`${from}-wal`)) await copyFile(`${from}-wal`, `${part}-wal`)
     onProgress(`verifying the books of ${from}`)
     const found = await prove(part, from, clock.now())
@@ -80,7 +80,7 @@ export async function restoreSqlite(
     await sync(part)
     const before = `${place.path}.before-${stamp(clock.now())}`
     const aside = existsSync(place.path) ? before : undefined
-    // Also next to a file that was removed: SQLite would write it over what is restored.
+    // Runs also if the file itself was removed: SQLite would write the log over the restored file.
     for (const suffix of sideFiles)
       if (existsSync(place.path + suffix)) await rename(place.path + suffix, before + suffix)
     await rename(part, place.path)
@@ -96,7 +96,7 @@ export async function restoreSqlite(
   }
 }
 
-/** @throws StorageError `backup_unsound` if it is not a database of ours with valid books */
+/** @throws StorageError `backup_unsound` if it is not a database of this gateway with valid books */
 async function prove(part: string, from: string, at: number): Promise<Audit> {
   const connection = new Connection(part)
   try {
@@ -108,7 +108,7 @@ async function prove(part: string, from: string, at: number): Promise<Audit> {
     if (!isCurrent(connection, from)) migrate(connection)
     const found = await runInTurns(connection, audit({ at, zone: undefined, anchors: [] }))
     if (found.problems.length > 0) throw refuse(`its books do not hold: ${found.problems.slice(0, 3).join('; ')}`)
-    // Everything into the one file that replaces the database.
+    // Moves everything into the one file that replaces the database.
     connection.db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     return found
   } finally {
@@ -116,7 +116,7 @@ async function prove(part: string, from: string, at: number): Promise<Audit> {
   }
 }
 
-/** A copy is one statement, which would block this process. */
+/** A copy is one statement, which would block the main thread. */
 function copyInThread(from: string, to: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const thread = startThread('copy-thread', { from, to })

@@ -40,7 +40,7 @@ export function claimSqlite(
   }
 }
 
-/** On a connection of its own: a claim does nothing for hours. */
+/** Uses its own connection: a claim does nothing for hours. */
 function transact<T>(path: string, steps: QueryProgram<T>): T {
   const connection = openCurrent(path, { isOwn: true })
   try {
@@ -60,7 +60,7 @@ export async function migrateSqlite(
   wanted: string,
   { clock, onWait }: { readonly clock: Pick<Clock, 'sleep'>; readonly onWait: OnWait },
 ): Promise<Migration> {
-  // A current database needs no migration, so nothing is waited for.
+  // A current database needs no migration and no wait.
   if (existsSync(wanted) && versionOf(wanted) === migrations.length)
     return { from: migrations.length, to: migrations.length }
   for (;;) {

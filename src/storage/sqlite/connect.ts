@@ -15,7 +15,7 @@ export type ConnectOptions = {
   readonly isExclusive?: boolean
 }
 
-/** A connection that keeps its statements prepared. */
+/** A connection that caches its prepared statements. */
 export class Connection {
   readonly db: DatabaseSync
   readonly #path: string
@@ -30,7 +30,7 @@ export class Connection {
       this.#prepare(readOnly, options)
       this.#file = statSync(path)
     } catch (error) {
-      // If it stayed open it would keep its lock.
+      // An open connection would keep its lock.
       this.db.close()
       throw error
     }
@@ -43,11 +43,11 @@ export class Connection {
     // The clock of leases is the storage's clock. PostgreSQL has a function of this name that returns its own time.
     this.db.function('now_ms', at => BigInt(Math.trunc(Number(at))))
     if (!readOnly) {
-      // Before the first access to the file: its lock is taken then, and kept.
+      // Must precede the first access to the file, which takes the lock and keeps it.
       if (options.isExclusive === true) this.db.exec('PRAGMA locking_mode = EXCLUSIVE')
       // FULL: a commit is on the disk before it is reported. The write-ahead log is truncated to 64 MiB.
       this.db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864')
-      // A cache of up to 32 MiB of pages: of a million keys, each key in use is on its own page.
+      // A cache of up to 32 MiB of pages: with a million keys, each key in use is on its own page.
       this.db.exec('PRAGMA cache_size = -32768')
       if (options.bytesMax !== undefined) this.db.exec(`PRAGMA max_page_count = ${Math.ceil(options.bytesMax / 4096)}`)
     }
@@ -95,7 +95,7 @@ export class Connection {
     }
   }
 
-  /** The same, and what it deletes is overwritten, in the file and, unless it is being read, in its log. */
+  /** The same, and overwrites deleted data in the file and, unless a reader uses it, in the log. */
   transactErasing<T>(work: () => T): T {
     this.db.exec('PRAGMA secure_delete = ON')
     try {
@@ -107,13 +107,13 @@ export class Connection {
     }
   }
 
-  /** Without waiting: if the log is being read, later commits overwrite it. */
+  /** Does not wait: if a reader uses the log, later commits overwrite it. */
   #emptyLog(): void {
     this.db.exec('PRAGMA busy_timeout = 0')
     try {
       this.db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch {
-      // It was committed all the same.
+      // The transaction is committed even if this fails.
     } finally {
       this.db.exec(`PRAGMA busy_timeout = ${this.#busyMs}`)
     }

@@ -10,7 +10,7 @@ import { takePlace } from './place.ts'
 import { runInTurns } from './run-in-turns.ts'
 
 /**
- * Opens a source file. While it is open no gateway starts on it, unless it is a snapshot.
+ * Opens a source file. While it is open no gateway starts on it, unless the copy is a snapshot.
  * @throws StorageError `copy_in_use`, `copy_older`, `copy_unfinished`, `storage_newer`, `storage_unavailable`
  */
 export async function openSource(

@@ -17,8 +17,8 @@ import { sync } from './sync.ts'
 const sideFiles = ['', '-wal', '-shm']
 
 /**
- * Creates a file for a copy. It gets its name when it is kept: until then it is `PATH.copying`, which the next copy
- * replaces.
+ * Creates a file for a copy. The file gets its name when the copy is kept: until then it is `PATH.copying`, which the
+ * next copy replaces.
  * @throws StorageError `copy_taken`, `storage_in_use`, `storage_unavailable`
  */
 export async function openTarget(wanted: string, tables: readonly TableLayout[]): Promise<CopyTarget> {
@@ -33,11 +33,11 @@ export async function openTarget(wanted: string, tables: readonly TableLayout[])
   }
   try {
     if (existsSync(path)) throw new StorageError('copy_taken', { path, reason: 'the file is there' })
-    // SQLite would write its content over the copy.
+    // SQLite would write the content of that log over the copy.
     if (existsSync(`${path}-wal`))
       throw new StorageError('copy_taken', { path, reason: `${path}-wal is there, of a file that was taken away` })
     for (const suffix of sideFiles) await rm(part + suffix, { force: true })
-    // SQLite fills an empty file; created here, so that no one else can read it from its first byte on.
+    // SQLite fills an empty file; it is created here, so that no one else can read it from its first byte on.
     await (await open(part, 'wx', 0o600)).close()
     const opened = (connection = new Connection(part))
     const triggers = prepare(opened, tables)
@@ -77,10 +77,10 @@ export async function openTarget(wanted: string, tables: readonly TableLayout[])
   }
 }
 
-/** Tables without rows and without triggers. @returns what creates the triggers again */
+/** Empties tables and drops triggers. @returns the statements that create the triggers again */
 function prepare(connection: Connection, tables: readonly TableLayout[]): readonly string[] {
   migrate(connection)
-  // All of it goes to the disk once, when it is kept.
+  // All data is synced to the disk once, when the copy is kept.
   connection.db.exec(`PRAGMA user_version = ${copyMark}; PRAGMA synchronous = OFF`)
   const rows = connection.all({ sql: `SELECT name, sql FROM sqlite_master WHERE type = 'trigger'`, params: [] })
   connection.transact(() => {

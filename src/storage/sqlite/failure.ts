@@ -20,7 +20,7 @@ function codeOf(error: unknown): number | undefined {
   return typeof code === 'number' ? code & 0xff : undefined
 }
 
-/** Why the storage cannot be written at all; undefined if the error is one operation's own. */
+/** Why the storage cannot be written at all; undefined if the error belongs to one operation. */
 export function storageFailure(error: unknown): string | undefined {
   const code = codeOf(error)
   const reason = code === undefined ? undefined : storageCodes.get(code)
@@ -31,7 +31,7 @@ export function isBusy(error: unknown): boolean {
   return codeOf(error) === 5
 }
 
-/** A statement that does not fit the tables: one that is there already, or is not there. */
+/** A statement that does not fit the tables: something already exists, or does not exist. */
 export function isUnlike(error: unknown): boolean {
   return codeOf(error) === 1
 }
@@ -40,7 +40,7 @@ export function isFull(error: unknown): boolean {
   return codeOf(error) === 13
 }
 
-/** Why a file cannot be opened, by the system's word or SQLite's number, and the remedy. */
+/** Why a file cannot be opened, by the system's error code or SQLite's number, and the remedy. */
 const openingFaults = {
   mayNot: ['this user may not write there', 'give it the right to'],
   readOnly: ['it lies on a file system that can only be read', 'mount that one for writing'],
@@ -70,8 +70,8 @@ const bySqlite: { readonly [code: number]: keyof typeof openingFaults } = {
 }
 
 /**
- * Why a database cannot be opened, for the person who starts a program on it: the file, the fault and the remedy.
- * Undefined for other errors than of the file or the disk.
+ * Why a database cannot be opened, as a message with the file, the fault and the remedy. Undefined for errors that do
+ * not come from the file or the disk.
  */
 export function openingFailure(error: unknown, path: string): string | undefined {
   const kind = kindOf(error, path)

@@ -35,7 +35,7 @@ function nearestFolder(path: string): string {
   return folder
 }
 
-/** Why this user may not write there; undefined if it may. The log and the lock are next to the file. */
+/** Why this user may not write to the folder; undefined if the user may. The log and the lock are next to the file. */
 function refusalOf(path: string): string | undefined {
   try {
     accessSync(path, constants.W_OK)

@@ -19,7 +19,10 @@ export function claim(path: string): () => void {
   return () => lock.close()
 }
 
-/** Which gateway has a claim, if the database knows it: every version since the third schema records its processes. */
+/**
+ * Describes the gateway with the claim, if the database has it: every version since the third schema records its
+ * processes.
+ */
 function describeHolders(path: string): string {
   let database: DatabaseSync | undefined
   try {

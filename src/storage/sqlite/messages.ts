@@ -4,11 +4,11 @@ import type { Op } from '../ops.ts'
 import type { Reading, Readings } from '../readings.ts'
 import type { ConnectOptions } from './connect.ts'
 
-/** An error as it crosses threads. */
+/** An error in the form sent between threads. */
 export type Fault = {
   readonly message: string
   readonly code?: StorageErrorCode
-  /** The names in the text, if there is a code. */
+  /** The names in the message, if there is a code. */
   readonly params?: StorageError['params']
 }
 
@@ -21,7 +21,7 @@ export type WriterStart = {
   readonly part: string
   readonly zone: string
   readonly thresholds: readonly number[]
-  /** Begin a new epoch and recover what others left, at this time; null for one that does not bill. */
+  /** The time at which to begin a new epoch and recover open charges; null for a process that does not bill. */
   readonly beginAt: number | null
   /** No other process bills on this file. */
   readonly isAlone: boolean
@@ -41,12 +41,12 @@ export type Port<In, Out> = {
   close(): void
 }
 
-/** To the writer: one group, or the end. */
+/** To the writer: one group, or the request to close. */
 export type ToWriter = { readonly ops: readonly Op[] } | { readonly close: true }
 
 export type FromWriter =
   | { readonly kind: 'ready'; readonly recovery: Recovery }
-  /** Less free space than charges in flight may need, and why; undefined when there is enough again. */
+  /** Why the disk has less free space than charges in flight may need; undefined when there is enough again. */
   | { readonly kind: 'room'; readonly short: string | undefined }
   | { readonly kind: 'refused'; readonly fault: Fault }
   /**

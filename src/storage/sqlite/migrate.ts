@@ -7,8 +7,9 @@ import { isBusy, isUnlike, storageFailure } from './failure.ts'
 import { migrations, moves } from '../migrations/list.ts'
 
 /**
- * Opens a file with the schema of this version. A new file gets it; a file with an older one gets it only if `isOwn`,
- * by the process that has claimed the file: a gateway of the older version would continue to write as before.
+ * Opens a file with the schema of this version. Creates the schema in a new file; migrates a file with an older one
+ * only if `isOwn`, by the process that has claimed the file: a gateway of the older version would continue to write in
+ * the old form.
  * @throws StorageError `storage_older`, `storage_newer`, `storage_open`, `storage_unavailable` if there is no room for
  * the copy
  */
@@ -70,7 +71,7 @@ function migrateAlone(path: string, options: ConnectOptions): void {
   }
 }
 
-/** @throws StorageError `storage_unlike` if the tables are not those that the file's version made */
+/** @throws StorageError `storage_unlike` if the tables are not those of the file's version */
 function migrateKnown(connection: Connection, path: string): void {
   const found = readVersion(connection)
   try {
@@ -81,7 +82,7 @@ function migrateKnown(connection: Connection, path: string): void {
   }
 }
 
-/** Migrates the schema to this version in one transaction: a process killed half-way leaves the file as it was. */
+/** Migrates the schema to this version in one transaction: a process killed half-way leaves the file unchanged. */
 export function migrate(connection: Connection): void {
   connection.transact(() => {
     // Another process may have been faster.
@@ -95,14 +96,14 @@ export function migrate(connection: Connection): void {
 }
 
 /**
- * Refuses to write if a newer version has changed the schema meanwhile. Run inside the transaction that writes.
+ * Refuses to write if a newer version has changed the schema meanwhile. Must run inside the transaction that writes.
  * @throws StorageError `storage_newer`
  */
 export function refuseNewer(connection: Connection, path: string): void {
   isCurrent(connection, path)
 }
 
-/** A file of an older version is copied first, to `PATH.before-schema-N`, so that one can go back. */
+/** Copies a file of an older version first, to `PATH.before-schema-N`, so that a downgrade is possible. */
 function keepCopy(connection: Connection, path: string): void {
   const version = readVersion(connection)
   const copy = `${path}.before-schema-${migrations.length}`
@@ -110,12 +111,12 @@ function keepCopy(connection: Connection, path: string): void {
   const part = `${copy}.${process.pid}.part`
   try {
     rmSync(part, { force: true })
-    // SQLite fills an empty file; created here, so that no one else can read it from its first byte on.
+    // SQLite fills an empty file; it is created here, so that no one else can read it from its first byte on.
     const file = openSync(part, 'wx', 0o600)
     connection.db.prepare('VACUUM INTO ?').run(part)
     fsyncSync(file)
     closeSync(file)
-    // Another process may have been faster: then this is no copy of the earlier state.
+    // Another process may have been faster: then the copy does not have the earlier state.
     if (versionOf(part) === version) renameSync(part, copy)
   } catch (error) {
     const reason = storageFailure(error) ?? (error instanceof Error ? error.message : String(error))
@@ -127,7 +128,7 @@ function keepCopy(connection: Connection, path: string): void {
   }
 }
 
-/** The version of a file; 0 without a schema of ours. */
+/** The schema version of a file; 0 if it does not have this schema. */
 export function versionOf(path: string): number {
   const database = new DatabaseSync(path, { readOnly: true })
   try {

@@ -16,7 +16,7 @@ import { Reader } from './reader.ts'
 import { type StartThread, startThread } from './thread.ts'
 import { Writer } from './writer.ts'
 
-/** Reads of many rows: they have their own thread, so that no list waits for them. */
+/** Readings of many rows: they run on their own thread, so that no list waits for them. */
 const takesLong = new Set<Reading>([
   'audit',
   'corrections',
@@ -32,7 +32,7 @@ export type SqliteOptions = StorageOptions &
     /** A path, or `:memory:` for a temporary file that is deleted with the storage. */
     readonly path: string
     readonly diskBytesMin?: number
-    /** Threads of the operating system by default. */
+    /** Starts threads of the operating system by default. */
     readonly startThread?: StartThread | undefined
   }
 
@@ -51,7 +51,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
       connect: connectOptions(options),
       owner,
       host: `${hostname()}:${process.pid}`,
-      // The workers of a file write to it one after the other: they continue one chain.
+      // The workers of a file write to it one after another, so they continue one chain.
       chain: role === 'tool' ? 'tool' : 'gateway',
       part: '',
       zone: options.timeZone ?? 'UTC',
@@ -100,7 +100,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
     reads,
     reader,
     async close() {
-      // Readers first: the last connection to close cleans up the file, and it has to be one that may write.
+      // Closes readers first: the last connection to close cleans up the file, so it must be one that may write.
       await Promise.all([lists.close(), sums.close()])
       reads.close()
       await writer.close()

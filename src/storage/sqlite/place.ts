@@ -5,17 +5,17 @@ import { StorageError } from '../errors.ts'
 import { openingFailure } from './failure.ts'
 import { claim } from './lock.ts'
 
-/** Where a database is, and how to release it. */
+/** The location of a database, and how to release it. */
 export type Place = {
   readonly path: string
   /** Releases it for another gateway. */
   release(this: void): void
-  /** Deletes a temporary one. */
+  /** Deletes a temporary database. */
   forget(this: void): void
 }
 
 /**
- * Finds and, if wanted, claims a database. @throws StorageError also for errors of the file system: no such disk, no
+ * Finds and, if wanted, claims a database. @throws StorageError also for errors of the file system: a missing disk, no
  * permission.
  */
 export function takePlace(wanted: string, options: { readonly isClaimed: boolean }): Place {
@@ -30,7 +30,7 @@ export function takePlace(wanted: string, options: { readonly isClaimed: boolean
   }
 }
 
-/** The file's real path, because two names of one file are one database. */
+/** The file's real path, because two names of one file mean one database. */
 function findPlace(path: string): Omit<Place, 'release'> {
   if (path === ':memory:') {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-'))
@@ -42,8 +42,8 @@ function findPlace(path: string): Omit<Place, 'release'> {
 }
 
 /**
- * Creates a folder and its parents with names that survive a loss of power: SQLite syncs the names in the folder of a
- * database, but nothing syncs the folder's own.
+ * Creates a folder and its parents so that they survive a loss of power: SQLite syncs the entries of a database's
+ * folder, but nothing syncs the folder's own entry.
  */
 function makeFolder(folder: string): void {
   const first = mkdirSync(folder, { recursive: true })
@@ -55,7 +55,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** If a folder cannot be synced (Windows), its names are as safe as the system makes them. */
+/** If a folder cannot be synced (Windows), its entries are as safe as the system makes them. */
 function syncNames(folder: string): void {
   let file: number | undefined
   try {

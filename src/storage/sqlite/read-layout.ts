@@ -3,13 +3,14 @@ import type { CellKind, TableLayout } from '../copy/ends.ts'
 import { migrations, moves } from '../migrations/list.ts'
 import type { QueryProgram, Rows } from '../query.ts'
 
-/** Of one database alone: who is at work on it, and what proves that it has room. */
+/** Tables of one database alone: its running processes, and the rows that prove free space. */
 const notCopied = new Set(['replica', 'probe'])
 
 const kinds: { readonly [type: string]: CellKind } = { TEXT: 'text', INTEGER: 'whole', BLOB: 'bytes' }
 
 /**
- * Every table of this version whose rows are copied, each after those that its rows reference; the same on PostgreSQL.
+ * Every table of this version whose rows are copied, each after those that its rows reference; the order is the same on
+ * PostgreSQL.
  */
 export function readLayout(): readonly TableLayout[] {
   const db = new DatabaseSync(':memory:')
@@ -45,7 +46,7 @@ function layoutOf(name: string, columns: Rows): TableLayout {
   }
 }
 
-/** Each after those that it needs. */
+/** Each name after those that it needs. */
 function inOrder(names: readonly string[], needs: (name: string) => readonly string[]): readonly string[] {
   const ordered = new Set<string>()
   const add = (name: string): void => {

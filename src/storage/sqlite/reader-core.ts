@@ -29,7 +29,7 @@ export function runReader({ path }: ReaderStart, port: Port<ToReader, FromReader
     }
   }
 
-  /** The books, and below them the file itself. */
+  /** Audits the books, and the file itself. */
   async function auditFile(given: Readings['audit']['given']) {
     const books = await answers.audit(given)
     const problems = [...books.problems]

@@ -7,7 +7,7 @@ type PendingRead = { resolve(value: unknown): void; reject(error: Error): void }
 
 /**
  * Lists, or audits, on their own thread: a page over ten million rows or an audit of all charges never blocks the event
- * loop. The thread starts with the first question.
+ * loop. The thread starts with the first call.
  */
 export class Reader {
   readonly #path: string

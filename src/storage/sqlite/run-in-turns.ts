@@ -3,7 +3,10 @@ import type { Connection } from './connect.ts'
 
 const stepsTogether = 8
 
-/** On a database that no other process has: other work of this process, such as a progress report, runs in between. */
+/**
+ * Runs steps on a database that no other process uses: other work of this process, such as a progress report, runs in
+ * between.
+ */
 export async function runInTurns<T>(connection: Connection, steps: QueryProgram<T>): Promise<T> {
   let next = steps.next()
   for (let turns = 1; next.done !== true; turns++) {

@@ -12,7 +12,7 @@ let spare: Worker | undefined
 
 /**
  * Starts the thread whose file is next to this one: `.ts` here, `.js` once compiled. If the process uses a compile
- * cache on disk the thread does too, which halves its start; by itself it would not.
+ * cache on disk it enables it for the thread too, which halves its start; a thread does not inherit it.
  */
 export function startThread(name: string, workerData: unknown): Worker {
   if (name === 'writer-thread' && spare) return takeSpare(spare, workerData)
@@ -20,12 +20,13 @@ export function startThread(name: string, workerData: unknown): Worker {
 }
 
 /**
- * Starts a writer's thread before its database is known: Node needs as long for that as a gateway to read its
- * configuration, and has another core to do it on. @returns what ends it, unless it has been taken by then
+ * Starts a writer's thread before its database is known: Node needs as long for that as a gateway needs to read its
+ * configuration, and has another core for it. @returns a function that ends the thread, unless it is in use by then
  */
 export function prepareThread(): () => Promise<void> {
   const thread = create('writer-thread', undefined)
-  // Nothing waits for it: it ends with a process that ends for its configuration, and one that lost it starts another.
+  // The thread does not keep the process alive: it ends with a process that stops for its configuration, and a lost
+  // thread is replaced by another.
   thread.unref()
   thread.once('error', forget).once('exit', forget)
   spare = thread

@@ -20,12 +20,12 @@ import { openCurrent, refuseNewer } from './migrate.ts'
 const fileGone = 'the database file has been moved or deleted'
 const roomEveryMs = 2_000
 
-/** A writer's dependencies besides its messages; a thread has the system's. */
+/** A writer's dependencies besides its messages; a thread uses those of the system. */
 export type WriterParts = { readonly clock: Pick<Clock, 'tick'>; readonly random: Pick<Random, 'bytes'> }
 
 const ofTheSystem: WriterParts = { clock: systemClock, random: systemRandom }
 
-/** Migrates the file, recovers what others left, and commits each group from `port`, until it closes. */
+/** Migrates the file, recovers open charges, and commits each group from `port`, until it closes. */
 export function runWriter(start: WriterStart, port: Port<ToWriter, FromWriter>, parts = ofTheSystem): void {
   new WriterCore(start, port, parts).begin()
 }
@@ -48,7 +48,7 @@ class WriterCore {
   begin(): void {
     const { path, epoch, connect, owner, host, chain, part, zone, thresholds, isAlone, logPageRows } = this.#start
     try {
-      // A writer that replaces another must not begin an empty file if the old one has gone.
+      // A writer that replaces another must not create an empty file if the old one was deleted.
       if (epoch !== null && !existsSync(path)) throw new Error(fileGone)
       makeFile(path)
       const connection = openCurrent(path, { ...connect, isOwn: isAlone })
@@ -74,7 +74,7 @@ class WriterCore {
     if (now < this.#room.nextAt) return
     this.#room.nextAt = now + roomEveryMs
     const { path, diskBytesMin } = this.#start
-    // If the folder has gone, the next group finds that out.
+    // If the folder was deleted, the next group reports that.
     if (!existsSync(path)) return
     const { bavail, bsize } = statfsSync(dirname(path))
     const short = bavail * bsize < diskBytesMin
@@ -99,13 +99,14 @@ class WriterCore {
       if (beginAt !== null) connection.transact(() => connection.run(forget(owner)))
       connection.db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch {
-      // A reader is still open, or the disk is full; what is in the log is durable and the next one to open finds it.
+      // A reader is still open, or the disk is full; the data in the log is durable and the next process to open the
+      // file finds it.
     }
     connection.close()
     this.#port.close()
   }
 
-  /** All operations in one transaction; if one of them fails, each in its own, so that its neighbours do not. */
+  /** Runs all operations in one transaction; if one of them fails, runs each in its own, so that the others succeed. */
   #commitGroup(connection: Connection, ops: readonly Op[]): Group {
     if (!connection.isFileThere()) return broken(fileGone)
     const together = this.#commit(connection, ops)
@@ -150,7 +151,7 @@ class WriterCore {
 
 type Group = Extract<FromWriter, { kind: 'group' }>
 
-/** What these delete is overwritten in the file. */
+/** Data that these operations delete is overwritten in the file. */
 function isErasing({ change }: Op): boolean {
   return change === 'closeUser' || change === 'eraseUser' || change === 'eraseLogs' || change === 'eraseLate'
 }
@@ -159,16 +160,16 @@ function broken(reason: string, values: readonly unknown[] = [], faults: readonl
   return { kind: 'group', values, faults, broken: reason }
 }
 
-/** SQLite would make it readable for everyone; its log gets the mode of the file. A group may share it. */
+/** SQLite would make the file readable for everyone; its log gets the mode of the file. A group may share it. */
 function makeFile(path: string): void {
   try {
     closeSync(openSync(path, 'ax', 0o640))
   } catch {
-    // It exists, or SQLite reports why it cannot.
+    // The file exists, or SQLite reports the error.
   }
 }
 
-/** Why nothing can be written at all; undefined if the error is one operation's own. */
+/** Why nothing can be written at all; undefined if the error belongs to one operation. */
 function failureOf(error: unknown): string | undefined {
   return error instanceof StorageError && error.code === 'storage_newer' ? error.message : storageFailure(error)
 }

@@ -7,12 +7,12 @@ import type { StartThread, StorageThread } from './thread.ts'
 import { WriteQueue, type WriteQueueParts } from '../write-queue.ts'
 
 /**
- * Operations of one commit. More wait for the next: a group is one turn of the writer, and the first waits for the
- * last.
+ * Operations of one commit. More operations wait for the next: a group is one turn of the writer, and its first
+ * operation waits for its last.
  */
 const groupOpsMax = 512
 const probeMs = 500
-/** A commit that takes longer than the wait for another process's write hangs. */
+/** After this time a commit counts as hung. It is longer than the wait for another process's write. */
 const hangMs = 6_000
 const closeMs = 10_000
 
@@ -60,12 +60,12 @@ export class Writer implements Writing {
     return this.#writeQueue.outage.reason ?? this.#short
   }
 
-  /** Called when writing works again after it did not. */
+  /** Sets the callback for each time that writing works again. */
   onRecovered(call: () => void): void {
     this.#writeQueue.outage.onRecovered(call)
   }
 
-  /** Starts the thread, which migrates the schema and recovers. */
+  /** Starts the thread, which migrates the schema and recovers open charges. */
   start(): Promise<Recovery> {
     this.#starting ??= this.#launch()
     return this.#starting
@@ -76,7 +76,7 @@ export class Writer implements Writing {
     if (this.#writeQueue.closed) return Promise.reject(new StorageError('storage_closed'))
     return new Promise<Gives<C>>((resolve, reject) => {
       this.#writeQueue.submitted()
-      // The union of operations is by change; TypeScript cannot verify that a generic one is a member of it.
+      // The union of operations is by change; TypeScript cannot verify that a generic operation is a member of it.
       const op = { change, given } as Op
       this.#queue.push({ op, resolve: value => resolve(value as Gives<C>), reject })
       this.#pumpSoon()
@@ -91,7 +91,7 @@ export class Writer implements Writing {
     return this.#writeQueue.flush()
   }
 
-  /** Writes what waits, then ends the thread. */
+  /** Writes pending operations, then ends the thread. */
   async close(): Promise<void> {
     if (this.#writeQueue.closed) return
     await this.#writeQueue.close()
@@ -133,8 +133,8 @@ export class Writer implements Writing {
   }
 
   /**
-   * The thread is gone: its operations may or may not be committed. One that was refused had none, and has reported
-   * why.
+   * The thread has ended: its operations may or may not be committed. A thread that was refused had no operations, and
+   * has reported the reason.
    */
   #lose(thread: StorageThread, isRefused: boolean): void {
     if (this.#thread !== thread) return
@@ -199,7 +199,7 @@ export class Writer implements Writing {
     if (this.#writeQueue.waits) this.touch()
   }
 
-  /** Open charges continue; new ones wait until there is room. */
+  /** Open charges continue; new charges wait until there is room. */
   #arriveRoom(short: string | undefined): void {
     const { log } = this.#options
     if (short === undefined) log.info({}, 'the disk has space again')
@@ -209,7 +209,7 @@ export class Writer implements Writing {
   }
 
   #startProbing(): void {
-    // A probe notices room too.
+    // The probe also finds out when there is room again.
     this.#writeQueue.outage.startProbing(() => this.#short !== undefined)
   }
 
