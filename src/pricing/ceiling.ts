@@ -12,11 +12,11 @@ import { listOf } from './conditions.ts'
 import { type Exact, exactAmount, type Factor, multiplyFactors, parseFactor, roundUp } from './exact.ts'
 import { sumOf } from './rate-usage.ts'
 
-/** What a request allows its answer to use. */
+/** The usage that a request allows for its answer. */
 export type Allowed = {
   /** Maximum quantity of each unit without a parent, and of each call; children are part of it. */
   readonly uses: readonly { readonly unit: string; readonly quantity: number }[]
-  /** The most input tokens that the request can have: decides which size conditions may hold. */
+  /** The maximum input tokens of the request: decides which size conditions may hold. */
   readonly inputMax: number
   /** The values that a fact may have in the answer; absent for any. */
   readonly facts: { readonly [name in (typeof factNames)[number]]?: readonly string[] }
@@ -29,7 +29,7 @@ export type Ceiling = {
   readonly items: readonly { readonly unit: string; readonly quantity: number; readonly amount: Micros }[]
 }
 
-/** The most that a request may come to: by the dearest kinds, overrides and factors that it allows. */
+/** The highest possible amount of a request: by the most expensive units, overrides and factors that it allows. */
 export function ceilingOf(rule: UsageRule, allowed: Allowed): Ceiling {
   const factor = largestFactor(rule, allowed)
   const overrides = (rule.overrides ?? []).filter(one => mayHold(one.if, allowed))
@@ -39,7 +39,7 @@ export function ceilingOf(rule: UsageRule, allowed: Allowed): Ceiling {
     .reduce((dearest, one) => (one.amount > dearest.amount ? one : dearest))
 }
 
-/** An answer is of one region, of which the dearest counts. */
+/** The factor of the most expensive region: an answer comes from one region. */
 function largestFactor({ multiplier, times = [] }: UsageRule, allowed: Allowed): Factor {
   const raising = times.filter(({ by }) => Number(by) > 1)
   const regions = new Set(raising.flatMap(({ if: { region } }) => (region === undefined ? [] : listOf(region))))
@@ -65,7 +65,7 @@ function ceilingBy(rows: readonly UnitRow[], factor: Factor, allowed: Allowed): 
   }
 }
 
-/** The prices that a count may be charged at: its own, and those of its kinds that the request allows. */
+/** The prices that may apply to a unit: its own, and those of its children that the request allows. */
 function rowsOf(rows: readonly UnitRow[], unit: string, { mayUse }: Allowed): readonly UnitRow[] {
   if (!units.has(unit)) return []
   const tree = treeOf(unit as UnitName)
@@ -76,7 +76,7 @@ function laidOver(under: readonly UnitRow[], over: readonly UnitRow[]): readonly
   return [...over, ...under.filter(row => !over.some(one => one.unit === row.unit))]
 }
 
-/** Time windows may hold whenever the request ends up being charged. */
+/** Whether conditions may hold. Time windows always may, because the time of the charge is not known yet. */
 function mayHold(conditions: PriceConditions, { inputMax, facts }: Allowed): boolean {
   const { input_above: above, input_from: from } = conditions
   if ((above !== undefined && inputMax <= above) || (from !== undefined && inputMax < from)) return false

@@ -1,7 +1,7 @@
 import { factNames, type PriceConditions, type UsageFacts } from '../domain/index.ts'
 import { wallOf } from '../util/index.ts'
 
-/** What conditions are held against. */
+/** The facts that conditions are compared with. */
 export type Situation = {
   /** Input tokens of the request. */
   readonly input: number
@@ -44,7 +44,7 @@ export function listOf(value: string | readonly string[]): readonly string[] {
   return typeof value === 'string' ? [value] : value
 }
 
-/** Days of the week, Sunday is 0; empty for a text that names none. */
+/** Days of the week, Sunday is 0; empty for a text that is not a list of days. */
 export function daysOf(days: string | readonly string[]): ReadonlySet<number> {
   const all = new Set<number>()
   for (const text of listOf(days)) {
@@ -61,7 +61,7 @@ export function daysOf(days: string | readonly string[]): ReadonlySet<number> {
 
 export type Hours = { readonly from: number; readonly to: number }
 
-/** Minutes of the day of `22:00-06:00`, the end excluded; undefined for what is none. */
+/** Minutes of the day of `22:00-06:00`, the end excluded; undefined for invalid text. */
 export function parseHours(text: string): Hours | undefined {
   const match = /^(\d\d):(\d\d)-(\d\d):(\d\d)$/.exec(text)
   if (!match) return undefined

@@ -4,21 +4,21 @@ import type { Micros } from '../util/index.ts'
 export type Factor = { readonly over: bigint; readonly under: bigint }
 
 /**
- * An exact amount: whole micro-units, and the rest in parts of one. What is less than a part is dropped, so that rounding the
+ * An exact amount: whole micro-units, and the rest in parts of one. Smaller fractions are dropped, so that rounding the
  * amount is the only rounding.
  */
 export type Exact = { readonly whole: number; readonly part: number }
 
 export const one: Factor = { over: 1n, under: 1n }
-/** Parts of a micro-unit that an exact amount counts. */
+/** The number of parts in a micro-unit. */
 export const partsPerMicro = 1_000_000_000
 const parts = BigInt(partsPerMicro)
 const factorText = /^(\d{1,6})(?:\.(\d{1,6}))?$/
-/** Factors that have been read: a configuration has a few. */
+/** Parsed factors: a configuration has a few. */
 const known = new Map<string, Factor>()
 const knownMax = 256
 
-/** Reads a factor such as `0.9`. @throws Error for what is no decimal of at most six places */
+/** Parses a factor such as `0.9`. @throws Error for text that is not a decimal of at most six places */
 export function parseFactor(text: string): Factor {
   const seen = known.get(text)
   if (seen) return seen
@@ -72,9 +72,10 @@ export function multiply(price: Micros, factors: readonly string[]): Micros {
 }
 
 /**
- * Rounds the amounts of one charge together: their sum and what was carried is rounded once, and each amount is rounded up or
- * down so that they add up to it. `carried` is in parts of a micro-unit, from -half to half of one.
- * @returns the rounded amounts, and what is carried to the next charge
+ * Rounds the amounts of one charge together: rounds the sum of them and the carried remainder once, and rounds each
+ * amount up or down so that they add up to it. `carried` is in parts of a micro-unit, from minus half to half a
+ * micro-unit.
+ * @returns the rounded amounts, and the remainder to carry to the next charge
  */
 export function roundTogether(
   amounts: readonly Exact[],

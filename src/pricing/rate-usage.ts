@@ -24,21 +24,21 @@ import {
   roundUp,
 } from './exact.ts'
 
-/** A quantity of one unit, without its children; `source` is who counted it. */
+/** A quantity of one unit, without its children; `source` is the origin of the count. */
 export type Use = { readonly unit: string; readonly quantity: number; readonly source: TierSource }
 
-/** What a charge is rated by besides its rule. */
+/** The input of a rating besides the rule. */
 export type UsageAsk = {
   readonly uses: readonly Use[]
-  /** Of the answer, or else of the request. */
+  /** The facts of the answer, or else of the request. */
   readonly facts: UsageFacts
   /** When the request began, milliseconds since the epoch. */
   readonly at: number
-  /** What earlier charges of the key left over, in parts of a micro-unit; 0 when absent. */
+  /** The remainder of earlier charges of the key, in parts of a micro-unit; 0 when absent. */
   readonly carried?: number
-  /** Flags of every line. */
+  /** Flags of every item. */
   readonly flags?: readonly string[]
-  /** Input tokens that conditions compare, if `uses` are of several requests. */
+  /** Input tokens that conditions compare, if `uses` cover several requests. */
   readonly input?: number
 }
 
@@ -48,21 +48,21 @@ export type UsageGroup = Omit<UsageAsk, 'carried' | 'input'> & { readonly input:
 export type RatedUsage = {
   readonly lines: readonly ChargeItem[]
   readonly amount: Micros
-  /** The amount rounded up: what a hold needs to cover it, whatever is carried. */
+  /** The amount rounded up: a hold of it covers the charge, whatever is carried. */
   readonly ceiling: Micros
-  /** What has no price of its own and is not free to inherit one: units, and facts such as `service_tier`. */
+  /** Units without a price of their own that may not inherit one, and facts such as `service_tier`. */
   readonly unpriced: readonly string[]
-  /** What is carried to the next charge of the key, in parts of a micro-unit. */
+  /** The remainder to carry to the next charge of the key, in parts of a micro-unit. */
   readonly carried: number
 }
 
 /** The order of charge items. */
 const unitOrder: ReadonlyMap<string, number> = new Map([...units.keys()].map((unit, i) => [unit, i]))
-/** Values of facts that no price has to name. */
+/** Values of facts that need no price. */
 const ordinary: ReadonlySet<string> = new Set(['standard', 'global'])
 const none: readonly string[] = []
 
-/** One charge item for each unit that was used, at the prices that hold for the request. */
+/** One charge item for each used unit, at the prices that apply to the request. */
 export function rateUsage(rule: UsageRule, ask: UsageAsk): RatedUsage {
   const { uses, facts, at, flags = none, carried = 0 } = ask
   const prices = priceListOf(rule, { input: ask.input ?? inputOf(uses), facts, at })
@@ -74,7 +74,7 @@ export function rateUsage(rule: UsageRule, ask: UsageAsk): RatedUsage {
     const { unit, quantity, source } = use
     if (quantity === 0) continue
     const { row, isOwn } = prices.find(unit)
-    // What was reported is kept without a price too, so that later prices can be applied to it.
+    // Keeps reported usage without a price too, so that later prices can apply to it.
     if (!row && source !== 'output') continue
     let own = flags
     if (source === 'default') own = [...own, 'estimated']
@@ -92,7 +92,7 @@ export function rateUsage(rule: UsageRule, ask: UsageAsk): RatedUsage {
   return finish(lines, amounts, unpriced, carried)
 }
 
-/** One charge item for each unit of each group. Each item keeps what its price depends on. */
+/** One charge item for each unit of each group. Each item records the facts that its price depends on. */
 export function rateGroups(rule: UsageRule, groups: readonly UsageGroup[]): RatedUsage {
   const lines: ChargeItem[] = []
   const amounts: Exact[] = []
@@ -115,7 +115,7 @@ export function rateGroups(rule: UsageRule, groups: readonly UsageGroup[]): Rate
   return finish(lines, amounts, [...unpriced], 0)
 }
 
-/** Puts the rounded prices into the lines. */
+/** Writes the rounded prices into the items. */
 function finish(
   lines: { -readonly [name in keyof ChargeItem]: ChargeItem[name] }[],
   amounts: readonly Exact[],
@@ -143,7 +143,7 @@ function placeOf({ unit }: Use): number {
   return unitOrder.get(unit) ?? Number.POSITIVE_INFINITY
 }
 
-/** The exact price of one item of a stored charge; undefined where its rule has no price for it. */
+/** The exact price of one item of a stored charge; undefined if its rule has no price for it. */
 export function exactItem(rule: UsageRule, situation: Situation, unit: string, quantity: number): Exact | undefined {
   const prices = priceListOf(rule, situation)
   const { row } = prices.find(unit)
@@ -151,7 +151,7 @@ export function exactItem(rule: UsageRule, situation: Situation, unit: string, q
   return units.has(unit) ? nothing : undefined
 }
 
-/** Counts as uses: of each unit what its children do not count. */
+/** Converts counts to uses: for each unit the quantity that its children do not count. */
 export function usesOf(counts: Counts, source: TierSource): readonly Use[] {
   const uses: Use[] = []
   for (const name in counts) {
@@ -178,18 +178,21 @@ type FoundRow = { readonly row: UnitRow | undefined; readonly isOwn: boolean }
 export class PriceList {
   readonly #rows: readonly (readonly UnitRow[])[]
   readonly #found = new Map<string, FoundRow>()
-  /** Of what is no call. */
+  /** The factor of all units except calls. */
   readonly factor: Factor
   readonly #ofCalls: Factor
 
-  /** Rows of the first list come before those of the second. @param factors what vendors multiply: tokens and time, and no calls */
+  /**
+   * Rows of the first list take precedence over those of the second. @param factors apply to tokens and time, not to
+   * calls
+   */
   constructor(rows: readonly (readonly UnitRow[])[], multiplier: string, factors: readonly string[] = none) {
     this.#rows = rows
     this.#ofCalls = parseFactor(multiplier)
     this.factor = factors.length === 0 ? this.#ofCalls : multiplyFactors([multiplier, ...factors].map(parseFactor))
   }
 
-  /** What the price of a unit is multiplied by. */
+  /** The factor of a unit's price. */
   factorOf(unit: string): Factor {
     return units.get(unit)?.call === true ? this.#ofCalls : this.factor
   }
@@ -206,7 +209,7 @@ export class PriceList {
     return found
   }
 
-  /** Another price charges for the same calls. */
+  /** Whether another price charges for the same calls. */
   covers(unit: string): boolean {
     return sameCalls.some(pair => pair.some(one => one === unit) && pair.some(one => this.#rowOf(one)))
   }
@@ -217,10 +220,10 @@ export class PriceList {
   }
 }
 
-/** Of rules whose prices depend on nothing but what they count: one list for all requests. */
+/** Rules whose prices depend only on the counts: one list for all requests. */
 const plainLists = new WeakMap<UsageRule, PriceList>()
 
-/** The prices of a rule that hold in a situation. */
+/** The prices of a rule that apply in a situation. */
 export function priceListOf(rule: UsageRule, situation: Situation): PriceList {
   const { overrides, times } = rule
   if (overrides || times) {
@@ -242,7 +245,7 @@ function parentOf(unit: string): string | undefined {
   return units.get(unit)?.parent
 }
 
-/** Facts that may raise the price and that no condition of the rule names. */
+/** Facts that may raise the price, but that no condition of the rule names. */
 export function unpricedFacts(rule: UsageRule, facts: UsageFacts): readonly string[] {
   const { service_tier: tier, speed } = facts
   if (tier === undefined && speed === undefined) return none
@@ -255,7 +258,7 @@ export function unpricedFacts(rule: UsageRule, facts: UsageFacts): readonly stri
   })
 }
 
-/** Whether `unpriced` decides about a unit that has no price of its own. */
+/** Whether the setting `unpriced` applies to a unit without a price of its own. */
 export function isGoverned(unit: string): boolean {
   const facts = units.get(unit)
   return facts?.call === true || (facts?.parent !== undefined && facts.inherits !== true)
@@ -265,12 +268,15 @@ export function flagOf(name: string): string {
   return `unpriced:${unpricedName(name)}`
 }
 
-/** `service_tier` of `service_tier=priority`: the value of a fact is the upstream's, and in no flag or reason. */
+/**
+ * `service_tier` of `service_tier=priority`: the value of a fact comes from the upstream, and appears in no flag or
+ * reason.
+ */
 export function unpricedName(name: string): string {
   return name.split('=', 1)[0] as string
 }
 
-/** Facts as they are kept with a charge; undefined when there are none. */
+/** Facts that are stored with a charge; undefined if there are none. */
 function factsToKeep(facts: UsageFacts): ChargeItem['told'] {
   let named: { [name: string]: string } | undefined
   for (const name of factNames) {
@@ -291,7 +297,7 @@ export function sumOf(amounts: readonly Exact[]): Exact {
 
 const nothing: Exact = { whole: 0, part: 0 }
 
-/** Seconds are rounded to whole ones, search units up. */
+/** Rounds seconds to whole ones, and search units up. */
 function roundCount(unit: string, quantity: number): number {
   return unit === 'second' ? Math.round(quantity) : Math.ceil(quantity)
 }

@@ -4,7 +4,7 @@ import { exactItem, inputOf } from './rate-usage.ts'
 import type { Exact } from './exact.ts'
 import type { Situation } from './conditions.ts'
 
-/** What the prices of a stored charge of use were held against. */
+/** The situation that the prices of a stored charge of use were selected for. */
 export function situationOf({ id, createdAt, lines }: Pick<Charge, 'id' | 'createdAt' | 'lines'>): Situation {
   const counted = lines.map(({ tier, quantity }) => ({ unit: tier, quantity: quantity ?? 0 }))
   const begun = timeOfId('req_', id)
@@ -12,14 +12,14 @@ export function situationOf({ id, createdAt, lines }: Pick<Charge, 'id' | 'creat
   return { input: inputOf(counted), facts, at: Number.isNaN(begun) ? createdAt : begun }
 }
 
-/** The same for one line: those of a batch have each the input of a request that they are for. */
+/** The same for one item: each item of a batch has the input of its own request. */
 export function situationOfLine(charge: Pick<Charge, 'id' | 'createdAt' | 'lines'>, { told }: ChargeItem): Situation {
   const situation = situationOf(charge)
   const { input, ...facts } = told?.facts ?? {}
   return input === undefined ? situation : { ...situation, input: Number(input), facts }
 }
 
-/** The exact amount of each line of a stored charge by a rule; undefined where the rule has no price for it. */
+/** The exact amount of each item of a stored charge by a rule; undefined if the rule has no price for it. */
 export function exactLines(
   rule: UsageRule,
   charge: Pick<Charge, 'id' | 'createdAt' | 'lines'>,

@@ -2,9 +2,9 @@ import { access, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { findPackage } from '../gateway/package-root.ts'
 
-/** What differs from the configuration that comes with the package. */
+/** The settings that differ from the shipped configuration. */
 export type FirstAnswers = {
-  /** By name of an upstream: where it is. Those that are not here stay simulated. */
+  /** Addresses by the name of the upstream. Other upstreams stay simulated. */
   readonly upstreams: ReadonlyMap<string, string>
   readonly currency?: string
   readonly listen?: string
@@ -13,13 +13,13 @@ export type FirstAnswers = {
   readonly counters?: string
 }
 
-/** What a new folder gets. */
+/** The files of a new folder. */
 export type FirstDraft = {
-  /** By their name in the folder. */
+  /** File contents by name. */
   readonly files: {
     readonly 'gateway.yaml': string
     readonly '.env.example': string
-    /** For editors, where the package is not installed in the folder: `tollgate schema` prints it again. */
+    /** For editors, if the package is not installed in the folder: `tollgate schema` prints it again. */
     readonly 'gateway.schema.json'?: string
   }
   /** Lines of its .gitignore. */
@@ -37,14 +37,14 @@ const installedSchema = './node_modules/tollgate/schemas/gateway.schema.json'
 const modeline = /^# yaml-language-server: .*$/m
 const simulated = /\$\{([A-Z]+)_URL:-simulator:([\w-]+)\}/g
 
-/** Names of the upstreams that the shipped configuration has. */
+/** Names of the upstreams in the shipped configuration. */
 export async function firstUpstreams(): Promise<readonly string[]> {
   return [...(await readShipped('gateway.yaml')).matchAll(simulated)].map(match => match[2] ?? '')
 }
 
 /**
- * The shipped configuration with these answers in it, for a folder; and the variables that it reads, for people.
- * @param edit makes of the shipped text what the folder is to begin with
+ * The shipped configuration with these answers, for a folder; and the variables that it reads, as documentation.
+ * @param edit converts the shipped text to the initial text of the folder
  */
 export async function draftFirst(
   folder: string,
@@ -95,7 +95,7 @@ function writeExample(text: string): string {
   ].join('\n')
 }
 
-/** Lines of .env.example for a variable without which the configuration is not valid. */
+/** Lines of .env.example for a variable that a valid configuration requires. */
 function exampleOfNeeded(name: string, means: string): readonly string[] {
   return [`# Required${means === '' ? '' : `: ${means.replaceAll(/\s+/g, ' ')}`}`, `${name}=`]
 }

@@ -29,7 +29,7 @@ import { knownNames } from '../gateway/known-names.ts'
 import { builtins, loadSigners, pluginFinder } from '../gateway/plugin-finder.ts'
 import { readVersion } from '../gateway/version.ts'
 
-// What an operator does with a configuration while nothing runs. Each returns the findings of the whole file, if any.
+// Operations on a configuration that need no running gateway. Each returns the findings of the whole file, if any.
 
 type Refused = { readonly ok: false; readonly findings: readonly Finding[] }
 
@@ -46,34 +46,34 @@ export type ImportedConfig = ({ readonly ok: true } & Imported) | Refused
 /** Options of the import in addition to the file. `prices` is the path of a table in LiteLLM's shape. */
 export type ImportOptions = Omit<LitellmOptions, 'prices' | 'book'> & {
   readonly prices?: string | undefined
-  /** Of the table, rows too that leave out something that costs. */
+  /** Also uses rows of the table that leave out a cost. */
   readonly allowUndercharge?: boolean
-  /** The database of the same gateway: `postgres://…`, or what pg_dump wrote as plain text. */
+  /** The database of the same gateway: `postgres://…`, or a plain-text dump of pg_dump. */
   readonly database?: string | undefined
 }
 
-/** A rule of `lint`, for people. */
+/** A rule of `lint`, as documentation. */
 export type LintRule = {
   readonly id: string
-  /** Names that it had before. */
+  /** Its former names. */
   readonly formerly: readonly string[]
   readonly severity: LintFinding['severity']
   readonly description: string
   readonly remedy: string
 }
 
-/** The same of a database. */
+/** Options for the import of a database. */
 export type BookOptions = Omit<NewApiOptions, 'prices'> & {
   readonly prices?: string | undefined
-  /** Of the table, rows too that leave out something that costs. */
+  /** Also uses rows of the table that leave out a cost. */
   readonly allowUndercharge?: boolean
-  /** A dump has no mark of its end, and is whole all the same. */
+  /** The dump has no mark of its end, but is complete. */
   readonly isEndless?: boolean
 }
 
 export type { ImportedBook } from './import/new-api/import-new-api.ts'
 
-/** The file in its canonical layout, which says the same; nothing is written. */
+/** The file in its canonical layout, with the same meaning; nothing is written. */
 export async function formatConfig(file: string, env: Environment): Promise<FormattedConfig> {
   const { request, text, loaded } = await openConfig(file, env)
   const formatted = formatText(text)
@@ -86,13 +86,13 @@ export async function formatConfig(file: string, env: Environment): Promise<Form
   return { ok: true, text: formatted.text, changed: formatted.text !== text }
 }
 
-/** Every value that is in effect, defaults too, each with where it came from; secrets are redacted. */
+/** Every effective value, including defaults, each with its origin; secrets are redacted. */
 export async function traceConfig(file: string, env: Environment): Promise<TracedConfig> {
   const { loaded } = await openConfig(file, env)
   return loaded.ok ? { ok: true, values: loaded.trace() } : loaded
 }
 
-/** What is dangerous in a valid configuration. `unasked` names rules that are left out. */
+/** Dangerous settings of a valid configuration. `unasked` lists rules to skip. */
 export async function lintConfig(file: string, unasked: readonly string[], env: Environment): Promise<LintedConfig> {
   const { text, loaded } = await openConfig(file, env)
   return loaded.ok
@@ -100,7 +100,7 @@ export async function lintConfig(file: string, unasked: readonly string[], env: 
     : loaded
 }
 
-/** All that `lint` looks for. */
+/** All rules of `lint`. */
 export function listLintRules(): readonly LintRule[] {
   return lintRules.map(({ id, formerly = [], severity, description, remedy }) => ({
     id,
@@ -120,13 +120,13 @@ export async function findConfigKey(name: string): Promise<FoundKey> {
   return findKey(name, await listConfigKeys())
 }
 
-/** Findings for other programs: annotations of GitHub Actions, or a SARIF 2.1.0 log. */
+/** Findings in a machine-readable form: annotations of GitHub Actions, or a SARIF 2.1.0 log. */
 export async function reportFindings(findings: readonly LintFinding[], format: 'github' | 'sarif'): Promise<string> {
   if (format === 'github') return formatGithub(findings)
   return formatSarif(findings, { version: await readVersion(), rules: listLintRules() })
 }
 
-/** What a plan would change of a gateway whose settings are known, prices first. */
+/** The changes that a plan would make to a gateway with known settings, prices first. */
 export function describeSettingChanges(
   running: { readonly [path: string]: string },
   plan: CompiledConfig,
@@ -134,7 +134,7 @@ export function describeSettingChanges(
   return compareSettings(running, plan.settings)
 }
 
-/** A configuration made of another gateway's; `notes` report what could not be translated. */
+/** Translates the configuration of another gateway; `notes` report what could not be translated. */
 export async function importConfig(
   file: string,
   _from: 'litellm',
@@ -162,7 +162,7 @@ export async function importConfig(
   return { ok: false, findings: report.findings(gatherSecrets(undefined, source.text, [])) }
 }
 
-/** What a database of another gateway becomes: configuration, secrets, users, keys and balances. Nothing is written. */
+/** Translates a database of another gateway: configuration, secrets, users, keys and balances. Nothing is written. */
 export async function importBook(
   source: string,
   from: 'new-api' | 'one-api',
@@ -202,7 +202,7 @@ async function openJson(file: string): Promise<JsonFile> {
   return { name: basename(file), text: (await readFile(file, 'utf8')).replace(/^\uFEFF/, '') }
 }
 
-/** @throws Error where it cannot be read whole */
+/** @throws Error if it cannot be read completely */
 async function openLitellmBook(source: string): Promise<ForeignBook> {
   if (isPostgres(source)) {
     const { readForeign } = await import('../storage/postgres/read-foreign.ts')
@@ -223,17 +223,17 @@ function isPostgres(source: string): boolean {
   return /^postgres(?:ql)?:\/\//.test(source)
 }
 
-/** What every file of SQLite begins with. */
+/** The first bytes of every SQLite file. */
 const sqliteMark = 'SQLite format 3\0'
 
-/** @throws Error where the file is no table of prices */
+/** @throws Error if the file is not a price table */
 async function openPriceTable(file: string, isAllowed = false): Promise<PriceTable> {
   const table = readLitellmTable(await readFile(file, 'utf8'))
   if (table) return createPriceTable(basename(file), table, isAllowed)
   throw new Error(`${file} is not a price table: expected JSON as in LiteLLM's model_prices_and_context_window.json`)
 }
 
-/** A file with its text; a file that cannot be read has none, and `loaded` says so. */
+/** A file with its text; if the file cannot be read it has none, and `loaded` reports the error. */
 async function openConfig(file: string, env: Environment) {
   const read = await readFile(file, 'utf8').catch(() => undefined)
   const request: LoadRequest = { file, env, ...pluginFinder(file), known: knownNames }

@@ -1,6 +1,9 @@
 import type { Anchor, ChainEnd } from '../domain/index.ts'
 
-/** The anchors of a text with one a line: as `ledger anchor` prints them, or lines of the gateway's log. @throws Error naming the line */
+/**
+ * The anchors of a text, one on each line: as `ledger anchor` prints them, or lines of the gateway's log. @throws Error
+ * that names the line
+ */
 export function parseAnchors(text: string): readonly Anchor[] {
   return text.split('\n').flatMap((line, at) => {
     if (line.trim() === '') return []
@@ -17,7 +20,7 @@ function readLine(line: string, number: number): Anchor | undefined {
     throw new Error(`line ${number} is not JSON`)
   }
   if (typeof value !== 'object' || value === null) throw new Error(`line ${number} is not an anchor`)
-  // Another line of the log.
+  // A log line without an anchor.
   if ('msg' in value && !('anchor' in value)) return undefined
   const anchor = 'anchor' in value ? value.anchor : value
   if (!isAnchor(anchor)) throw new Error(`line ${number} is not an anchor`)

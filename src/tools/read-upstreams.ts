@@ -3,15 +3,15 @@ import { modelsOn, type CompiledConfig, type Storage, upstreamKeyView } from '..
 import { systemClock, systemRandom } from '../util/index.ts'
 import { createLog } from '../observe/index.ts'
 
-/** A key as the storage knows it: the outcomes of requests are known only to the process that sends them. */
+/** A key as the storage has it: only the processes that send requests know the outcomes. */
 type StoredKey = Omit<ReturnType<typeof upstreamKeyView.show>, 'requests' | 'lately'>
 
 export type UpstreamShown = {
   readonly name: string
   readonly simulated: boolean
-  /** Models that run on it. */
+  /** Models that use it. */
   readonly models: readonly string[]
-  /** How many of its keys may be used now; null where it is sent no credential. */
+  /** How many of its keys may be used now; null if it needs no credential. */
   readonly keys_asked: number | null
   readonly keys: readonly StoredKey[]
 }

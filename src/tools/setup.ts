@@ -3,9 +3,9 @@ import { setupOfferMs, type Storage, type WaysIn, waysIn } from '../domain/index
 import { type Clock, type Random, systemClock, systemRandom } from '../util/index.ts'
 
 /**
- * Offers to make the first administrator, while there is none: there is no default password.
- * `ways` are those of the configuration (`waysIn(plan)`): an administrator without an open one does not count.
- * @returns the token for `/console/setup#…`, good once and for 24 hours; undefined when there is an administrator
+ * Offers to create the first administrator, if there is none: there is no default password. `ways` are the sign-in
+ * methods of the configuration (`waysIn(plan)`): an administrator who can use none of them does not count.
+ * @returns the token for `/console/setup#…`, valid once and for 24 hours; undefined if there is an administrator
  */
 export async function offerSetup(
   storage: Storage,

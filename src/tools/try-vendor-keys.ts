@@ -6,7 +6,7 @@ import type { KeyTrial, CompiledConfig, VendorKey } from '../domain/index.ts'
 import { systemClock } from '../util/index.ts'
 import { createLog } from '../observe/index.ts'
 
-/** Tries keys of vendors at what costs nothing, one after the other, without a gateway. */
+/** Tests vendor keys with requests that cost nothing, one after another, without a gateway. */
 export async function* tryVendorKeys(plan: CompiledConfig, keys: readonly VendorKey[]): AsyncIterable<KeyTrial> {
   const clock = systemClock
   const simulated = new SimulatedUpstreams()

@@ -1,7 +1,7 @@
 import { type CompiledConfig, configuredModels } from '../../domain/index.ts'
 import type { Checked } from './checked.ts'
 
-/** Which models send requests again after a failure, one line for each policy; nothing if none does. */
+/** Lists the models that retry requests after a failure, one line for each policy; nothing if there are none. */
 export function* checkRetries(plan: CompiledConfig): Iterable<Checked> {
   const models = configuredModels(plan)
   const set = models.flatMap(({ name, retry }) => (retry ? [{ name, retry }] : []))

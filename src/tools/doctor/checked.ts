@@ -1,8 +1,8 @@
-/** One thing that was looked at. */
+/** The result of one check. */
 export type Checked = {
   readonly name: string
   readonly state: 'ok' | 'warn' | 'fail'
   readonly text: string
-  /** What to do about it. */
+  /** How to solve the problem. */
   readonly remedy?: string
 }

@@ -22,12 +22,12 @@ const diskBytes = { fail: diskBytesMin, warn: 1_024 * 1_048_576 }
 const skewMs = { warn: 1_000, fail: 30_000 }
 const askMs = 2_000
 const dayMs = 86_400_000
-/** A certificate that is renewed by itself is renewed before that. */
+/** Automatically renewed certificates are renewed earlier than this. */
 const certificateDays = 14
 
 /**
- * Looks at everything that a gateway on this configuration needs, and changes nothing: each thing is reported as it has been
- * looked at. Without a valid configuration there is nothing more to look at.
+ * Checks everything that a gateway with this configuration needs, and changes nothing. Yields each result as soon as it
+ * is known. Without a valid configuration there are no further checks.
  */
 export async function* examine(file: string): AsyncIterable<Checked> {
   yield checkNode()
@@ -185,7 +185,7 @@ async function* checkUpstreams({ upstreams }: CompiledConfig): AsyncIterable<Che
   }
 }
 
-/** Keys of upstreams, as the running gateway knows them. */
+/** Keys of upstreams, in the state that the running gateway reports. */
 function* checkKeys({ upstreams }: Pick<Status, 'upstreams'>): Iterable<Checked> {
   for (const { name, keys = [] } of upstreams) {
     if (keys.length === 0) continue
@@ -254,7 +254,7 @@ async function checkCertificate(tls: { readonly cert: string; readonly key: stri
   }
 }
 
-/** Files that hold secrets, and who may read them besides their owner. */
+/** Checks the permissions of files with secrets: only their owner and group should be able to read them. */
 async function* checkFiles({ file, storage, server }: CompiledConfig): AsyncIterable<Checked> {
   const text = await readFile(file, 'utf8').catch(() => '')
   const named = [...text.matchAll(/\$\{file:((?:(?!\$\{file:)[^}])+)\}/g)].map(([, path = '']) => path)

@@ -6,8 +6,8 @@ import { openTunnel, type ProxyAddress, systemClock } from '../../util/index.ts'
 const reachMs = 3_000
 
 /**
- * Connects to where a URL leads, through a proxy if there is one, with TLS where it says so, and sends nothing.
- * @throws Error why it cannot be reached
+ * Connects to the host of a URL, through a proxy if there is one, with TLS if the URL requires it, and sends nothing.
+ * @throws Error that describes why it cannot be reached
  */
 export async function reach(url: string, proxy?: ProxyAddress, ca?: string): Promise<void> {
   const { protocol, hostname, port } = new URL(url)
@@ -43,7 +43,7 @@ async function openWithin(ms: number, ...[proxy, place]: [ProxyAddress, { host: 
   }
 }
 
-/** Why an address cannot be bound now; undefined when it can. */
+/** Why an address cannot be bound now; undefined if it can. */
 export async function whyTaken({ host, port }: Address): Promise<string | undefined> {
   const server = createServer()
   const { promise, resolve } = Promise.withResolvers<string | undefined>()

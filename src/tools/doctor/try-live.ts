@@ -8,22 +8,22 @@ import { operations } from '../../operations/index.ts'
 import { measurePicture } from '../../simulator/pictures/measure.ts'
 import { crc32, deflateSync } from 'node:zlib'
 
-/** One request that would be bought. */
+/** One request to buy. */
 export type LiveTrial = {
   readonly model: string
   readonly operation: string
-  /** What is held for it, in the currency of the configuration; null where no price is foreseen. */
+  /** The hold for it, in the currency of the configuration; null if no price is known in advance. */
   readonly atMost: string | null
 }
 
-/** What came of it. */
+/** The result of a trial. */
 export type LiveResult = LiveTrial & {
   readonly status: number | null
   readonly ms: number
-  /** `1024x1024`, or the type of a picture that cannot be measured. */
+  /** `1024x1024`, or the media type of an image that cannot be measured. */
   readonly pictures: readonly string[]
   readonly charge: Pick<BillingRecord, 'amount' | 'currency' | 'state' | 'text' | 'vendor_cost'> | null
-  /** What an answer looked like that its description does not know. */
+  /** The shape of an answer that does not match its description. */
   readonly unrecognised: string | null
   readonly error: string | null
 }
@@ -34,7 +34,10 @@ const settleMs = 50
 const editedSide = 256
 const errorCharsMax = 300
 
-/** Every operation that makes pictures, of the models on offer that would be bought; with `simulated` the others too. */
+/**
+ * Every operation that creates images, of the offered models that cost money; with `simulated` also those of simulated
+ * upstreams.
+ */
 export function planLive(plan: CompiledConfig, simulated: boolean): readonly LiveTrial[] {
   const pictures = new Set(operations.filter(({ traits }) => traits.images !== undefined).map(({ name }) => name))
   const trials: LiveTrial[] = []
@@ -57,7 +60,7 @@ function quoteOf(plan: CompiledConfig, model: string, operation: string): string
   }
 }
 
-/** Requests each through a gateway in this process, whose books are in memory: the real ones stay as they are. */
+/** Sends each request through a gateway in this process, whose storage is in memory: the real books do not change. */
 export async function* tryLive(plan: CompiledConfig, trials: readonly LiveTrial[]): AsyncIterable<LiveResult> {
   const { tls: _, ...server } = plan.server
   const here = { host: '127.0.0.1', port: 0 }
@@ -112,7 +115,7 @@ async function tryOne(gateway: Gateway, url: string, secret: string, trial: Live
   }
 }
 
-/** Edits are sent a picture of their own; in JSON as a data: URL. */
+/** Edits send an image of their own; in JSON as a data: URL. */
 function bodyOf(model: string, operation: string, isJson: boolean): string | FormData {
   const own = operations.find(({ name }) => name === operation)
   const fields = { model, prompt: 'a red square', n: 1 }
@@ -129,7 +132,7 @@ function unrecognisedOf(gateway: Gateway, model: string) {
   return gateway.status().unrecognised.find(one => one.model === model)
 }
 
-/** A charge settles as the last bytes of its answer leave. */
+/** A charge settles when the last bytes of its answer are sent. */
 async function chargeOf(gateway: Gateway, id: string): Promise<LiveResult['charge']> {
   for (let i = 0; i < settleTries; i++) {
     await gateway.storage.flush()
@@ -169,7 +172,7 @@ async function readLink(url: string): Promise<Buffer> {
   }
 }
 
-/** A red square of so many pixels a side, as PNG: what is sent to be edited. */
+/** A red square with `side` pixels on each side, as PNG: the image that edits send. */
 function smallestPicture(side: number): Buffer<ArrayBuffer> {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(side, 0)

@@ -4,8 +4,9 @@ type Prices = Extract<Cost, { readonly kind: 'prices' }>
 type Override = NonNullable<Prices['overrides']>[number]
 
 /**
- * The price that covers several costs, which is never below one of them: the dearest of each label. One that costs something is
- * never free by another. Conditions that lower a price are left out, and those that raise one raise it to the dearest of all.
+ * The price that covers several costs, and is never below one of them: the highest price of each label. If one of them
+ * costs something, the result is not free. Conditions that lower a price are left out, and those that raise one raise
+ * it to the highest price of all.
  */
 export function dearest(costs: readonly Cost[]): Cost {
   const priced = costs.filter(cost => cost.kind === 'prices')
@@ -23,7 +24,7 @@ const isSame = (a: Prices, b: Prices): boolean => textOf(a) === textOf(b)
 const textOf = ({ prices, overrides, times }: Prices): string =>
   JSON.stringify([[...prices].toSorted(([a], [b]) => (a < b ? -1 : 1)), overrides ?? [], times ?? []])
 
-/** Of a label that one of them lacks, what it is charged as there counts: input for what came from a cache. */
+/** If a cost has no price for a label, the price that applies instead counts: input for cached input. */
 function highest(priced: readonly Prices[]): ReadonlyMap<string, string> {
   const labels = new Set(priced.flatMap(({ prices }) => [...prices.keys()]))
   return new Map(
@@ -36,7 +37,7 @@ function highest(priced: readonly Prices[]): ReadonlyMap<string, string> {
   )
 }
 
-/** Whichever holds first, its prices are the highest that any of them has. */
+/** Whichever condition holds first, its prices are the highest of all. */
 function raising(priced: readonly Prices[], base: ReadonlyMap<string, string>): readonly Override[] {
   const isRaise = ([label, price]: readonly [string, string]): boolean => Number(price) > Number(base.get(label) ?? 0)
   const all = priced.flatMap(({ overrides = [] }) => overrides.filter(one => Object.entries(one.prices).some(isRaise)))

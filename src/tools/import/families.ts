@@ -1,10 +1,10 @@
 import type { Style } from './styles.ts'
 
-/** A family that imported models are put in, and the routes that lead to it, as YAML. */
+/** A family for imported models, and the routes that lead to it, as YAML. */
 export type FamilyText = {
   readonly family: string
   readonly routes: readonly string[]
-  /** Families whose formats its models accept too, as the other gateways translate them. */
+  /** Families whose formats its models accept too, because the other gateways translate them. */
   readonly accepts?: readonly { readonly format: string; readonly from: string }[]
 }
 
@@ -19,7 +19,7 @@ const googleModels = '{ match: [GET /v1beta/models], operation: models.list, dia
 
 const post = (paths: string, rest: string): string => `{ match: POST ${paths}, ${rest} }`
 
-/** IDs of voices, by the names that LiteLLM has for them. */
+/** IDs of voices, by their names in LiteLLM. */
 const voices = [
   'alloy: 21m00Tcm4TlvDq8ikWAM',
   'amber: 5Q0t7uMcjvnagumLfvZi',
@@ -33,14 +33,14 @@ const voices = [
   'verse: CYw3kZ02Hs0563khs1Fj',
 ]
 
-/** What upstreams run for agents, none of which makes images or has another model answer. */
+/** Tools that upstreams run for agents: none of them creates images or calls another model. */
 const vendorTools = {
   chat: 'vendor_tools: [web_search, "web_search_*", tool_search]',
   messages: 'vendor_tools: ["web_search_*", "web_fetch_*", "tool_search_tool_*"]',
   generative: 'vendor_tools: [googleSearch, google_search, urlContext, url_context]',
 }
 
-/** Headers that known agents send and read: those of the shipped `gateway.yaml`. */
+/** Headers that known agents send and read: the same as in the shipped `gateway.yaml`. */
 const agentHeaders = {
   chat: `forward_headers: [session-id, thread-id, conversation-id, x-client-request-id, "x-codex-*", originator]
     reply_headers: [x-codex-turn-state, x-models-etag, x-reasoning-included, openai-model]
@@ -76,7 +76,7 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
       post('/v1/messages/count_tokens', 'operation: messages.count, dialect: anthropic'),
     ],
   },
-  // The model is in the path alone, and the version of the API in the body.
+  // Only the path contains the model, and the body contains the version of the API.
   'messages-vertex': {
     family: `streams: [messages]
     forward: { messages: { all: true, except: [model] }, messages.count: { all: true, except: [anthropic_version] } }
@@ -136,7 +136,7 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
       `{ match: "POST /v1/text-to-speech/{voice}/stream", operation: text-to-speech, dialect: elevenlabs, stream: never }`,
     ],
   },
-  // The length of the file does not give the price of links, callbacks and channels; the others cost more.
+  // The length of the file does not determine the price of links, callbacks and channels; the others cost more.
   'speech-to-text': {
     family: `forward: { speech-to-text: { all: true, except: [cloud_storage_url, source_url, webhook, webhook_id, webhook_metadata, use_multi_channel, keyterms, entity_detection, entity_redaction, entity_redaction_mode, detect_speaker_roles] } }
     multipart-rewrite: { files: { file: { keep: first } } }
@@ -163,7 +163,7 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
     family: `forward: { moderations: { all: true } }`,
     routes: [post('/v1/moderations', 'operation: moderations, dialect: openai')],
   },
-  // Every image costs the same, as it does in the file that this comes from; a tier more is a line more.
+  // Every image costs the same, as in the imported file; another tier needs one more line.
   image: {
     family: `streams: [image.generate, image.edit]
     forward: { image.generate: { all: true }, image.edit: { all: true } }
@@ -176,10 +176,10 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
   },
 }
 
-/** Their models are priced by their input alone. */
+/** Families whose models are priced by their input alone. */
 export const embeddingFamilies: ReadonlySet<string> = new Set(['embedding', 'generative-embedding'])
 
-/** Its images are charged one by one, and another model cannot answer for one of it. */
+/** The family whose images are charged one by one: another model cannot answer for one of them. */
 export const imageFamily = 'image'
 
 const families: { readonly [mode: string]: string } = {
@@ -194,10 +194,12 @@ const families: { readonly [mode: string]: string } = {
   moderation: 'moderation',
 }
 
-/** The modes that there is a family for, by the words of LiteLLM. */
+/** The modes that have a family, by their names in LiteLLM. */
 export const knownModes: readonly string[] = Object.keys(families)
 
-/** The family of a model of a mode; undefined where there is none. Bodies are not translated from one style to another. */
+/**
+ * The family of a model with a mode; undefined if there is none. Bodies are not translated from one style to another.
+ */
 export function familyOf(mode: string, style: Style): string | undefined {
   const family = families[mode]
   if (style === 'anthropic') return family === 'chat' ? 'messages' : undefined
@@ -214,7 +216,9 @@ export function formatsOf(family: string): readonly string[] {
   return [family, ...(familyTexts[family]?.accepts ?? []).map(({ from }) => from)]
 }
 
-/** The paths by operation of an upstream whose address ends with its own form of `/v1`; undefined for other families. */
+/**
+ * The paths by operation for an upstream whose address ends with its own form of `/v1`; undefined for other families.
+ */
 export function bareCalls(family: string): string | undefined {
   return bare[family]
 }

@@ -25,27 +25,27 @@ import {
 export type Imported = {
   /** A `gateway.yaml`. */
   readonly text: string
-  /** What was not translated, or has to be looked at: one sentence each. */
+  /** Settings that were not translated, or that need a review: one sentence each. */
   readonly notes: readonly string[]
   /** Notes about a guardrail, a budget or a fallback that is not in effect here. */
   readonly losses: readonly string[]
-  /** How many names of models there are, and how many of them have their prices and so are active. */
+  /** The number of model names, and how many of them have prices and so are active. */
   readonly models: { readonly all: number; readonly active: number }
-  /** The same of the lines of its list, and why those that are not active are off. */
+  /** The same for the lines of its list, with the reason why each inactive line is off. */
   readonly entries: { readonly all: number; readonly active: number; readonly off: readonly Off[] }
-  /** Files to be written next to the configuration, readable only by their owner. */
+  /** Files to write next to the configuration, readable only by their owner. */
   readonly secrets: readonly SecretFile[]
-  /** Users and keys of its database, where there was one. */
+  /** Users and keys of its database, if there is one. */
   readonly adoption?: Adoption
 }
 
-/** A line of the other file that has no use here. */
+/** A line of the LiteLLM file that is not used here. */
 export type Off = { readonly name: string; readonly why: string }
 
-/** Sentences of the report; `lose` is for what no longer guards, limits or replaces anything. */
+/** Sentences of the report; `lose` is for settings that no longer guard, limit or replace anything. */
 type Telling = { readonly note: (text: string) => void; readonly lose: (text: string) => void }
 
-/** When one model replaces another; undefined for any failure. */
+/** The failures after which one model replaces another; undefined for any failure. */
 const fallbackKinds: { readonly [key: string]: string | undefined } = {
   fallbacks: undefined,
   context_window_fallbacks: 'if a prompt is too long; here it is used if no upstream of the model answers',
@@ -53,8 +53,9 @@ const fallbackKinds: { readonly [key: string]: string | undefined } = {
 }
 
 /**
- * Translates the parsed YAML of a LiteLLM `config.yaml`, with the people of its database. Undefined when it is none.
- * @throws Error where the database is none of a LiteLLM
+ * Translates the parsed YAML of a LiteLLM `config.yaml`, with the users and keys of its database. Undefined if it is
+ * not a LiteLLM configuration.
+ * @throws Error if the database is not one of LiteLLM
  */
 export function importLitellm(value: unknown, options: LitellmOptions = {}): Imported | undefined {
   const file = new Tracked(value)
@@ -145,7 +146,7 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
   }
 }
 
-/** The names that the file has for models, and those that its patterns become here. */
+/** The names of models in the file, and the models that its patterns become here. */
 function namesOf(models: readonly DraftModel[], left: readonly LeftOut[]): ReadonlySet<string> {
   return new Set([...models, ...left.filter(one => !one.isOfPattern)].map(one => one.name))
 }
@@ -166,7 +167,7 @@ function whyOff(
   }
 }
 
-/** A named credential is defined once, in a list of its own. */
+/** Adds a named credential, which is defined once, in a list of its own. */
 function addCredential(entry: Tracked, file: Tracked): void {
   const params = entry.in('litellm_params')
   const name = params.takeText('litellm_credential_name')
@@ -175,7 +176,7 @@ function addCredential(entry: Tracked, file: Tracked): void {
   if (found) params.lend(fieldsOf(found.take('credential_values')))
 }
 
-/** Deployments of one name are one model: limits add up, and the dearest price applies. */
+/** Deployments with one name are one model: their limits add up, and the highest price applies. */
 function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, { note, lose }: Telling) {
   const models = new Map<string, DraftModel>()
   const off = new Map<Deployment, string>()
@@ -232,13 +233,16 @@ function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, { n
   return { models, off }
 }
 
-/** Deployments of one name have one format: chat, where others have no other and their vendor serves it as well. */
+/**
+ * Deployments with one name have one format: chat, if some of them have no other and the vendors of the others serve it
+ * as well.
+ */
 function alikeOf(all: readonly Deployment[]): readonly Deployment[] {
   if (!all.some(one => one.family === 'chat')) return all
   return all.map(one => (one.chat ? { ...one, ...one.chat, family: 'chat' } : one))
 }
 
-/** How often a request is sent again, in all. */
+/** The total number of retries of a request. */
 function retriesOf(section: Tracked): number | undefined {
   return section.takeAs('num_retries', value => {
     const count = typeof value === 'string' && value !== '' ? Number(value) : value
@@ -274,10 +278,13 @@ function addAliases(
   return all
 }
 
-/** What LiteLLM calls the models that have no fallbacks of their own. */
+/** LiteLLM's name for the models that have no fallbacks of their own. */
 const anyModel = '*'
 
-/** Fallbacks are models here too. Those of images, of which each is charged by itself, become further upstreams. */
+/**
+ * Fallbacks are models here too. The fallbacks of image models, which charge each image by itself, become further
+ * upstreams.
+ */
 function addFallbacks(
   named: ReadonlyMap<string, DraftModel>,
   aliases: ReadonlyMap<string, DraftModel>,
@@ -290,7 +297,7 @@ function addFallbacks(
     listOf(section.takeAs(key, value => (Array.isArray(value) ? value : undefined)))
   const several = (others: unknown): readonly unknown[] => (Array.isArray(others) ? others : [others])
   const usual = sections.flatMap(section => listed(section, 'default_fallbacks'))
-  /** Models with fallbacks of their own, and those whose own are used after every failure. */
+  /** Models with fallbacks of their own, and models whose own fallbacks are used after every failure. */
   const [told, own] = [new Set<string>(), new Set<string>()]
   for (const [kind, when] of Object.entries(fallbackKinds))
     for (const section of sections)
@@ -317,7 +324,7 @@ function addFallbacks(
   return asked
 }
 
-/** Whether requests for a model are such as the other takes, as they are or translated. */
+/** Whether the other model accepts requests for this model, unchanged or translated. */
 function mayReplace(model: DraftModel, next: DraftModel): boolean {
   const formats = formatsOf(model.family)
   return formatsOf(next.family).some(one => formats.includes(one))
@@ -375,7 +382,7 @@ function textOf(value: unknown): string {
 
 const guardrailRemedy = 'add guard-patterns or guard-service to the pipeline and the families (docs/guardrails.md)'
 
-/** What takes the place of settings that many files have. */
+/** The replacements for settings that many files have. */
 const remedy: { readonly [key: string]: string } = {
   master_key: 'create keys with tollgate keys create, and the first administrator at /console',
   database_url: 'set storage',
@@ -413,15 +420,15 @@ const remedy: { readonly [key: string]: string } = {
   include: 'merge the files, and import the result',
 }
 
-/** Settings that refuse, limit or replace: without them a gateway does what the other one did not. */
+/** Settings that refuse, limit or replace: without them this gateway accepts requests that LiteLLM did not. */
 const guards =
   /(?:^|[._])guardrails?(?:$|[._[])|(?:^|\.)(?:\w{1,64}_)?fallbacks(?:$|[.[])|budget(?!_rescheduler|_metrics|_alert)/
 
-/** Callbacks that are guards and not logs. */
+/** Callbacks that are guards rather than logs. */
 const guardCallback =
   /presidio|guard|moderation|prompt_injection|hide_secrets|banned_keywords|blocked_user|lakera|aporia|pillar/i
 
-/** A sentence for each setting that was not used: those of models together, by name. */
+/** A sentence for each unused setting; settings of models are grouped by name. */
 function tellLeft(file: Tracked, list: readonly Tracked[]): readonly { text: string; isLoss: boolean }[] {
   const ofModels = new Map<string, Set<string>>()
   for (const entry of list)
@@ -431,7 +438,7 @@ function tellLeft(file: Tracked, list: readonly Tracked[]): readonly { text: str
       ofModels.set(key, names.add(entry.takeText('model_name') ?? entry.path))
     }
   for (const entry of list) entry.report()
-  // Of a section that was not read each setting is reported by itself.
+  // Settings of an unread section are reported one by one.
   for (const key of file.keys()) if (key !== 'model_list' && Object.keys(file.peek(key)).length > 0) file.in(key)
   const ofEachModel = [...ofModels].map(([key, names]) => ({ text: `${fewOf([...names])}: ${key}`, path: key }))
   const guardrails = takeGuardrails(file)
@@ -456,7 +463,7 @@ function takeGuardrails(file: Tracked): readonly string[] {
 
 const mostNames = 4
 
-/** Long files have settings that all of their models have. */
+/** In long files all models may have the same settings. */
 function fewOf(names: readonly string[]): string {
   if (names.length <= mostNames) return names.join(', ')
   return `${names.slice(0, mostNames - 1).join(', ')} and ${names.length - mostNames + 1} more`

@@ -1,12 +1,12 @@
 import type { DraftRoute } from './write-config.ts'
 import type { Place, PooledKey, UpstreamBook } from './upstream-book.ts'
 
-/** One way to a model, before its upstream has a name. */
+/** A deployment of a model, before its upstream has a name. */
 export type Way = {
   readonly place: Place
-  /** The reference to its key; undefined where it has none. */
+  /** The reference to its key; undefined if it has none. */
   readonly reference: string | undefined
-  /** What its upstream is called, where that name is free. */
+  /** The name of its upstream, if that name is free. */
   readonly base: string
   readonly sendAs: string
   readonly weight: string | undefined
@@ -15,8 +15,8 @@ export type Way = {
 }
 
 /**
- * The routes of a model: ways that differ by their key alone are one upstream with several keys. Of keys that say no weight the
- * shares are those of their rpm, where all of them say it.
+ * The routes of a model: deployments that differ only by their key become one upstream with several keys. If no key has
+ * a weight, the shares are those of their rpm, provided that all of them have one.
  */
 export function routesOf(ways: readonly Way[], upstreams: UpstreamBook): readonly DraftRoute[] {
   const alike = Map.groupBy(ways, ({ place, sendAs, priority }) =>
@@ -31,14 +31,14 @@ export function routesOf(ways: readonly Way[], upstreams: UpstreamBook): readonl
         return { upstream: upstreams.nameOf(place, reference, base), sendAs, weight, priority }
       })
     const upstream = upstreams.poolOf(withoutConcurrency(first.place), keys, first.base)
-    // Among others of the model it counts as much as all of them did.
+    // Relative to the other routes of the model, the upstream has the sum of the weights of its deployments.
     const sum = all.reduce((whole, { weight = '1' }) => whole + Number(weight), 0)
     const isAlone = ways.every(way => way.priority !== priority || all.includes(way))
     return [{ upstream, sendAs, weight: isAlone || sum === 1 ? undefined : String(+sum.toFixed(4)), priority }]
   })
 }
 
-/** Undefined where they are not several keys. */
+/** Undefined if there are not several keys. */
 function keysOf(ways: readonly Way[]): readonly PooledKey[] | undefined {
   const byReference = Map.groupBy(ways, way => way.reference)
   if (byReference.size < 2 || byReference.has(undefined)) return undefined
@@ -65,7 +65,7 @@ function greatestDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestDivisor(b, a % b)
 }
 
-/** What bounds each deployment there bounds each key here. */
+/** A concurrency limit of each deployment in the source is a limit of each key here. */
 function withoutConcurrency(place: Place): Place {
   return { ...place, rest: place.rest.filter(([key]) => key !== 'concurrency') }
 }

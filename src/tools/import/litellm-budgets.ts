@@ -4,11 +4,11 @@ import { periodOfLength } from './litellm-period.ts'
 import { writeMap } from './yaml-words.ts'
 
 /**
- * The budgets of the whole gateway and of each of its users, as lines of its group `default`, which is its only one where
- * the file is all that is imported; what has no length here is left.
+ * The budgets of the whole gateway and of each of its users, as lines of the group `default`, which is the only group
+ * if just the file is imported; leaves out budgets whose length has no equivalent here.
  */
 export function readBudgets(settings: Tracked): { readonly group: string; readonly isCapped: boolean } {
-  // There, 0 is no cap of the whole gateway; here it would let nothing through.
+  // In LiteLLM, 0 means no limit of the whole gateway; here it would refuse everything.
   const isOff = settings.takeAs(
     'max_budget',
     value => (toDecimal(value) !== undefined && Number(value) === 0) || undefined,
@@ -39,7 +39,7 @@ function budgetIn(section: Tracked, amountKey: string, durationKey: string): str
 
 function periodOf(value: unknown): string | undefined {
   const period = typeof value === 'string' ? periodOfLength(value) : undefined
-  // What was spent of a longer one is not in the file.
+  // The file does not contain the spending of a longer period.
   return period === 'total' ? undefined : period
 }
 

@@ -6,22 +6,22 @@ import type { Style } from './styles.ts'
 import type { Tracked } from './tracked.ts'
 import { writeForeign, writeMap } from './yaml-words.ts'
 
-// Clouds whose address and credential are made of several parameters: a region, a project, two halves of a key.
+// Clouds whose address and credential have several parameters: a region, a project, two halves of a key.
 
 /** A deployment in such a cloud. */
 export type Cloud = {
   readonly vendor: Vendor
-  /** What its upstream calls the model. */
+  /** The upstream's name of the model. */
   readonly sendAs: string
-  /** Names that tables of prices may have for it, and whose rows those are. */
+  /** The model's possible names in price tables, and the providers of those rows. */
   readonly rows: readonly string[]
   readonly providers: readonly string[]
-  /** Values are YAML already. */
+  /** A YAML value. */
   readonly url: string
-  /** Undefined where the key of the line is carried as in the style. */
+  /** Undefined if the key of the line is sent as the style does. */
   readonly credential: string | undefined
   readonly calls?: string
-  /** The family of its conversations, where bodies are a little different. */
+  /** The family of its conversations, if bodies differ from the usual ones. */
   readonly family?: string
 }
 
@@ -33,20 +33,20 @@ export type CloudAround = {
 
 type FoundCloud = Cloud | { readonly why: string }
 
-/** Undefined for what is no such cloud. */
+/** Undefined for a prefix that is not such a cloud. */
 export function cloudOf(prefix: string, rest: string, params: Tracked, around: CloudAround): FoundCloud | undefined {
   if (prefix === 'bedrock' || prefix === 'bedrock_converse') return bedrock(rest, params, around)
   if (prefix === 'vertex_ai' || prefix === 'vertex_ai_beta') return vertex(rest, params, around)
   return undefined
 }
 
-/** Makers there whose models are called at paths of OpenAI. */
+/** Makers whose models Bedrock serves at paths of OpenAI. */
 const openMakers = /^(?:openai|deepseek|qwen|google|zai|moonshot|moonshotai|minimax|nvidia)\./
 
 function bedrock(rest: string, params: Tracked, around: CloudAround): FoundCloud {
   const path = rest.replace(/^(?:converse|invoke|converse_like)\//, '')
   const [, inPath, id = path] = /^([a-z]{2}(?:-[a-z]{1,9}){1,3}-\d)\/(.*)$/.exec(path) ?? []
-  // An inference profile is named by its part of the world, then its model.
+  // The name of an inference profile starts with its region group, followed by the model.
   const model = id.replace(/^(?:us|eu|apac|au|jp|ca|sa|global|us-gov)\./, '')
   const style: Style | undefined = model.startsWith('anthropic.')
     ? 'anthropic'
@@ -70,7 +70,7 @@ function bedrock(rest: string, params: Tracked, around: CloudAround): FoundCloud
   }
 }
 
-/** A signature by the two halves of a key, or the line's `api_key`; undefined for that. */
+/** A signature with the two halves of a key, or the line's `api_key`; undefined for the latter. */
 function awsCredential(
   params: Tracked,
   region: string,
@@ -105,7 +105,7 @@ function awsCredential(
 
 function vertex(rest: string, params: Tracked, around: CloudAround): FoundCloud {
   const base = partOf(params, 'api_base', around)
-  // A base may be the whole path of a model; its project and its place are what counts.
+  // A base may be the whole path of a model; only its project and location count.
   const [, host, ownProject, ownPlace] =
     /^(https?:\/\/[^/]+)\/v1(?:beta1)?\/projects\/([^/]+)\/locations\/([^/]+)(?:\/|$)/.exec(base ?? '') ?? []
   const project = partOf(params, 'vertex_project', around) ?? ownProject ?? '${VERTEXAI_PROJECT:-project-is-not-set}'
@@ -141,7 +141,7 @@ function vertex(rest: string, params: Tracked, around: CloudAround): FoundCloud 
   return { ...whole, vendor: { style: 'openai', only: 'chat' }, calls: `{ chat: ${chat} }` }
 }
 
-/** Whose rows tables have the models of that cloud in, by their kinds. */
+/** Providers of price table rows for the models of that cloud, by kind. */
 export const rowProviders: readonly string[] = [
   'vertex_ai',
   'vertex_ai-language-models',
@@ -166,7 +166,7 @@ function googleCredential(
   let reference: string
   if (said.kind === 'unreadable') return { why: 'its vertex_credentials are not text, or name an invalid variable' }
   if (said.kind === 'variable') {
-    // There it may be a path; a reference within a reference is none here.
+    // In LiteLLM the value may be a path; a reference within a reference is not possible here.
     const name = said.name === 'GOOGLE_APPLICATION_CREDENTIALS' ? 'VERTEX_SERVICE_ACCOUNT_KEY' : said.name
     note(`${name}: set it to the text of the service account's key file, not to its path`)
     reference = `\${${name}:?the text of a service account's key file}`
@@ -193,7 +193,10 @@ function vertexCalls(model: string): string {
   return googleCalls(model, [['generate.embed', JSON.stringify(`${model}:embedContent`)]])
 }
 
-/** The paths of one version of the API, or of a project. Embeddings of Google's own address have two, and keep those of the routes. */
+/**
+ * The paths of one API version, or of a project. Embeddings at Google's own address have two paths, and keep those of
+ * the routes.
+ */
 export function googleCalls(model: string, more: Parameters<typeof writeMap>[0] = []): string {
   const streamed = writeMap([
     ['path', JSON.stringify(`${model}:generateContent`)],
@@ -213,7 +216,7 @@ function claudeCalls(models: string): string {
   ])
 }
 
-/** A part of an address: a text of the file, or a reference to the variable that has it. */
+/** A part of an address: a text of the file, or a reference to its variable. */
 function partOf(params: Tracked, name: string, { variables }: CloudAround): string | undefined {
   const text = params.takeText(name)
   if (text === undefined) return undefined
@@ -224,7 +227,7 @@ function partOf(params: Tracked, name: string, { variables }: CloudAround): stri
 
 const writeForeignPart = (text: string): string => text.replaceAll('$', '$$$$')
 
-/** A reference to a secret; `otherwise` is what an unset variable is read as. */
+/** A reference to a secret; `otherwise` is the value of an unset variable. */
 function keep(
   said: Said,
   name: string,
@@ -236,7 +239,7 @@ function keep(
   return secrets.keep(said.text, name)
 }
 
-/** A deployment that is signed for by the id and the secret of an application of Microsoft; undefined where it has none. */
+/** The signature of a deployment with the id and the secret of a Microsoft application; undefined if it has none. */
 export function microsoftCredential(
   params: Tracked,
   { variables, secrets }: CloudAround,

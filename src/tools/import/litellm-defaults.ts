@@ -1,10 +1,10 @@
 import type { Tracked } from './tracked.ts'
 import { writeForeign, writeMap } from './yaml-words.ts'
 
-/** Fields that a model sets where its callers send none: by operation, each value as YAML. */
+/** Default values of a model for fields that clients do not send: by operation, each value as YAML. */
 export type DraftDefaults = ReadonlyMap<string, ReadonlyMap<string, string>>
 
-/** A parameter of LiteLLM, and what it is called in an operation's own API. */
+/** A parameter of LiteLLM, and its name in an operation's own API. */
 type Names = { readonly [parameter: string]: string }
 
 const same = (...names: readonly string[]): Names => Object.fromEntries(names.map(name => [name, name]))
@@ -50,10 +50,12 @@ const fields: { readonly [family: string]: { readonly [operation: string]: Names
   image: { 'image.generate': same('size', 'quality', 'style', 'background', 'output_format') },
 }
 
-/** Operations that take the members of `extra_body`, which are sent as they are. */
+/** Operations that accept the members of `extra_body`, which are sent unchanged. */
 const bodies: { readonly [family: string]: string } = { chat: 'chat', embedding: 'embeddings', messages: 'messages' }
 
-/** The parameters of a line that its callers' requests are filled with. What no field of the family is stays unread. */
+/**
+ * The parameters of a line that are defaults for requests. A parameter that is not a field of the family stays unread.
+ */
 export function readDefaults(params: Tracked, family: string): DraftDefaults {
   const found = new Map<string, Map<string, string>>()
   const put = (operation: string, field: string, written: string): void => {
@@ -75,13 +77,13 @@ export function readDefaults(params: Tracked, family: string): DraftDefaults {
   return found
 }
 
-/** The setting of a model; undefined where it has none. */
+/** The setting of a model; undefined if it has no defaults. */
 export function writeDefaults(defaults: DraftDefaults): string | undefined {
   if (defaults.size === 0) return undefined
   return writeMap([...defaults].map(([operation, own]) => [operation, writeMap([...own])]))
 }
 
-/** A value of JSON on one line of YAML; undefined where null is in it, which no field of a configuration is. */
+/** A JSON value on one line of YAML; undefined if it contains null, which no field of a configuration may have. */
 function writeJson(value: unknown): string | undefined {
   if (typeof value === 'string') return writeForeign(value)
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)

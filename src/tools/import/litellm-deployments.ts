@@ -17,45 +17,48 @@ import { type Cost, whyNoName } from './write-config.ts'
 
 /** Options of the import in addition to the file. */
 export type LitellmOptions = {
-  /** The folder of secrets, as the configuration is to name it; absent: variables are named instead. */
+  /** The folder of secrets, as the configuration refers to it; if absent, variables are used instead. */
   readonly secretsAt?: string | undefined
   readonly prices?: PriceTable | undefined
-  /** Servers of one's own cost nothing. */
+  /** Whether locally run servers cost nothing. */
   readonly localFree?: boolean
   /** @deprecated patterns always become the models that the table has for them */
   readonly expand?: boolean
-  /** The mode of a model that neither file nor table has. */
+  /** The mode of models that neither the file nor the table defines. */
   readonly mode?: string | undefined
-  /** Its database: teams, users and keys. */
+  /** The database of LiteLLM: teams, users and keys. */
   readonly book?: ForeignBook | undefined
 }
 
-/** One line of the list that has become a way to a model. */
+/** One line of the list, as a deployment of a model. */
 export type Deployment = {
-  /** Which line of the list. */
+  /** The line's index in the list. */
   readonly line: number
   readonly name: string
   readonly target: string
   readonly family: string
   readonly cost: Cost
   readonly way: Way
-  /** The same model in the format of most others, for names that have both and for fallbacks; absent where its vendor has none. */
+  /**
+   * The same model in the most common format, for names that have both and for fallbacks; absent if its vendor does not
+   * serve it.
+   */
   readonly chat?: { readonly way: Way; readonly defaults: DraftDefaults } | undefined
   readonly rpm: number | undefined
   readonly ends: string | undefined
   readonly defaults: DraftDefaults
-  /** One of the many models of a pattern; a line of its name comes before it. */
+  /** One of the many models of a pattern; a line with its name takes precedence. */
   readonly isOfPattern?: true
   readonly fallbacks: readonly unknown[]
 }
 
-/** One line that has become none. */
+/** One line that is not imported. */
 export type LeftOut = {
   readonly line: number
   readonly name: string
   readonly target: string
   readonly why: string
-  /** One of the many models of a pattern, others of which are there: a comment is enough. */
+  /** One of the many models of a pattern, others of which were imported: a comment is enough. */
   readonly isOfPattern?: true
 }
 
@@ -67,7 +70,7 @@ export type Around = {
   readonly note: (text: string) => void
 }
 
-/** What files call a mode that LiteLLM has another word for. It takes any: only its own health checks read it. */
+/** Other names for modes of LiteLLM. It accepts any name: only its own health checks read the mode. */
 const otherModes: { readonly [mode: string]: string | undefined } = {
   embeddings: 'embedding',
   image: 'image_generation',
@@ -80,11 +83,14 @@ const otherModes: { readonly [mode: string]: string | undefined } = {
 /** The mode of a pattern's models, if it has none. */
 const usualMode = 'chat'
 
-/** Parameters that nothing but a conversation has. */
+/** Parameters that only conversations have. */
 const ofTalk = ['max_tokens', 'max_completion_tokens', 'stop', 'reasoning_effort', 'thinking']
 const ofTalkFacts = ['max_output_tokens', 'supports_function_calling', 'supports_tool_choice']
 
-/** What one line of the list becomes: one way to a model, several where a pattern is expanded, or why none. */
+/**
+ * Translates one line of the list: to one deployment, to several if a pattern is expanded, or to the reason why none is
+ * possible.
+ */
 export function readLine(entry: Tracked, line: number, around: Around): readonly (Deployment | LeftOut)[] {
   const params = entry.in('litellm_params')
   const name = entry.takeText('model_name')
@@ -120,7 +126,10 @@ export function readLine(entry: Tracked, line: number, around: Around): readonly
   return [one]
 }
 
-/** A pattern as a model with a `*` in its name: it serves all names that fit, at the line's own price. Undefined for none. */
+/**
+ * Translates a pattern to a model with a `*` in its name: it serves all matching names, at the line's own price.
+ * Undefined if the line is not a pattern.
+ */
 function readWildcard(entry: Tracked, line: number, named: Named, around: Around): Deployment | undefined {
   const stars = [named.name, named.rest].map(starsIn)
   if (stars[0] !== 1 || stars.some(count => count > 1)) return undefined
@@ -201,14 +210,14 @@ function readOne(entry: Tracked, line: number, named: Named, around: Around): De
   }
 }
 
-/** Google serves the format of most clients too, at another path of its own address. */
+/** Google also serves the most common format, at another path of its own address. */
 function commonAt(vendor: Vendor, params: Tracked): Vendor | undefined {
   const isAtHome = !params.has('api_base') && !params.has('base_url')
   if (vendor.style !== 'google' || vendor.url === undefined || !isAtHome) return undefined
   return { ...vendor, style: 'openai', url: `${vendor.url}/v1beta/openai`, isBare: true }
 }
 
-/** What LiteLLM has between a maker and a model to choose its own translation. */
+/** The parts between maker and model with which LiteLLM selects its translation. */
 const seriesOf: { readonly [prefix: string]: RegExp } = {
   azure: /^(?:o_series|gpt5_series|responses)\//,
   openai: /^(?:responses|chat\/completions)\//,
@@ -223,7 +232,7 @@ function vendorOf(target: string, params: Tracked, around: Around) {
   const { options } = around
   const at = target.indexOf('/')
   const own = params.takeText('custom_llm_provider')
-  // Of a name alone the table knows the maker; LiteLLM has it built in.
+  // For a name alone the table has the maker, which LiteLLM has built in.
   const maker = at === -1 ? options.prices?.rows.get(target)?.provider : undefined
   const isVertex = at === -1 && (params.has('vertex_project') || (maker !== undefined && rowProviders.includes(maker)))
   const known = isVertex ? 'vertex_ai' : maker !== undefined && Object.hasOwn(vendors, maker) ? maker : 'openai'
@@ -231,7 +240,7 @@ function vendorOf(target: string, params: Tracked, around: Around) {
   const isPrefixed = at !== -1 && (own === undefined || target.slice(0, at) === own)
   const rest = isPrefixed ? target.slice(at + 1) : target
   const hasBase = params.has('api_base') || params.has('base_url')
-  // A server that is named with its address speaks the common style, whatever it calls itself.
+  // A server that is given by its address uses the common style, whatever its prefix.
   const foreign: Vendor | undefined = hasBase && !unspeakable.has(prefix) ? { style: 'openai' } : undefined
   const cloud = rest.includes('*') ? undefined : cloudOf(prefix, rest, params, around)
   const plain = Object.hasOwn(vendors, prefix) ? vendors[prefix] : foreign
@@ -239,7 +248,7 @@ function vendorOf(target: string, params: Tracked, around: Around) {
   return { prefix, rest, vendor, cloud }
 }
 
-/** Some vendors have other paths at certain addresses. */
+/** The style of a vendor at certain addresses, where some have other paths. */
 function styleAt(vendor: Vendor, prefix: string, params: Tracked, { variables }: Around): Vendor {
   const base = params.peekText('api_base') ?? params.peekText('base_url')
   const said = base === undefined ? undefined : readSaid(base, variables)
@@ -251,7 +260,7 @@ function styleAt(vendor: Vendor, prefix: string, params: Tracked, { variables }:
   return /\.models\.ai\.azure\.com(?:\/v1)?$/.test(text) ? plain : vendor
 }
 
-/** Makers whose servers speak a style of their own, or want what no header carries. */
+/** Makers whose servers use their own API format, or need more than headers for authentication. */
 const unspeakable = new Set([
   'sagemaker',
   'watsonx',
@@ -285,7 +294,7 @@ function findRow(
     vendor.path !== undefined ||
     (vendor.url !== undefined && host === new URL(vendor.url).hostname)
   const isServer = prefix === 'openai' || !Object.hasOwn(vendors, prefix)
-  // A server that is called by its address may be a vendor's own.
+  // A server that is given by its address may be a vendor's own.
   const maker = isOwn || !isServer ? prefix : host === undefined ? undefined : makerAt(host)
   const providers = cloud?.providers ?? [maker]
   const own = ownName(prefix, rest)
@@ -299,7 +308,7 @@ function findRow(
   let why: string | undefined
   for (const name of [...bases, ...names]) {
     const row = name === undefined ? undefined : prices.rows.get(name)
-    // A name alone may be another vendor's model; the file's own `base_model` decides.
+    // The same name may be another vendor's model; the file's own `base_model` decides.
     if (row && (bases.includes(name) || (!cloud && name !== own) || providers.some(one => one === row.provider)))
       return { row, why }
     why ??= name === undefined ? undefined : prices.left.get(name)
@@ -307,7 +316,7 @@ function findRow(
   return { row: undefined, why }
 }
 
-/** The vendor whose own address is at a host. */
+/** The vendor whose own address has this host. */
 function makerAt(host: string): string | undefined {
   return Object.entries(vendors).find(([, { url }]) => url !== undefined && new URL(url).hostname === host)?.[0]
 }
@@ -371,7 +380,7 @@ function costFor(
   return listed
 }
 
-/** Prices of the line itself; they are among the parameters or the facts. */
+/** Prices of the line itself; they are among the parameters or the model info. */
 function priceFields(entry: Tracked): Fields {
   const fields: { [name: string]: unknown } = {}
   for (const part of [entry.in('model_info'), entry.in('litellm_params')])
@@ -379,7 +388,7 @@ function priceFields(entry: Tracked): Fields {
   return fields
 }
 
-/** The models that a pattern matches, as callers name them and as their vendor does; or why there are none. */
+/** The models that match a pattern, with the names of clients and of the vendor; or why there are none. */
 function rowsOf(
   name: string,
   rest: string,

@@ -12,9 +12,9 @@ const seconds: { readonly [unit: string]: number } = {
 }
 
 /**
- * The period here of a LiteLLM's length, in which it allows no more in all than there. That begins weeks on Monday and
- * months on their first day; of every other length the last days count here. Longer ones are `total`: what is left counts
- * for ever. Undefined for what is no length.
+ * The period for a budget length of LiteLLM, in which the budget allows no more in total than in LiteLLM. LiteLLM
+ * begins weeks on Monday and months on their first day; every other length becomes a rolling window of days. Longer
+ * ones are `total`: the rest of the budget, without renewal. Undefined for an invalid length.
  */
 export function periodOfLength(length: string): BudgetPeriod | undefined {
   const [, count, unit = ''] = /^(\d{1,6})(s|m|h|d|w|mo|M)$/.exec(length) ?? []

@@ -13,7 +13,7 @@ const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
 const secretHeader = /auth|key|token|secret|cookie|passw|credential/i
 const address = /^https?:\/\/[^\s@?#/]+(?:\/[^\s?#]*)?$/
 
-/** Settings of the whole file that upstreams have each. */
+/** Settings of the whole file that each upstream has here. */
 export type PlaceDefaults = {
   readonly timeout: string | undefined
   readonly cooldownTime: string | undefined
@@ -23,9 +23,9 @@ export type PlaceDefaults = {
 export type FoundPlace = {
   readonly place: Place
   readonly reference: string | undefined
-  /** On a machine of one's own, judging by its address. */
+  /** Whether it is a local machine, by its address. */
   readonly isLocal: boolean
-  /** The vendor's own servers, whose prices tables know. */
+  /** Whether these are the vendor's own servers, whose prices tables have. */
   readonly isOwn: boolean
 }
 
@@ -80,7 +80,7 @@ export function findPlace(
   }
 }
 
-/** A signing plugin has it. */
+/** For upstreams whose credential is in a signing plugin. */
 const noKey = { reference: undefined }
 
 type Address = {
@@ -88,7 +88,7 @@ type Address = {
   readonly isBare: boolean
   readonly isLocal: boolean
   readonly isOwn: boolean
-  /** Paths that are not the usual ones of its style. */
+  /** Paths that differ from those of the style. */
   readonly calls?: string | undefined
 }
 
@@ -105,7 +105,7 @@ function placeAt(said: Said, vendor: Vendor, note: (text: string) => void): Addr
     note(`/${version}/… is appended to ${name}: set it without /${version} at the end`)
     const unset = `https://${name.toLowerCase().replaceAll('_', '-')}-is-not-set.invalid`
     const url = JSON.stringify(`\${${name}:-${unset}}${path}`)
-    // A cloud's customers all have addresses of their own.
+    // Every customer of a cloud has its own address.
     return { url, isBare: false, isLocal: vendor.isLocal === true, isOwn: path !== '' }
   }
   if (said.kind !== 'literal') return undefined
@@ -114,7 +114,7 @@ function placeAt(said: Said, vendor: Vendor, note: (text: string) => void): Addr
   const bare = whole.replace(/\/v1$/, '')
   if (!address.test(bare) || !URL.canParse(bare)) return undefined
   const { hostname, pathname } = new URL(bare)
-  // What ends otherwise is where /chat/completions is, without /v1; for a host alone both are usual.
+  // An address with another path has /chat/completions without /v1; for a host alone both are usual.
   const isBare = vendor.style === 'openai' && path === '' && bare === whole && pathname !== '/'
   const own = vendor.url === undefined ? undefined : new URL(vendor.url).hostname
   return {
@@ -125,12 +125,12 @@ function placeAt(said: Said, vendor: Vendor, note: (text: string) => void): Addr
   }
 }
 
-/** A cloud's address with the path of one deployment in it; the name of the deployment is in the body here. */
+/** Removes the path of one deployment from a cloud's address; the body has the name of the deployment here. */
 function withoutDeployment(text: string, { path }: Vendor): string {
   return path === undefined ? text : text.replace(/\/openai\/deployments\/.*|\/models$|\?.*/s, '')
 }
 
-/** Its paths begin with the version of the API, which addresses of other gateways have at their end. */
+/** Google's paths begin with the API version, which is the end of an address in other gateways. */
 function googleAt(whole: string, { url }: Vendor): Address | undefined {
   const [end = '', version = 'v1beta'] = /\/(v\d(?:alpha|beta\d?)?)(?:\/models)?$/.exec(whole) ?? []
   const bare = whole.slice(0, whole.length - end.length)
@@ -145,7 +145,7 @@ function googleAt(whole: string, { url }: Vendor): Address | undefined {
   }
 }
 
-/** A machine of one's own: an address that no other network reaches, or a name without a domain. */
+/** Whether a host is local: an address that no other network reaches, or a name without a domain. */
 export function isLocalHost(host: string): boolean {
   if (/^(?:127|10)\.|^192\.168\.|^172\.(?:1[6-9]|2\d|3[01])\.|^169\.254\.|^\[(?:::1|f[cd])|^0\.0\.0\.0$/.test(host))
     return true
@@ -209,7 +209,7 @@ function headersOf(
   return written.length === 0 ? undefined : writeMap(written)
 }
 
-/** LiteLLM's timeout ends a call; what it waits for is mostly the head of the answer. */
+/** LiteLLM's timeout limits a whole call; most of that time is the wait for the head of the answer. */
 function timeoutsOf(params: Tracked, { timeout }: PlaceDefaults): string | undefined {
   const own = params.takeAs('timeout', secondsOf) ?? params.takeAs('stream_timeout', secondsOf)
   const seconds = own ?? timeout
@@ -227,13 +227,13 @@ function cooldownOf(params: Tracked, { cooldownTime, allowedFails }: PlaceDefaul
       ])
 }
 
-/** LiteLLM pauses one that has failed more often than is allowed. */
+/** LiteLLM pauses a deployment that has failed more often than allowed. */
 function failuresOf(value: unknown): string | undefined {
   const allowed = wholeOf(value, 0)
   return allowed === undefined ? undefined : String(Number(allowed) + 1)
 }
 
-/** Settings of the whole file that upstreams have each. */
+/** Reads settings of the whole file that each upstream has here. */
 export function readPlaceDefaults(router: Tracked, settings: Tracked): PlaceDefaults {
   return {
     timeout: settings.takeAs('request_timeout', secondsOf) ?? router.takeAs('timeout', secondsOf),

@@ -3,7 +3,7 @@ import { shiftPoint, toDecimal, toPrice } from './decimals.ts'
 import type { Fields } from './fields.ts'
 import type { Cost } from './write-config.ts'
 
-/** One label, and the fields that it may come from. LiteLLM gives prices each, we give those of tokens per million. */
+/** One label, and the fields that may define it. LiteLLM's prices are per token, the gateway's per million tokens. */
 type Row = {
   readonly label: string
   readonly fields: readonly string[]
@@ -20,7 +20,7 @@ const one = (label: string, fields: readonly string[], perMillion = false): read
   { label, fields, perMillion, needed: true },
 ]
 
-/** By family: which prices it has; of several ways to price one the first that is said whole. */
+/** By family: its prices; of several ways to price one the first that is complete counts. */
 const ways: { readonly [family: string]: readonly (readonly Row[])[] } = {
   chat: [tokens],
   messages: [tokens],
@@ -40,7 +40,7 @@ const ways: { readonly [family: string]: readonly (readonly Row[])[] } = {
 /** The price fields of this family. */
 export function costOf(fields: Fields, family: string): Cost {
   const costs = (ways[family] ?? []).map(rows => costBy(rows, fields, family))
-  // What nothing here charges for costs nothing: a family without prices.
+  // A family without prices charges nothing, so it is free.
   return costs.find(cost => cost.kind !== 'unknown') ?? costs[0] ?? { kind: 'free' }
 }
 
@@ -60,7 +60,7 @@ function costBy(rows: readonly Row[], given: Fields, family: string): Cost {
   return left.length === 0 ? { kind: 'free' } : { kind: 'unknown', why: `it only has prices for ${left.join(', ')}` }
 }
 
-/** The modes that models of a family are priced in. */
+/** The price table modes of each family's models. */
 const modes: { readonly [family: string]: string } = {
   chat: 'chat',
   messages: 'chat',
@@ -75,7 +75,10 @@ const modes: { readonly [family: string]: string } = {
   rerank: 'rerank',
 }
 
-/** The same with what depends on tier, size, hours or region, and what is left of the fields then; undefined where that is nothing. */
+/**
+ * The same with conditions for tier, size, hours or region, and the unused price fields; undefined if charges cannot
+ * use the prices.
+ */
 export function wholeCostOf(
   given: Fields,
   family: string,
@@ -88,7 +91,7 @@ export function wholeCostOf(
   return { cost: { kind: 'prices', prices: new Map(Object.entries(prices)), ...conditions }, left }
 }
 
-/** Numbers as the texts that they are read from elsewhere. */
+/** Numbers as texts, because the fields contain texts elsewhere. */
 function asTexts(value: unknown): unknown {
   if (typeof value === 'number') return String(value)
   if (Array.isArray(value)) return value.map(asTexts)
@@ -96,7 +99,7 @@ function asTexts(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, asTexts(inner)]))
 }
 
-/** Price fields that no unit of the family has. */
+/** Price fields that the family has no unit for. */
 export function pricesLeft(given: Fields, family: string): readonly string[] {
   const said = new Map(
     (ways[family] ?? []).flat().flatMap(row => row.fields.map(field => [field, decimalOf(given, row)] as const)),
@@ -111,7 +114,7 @@ export function pricesLeft(given: Fields, family: string): readonly string[] {
     })
 }
 
-/** Of several fields for one price those that are 0 have no meaning next to one that is not: files have both. */
+/** Of several fields for one price, a field of 0 is ignored if another one is not 0: files contain both. */
 function decimalOf(fields: Fields, row: Row): string | undefined {
   const given = row.fields.map(field => fields[field]).filter(value => value !== undefined && value !== null)
   const decimals = given.map(toDecimal)

@@ -3,13 +3,13 @@ import type { Fields } from './fields.ts'
 const environment = /^os\.environ\/(.*)$/s
 const variableName = /^[A-Za-z_]\w*$/
 
-/** A text that may be the name of a variable, which the file itself may set. */
+/** A value that may be the name of a variable, which the file itself may set. */
 export type Said =
   | { readonly kind: 'literal'; readonly text: string }
   | { readonly kind: 'variable'; readonly name: string }
   | { readonly kind: 'unreadable' }
 
-/** The value in the file, or of a variable that it sets itself. */
+/** Reads a value of the file, or the value of a variable that the file sets. */
 export function readSaid(value: unknown, variables: Fields): Said {
   if (typeof value !== 'string') return { kind: 'unreadable' }
   const name = environment.exec(value)?.[1]

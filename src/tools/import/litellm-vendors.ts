@@ -1,25 +1,25 @@
 import type { Style } from './styles.ts'
 
-/** How an upstream is reached that LiteLLM knows by the prefix of a model's name. */
+/** The connection to an upstream that LiteLLM selects by the prefix of a model's name. */
 export type Vendor = {
   /** Absent if the file has to contain it. */
   readonly url?: string
   readonly style: Style
-  /** The variable that LiteLLM takes the key from when the file names none. */
+  /** The variable from which LiteLLM reads the key if the file has none. */
   readonly key?: string
-  /** What goes between the address in the file and the paths of routes. */
+  /** The path between the address in the file and the paths of routes. */
   readonly path?: string
   /** `/chat/completions` is appended to its address, without `/v1`. */
   readonly isBare?: true
-  /** It serves nothing else. */
+  /** The only mode that it serves. */
   readonly only?: string
-  /** `outcomes` of the upstream, as YAML: what refusals mean that the usual table does not have. */
+  /** `outcomes` of the upstream, as YAML: the meaning of refusals that the usual table does not have. */
   readonly outcomes?: string
-  /** Operators run it on machines of their own, unless its address differs. */
+  /** Operators run it on their own machines, unless its address differs. */
   readonly isLocal?: true
 }
 
-/** Addresses that the paths of routes (`/v1/…`) are appended to. */
+/** Addresses to which the paths of routes (`/v1/…`) are appended. */
 export const vendors: { readonly [prefix: string]: Vendor } = {
   anthropic: { url: 'https://api.anthropic.com', style: 'anthropic', key: 'ANTHROPIC_API_KEY', only: 'chat' },
   azure_ai: { style: 'openai', key: 'AZURE_AI_API_KEY', path: '/openai' },
@@ -42,7 +42,7 @@ export const vendors: { readonly [prefix: string]: Vendor } = {
     url: 'https://api.elevenlabs.io',
     style: 'elevenlabs',
     key: 'ELEVENLABS_API_KEY',
-    // A shorter text may cost no more than what is left.
+    // A shorter text may cost no more than the remaining quota.
     outcomes: '[{ status: 401, codes: [quota_exceeded], class: not_sold, key: no_credit, confirm: true }]',
   },
   fireworks_ai: { url: 'https://api.fireworks.ai/inference', style: 'openai', key: 'FIREWORKS_AI_API_KEY' },

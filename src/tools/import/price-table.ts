@@ -2,29 +2,29 @@ import { type TableRow, TableRows, treeOf } from '../../domain/index.ts'
 import { type SourceTable, withoutUndercharging } from '../prices/index.ts'
 import type { Cost } from './write-config.ts'
 
-/** A table of prices, as it is looked up for what is imported. */
+/** A price table, as the import queries it. */
 export type PriceTable = {
-  /** What people call it. */
+  /** Its name for messages. */
   readonly name: string
   readonly rows: TableRows
-  /** By model: why a row cannot be charged by. */
+  /** By model: why its row cannot be used for charges. */
   readonly left: ReadonlyMap<string, string>
 }
 
-/** @param isAllowed rows that leave out something that costs are taken too */
+/** @param isAllowed also accepts rows that leave out a cost */
 export function createPriceTable(name: string, table: SourceTable, isAllowed = false): PriceTable {
   const { rows, left } = withoutUndercharging(table, isAllowed)
   return { name, rows: new TableRows(rows), left: new Map(left.map(({ id, why }) => [id, why])) }
 }
 
-/** What a request of any kind may be priced by. */
+/** Labels that requests of any kind may be priced by. */
 const callLabels = ['request', 'web_search', 'grounding', 'maps', 'code_execution', 'file_search']
 const inputLabels = treeOf('input')
 const tokenLabels = [...inputLabels, ...treeOf('output'), ...callLabels]
 const embeddingLabels = [...inputLabels, ...callLabels]
 const timeLabels = ['second', 'minute', 'hour']
 
-/** The labels that models of a family can be charged by. */
+/** The labels that charges of a family's models can have. */
 const labels: { readonly [family: string]: readonly string[] } = {
   chat: tokenLabels,
   messages: tokenLabels,
@@ -40,7 +40,7 @@ const labels: { readonly [family: string]: readonly string[] } = {
   image: ['each'],
 }
 
-/** Images by tokens need a family of their own, since the tokens are facts of the response. */
+/** Images by tokens need a family of their own, because the tokens are facts of the response. */
 function remedyOf(family: string, label: string): string {
   return family === 'image' && tokenLabels.includes(label)
     ? 'which needs a family for images by tokens (docs/recipes/openai-gpt-image.md)'

@@ -1,21 +1,21 @@
 import { writeScalar } from './yaml-words.ts'
 
-/** A secret of the other gateway, and the file of our own that is to hold it. */
+/** A secret of the other gateway, and the file for it. */
 export type SecretFile = { readonly name: string; readonly value: string }
 
-/** Keys of vendors in the text that is read: each gets a file of its own, and the configuration names the file. */
+/** Vendor keys of the imported text: each gets its own file, and the configuration refers to the file. */
 export class SecretBook {
   readonly files: SecretFile[] = []
   readonly #folder: string | undefined
   readonly #byValue = new Map<string, string>()
   readonly #variables: string[] = []
 
-  /** @param folder as the configuration names it; undefined where there is none: then variables are named */
+  /** @param folder as the configuration refers to it; if undefined, variables are used */
   constructor(folder: string | undefined) {
     this.#folder = folder
   }
 
-  /** The reference that replaces a secret, or why there can be none. `name` is what its file may be called. */
+  /** The reference that replaces a secret, or why there can be none. `name` is the wanted name of its file. */
   keep(value: string, name: string): { readonly reference: string } | { readonly why: string } {
     if (!/^[\t\x20-\x7e]+$/.test(value)) return { why: 'its key has characters that are not valid in a header' }
     const known = this.#byValue.get(value)
@@ -36,7 +36,7 @@ export class SecretBook {
     return { reference }
   }
 
-  /** What to do where no folder was named: one sentence for each. */
+  /** The remedy if there is no folder: one sentence for each secret. */
   notes(): readonly string[] {
     return this.#variables.map(
       name => `the file contains a key, which was not copied: set ${name} to it, or set a folder with --secrets`,
@@ -44,10 +44,10 @@ export class SecretBook {
   }
 }
 
-/** How a request carries a key. */
+/** The header with which a request sends a key. */
 export type CredentialShape = { readonly header: string; readonly before: string }
 
-/** A credential in YAML. */
+/** A credential as YAML. */
 export function writeCredential({ header, before }: CredentialShape, reference: string): string {
   return `{ header: ${writeScalar(header)}, value: ${JSON.stringify(`${before}${reference}`)} }`
 }

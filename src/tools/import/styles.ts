@@ -1,9 +1,9 @@
 import type { CredentialShape } from './secret-book.ts'
 
-/** Whose wire style an upstream speaks: callers are passed on in it. */
+/** The API format of an upstream: requests are forwarded in it. */
 export type Style = 'openai' | 'anthropic' | 'google' | 'cohere' | 'elevenlabs'
 
-/** How a key is carried in a style. `api-key` is what one maker of clouds has instead. */
+/** The credential header of a style. One maker of clouds uses `api-key` instead. */
 export function credentialOf(style: Style, isCloud = false): CredentialShape {
   if (style === 'anthropic') return { header: 'x-api-key', before: '' }
   if (style === 'google') return { header: 'x-goog-api-key', before: '' }

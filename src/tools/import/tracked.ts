@@ -1,11 +1,11 @@
 import { type Fields, fieldsOf } from './fields.ts'
 
 /**
- * A mapping of a foreign file that records what was read of it: what was neither used nor reported is left, so that
- * nothing of the file can be forgotten.
+ * A mapping of a foreign file that records which keys were read: keys that were neither used nor reported are left
+ * over, so that no setting is lost silently.
  */
 export class Tracked {
-  /** Its place, for people; empty for the whole file. */
+  /** Its path, for messages; empty for the whole file. */
   readonly path: string
   readonly #value: unknown
   #fields: Fields
@@ -27,7 +27,7 @@ export class Tracked {
     return Object.keys(this.#fields)
   }
 
-  /** What a mapping under a key has, without using it. */
+  /** The mapping under a key, without using it. */
   peek(key: string): Fields {
     return fieldsOf(this.#fields[key])
   }
@@ -38,26 +38,26 @@ export class Tracked {
     return typeof value === 'string' ? value : undefined
   }
 
-  /** The value of a key, which counts as used from then on, with all below it. */
+  /** The value of a key; marks it and everything below it as used. */
   take(key: string): unknown {
     this.#taken.add(key)
     return this.has(key) ? this.#fields[key] : undefined
   }
 
-  /** The text of a key; what is none is left. */
+  /** The text of a key; a value that is not a text is not marked as used. */
   takeText(key: string): string | undefined {
     const value = this.#fields[key]
     return typeof value === 'string' && value !== '' ? (this.take(key) as string) : undefined
   }
 
-  /** The value of a key as it is read; what cannot be read so is left. */
+  /** The converted value of a key; a value that cannot be converted is not marked as used. */
   takeAs<T>(key: string, read: (value: unknown) => T | undefined): T | undefined {
     const found = this.has(key) ? read(this.#fields[key]) : undefined
     if (found !== undefined) this.#taken.add(key)
     return found
   }
 
-  /** The mapping under a key, whose own keys are watched. */
+  /** The mapping under a key, whose own keys are tracked. */
   in(key: string): Tracked {
     const [known] = this.#below.get(key) ?? []
     if (known) return known
@@ -66,7 +66,7 @@ export class Tracked {
     return made
   }
 
-  /** The mappings of the list under a key, each tracked; undefined where there is no list. */
+  /** The mappings of the list under a key, each tracked; undefined if there is no list. */
   each(key: string): readonly Tracked[] | undefined {
     const known = this.#below.get(key)
     if (known) return known
@@ -77,19 +77,19 @@ export class Tracked {
     return made
   }
 
-  /** More fields that it has from elsewhere; its own come first. They are no part of what is left. */
+  /** Adds fields from elsewhere; the mapping's own fields take precedence. They do not count as left over. */
   lend(fields: Fields): void {
     const own = new Set(this.keys().filter(key => this.has(key)))
     for (const key of Object.keys(fields)) if (!own.has(key)) this.#taken.add(key)
     this.#fields = { ...fields, ...Object.fromEntries([...own].map(key => [key, this.#fields[key]])) }
   }
 
-  /** All of it has been reported in other words. */
+  /** Marks all of it as reported. */
   report(): void {
     this.#isReported = true
   }
 
-  /** The places of what was not used: a mapping that was not read is one place. */
+  /** The paths of unused keys: an unread mapping is one path. */
   left(): readonly string[] {
     if (this.#isReported || this.#value === undefined || this.#value === null) return []
     if (typeof this.#value !== 'object' || Array.isArray(this.#value)) return [this.path]

@@ -1,7 +1,7 @@
 import { type CredentialShape, writeCredential } from './secret-book.ts'
 import { writeMap, writeScalar } from './yaml-words.ts'
 
-/** The address and the settings of an upstream, without its key. Values are YAML already. */
+/** The address and the settings of an upstream, without its key. Values are YAML. */
 export type Place = {
   readonly url: string
   readonly credential?: CredentialShape
@@ -10,28 +10,28 @@ export type Place = {
 
 /** One of several keys of an upstream. */
 export type PooledKey = {
-  /** What it is called; by default after its variable or file. */
+  /** Its name; by default that of its variable or file. */
   readonly name?: string
   readonly reference: string
-  /** Its share among them. */
+  /** Its share among the keys. */
   readonly weight: number
   readonly concurrency?: string | undefined
 }
 
-/** The upstreams that routes run on: one for each place and key, or keys, each known by a name that stays the same. */
+/** The upstreams of routes: one for each place and key, or keys, each with a stable name. */
 export class UpstreamBook {
   readonly #names = new Map<string, string>()
   readonly #remarks = new Map<string, string>()
   readonly #pools = new Map<string, readonly number[]>()
 
-  /** @param reference the reference to the key; undefined where the upstream takes none */
+  /** @param reference the reference to the key; undefined if the upstream needs none */
   nameOf(place: Place, reference: string | undefined, base: string, remark?: string): string {
     const { url, credential, rest } = place
     const secret = credential && reference !== undefined ? writeCredential(credential, reference) : undefined
     return this.#nameFor(writeMap([['url', url], ['credential', secret], ...rest]), base, remark)
   }
 
-  /** The same of an upstream with several keys. */
+  /** The same for an upstream with several keys. */
   poolOf(place: Place, keys: readonly PooledKey[], base: string, remark?: string): string {
     const { url, credential, rest } = place
     const names = new Set<string>()
@@ -55,7 +55,7 @@ export class UpstreamBook {
     return name
   }
 
-  /** Each upstream with several keys, in a sentence. */
+  /** One sentence for each upstream with several keys. */
   poolNotes(isUsed: (name: string) => boolean): readonly string[] {
     return [...this.#pools].flatMap(([name, weights]) => {
       const shares = new Set(weights).size === 1 ? 'equal shares' : `the shares ${weights.join(' : ')}`
@@ -63,7 +63,7 @@ export class UpstreamBook {
     })
   }
 
-  /** Each as a line of YAML; those that nothing uses are comments. */
+  /** One line of YAML for each upstream; unused upstreams are comments. */
   lines(isUsed: (name: string) => boolean): readonly string[] {
     return [...this.#names].flatMap(([text, name]) => {
       const remark = this.#remarks.get(name)

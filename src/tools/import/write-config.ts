@@ -5,13 +5,13 @@ import type { UpstreamBook } from './upstream-book.ts'
 import { conditionKeys, writePrices } from './write-prices.ts'
 import { isName, writeComment, writeForeign, writeMap, writeScalar } from './yaml-words.ts'
 
-/** What a model costs: by label as the configuration writes it, nothing, or why that is not known. */
+/** The cost of a model: prices by label in the form of the configuration, free, or why it is not known. */
 export type Cost =
   | ({ readonly kind: 'prices'; readonly prices: ReadonlyMap<string, string> } & Pick<TableRow, 'overrides' | 'times'>)
   | { readonly kind: 'free' }
   | { readonly kind: 'unknown'; readonly why: string }
 
-/** One way to a model. */
+/** One route of a model. */
 export type DraftRoute = {
   readonly upstream: string
   readonly sendAs: string
@@ -24,31 +24,31 @@ export type DraftModel = {
   readonly family: string
   readonly cost: Cost
   readonly routes: readonly DraftRoute[]
-  /** Models that answer if none of the routes does. */
+  /** Models that answer if all routes fail. */
   readonly fallbacks?: readonly string[]
   readonly rpm: number | undefined
-  /** The day from which its vendor serves it no longer. */
+  /** The day on which its vendor ends it. */
   readonly ends: string | undefined
-  /** Fields that are set where callers send none; absent for none. */
+  /** Default values for fields that clients do not send; absent if there are none. */
   readonly defaults?: DraftDefaults
 }
 
-/** What is made of another gateway, before it is written. */
+/** The translation of another gateway, before it is written. */
 export type Draft = {
-  /** What it comes from, in a sentence. */
+  /** The origin, in a sentence. */
   readonly origin: string
   readonly notes: readonly string[]
   /** Lines below `groups:`. */
   readonly groups: readonly string[]
   readonly upstreams: UpstreamBook
   readonly models: readonly DraftModel[]
-  /** What has become no model, and why: comments below the models. */
+  /** Models that were not imported, and why: comments below the models. */
   readonly left: readonly { readonly name: string; readonly why: string }[]
-  /** Requests to upstreams for one of a client, at most; 1 if none is sent again. */
+  /** Maximum requests to upstreams for one client request; 1 if there are no retries. */
   readonly attempts: number
 }
 
-/** What other gateways send again by themselves. */
+/** Failures after which other gateways retry by default. */
 const retriedCauses = '[408, 500, 502, 503, 504, timeout, connect, reset]'
 const usualAttempts = 3
 const mostAttempts = 10
@@ -57,7 +57,10 @@ export function isActive({ cost, routes }: DraftModel): boolean {
   return cost.kind !== 'unknown' && routes.length > 0
 }
 
-/** Attempts for every upstream of the model that has most with its fallbacks, and as many more as the other gateway retries. */
+/**
+ * Attempts for every upstream of the model that has the most, including its fallbacks, plus the retries of the other
+ * gateway.
+ */
 export function attemptsFor(models: readonly DraftModel[], retries: number | undefined): number {
   const routes = new Map(models.map(one => [one.name, one.routes.length]))
   const ways = (one: DraftModel): number =>
@@ -67,7 +70,7 @@ export function attemptsFor(models: readonly DraftModel[], retries: number | und
   return Math.min(mostAttempts, Math.max(retries === undefined ? usualAttempts : retries + 1, most))
 }
 
-/** A `gateway.yaml` of a draft. */
+/** Writes the `gateway.yaml` of a draft. */
 export function writeConfig({ origin, notes, groups, upstreams, models, left: leftOut, attempts }: Draft): string {
   const families = Object.entries(familyTexts).filter(([name]) => models.some(model => model.family === name))
   const called = new Set(families.flatMap(([name]) => formatsOf(name)))
@@ -114,7 +117,7 @@ export function writeConfig({ origin, notes, groups, upstreams, models, left: le
   return `${lines.join('\n')}\n`
 }
 
-/** Images are safe: only what was certainly not sold is requested again. */
+/** Images are safe: only requests that were certainly not sold are retried. */
 function writeRetries(attempts: number): readonly string[] {
   return [
     '# After these failures text is requested again; images and jobs only if they were not sold (docs/failover.md).',
@@ -158,13 +161,13 @@ function writeModel(model: DraftModel): readonly string[] {
   return [`  # ${writeComment(`${name} is off: ${why}`)}`, `  # ${writeScalar(name)}: ${fields}`]
 }
 
-/** Further formats of clients. */
+/** Further formats for clients. */
 function acceptsOf({ family }: DraftModel): string | undefined {
   const formats = familyTexts[family]?.accepts?.map(({ format }) => format)
   return formats && `[${formats.join(', ')}]`
 }
 
-/** What has no line of its own, by reason. */
+/** Models without a line of their own, by reason. */
 function writeLeft(left: Draft['left']): readonly string[] {
   const byReason = Map.groupBy(left, one => one.why)
   return [...byReason].map(([why, all]) => {
@@ -173,13 +176,13 @@ function writeLeft(left: Draft['left']): readonly string[] {
   })
 }
 
-/** The same text for what costs the same. */
+/** Equal costs give equal texts. */
 export function writeCost(cost: Cost): string {
   if (cost.kind !== 'prices') return cost.kind
   return [writePrices(cost.prices), ...conditionKeys(cost).map(([, written]) => written)].join(' ')
 }
 
-/** Why a name cannot be a model's; undefined when it can. */
+/** Why a name cannot be that of a model; undefined if it can. */
 export function whyNoName(name: string): string | undefined {
   return isName(name) ? undefined : 'its name is not valid in a configuration'
 }

@@ -6,7 +6,7 @@ export function writePrices(prices: Iterable<readonly [label: string, price: str
   return writeMap([...prices].map(([label, price]) => [label, JSON.stringify(price)] as const))
 }
 
-/** The keys `overrides` and `times` of a model, for `writeMap`; undefined where it has none. */
+/** The keys `overrides` and `times` of a model, for `writeMap`; undefined if it has none. */
 export function conditionKeys({
   overrides,
   times,

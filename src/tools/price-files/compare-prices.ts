@@ -2,14 +2,14 @@ import { costsTheSame, type FoundRow, type TableRow, TableRows } from '../../dom
 import { formatMoney, parseMoney } from '../../util/index.ts'
 import { factorUnit, type PriceInUse, unitWhere } from './prices-in-use.ts'
 
-/** One price that a newer table has otherwise; money as decimals, null for none. */
+/** One price that differs in a newer table; money as decimals, null for none. */
 export type PriceDifference = {
   readonly model: string
-  /** What it is a price of: `input`, `output`, a tier; `free` for what costs nothing. */
+  /** The priced unit: `input`, `output`, a tier; `free` for a free model. */
   readonly unit: string
   readonly before: string | null
   readonly after: string | null
-  /** By how much, in percent of what it was; null where one of them is none or 0. */
+  /** The change in percent of the old price; null if one of them is missing or 0. */
   readonly percent: number | null
   /** `FILE:LINE` of both. */
   readonly where: { readonly before: string | null; readonly after: string | null }
@@ -17,9 +17,9 @@ export type PriceDifference = {
 
 export type ComparedPrices = {
   readonly differences: readonly PriceDifference[]
-  /** How many were held against one another. */
+  /** The number of compared models. */
   readonly compared: number
-  /** Why a model was not: one sentence each. */
+  /** Why a model was not compared: one sentence each. */
   readonly notes: readonly string[]
 }
 
@@ -29,7 +29,7 @@ type Placed = TableRow & { readonly place: { readonly file: string; readonly lin
 /** Prices by unit, and their places. */
 type Side = { readonly [unit: string]: { readonly price: string; readonly where: string } }
 
-/** What is different in a newer table, by the names of rows. */
+/** The differences of a newer table, by the names of rows. */
 export function comparePriceTables(before: readonly Placed[], after: readonly Placed[]): ComparedPrices {
   const [old, now] = [byId(before), byId(after)]
   const ids = [...new Set([...old.keys(), ...now.keys()])].toSorted()
@@ -37,7 +37,10 @@ export function comparePriceTables(before: readonly Placed[], after: readonly Pl
   return { differences, compared: ids.length, notes: [] }
 }
 
-/** What a table says otherwise of the models of a configuration: of the row that a model has its prices from, else of its upstreams' names for it. */
+/**
+ * The differences between a table and the prices of a configuration's models: compares the row that defines a model's
+ * prices, else the rows of its upstreams' names.
+ */
 export function comparePricesInUse(inUse: readonly PriceInUse[], after: readonly Placed[]): ComparedPrices {
   const rows = new TableRows(after)
   const notes: string[] = []
@@ -119,7 +122,7 @@ function differencesOf(model: string, before: Side, after: Side): readonly Price
   })
 }
 
-/** To one place. */
+/** Rounded to one decimal place. */
 function percentOf(before: number, after: number): number {
   return Number((((after - before) / before) * 100).toFixed(1))
 }

@@ -8,30 +8,30 @@ import { writeTable } from './write-table.ts'
 /** Options of the import of prices in addition to the table. */
 export type PriceImport = {
   readonly from: PriceSource
-  /** Where it was found, as the file is to say it. */
+  /** The origin of the table, as the file is to record it. */
   readonly source: string
-  /** The day on which it was found: `2026-11-23`. */
+  /** The day of its download: `2026-11-23`. */
   readonly asOf: string
-  /** Names of rows, `*` for any part of one; all when there are none. */
+  /** Names of rows, `*` for any part of one; all if there are none. */
   readonly only?: readonly string[]
-  /** Providers as the table calls them, or the part before a name's first slash; all when there are none. */
+  /** Providers by their names in the table, or the part before a name's first slash; all if there are none. */
   readonly providers?: readonly string[]
-  /** Rows that leave out something that costs are taken, each with what it leaves out. */
+  /** Whether to import rows that leave out a cost, each with a list of it. */
   readonly allowUndercharge?: boolean
 }
 
-/** A file of prices, and what became of the table that it was made of. */
+/** A file of prices, and the rows of the source table that it leaves out. */
 export type ImportedPrices = {
   /** A file that `price_tables` may name. */
   readonly text: string
   readonly rows: readonly TableRow[]
-  /** Requested rows that cannot be charged by, each with the reason, by name. */
+  /** Requested rows that charges cannot use, each with the reason, by name. */
   readonly left: readonly { readonly id: string; readonly why: string }[]
   /** How many rows were not requested. */
   readonly unasked: number
 }
 
-/** Makes a file of prices of a foreign table. @throws Error for a text that is none */
+/** Converts a foreign table to a file of prices. @throws Error for an invalid text */
 export function importPrices(text: string, options: PriceImport): ImportedPrices {
   const { from, source, asOf, only = [], providers = [] } = options
   const read = readSourceTable(from, text)
@@ -64,7 +64,7 @@ function askedFor(only: readonly string[], providers: readonly string[]) {
     isNamed(id) && (providers.length === 0 || providers.some(one => one === provider || id.startsWith(`${one}/`)))
 }
 
-/** By code units: the same everywhere. */
+/** Compares code units, so that the order is the same everywhere. */
 function byId(a: { readonly id: string }, b: { readonly id: string }): number {
   return a.id < b.id ? -1 : Number(a.id > b.id)
 }

@@ -20,19 +20,19 @@ export type ListedPrices =
 
 export type PriceComparison = ({ readonly ok: true; readonly currency: string } & ComparedPrices) | Refused
 
-/** Which prices are held against one another. */
+/** The prices to compare. */
 export type PriceQuestion = {
-  /** A file of prices; absent for what the configuration uses. */
+  /** A file of prices; absent to use those of the configuration. */
   readonly before?: string | undefined
   readonly after: string
   readonly config: string
-  /** Names of models or rows, `*` for any part of one; all when there are none. */
+  /** Names of models or rows, `*` for any part of one; all if there are none. */
   readonly only?: readonly string[]
   /** Of a configuration, only models whose prices are in a table. */
   readonly fromTables?: boolean
 }
 
-/** What every model of a configuration costs, and the place of the price. */
+/** The prices of every model of a configuration, with their places. */
 export async function listPricesInUse(file: string, env: Environment): Promise<ListedPrices> {
   const loaded = await loadPlan({ file, env, ...pluginFinder(file), known: knownNames })
   if (!loaded.ok) return loaded
@@ -42,8 +42,8 @@ export async function listPricesInUse(file: string, env: Environment): Promise<L
 }
 
 /**
- * What is different in a newer table: of an older one, or of what a configuration uses.
- * @throws Error when a table cannot be read, or is of another currency
+ * The differences of a newer table from an older one, or from the prices of a configuration.
+ * @throws Error if a table cannot be read, or has another currency
  */
 export async function comparePrices(asked: PriceQuestion, env: Environment): Promise<PriceComparison> {
   const { before, after, config, only = [], fromTables = false } = asked

@@ -1,10 +1,10 @@
-/** Whether a name is one of these, `*` for any part of one; all are when there are none. */
+/** Whether a name matches one of these patterns, `*` for any part of one; true if there are none. */
 export function namedBy(patterns: readonly string[]): (name: string) => boolean {
   const all = patterns.map(one => one.split('*'))
   return name => all.length === 0 || all.some(parts => matches(parts, name))
 }
 
-/** Whether a name is these parts, with anything between them. */
+/** Whether a name consists of these parts, with any text between them. */
 function matches([first = '', ...more]: readonly string[], id: string): boolean {
   const last = more.at(-1)
   if (last === undefined) return id === first

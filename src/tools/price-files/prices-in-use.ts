@@ -13,21 +13,21 @@ import { conditionText } from '../../pricing/index.ts'
 import type { TracedValue } from '../../config/trace-values.ts'
 import { formatPath } from '../../config/tree.ts'
 
-/** One price that a configuration charges by; money as a decimal. */
+/** One price that a configuration uses; money as a decimal. */
 export type PriceInUse = {
   readonly model: string
-  /** What it is a price of: `input`, `output`, a tier; `free` for what costs nothing. */
+  /** The priced unit: `input`, `output`, a tier; `free` for a free model. */
   readonly unit: string
   readonly price: string
-  /** For how many of them: 1,000,000 of tokens. Null for a price that nothing is charged by. */
+  /** The quantity of the price: 1,000,000 for tokens. Null for a price that no charge uses. */
   readonly per: number | null
   readonly file: string
   readonly line: number
-  /** Its row of a table, with the source and the date; null for prices of the model's own. */
+  /** Its row of a table, with the source and the date; null for prices in the model itself. */
   readonly row: string | null
   readonly source: string | null
   readonly asOf: string | null
-  /** The names that upstreams know the model by. */
+  /** The names of the model at its upstreams. */
   readonly asked: readonly { readonly id: string; readonly upstream: string }[]
 }
 
@@ -78,10 +78,10 @@ export function pricesInUse(
   })
 }
 
-/** The name of a factor of tokens next to prices. */
+/** The name of the factor on token prices, in a list of prices. */
 export const factorUnit = 'factor'
 
-/** A price under a condition, next to the one without. */
+/** The name of a price with a condition, next to the one without. */
 export function unitWhere(unit: string, conditions: PriceConditions): string {
   return `${unit} where ${conditionText(conditions)}`
 }

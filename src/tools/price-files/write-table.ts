@@ -6,19 +6,19 @@ import { writeMap, writeScalar } from '../import/yaml-words.ts'
 type Table = {
   readonly source: string
   readonly asOf: string
-  /** Of what it was made of. */
+  /** The digest of the source. */
   readonly digest: string
   readonly currency: string
   readonly rows: readonly TableRow[]
 }
 
-/** Whose a file is: written here and as it was written, edited since, or not ours. */
+/** The origin of a file: written by an import and unchanged, edited since, or foreign. */
 export type Ownership = 'own' | 'changed' | 'foreign'
 
 const mark = '# Written by tollgate prices import; what follows has the sha256 '
 const advice = '# The next import overwrites it: put your own prices in a table before it.'
 
-/** A file of prices: the same rows give the same bytes. */
+/** Writes a file of prices: the same rows give the same bytes. */
 export function writeTable({ source, asOf, digest, currency, rows }: Table): string {
   const head = [
     advice,
@@ -33,9 +33,9 @@ export function writeTable({ source, asOf, digest, currency, rows }: Table): str
   return `${mark}${digestOf(body)}\n${body}`
 }
 
-/** Whether a file is one that an import may write over. */
+/** Whether an import may overwrite a file. */
 export function ownershipOf(text: string): Ownership {
-  // What checks texts out may end their lines otherwise.
+  // Version control may convert the line ends.
   const plain = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
   const end = plain.indexOf('\n')
   if (!plain.startsWith(mark) || end === -1) return 'foreign'

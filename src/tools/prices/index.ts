@@ -13,7 +13,7 @@ export const priceSources = ['litellm', 'openrouter', 'new-api'] as const
 
 export type PriceSource = (typeof priceSources)[number]
 
-/** What a table of each is, for people. */
+/** An example of each source, for messages. */
 export const tableExamples: { readonly [source in PriceSource]: string } = {
   litellm: 'model_prices_and_context_window.json',
   openrouter: 'a response of /api/v1/models',
@@ -26,7 +26,7 @@ const readers: { readonly [source in PriceSource]: (text: string) => SourceTable
   'new-api': text => readNewApiRatios(text),
 }
 
-/** Reads a foreign table; undefined when the text is not one. */
+/** Reads a foreign table; undefined if the text is not one. */
 export function readSourceTable(from: PriceSource, text: string): SourceTable | undefined {
   return readers[from](text)
 }

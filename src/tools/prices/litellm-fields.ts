@@ -1,10 +1,10 @@
 import type { UnitName } from '../../domain/index.ts'
 import type { Cell } from './price-grid.ts'
 
-/** What a field of LiteLLM's table is a price of. */
+/** The meaning of a price field of LiteLLM's table. */
 export type PriceField = { readonly unit: UnitName; readonly cell: Cell }
 
-/** Fields without their conditions. Prices are of one token there, and of a million here. */
+/** Fields without their conditions. LiteLLM's prices are per token, the gateway's per million tokens. */
 const unitsOfFields: { readonly [field: string]: UnitName } = {
   input_cost_per_token: 'input',
   input_cost_per_audio_token: 'input_audio',
@@ -23,7 +23,7 @@ const unitsOfFields: { readonly [field: string]: UnitName } = {
   output_cost_per_image_token: 'output_image',
 }
 
-/** Endings of fields, and the service tier that answers report. */
+/** Endings of fields, with the service tier in answers. */
 const tiersOfFields: { readonly [ending: string]: string } = {
   priority: 'priority',
   flex: 'flex',
@@ -33,7 +33,7 @@ const tiersOfFields: { readonly [ending: string]: string } = {
 }
 const fieldText = /^(.+?)(?:_above_(\d+)(k?)_tokens)?(?:_(priority|flex|batches|ultrafast|balanced))?$/
 
-/** Undefined for a field that is no price of tokens. */
+/** Undefined if the field is not a price of tokens. */
 export function readTokenField(name: string): PriceField | undefined {
   const [, base = '', size, thousands, tier] = fieldText.exec(name) ?? []
   const unit = Object.hasOwn(unitsOfFields, base) ? unitsOfFields[base] : undefined
@@ -45,27 +45,29 @@ export function readTokenField(name: string): PriceField | undefined {
   }
 }
 
-/** Whether a field costs something, by its name. */
+/** Whether a field is a price, by its name. */
 export const isPrice: RegExp = /(?:^|_)(?:cost|price|pricing|uplift|multiplier)(?:_|$)/
 
-/** Fields that repeat the fields after them in another way: a picture or a second in so many tokens, or its usual size. */
+/**
+ * Fields that repeat the listed fields in another form: an image or a second as a number of tokens, or its usual size.
+ */
 const restated: { readonly [field: string]: readonly string[] } = {
   output_cost_per_image: ['output_cost_per_image_token', 'output_cost_per_image_1K', 'output_cost_per_image_2K'],
   input_cost_per_image: ['input_cost_per_image_token', 'output_cost_per_image_token'],
   output_cost_per_second: ['output_cost_per_audio_token', 'output_cost_per_token'],
   input_cost_per_second: ['input_cost_per_audio_token', 'input_cost_per_token'],
   cost_per_second: ['input_cost_per_second'],
-  // In the units that one vendor sells, and in money too.
+  // Prices in the units of one vendor, which also lists them in money.
   input_dbu_cost_per_token: ['input_cost_per_token'],
   output_dbu_cost_per_token: ['output_cost_per_token'],
 }
 
-/** Whether a field says again what others say that are charged. */
+/** Whether a field repeats others that are already charged. */
 export function isRestated(name: string, charged: ReadonlySet<string>): boolean {
   return Object.hasOwn(restated, name) && (restated[name] ?? []).some(field => charged.has(field))
 }
 
-/** For what no request can use here: there is no route for it. */
+/** Whether a price is for an API that no request can use here, because there is no route for it. */
 export function isUnreachable(name: string): boolean {
   return name.endsWith('_decisions')
 }

@@ -6,7 +6,7 @@ import { PriceGrid } from './price-grid.ts'
 import { repeatedNames } from '../../util/index.ts'
 import { type Fields, fieldsOf, parseExact, saidTwice, type SourceTable, textOf } from './source-table.ts'
 
-/** A way to price a mode: by tokens, or by one thing that is counted otherwise. */
+/** A way to price a mode: by tokens, or by another counted unit. */
 type Way = { readonly tokens: readonly UnitName[] } | { readonly label: string; readonly fields: readonly string[] }
 
 const talk: Way = { tokens: ['input', 'output'] }
@@ -15,7 +15,7 @@ const tiers: readonly Way[] = ['1K', '2K', '4K'].map(label => ({ label, fields: 
 const each: Way = { label: 'each', fields: ['output_cost_per_image'] }
 const seconds: Way = { label: 'second', fields: ['input_cost_per_second', 'output_cost_per_second'] }
 
-/** Each mode by the ways in which it may be priced; the first that the row has counts. */
+/** The ways to price each mode; the first for which the row has prices counts. */
 const ways: { readonly [mode: string]: readonly (readonly Way[])[] } = {
   chat: [[talk]],
   completion: [[talk]],
@@ -33,11 +33,11 @@ const answerless = new Set(['embedding', 'rerank'])
 const localProviders = new Set(['ollama', 'ollama_chat', 'lm_studio', 'llamafile', 'hosted_vllm', 'vllm', 'local'])
 /** `low/1024-x-1024/model`: one row for each size. */
 const sized = /(?:^|\/)\d+-x-\d+\//
-/** Such a model says a price of its answers once for all kinds of them. */
+/** A model with one price of its answers has that price for all of these kinds. */
 const kindsOfOutput: readonly UnitName[] = ['output_image', 'output_audio']
 const sixPlaces = 'is not an amount with at most six decimal places'
 
-/** Reads a `model_prices_and_context_window.json` of LiteLLM. Undefined when the text is none. */
+/** Reads a `model_prices_and_context_window.json` of LiteLLM. Undefined if the text is not one. */
 export function readLitellmTable(text: string): SourceTable | undefined {
   const parsed = parseExact(text)
   if (!parsed || typeof parsed.value !== 'object' || parsed.value === null || Array.isArray(parsed.value))
@@ -56,7 +56,7 @@ export function readLitellmTable(text: string): SourceTable | undefined {
   return { rows, left }
 }
 
-/** The row, or why it cannot be charged by. */
+/** The row, or why charges cannot use it. */
 function readRow(id: string, own: Fields, bySize: ReadonlySet<string>): TableRow | string {
   const mode = textOf(own['mode']) ?? 'chat'
   const provider = textOf(own['litellm_provider'])
@@ -87,8 +87,8 @@ function fieldsOfWay(way: Way): readonly string[] {
 }
 
 /**
- * What fields of LiteLLM say that a model of a mode costs, numbers as texts; a text says why that cannot be charged by, undefined
- * that they say no price of such a model.
+ * The cost of a model with a mode, by fields of LiteLLM, with numbers as texts; a text gives the reason why charges
+ * cannot use it, undefined means that there is no price for such a model.
  */
 export function readLitellmPrices(own: Fields, mode: string): Cost | string | undefined {
   const costing = Object.keys(own).filter(name => isPrice.test(name) && costs(own[name]))
@@ -97,7 +97,7 @@ export function readLitellmPrices(own: Fields, mode: string): Cost | string | un
 
 type Cost = Pick<TableRow, 'prices' | 'overrides' | 'times' | 'unmapped'>
 
-/** One row on its way into prices of ours; every field that costs something is charged, repeated by another, or reported. */
+/** Converts one row to the gateway's prices; every field with a cost is charged, repeated by another, or reported. */
 class RowReading {
   readonly #own: Fields
   readonly #costing: readonly string[]
@@ -109,13 +109,13 @@ class RowReading {
     this.#provider = provider
   }
 
-  /** By the first way that can be charged by. */
+  /** Uses the first way for which the row has prices. */
   price(known: readonly (readonly Way[])[], mode: string): Cost | string | undefined {
     const found = known.map(way => this.#priceBy(way, mode)).filter(cost => cost !== undefined)
     return found.find(one => typeof one !== 'string') ?? found[0]
   }
 
-  /** Undefined where the row is not priced so; a text says why it cannot be charged by. */
+  /** Undefined if the row is not priced in this way; a text gives the reason why charges cannot use it. */
   #priceBy(way: readonly Way[], mode: string): Cost | string | undefined {
     const [first] = way
     return first && 'tokens' in first ? this.#byTokens(first.tokens, mode) : this.#byLabels(way)
@@ -180,13 +180,13 @@ class RowReading {
     }
   }
 
-  /** @returns why the row cannot be charged by */
+  /** @returns why charges cannot use the row */
   #readFields(grid: PriceGrid, charged: Set<string>, rest: string[], mode: string): string | undefined {
     for (const name of this.#costing) {
       const field = readTokenField(name)
       if (!field) continue
       const { unit, cell } = field
-      // Tables name a price of what such answers do not have.
+      // Tables contain a price of output, which such answers do not have.
       if (answerless.has(mode) && unit === 'output') {
         charged.add(name)
         continue
@@ -201,7 +201,7 @@ class RowReading {
     return undefined
   }
 
-  /** `tiered_pricing`: one price for the whole request, by its input. @returns why the row cannot be charged by */
+  /** `tiered_pricing`: one price for the whole request, by its input. @returns why charges cannot use the row */
   #readTiers(list: readonly Fields[], grid: PriceGrid, charged: Set<string>): string | undefined {
     const ranges = list.map(tier => ({ tier, from: rangeOf(tier) })).toSorted((a, b) => (a.from ?? 0) - (b.from ?? 0))
     for (const [i, { tier, from }] of ranges.entries()) {
@@ -221,13 +221,16 @@ class RowReading {
       const field = readTokenField(name)
       if (!field) continue
       const price = priceOf(textOf(this.#own[name]) ?? '', 6)
-      // The price next to the ranges is that of the first.
+      // The price next to the ranges repeats that of the first range.
       if (price !== undefined && grid.get(field.unit, field.cell) === price) charged.add(name)
     }
     return undefined
   }
 
-  /** What is no price of tokens: calls, factors, hours. A text says why its price cannot be said; undefined for none of these. */
+  /**
+   * Reads prices other than those of tokens: calls, factors, hours. A text gives the reason why the price cannot be
+   * expressed; undefined for other fields.
+   */
   #readBeside(
     name: string,
     grid: PriceGrid,
@@ -265,13 +268,13 @@ class RowReading {
     return windows && { overrides: windows.map(one => ({ if: one, prices: prices.prices() })) }
   }
 
-  /** One vendor counts prompts that were grounded, or the queries that this took. */
+  /** One vendor counts grounded prompts, or the queries that they needed. */
   #searchUnit(): UnitName {
     const isGoogle = /^(?:gemini|vertex_ai)/.test(this.#provider ?? '')
     return isGoogle && this.#own['web_search_billing_unit'] !== 'per_query' ? 'grounding' : 'web_search'
   }
 
-  /** `provider_specific_entry`: factors by region and speed, among marks of other kinds. */
+  /** `provider_specific_entry`: factors by region and speed, among other flags. */
   #specificFactors(rest: string[]): readonly { if: PriceConditions; by: string }[] {
     const times: { if: PriceConditions; by: string }[] = []
     for (const [name, value] of Object.entries(fieldsOf(this.#own['provider_specific_entry']))) {
@@ -284,7 +287,7 @@ class RowReading {
     return times
   }
 
-  /** The report of a field that no price of ours covers; nothing where another repeats it. */
+  /** The report of a field that the gateway has no price for; empty if another field repeats it. */
   #left(name: string, charged: ReadonlySet<string>, mode = ''): readonly string[] {
     if (isRestated(name, charged) || isUnreachable(name)) return []
     const modalities = this.#own['supported_output_modalities']
@@ -316,7 +319,7 @@ function factor(conditions: PriceConditions, value: unknown) {
   return { times: [{ if: conditions, by }] }
 }
 
-/** A price of a second, or of a minute or an hour where that takes no more than six places. */
+/** A price per second, or per minute or hour if only that fits into six places. */
 function timePrice(text: string): { readonly label: string; readonly price: string } | undefined {
   const decimal = readDecimal(text)
   if (decimal === undefined) return undefined
@@ -336,14 +339,14 @@ function onePrice(label: string, text: string): { readonly label: string; readon
   return price === undefined ? undefined : { label, price }
 }
 
-/** The fewest input tokens of a tier, which it begins above. */
+/** The lower bound of a tier in input tokens, above which it begins. */
 function rangeOf(tier: Fields): number | undefined {
   const { range } = tier
   const from = Array.isArray(range) ? Number(range[0]) : Number.NaN
   return Number.isSafeInteger(from) && from >= 0 ? from : undefined
 }
 
-/** Whether a field says that something costs: a number above 0, or several in a mapping or a list. */
+/** Whether a field contains a cost: a number above 0, or such a number in a mapping or a list. */
 function costs(value: unknown): boolean {
   if (typeof value === 'string') {
     const decimal = readDecimal(value)
@@ -352,7 +355,7 @@ function costs(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(one => costs(one))
 }
 
-/** What is below nothing, or no number though it was to be one, is no price of 0. */
+/** A negative value, or text that looks like a number but is none, is not a price of 0. */
 function isAmount(value: unknown): boolean {
   return typeof value !== 'string' || !/^\s*[-+]?(?:[.\d]|nan|inf)/i.test(value) || readDecimal(value) !== undefined
 }
@@ -362,7 +365,7 @@ export function priceOf(text: string, places: number): string | undefined {
   return decimal === undefined ? undefined : toPrice(withoutNoise(shiftPoint(decimal, places)))
 }
 
-/** One price of an image that has several sizes hides what the large ones cost. */
+/** Why an image price cannot be used: one price of a model with several sizes hides the cost of large ones. */
 function imageFault(id: string, costing: readonly string[], bySize: ReadonlySet<string>): string | undefined {
   const counted = costing.find(name => /_(?:per_image_token|per_pixel)$/.test(name))
   if (counted !== undefined) return `${counted}: its image prices depend on more than one price can express`

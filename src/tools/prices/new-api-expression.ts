@@ -2,7 +2,7 @@ import type { PriceConditions, TableRow, UnitName } from '../../domain/index.ts'
 import { isZero, readDecimal, toPrice, withoutNoise } from './decimals.ts'
 import { PriceGrid } from './price-grid.ts'
 
-/** Variables of an expression and our counts. What has no variable in it costs what includes it. */
+/** Variables of an expression and the gateway's units. A unit without a variable has the price of its parent. */
 const unitsOf: { readonly [variable: string]: UnitName } = {
   p: 'input',
   c: 'output',
@@ -22,12 +22,12 @@ type Choice = { readonly size: number; readonly isInclusive: boolean; readonly b
 type Tree = { readonly prices: Prices } | Choice
 type Factor = { readonly if: PriceConditions; readonly by: string }
 
-/** An expression cannot be said by prices of ours. */
+/** An expression that the gateway's prices cannot express. */
 class Untranslated extends Error {}
 
 /**
- * Reads the `billing_expr` of new-api: prices of tokens in USD per million, by the size of the input, with factors by service tier.
- * A text says why it is not translated.
+ * Reads the `billing_expr` of new-api: prices of tokens in USD per million, by the size of the input, with factors by
+ * service tier. A text gives the reason why it is not translated.
  */
 export function readExpression(text: string): Pick<TableRow, 'prices' | 'overrides' | 'times'> | string {
   try {
@@ -64,7 +64,7 @@ function pricesOf(tree: Tree): Pick<TableRow, 'prices' | 'overrides'> {
 
 type Leaf = { readonly from: number | undefined; readonly isInclusive: boolean | undefined; readonly prices: Prices }
 
-/** By rising size of the input. */
+/** In ascending order of input size. */
 function leavesOf(tree: Tree, from?: number, isInclusive?: boolean): readonly Leaf[] {
   if ('prices' in tree) return [{ from, isInclusive, prices: tree.prices }]
   if (from !== undefined && tree.size <= from) throw new Untranslated('its sizes are not in ascending order')
@@ -87,7 +87,7 @@ class Parser {
       const at = token.lastIndex
       const match = token.exec(text)
       if (!match) throw new Untranslated(`'${text.slice(at, at + 20).trim()}' is not supported`)
-      // A text keeps a mark of its own, so that it is no name.
+      // A text keeps a mark, so that it is not taken for a name.
       tokens.push(match[3] === undefined ? (match[1] ?? match[2] ?? match[4] ?? '') : `"${match[3]}`)
     }
     this.#tokens = tokens

@@ -5,17 +5,17 @@ import { PriceGrid } from './price-grid.ts'
 import { repeatedNames } from '../../util/index.ts'
 import { type Fields, fieldsOf, parseExact, saidTwice, type SourceTable, textOf } from './source-table.ts'
 
-/** Maps by the model's name, as the options of new-api and one-api hold them. */
+/** Maps by model name, as in the options of new-api and one-api. */
 type Ratios = { readonly [map: string]: Fields }
 
-/** A ratio of 1 is so much per million tokens, in USD. */
+/** The price in USD per million tokens of a ratio of 1. */
 const perRatio = '2'
 const quotaPerUnit = '500000'
 const kinds = ['CreateCacheRatio', 'ImageRatio', 'AudioRatio', 'AudioCompletionRatio']
 const pricing = ['ModelPrice', 'ModelRatio', 'CompletionRatio', 'CacheRatio', ...kinds]
-/** What such a model is priced by instead of ratios, in its options and in what a running one answers. */
+/** The alternative to ratios for a model, in its options and in the answers of a running instance. */
 const modes = ['billing_setting.billing_mode', 'billing_setting.billing_expr'] as const
-/** Written for an hour costs so many times what is written for five minutes, by its code. */
+/** In new-api's code, a cache write for an hour costs this many times one for five minutes. */
 const hourOverMinutes = '1.6'
 /** The same in an answer of `/api/pricing`, one object for each model. */
 const ofPricing: { readonly [field: string]: string } = {
@@ -31,14 +31,14 @@ const ofPricing: { readonly [field: string]: string } = {
 /** The same in an answer of `/api/ratio_config`, one map for each. */
 const ofConfig: { readonly [field: string]: string } = { ...ofPricing, model_price: 'ModelPrice' }
 
-/** Is called with a price that was rounded, because it has more than six decimal places. */
+/** Called with a price that was rounded, because it has more than six decimal places. */
 export type OnRounded = (id: string, exact: string, price: string) => void
 
 /**
- * Reads the ratios of new-api: its options as one object, as the list that `/api/option/` answers with, or the answers of
- * `/api/ratio_config` or `/api/pricing`, of which the last has the ratios that are written in its code too. Undefined when
- * the text is none of them. With `onRounded`, products of ratios that have more than six decimal places are rounded and
- * reported; without it, their rows are left out.
+ * Reads the ratios of new-api: its options as one object, as the list from `/api/option/`, or the answers of
+ * `/api/ratio_config` or `/api/pricing`; the latter also has the ratios in its code. Undefined if the text is none of
+ * them. With `onRounded`, rounds and reports products of ratios that have more than six decimal places; without it,
+ * leaves their rows out.
  */
 export function readNewApiRatios(text: string, onRounded?: OnRounded): SourceTable | undefined {
   const parsed = parseExact(text)
@@ -59,8 +59,8 @@ export function readNewApiRatios(text: string, onRounded?: OnRounded): SourceTab
 }
 
 /**
- * The maps of options, of `/api/pricing` or of `/api/ratio_config` by the names of options, numbers as texts; what is no
- * map, such as QuotaPerUnit, under the empty name. Undefined where there are no prices.
+ * The maps of options, of `/api/pricing` or of `/api/ratio_config` by the names of options, with numbers as texts;
+ * values that are not maps, such as QuotaPerUnit, are under the empty name. Undefined if there are no prices.
  */
 export function ratioMapsOf(value: unknown): Ratios | undefined {
   const { data = value } = fieldsOf(value)
@@ -76,7 +76,7 @@ export function ratioMapsOf(value: unknown): Ratios | undefined {
   return maps['ModelRatio'] || maps['ModelPrice'] || maps[modes[1]] ? maps : undefined
 }
 
-/** Models that a map names twice, or the list of `/api/pricing` does. */
+/** Models that a map, or the list of `/api/pricing`, contains twice. */
 function repeatedModels(text: string, value: unknown): ReadonlySet<string> {
   const { data = value } = fieldsOf(value)
   const list = Array.isArray(data) ? data.map(fieldsOf) : []
@@ -101,7 +101,7 @@ function ratiosOfPricing(list: readonly Fields[]): Ratios {
         ['billing_expr', modes[1]],
       ] as const)
         (maps[map] ??= {})[model] = one[field]
-    // Of type 1 are those that are charged by the call.
+    // Models of type 1 are charged by the call.
     if (one['quota_type'] === '1') (maps['ModelPrice'] ??= {})[model] = one['model_price']
     else
       for (const [field, map] of Object.entries(ofPricing))
@@ -128,7 +128,7 @@ function readRow(id: string, ratios: Ratios, onRounded?: OnRounded): TableRow | 
   })
   if (unread !== undefined) return `its ${unread} is not an amount`
   const about = { id, provider: 'new-api' }
-  // The price of a call comes before ratios there, too.
+  // The price of a call takes precedence over ratios in the source, too.
   const call = ratio('ModelPrice')
   if (call !== undefined) {
     const request = toPrice(withoutNoise(call))

@@ -6,8 +6,8 @@ const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
 const minutesPerDay = 1440
 
 /**
- * When LiteLLM's `off_peak_pricing` holds, one condition for each window; undefined where the hours cannot be expressed in the zone of
- * the days.
+ * When LiteLLM's `off_peak_pricing` applies, one condition for each window; undefined if the hours cannot be expressed
+ * in the zone of the days.
  */
 export function readWindows(block: Fields): readonly PriceConditions[] | undefined {
   const zone = typeof block['weekday_timezone'] === 'string' ? block['weekday_timezone'] : 'UTC'
@@ -32,7 +32,7 @@ function readWindow(window: Fields, zone: string, shift: number): PriceCondition
   }
 }
 
-/** `mon-fri` for days that follow one another. */
+/** `mon-fri` for consecutive days. */
 function writeDays(named: readonly number[]): string | readonly string[] {
   const names = named.map(day => days[day] as string)
   const isSpan = named.length > 1 && named.every((day, i) => i === 0 || day === (named[i - 1] as number) + 1)
@@ -55,7 +55,7 @@ function clockOf(minutes: number, midnight = '00:00'): string {
   return `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`
 }
 
-/** Minutes by which a zone is ahead of UTC; undefined where that changes in a year. */
+/** Minutes by which a zone is ahead of UTC; undefined if that changes during a year. */
 function shiftOf(zone: string): number | undefined {
   const offsets = [0, 3, 6, 9].map(month => {
     const at = Date.UTC(2026, month, 1)

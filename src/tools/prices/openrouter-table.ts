@@ -5,7 +5,7 @@ import { PriceGrid } from './price-grid.ts'
 import { repeatedNames } from '../../util/index.ts'
 import { type Fields, fieldsOf, parseExact, saidTwice, type SourceTable, textOf } from './source-table.ts'
 
-/** OpenRouter's names and ours; prices of tokens are given each. */
+/** OpenRouter's names and the gateway's units; prices of tokens are per token. */
 const tokens: { readonly [field: string]: UnitName } = {
   prompt: 'input',
   input_cache_read: 'cached_input',
@@ -18,13 +18,13 @@ const tokens: { readonly [field: string]: UnitName } = {
   internal_reasoning: 'reasoning',
   audio_output: 'output_audio',
 }
-/** What is counted by the request and by the search: our label, and how many one price of ours is for, as a power of ten. */
+/** Prices per request and per search: the label, and the quantity of the gateway's price as a power of ten. */
 const calls: { readonly [field: string]: readonly [label: string, places: number] } = {
   request: ['request', 0],
   web_search: ['web_search', 3],
 }
 
-/** Reads an answer of OpenRouter's `GET /api/v1/models`. Undefined when the text is none. */
+/** Reads an answer of OpenRouter's `GET /api/v1/models`. Undefined if the text is not one. */
 export function readOpenrouterTable(text: string): SourceTable | undefined {
   const { data } = fieldsOf(parseExact(text)?.value)
   if (!Array.isArray(data)) return undefined
@@ -59,7 +59,7 @@ function readRow(id: string, pricing: Fields): TableRow | string {
     return id.endsWith(':free')
       ? { ...about, prices: {}, free: true }
       : 'its price is missing or 0, which may mean unknown'
-  // A size that is named is the least that has the price.
+  // A size in the table is the smallest with the price.
   const grid = new PriceGrid(true)
   const beside: { [label: string]: string } = {}
   const unmapped: string[] = []
@@ -94,7 +94,7 @@ function isCosting(value: unknown): boolean {
   return decimal !== undefined && !isZero(decimal)
 }
 
-/** Prices by the size of the prompt. @returns why the row cannot be charged by */
+/** Prices by the size of the prompt. @returns why charges cannot use the row */
 function readOverrides(list: readonly Fields[], grid: PriceGrid): string | undefined {
   for (const { min_prompt_tokens: size, ...prices } of list) {
     const above = Number(size)

@@ -1,22 +1,22 @@
 import { type PriceConditions, type RowOverride, type UnitName, units } from '../../domain/index.ts'
 import { type Micros, parseMoney } from '../../util/index.ts'
 
-/** The conditions of a price other than that of the ordinary request. */
+/** The conditions of a price that is not that of an ordinary request. */
 export type Cell = {
-  /** As answers report it: `priority`, `flex`, `batch`. */
+  /** As in answers: `priority`, `flex`, `batch`. */
   readonly tier?: string | undefined
-  /** Input tokens of the request that it has to exceed; where the grid is inclusive, to reach. */
+  /** The input tokens that the request has to exceed; if the grid is inclusive, to reach. */
   readonly above?: number | undefined
 }
 
-/** Earlier tiers decide first; all of them before none. */
+/** Earlier tiers come first; requests without a tier come last. */
 const tierOrder = ['ultrafast', 'priority', 'balanced', 'flex', 'batch']
 /** Other names of a tier at upstreams. */
 const tierNames: { readonly [tier: string]: readonly string[] } = { priority: ['priority', 'fast'] }
 
 /**
- * Prices of tokens by service tier and by the size of the request, as tables list them: one field for each combination. What a
- * table leaves out costs what the nearest combination says that it has, and of two such the dearer.
+ * Prices of tokens by service tier and by the size of the request, as tables list them: one field for each combination.
+ * A missing combination has the price of the nearest one in the table, and of two equally near ones the higher price.
  */
 export class PriceGrid {
   readonly #prices = new Map<string, Map<UnitName, string>>()
@@ -24,12 +24,12 @@ export class PriceGrid {
   readonly #sizes = new Set<number>()
   readonly #condition: 'input_above' | 'input_from'
 
-  /** @param isInclusive a request of just the size has the higher price already */
+  /** @param isInclusive a request of exactly the size already has the higher price */
   constructor(isInclusive = false) {
     this.#condition = isInclusive ? 'input_from' : 'input_above'
   }
 
-  /** @param price a decimal as the configuration writes it */
+  /** @param price a decimal in the form of the configuration */
   set(unit: UnitName, price: string, { tier, above }: Cell = {}): void {
     if (tier !== undefined) this.#tiers.add(tier)
     if (above !== undefined) this.#sizes.add(above)
@@ -57,7 +57,7 @@ export class PriceGrid {
     )
   }
 
-  /** What replaces them, the narrower condition first. */
+  /** The prices that replace them, the narrower condition first. */
   overrides(): readonly RowOverride[] {
     const tiers = [...this.#tiers].toSorted((a, b) => tierOrder.indexOf(a) - tierOrder.indexOf(b))
     const sizes = [...this.#sizes].toSorted((a, b) => b - a)
@@ -77,7 +77,7 @@ export class PriceGrid {
     }
   }
 
-  /** What costs something else there than in an ordinary request; where nothing does, one price says that the tier is known. */
+  /** The prices that differ from those of an ordinary request; if none does, one price shows that the tier is known. */
   #differing(cell: Cell): { readonly [label: string]: string } {
     const found = [...units.keys()].flatMap(name => {
       const unit = name as UnitName
@@ -93,7 +93,7 @@ export class PriceGrid {
     return Object.fromEntries(found.length > 0 || !any ? found : [any])
   }
 
-  /** What a unit costs in a cell; undefined where its parent's price counts. */
+  /** The price of a unit in a cell; undefined if its parent's price applies. */
   #valueOf(unit: UnitName, cell: Cell): string | undefined {
     const own = this.get(unit, cell)
     if (own !== undefined || (cell.tier === undefined && cell.above === undefined)) return own
@@ -105,7 +105,9 @@ export class PriceGrid {
     return dearer(tier === undefined ? undefined : this.#valueOf(unit, { above }), below && this.#valueOf(unit, below))
   }
 
-  /** A count that costs what includes it costs that in every tier; thinking is answered at the price of a tier's answers. */
+  /**
+   * A unit with the price of its parent has that price in every tier; reasoning tokens have the output price of a tier.
+   */
   #goesByParent(unit: UnitName, parent: UnitName, { tier }: Cell): boolean {
     const [own, theirs] = [this.get(unit), this.get(parent)]
     if (own === undefined) return false
@@ -113,7 +115,7 @@ export class PriceGrid {
     return unit === 'reasoning' && tier !== undefined && this.get(parent, { tier }) !== undefined
   }
 
-  /** A count that costs as much as the one that includes it needs no price, unless its price could not be seen then. */
+  /** A unit with the price of its parent needs no price, unless its price would then not be shown. */
   #isParents(unit: UnitName): boolean {
     const parent = parentOf(unit)
     const [own, theirs] = [this.get(unit), parent && this.get(parent)]

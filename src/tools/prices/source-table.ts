@@ -5,16 +5,16 @@ export { type Fields, fieldsOf }
 
 /** A foreign table, read. */
 export type SourceTable = {
-  /** Those that can be charged by, in the order of the source. */
+  /** Rows that charges can use, in the order of the source. */
   readonly rows: readonly TableRow[]
-  /** Those that cannot, each with the reason. */
+  /** Rows that charges cannot use, each with the reason. */
   readonly left: readonly { readonly id: string; readonly why: string }[]
 }
 
-/** Why a row is left of which a table says two things. */
+/** The reason for a row that a table contains twice. */
 export const saidTwice = 'it, or a part of it, is listed twice'
 
-/** The table without the rows that leave out something that costs, unless these are wanted all the same. */
+/** The table without the rows that leave out a cost, unless `isAllowed`. */
 export function withoutUndercharging({ rows, left }: SourceTable, isAllowed = false): SourceTable {
   if (isAllowed) return { rows, left }
   const out = rows.flatMap(({ id, unmapped }) =>
@@ -23,12 +23,15 @@ export function withoutUndercharging({ rows, left }: SourceTable, isAllowed = fa
   return { rows: rows.filter(row => !row.unmapped), left: [...left, ...out] }
 }
 
-/** Undefined for a text that is no JSON, or is nested too deeply. Every number stays the text it was, as no other way keeps all of its digits. */
+/**
+ * Undefined for text that is not JSON, or is nested too deeply. Every number stays a text, because no other form keeps
+ * all of its digits.
+ */
 export function parseExact(text: string): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(text.replace(/^\uFEFF/, ''), keepDigits as (key: string, value: unknown) => unknown) }
   } catch (error) {
-    // One that is nested thousands of levels deep is no table, and fits no stack.
+    // A text nested thousands of levels deep is not a table, and overflows the stack.
     if (error instanceof SyntaxError || error instanceof RangeError) return undefined
     throw error
   }

@@ -5,7 +5,7 @@ import { overlaps } from './lay-over.ts'
 import { keepEntries, type Merged, mergeRecipes, takingJson } from './merge-recipe.ts'
 import type { Recipe } from './read-recipes.ts'
 
-/** Recipes in the configuration that comes with the package, in place of the vendors that are made up in it. */
+/** Puts recipes into the shipped configuration, in place of its fictitious vendors. */
 export function draftVendors(shipped: string, recipes: readonly Recipe[]): Merged {
   const used = new Set(recipes.flatMap(({ texts }) => texts.flatMap(familiesUsed)))
   let text = keepEntries(shipped, 'upstreams', () => false)
@@ -16,13 +16,13 @@ export function draftVendors(shipped: string, recipes: readonly Recipe[]): Merge
   return formatted.ok ? { ...merged, text: formatted.text } : merged
 }
 
-/** Recipes in a file that is there. @throws MergeError when it is not one that can be added to */
+/** Adds recipes to an existing file. @throws MergeError if the file does not permit that */
 export function mergeAll(text: string, recipes: readonly Recipe[], shipped: string): Merged {
   const fragments = new Set(recipes.flatMap(own => own.texts.filter(text => !isLaidOver(text, own, recipes))))
   return mergeRecipes(text, fragments, shipped)
 }
 
-/** Whether another of them has the same lines and more: those of a part replace its page's. */
+/** Whether another recipe has the same lines and more: the lines of a part replace those of its page. */
 function isLaidOver(text: string, { page }: Recipe, recipes: readonly Recipe[]): boolean {
   const others = recipes.filter(one => one.page === page).flatMap(({ texts }) => texts)
   return others.some(other => other.length > text.length && overlaps(text, other))

@@ -5,8 +5,8 @@ type Edit = { readonly start: number; readonly end: number; readonly put: string
 type Text = { readonly text: string; readonly root: MapTree }
 
 /**
- * Lines of a recipe with those of a later block laid over them: members that are missing are added to the others,
- * values that are there are replaced. @throws Error where a block cannot be read
+ * Merges the lines of a later block into those of a recipe: adds missing members, and replaces existing values. @throws
+ * Error if a block cannot be read
  */
 export function layOver(base: string, later: string): string {
   const [below, above] = [open(base), open(later)]
@@ -14,7 +14,7 @@ export function layOver(base: string, later: string): string {
   return edits.reduce((text, { start, end, put }) => text.slice(0, start) + put + text.slice(end), base)
 }
 
-/** Whether a block says more of something that another one has. */
+/** Whether a block adds to a mapping that another block has. */
 export function overlaps(base: string, later: string): boolean {
   const [below, above] = [open(base).root, open(later).root]
   return above.entries.some(({ key, value }) => {
@@ -44,7 +44,7 @@ function* editsOf(base: Text, into: MapTree, later: Text, from: MapTree): Genera
   else yield { ...inLines(base, last), put: linesOf(later, fresh, columnOf(base.text, last.keySpan.start)) }
 }
 
-/** After the last one in the braces; where lines are to go in, what is in them gets lines of its own. */
+/** Appends within the braces; if whole lines are added, the existing entries get lines of their own. */
 function inBraces(base: Text, into: MapTree, later: Text, fresh: readonly Entry[]): Edit {
   const texts = fresh.map(entry =>
     sourceOf(later, { start: entry.keySpan.start, end: lastOf(later.text, entry.value) }),
@@ -66,7 +66,7 @@ function inLines(base: Text, last: Entry): Pick<Edit, 'start' | 'end'> {
   return { start: at, end: at }
 }
 
-/** Entries as lines at this column, each begun by a line end. */
+/** Entries as lines at this column, each preceded by a line break. */
 function linesOf(later: Text, entries: readonly Entry[], column: number): string {
   const lines = entries.flatMap(entry => {
     const own = columnOf(later.text, entry.keySpan.start)

@@ -6,9 +6,9 @@ import { jobsGet } from '../../operations/jobs-get.ts'
 /** A file with a recipe's lines in it. */
 export type Merged = {
   readonly text: string
-  /** What is new, as paths: `families.fal-flux`. */
+  /** New entries, as paths: `families.fal-flux`. */
   readonly added: readonly string[]
-  /** What was there already under that name, and has stayed as it was. */
+  /** Existing entries with the same names, which stay unchanged. */
   readonly left: readonly string[]
 }
 
@@ -17,20 +17,20 @@ export class MergeError extends Error {
   override readonly name = 'MergeError'
 }
 
-/** Pictures that callers edit come as forms, and as JSON where that is possible. */
+/** Images to edit are sent as forms, and as JSON where that is possible. */
 const edits = operations.filter(({ traits }) => traits.images === 'edited').map(({ name }) => name)
 const sections = ['upstreams', 'families', 'models'] as const
 /**
- * Puts a fragment's upstreams, families and models, each with its comments, at the end of those that a file has, and what
- * its pipeline has more; of the shipped configuration the families and routes that these need and the file lacks. Every
- * other byte stays. @throws MergeError when a text is not one that can be added to
+ * Appends a fragment's upstreams, families and models, each with its comments, to those of a file, and the steps that
+ * its pipeline lacks; from the shipped configuration also the families and routes that these need. Every other byte
+ * stays. @throws MergeError if a text does not permit that
  */
 export function mergeRecipes(text: string, fragments: Iterable<string>, shipped: string): Merged {
   const added: string[] = []
   const left: string[] = []
   const [first, ...others] = fragments
   if (first === undefined) return { text, added, left }
-  // Each text is read once, and again after a change: to read a configuration takes tens of milliseconds.
+  // Parses each text once, and again after a change: parsing a configuration takes tens of milliseconds.
   const base = open(shipped)
   let file = open(text)
   for (const fragment of [first, ...others])
@@ -57,7 +57,7 @@ function mergeRecipe(
   return addRoutes(addSteps(file, stepsOf(from.root), added), shipped, added)
 }
 
-/** Families of the shipped configuration that the fragment's models are of. */
+/** Families of the shipped configuration that the fragment's models need. */
 function familiesFor(fragment: MapTree, shipped: File): readonly Chunk[] {
   const own = new Set(namesIn(fragment, 'families'))
   const models = Object.values(valueOf(fragment, 'models')) as readonly { readonly family?: unknown }[]
@@ -66,7 +66,7 @@ function familiesFor(fragment: MapTree, shipped: File): readonly Chunk[] {
   return chunks.filter(({ name }) => used.has(name) && !own.has(name))
 }
 
-/** The text without the entries of a section that are not to stay. */
+/** The text without the entries of a section that `keep` rejects. */
 export function keepEntries(text: string, key: string, keep: (name: string) => boolean): string {
   const file = open(text)
   const gone = chunksOf(file, entryOf(file.root, key)).filter(({ name }) => !keep(name))
@@ -98,7 +98,7 @@ function namesIn(root: MapTree, key: string): readonly string[] {
 
 type Chunk = { readonly name: string; readonly text: string; readonly start: number; readonly end: number }
 
-/** Each entry of a section as its lines, the comments right above it included. */
+/** Each entry of a section as its lines, including the comments directly above it. */
 function chunksOf(file: File, section: Entry | undefined): readonly Chunk[] {
   const { text } = file
   if (section?.value.kind !== 'map' || text[section.value.span.start] === '{') return []
@@ -116,7 +116,7 @@ function lineStart(text: string, at: number): number {
   return text.lastIndexOf('\n', at - 1) + 1
 }
 
-/** Where the comments right above a line begin. */
+/** The beginning of the comments directly above a line. */
 function aboveComments(text: string, line: number): number {
   let start = line
   while (start > 0) {
@@ -127,7 +127,7 @@ function aboveComments(text: string, line: number): number {
   return start
 }
 
-/** Where a section of the top ends: before the blank lines and comments that lead to the next one. */
+/** The end of a top-level section: before the blank lines and comments that precede the next one. */
 function endOf({ text, root }: File, section: Entry): number {
   const next = root.entries[root.entries.indexOf(section) + 1]
   let end = next ? lineStart(text, next.keySpan.start) : text.length
@@ -139,7 +139,7 @@ function endOf({ text, root }: File, section: Entry): number {
   return end
 }
 
-/** Whether a line is blank, a comment at the margin or the mark of the document's end. */
+/** Whether a line is blank, a comment at the margin or the end mark of the document. */
 function leadsOn(line: string): boolean {
   const words = line.trim()
   return words === '' || words === '...' || line.startsWith('#')
@@ -161,7 +161,7 @@ function withEnd(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`
 }
 
-/** The chunks' lines, those of their names at this column. */
+/** The lines of chunks, with their names at this column. */
 function shift(chunks: readonly Chunk[], indent: number): string {
   const shifted = chunks.map(({ text }) => {
     const own = /^ */.exec(text)?.[0].length ?? 0
@@ -170,7 +170,10 @@ function shift(chunks: readonly Chunk[], indent: number): string {
   return shifted.join('')
 }
 
-/** A section in braces is written a line an entry, so that others can follow. @throws MergeError where it has comments */
+/**
+ * Rewrites a section in braces with one line for each entry, so that others can be appended. @throws MergeError if it
+ * contains comments
+ */
 function asBlock(file: File, key: string): File {
   const { text } = file
   const value = entryOf(file.root, key)?.value
@@ -196,7 +199,10 @@ function nameOfStep(step: Tree): string {
   return step.kind === 'map' ? (step.entries[0]?.key ?? '') : String(toValue(step))
 }
 
-/** Steps that the file's pipeline lacks: the last one at its end, others after the one that they follow in the recipe. */
+/**
+ * Adds steps that the file's pipeline lacks: the last one at its end, others after the step that they follow in the
+ * recipe.
+ */
 function addSteps(whole: File, wanted: readonly string[], added: string[]): File {
   let file = whole
   for (const [i, name] of wanted.entries()) {
@@ -224,7 +230,7 @@ function insertAfter(text: string, element: Tree, item: string, isFlow: boolean)
 
 type Route = { readonly operation?: unknown }
 
-/** Routes for what the file's families serve and none of its own leads to, as the shipped configuration has them. */
+/** Adds routes for operations of the file's families that no route leads to, as in the shipped configuration. */
 function addRoutes(file: File, shipped: File, added: string[]): File {
   const { root, text } = file
   const list = entryOf(root, 'routes')?.value
@@ -246,14 +252,16 @@ function operationOf(route: Tree): string {
   return String((toValue(route) as Route | null)?.operation)
 }
 
-/** The routes that the families of a file need; and those of jobs, where a vendor answers with them. */
+/**
+ * The operations that need routes for the families of a file, including those of jobs if a vendor answers with them.
+ */
 function operationsOf(root: MapTree): readonly string[] {
   const families = Object.values(valueOf(root, 'families')) as readonly { readonly forward?: object }[]
   const jobs = families.some(family => /"job":\{/.test(JSON.stringify(family))) ? [jobsGet.name] : []
   return [...families.flatMap(family => Object.keys(family.forward ?? {})), ...jobs]
 }
 
-/** The same with edits as JSON too, in addition to forms. */
+/** The same, with edits as JSON in addition to forms. */
 export function takingJson(routes: string): string {
   const lines = routes.split('\n').map(line => {
     return edits.some(name => line.includes(`operation: ${name},`))

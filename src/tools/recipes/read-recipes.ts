@@ -6,7 +6,10 @@ import { findPackage } from '../../gateway/package-root.ts'
 import { layOver, overlaps } from './lay-over.ts'
 import { membersOf } from '../../util/index.ts'
 
-/** Lines of `docs/recipes` that are merged into a gateway.yaml: the first block of a page, or that of one of its headings. */
+/**
+ * Lines of `docs/recipes` that are merged into a gateway.yaml: the first block of a page, or the block below one of its
+ * headings.
+ */
 export type Recipe = {
   /** `fal`; `gemini-image/on-vertex` for a part below a heading of a page, with the lines of its first block. */
   readonly name: string
@@ -18,20 +21,20 @@ export type Recipe = {
   readonly variables: readonly RecipeVariable[]
 }
 
-/** What a recipe reads from the environment. */
+/** A variable that a recipe reads from the environment. */
 export type RecipeVariable = {
   readonly name: string
-  /** Without it the configuration is not valid. */
+  /** Whether the configuration is invalid without it. */
   readonly required: boolean
-  /** An address: until it is set, its vendor is simulated by the one of this name. */
+  /** For an address: until it is set, the simulator of this name replaces the vendor. */
   readonly simulator: string | null
-  /** What it is, in the words of the page; null where it says nothing. */
+  /** Its description on the page; null if there is none. */
   readonly means: string | null
 }
 
 type Named = { readonly [name: string]: unknown }
 
-/** Every recipe, by name. Pages that have no models, such as those of proxies, are none. */
+/** Every recipe, by name. Pages without models, such as those of proxies, are not recipes. */
 export async function readRecipes(): Promise<readonly Recipe[]> {
   const { root } = await findPackage()
   const folder = join(root, 'docs/recipes')
@@ -60,7 +63,7 @@ function recipesOf(page: string, markdown: string, shipped: Named): readonly Rec
   return [first, ...others]
 }
 
-/** A block after those that it builds on; blocks that extend it are laid over it. */
+/** A block after those that it builds on; merges it into blocks that it extends. */
 function compose(under: readonly string[], before: readonly string[], text: string): readonly string[] {
   const missing = before.filter(one => !under.includes(one) && overlaps(one, text))
   const all = [...under, ...missing]

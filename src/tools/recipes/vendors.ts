@@ -6,7 +6,7 @@ import type { Recipe } from './read-recipes.ts'
 export { MergeError, type Merged } from './merge-recipe.ts'
 export { type Recipe, readRecipes, type RecipeVariable } from './read-recipes.ts'
 
-/** A first configuration with these recipes, and nothing that is made up. */
+/** A first configuration with these recipes, without fictitious vendors. */
 export async function draftWith(
   folder: string,
   answers: FirstAnswers,
@@ -16,7 +16,7 @@ export async function draftWith(
   return draftFirst(folder, answers, edit)
 }
 
-/** Recipes in a file that is there. @throws MergeError */
+/** Adds recipes to an existing file. @throws MergeError */
 export async function addRecipes(text: string, recipes: readonly Recipe[]): Promise<Merged> {
   return mergeAll(text, recipes, await readShipped('gateway.yaml'))
 }

@@ -7,8 +7,8 @@ export type TakenBudget = { readonly amount: number; readonly per: BudgetPeriod 
 
 export type BudgetRead =
   /**
-   * `spent`: in the running time there, micro-units; nothing where that is over by now, and `stale` then says what it was.
-   * `length`: as it was there. `renewsAt`: when it begins again there, where that is known.
+   * `spent`: micro-units spent in the current period of LiteLLM; 0 if the period is over by now, and `stale` is then
+   * the amount. `length`: as in LiteLLM. `renewsAt`: when the period renews in LiteLLM, if known.
    */
   | {
       readonly kind: 'budget'
@@ -22,8 +22,8 @@ export type BudgetRead =
   | { readonly kind: 'unreadable'; readonly column: string }
 
 /**
- * What a user may spend: their own setting, or else that of the budget that they name. For ever what is left of it; what begins
- * again there does so here in a period that is not shorter, so that it is never more in all.
+ * The budget of a user: their own setting, or else that of the budget that they refer to. A budget without renewal is
+ * the rest of it; a budget that renews gets a period here that is not shorter, so that it never allows more in total.
  */
 export function readBudget(row: Asked, shared: Asked | undefined, now: number): BudgetRead {
   const from = row.text('max_budget') === undefined ? shared : row
@@ -32,7 +32,7 @@ export function readBudget(row: Asked, shared: Asked | undefined, now: number): 
   const spend = row.text('spend')
   if (from === undefined || said === undefined) return { kind: 'none' }
   const amount = microsIn(from, 'max_budget', 0n)
-  // What was given back may come to less than nothing.
+  // Refunds may exceed the spending.
   const spent = spend === undefined || spend.startsWith('-') ? 0n : microsIn(row, 'spend', 1n)
   if (amount === undefined) return { kind: 'unreadable', column: 'max_budget' }
   if (spent === undefined) return { kind: 'unreadable', column: 'spend' }
@@ -44,7 +44,7 @@ export function readBudget(row: Asked, shared: Asked | undefined, now: number): 
     return { kind: 'budget', budget, spent: 0, stale: 0, renewsAt: undefined, length }
   }
   const renewsAt = momentIn(from, 'budget_reset_at') ?? momentIn(row, 'budget_reset_at')
-  // It begins again there by a job that runs now and then.
+  // A job that runs periodically renews budgets in LiteLLM.
   const isOver = renewsAt !== undefined && renewsAt <= now
   const [running, stale] = isOver ? [0, Number(spent)] : [Number(spent), 0]
   return { kind: 'budget', budget: { amount: Number(amount), per }, spent: running, stale, renewsAt, length }

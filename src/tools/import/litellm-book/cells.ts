@@ -1,12 +1,12 @@
 import { readDecimal, withoutNoise } from '../../prices/index.ts'
 import type { Asked } from '../new-api/foreign-book.ts'
 
-/** The largest amount that a budget may have. */
+/** The maximum amount of a budget. */
 const moneyMax = 999_999_999_999_999n
 
 /**
- * Money as PostgreSQL writes a float, in micro-units. Undefined for what is no amount.
- * @param more what a part of a micro-unit counts as
+ * Money in PostgreSQL's float format, in micro-units. Undefined for invalid text.
+ * @param more the value of a fraction of a micro-unit
  */
 export function microsIn(row: Asked, column: string, more: 0n | 1n): bigint | undefined {
   const text = row.text(column)
@@ -18,7 +18,7 @@ export function microsIn(row: Asked, column: string, more: 0n | 1n): bigint | un
   return rounded > moneyMax ? moneyMax : rounded
 }
 
-/** The texts of an array of PostgreSQL, `{a,"b c"}`; undefined for what is none. */
+/** The texts of an array of PostgreSQL, `{a,"b c"}`; undefined for invalid text. */
 export function textsIn(row: Asked, column: string): readonly string[] | undefined {
   const text = row.text(column)
   if (text === undefined) return undefined
@@ -29,7 +29,7 @@ export function textsIn(row: Asked, column: string): readonly string[] | undefin
   )
 }
 
-/** A moment without a zone is of UTC there. Undefined for what is none. */
+/** A moment; without a zone it is in UTC. Undefined for invalid text. */
 export function momentIn(row: Asked, column: string): number | undefined {
   const text = row.text(column)
   const [, date, time, zone = 'Z'] =
@@ -39,7 +39,7 @@ export function momentIn(row: Asked, column: string): number | undefined {
   return Number.isNaN(at) ? undefined : at
 }
 
-/** A whole number above nothing that a limit may be. */
+/** A whole number above 0 that is a valid limit. */
 export function limitIn(row: Asked, column: string): number | undefined {
   const whole = row.whole(column)
   return whole !== undefined && whole > 0n && whole <= 1_000_000_000n ? Number(whole) : undefined

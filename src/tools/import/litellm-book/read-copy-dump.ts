@@ -11,8 +11,8 @@ const escapes: { readonly [char: string]: string } = { b: '\b', f: '\f', n: '\n'
 type Copied = { readonly name: string; readonly columns: readonly string[]; readonly rows: Cell[][] | undefined }
 
 /**
- * Reads what pg_dump wrote as plain text. @param wanted tables whose rows are read; of all others they are counted
- * @throws DumpFault where it cannot be read whole: then nothing of it is taken over
+ * Reads a plain-text dump of pg_dump. @param wanted tables whose rows are read; rows of all other tables are counted
+ * @throws DumpFault if it cannot be read completely: then nothing is imported
  */
 export async function readCopyDump(
   pieces: AsyncIterable<Uint8Array>,
@@ -56,7 +56,7 @@ class CopyDump {
     else this.#statement(line)
   }
 
-  /** @throws DumpFault where something is open, or it does not say that it is whole */
+  /** @throws DumpFault if something is not closed, or the mark of a complete dump is missing */
   finish(): ForeignBook {
     if (this.#copied) throw this.#fault(`the rows of ${this.#copied.name} are incomplete: the dump is truncated`)
     const { begun, completed } = this.#marks

@@ -11,7 +11,7 @@ type AdoptedUser = Adoption['users'][number]
 type AdoptedKey = AdoptedUser['keys'][number]
 type OpenedGroup = NonNullable<Adoption['groups']>[number]
 
-/** Tables of LiteLLM whose rows are read; of all others they are counted. */
+/** Tables of LiteLLM whose rows are read; rows of all other tables are counted. */
 export const litellmTables: ReadonlySet<string> = new Set([
   'LiteLLM_VerificationToken',
   'LiteLLM_TeamTable',
@@ -31,25 +31,28 @@ type Around = {
   readonly note: (text: string) => void
   /** A note on a budget or a guardrail that is not in effect here. */
   readonly lose: (text: string) => void
-  /** Unix milliseconds: what was spent in a time that is over by then counts no more. */
+  /** Unix milliseconds: spending of a period that is over by then no longer counts. */
   readonly now: number
 }
 
 type Team = {
   readonly group: string
-  /** Undefined for all that there are. */
+  /** Undefined for all models. */
   readonly models: readonly string[] | undefined
   readonly off: string | undefined
 }
 
 type Person = { readonly name: string; readonly models: readonly string[] | undefined }
 
-/** What may be used of a list of names there, by words that name no model. */
+/** Names in a model list that mean all models. */
 const allOf = new Set(['all-proxy-models', 'all-team-models', '*'])
-/** Whose keys are that no user has there. */
+/** The owner of keys that have no user in LiteLLM. */
 const nobody = 'litellm'
 
-/** Teams become groups, users users, and keys go on by their hashes. Undefined where it is no database of a LiteLLM. */
+/**
+ * Converts teams to groups and LiteLLM users to users; keys stay valid by their hashes. Undefined if the database is
+ * not one of LiteLLM.
+ */
 export function readLitellmPeople(book: ForeignBook, around: Around): LitellmPeople | undefined {
   if (!book.tables.has('LiteLLM_VerificationToken')) return undefined
   const { note, lose } = around
@@ -106,7 +109,7 @@ function readTeams(rows: AskedTable, { models, note, now }: Around, spent: Spent
     const bad = fault ?? (typeof bounds === 'string' ? bounds : undefined)
     if (bad !== undefined) note(`${place}: ${bad}, so its keys are imported disabled`)
     const blocked = row.truth('blocked') ? 'its team is blocked' : undefined
-    // What is said of the team as "its …" is said of its keys as "its team's …".
+    // The fault of a team, "its …", appears in the report of its keys as "its team's …".
     const off = bad === undefined ? blocked : `its team's ${bad.slice('its '.length)}`
     teams.set(id, { group, models: modelsIn(row, models, place, note), off })
     const { rpm, tpm, concurrency } = typeof bounds === 'object' ? bounds : {}
@@ -147,7 +150,7 @@ function readUsers(
   const people = new Map<string, Person>()
   const users = new Map<string, GrowingUser>()
   const admins: string[] = []
-  /** Ids of those who are not taken over: what bounds them would bind their keys no more. */
+  /** Ids of users that are not imported: their bounds would no longer apply to their keys. */
   const left = new Set<string>()
   for (const row of rows.rows) {
     const id = row.text('user_id') ?? ''
@@ -246,7 +249,7 @@ function readKey(row: Asked, around: KeyAround): AdoptedKey | undefined {
   if (budget.kind === 'unreadable') why.push(`its ${budget.column} cannot be read`)
   spent.add(place, budget)
   untaken.add(place, row, shared)
-  // A key of a team is bound by the team's models, one without a team by its user's.
+  // A key of a team is limited to the team's models, a key without a team to those of its user.
   const outer = ofTeam ? ofTeam.models : people.get(user ?? '')?.models
   const own = modelsIn(row, around.models, place, note)
   const models = own === undefined ? outer : outer === undefined ? own : own.filter(one => outer.includes(one))
@@ -273,7 +276,10 @@ function readKey(row: Asked, around: KeyAround): AdoptedKey | undefined {
   }
 }
 
-/** Its own setting, or else that of the budget that it names; or what of it cannot be read: 0 admits nothing there, and is no limit here. */
+/**
+ * The row's own setting, or else that of the budget that it refers to; or why it cannot be read: 0 admits nothing in
+ * LiteLLM, and is not a valid limit here.
+ */
 function limitsOf(row: Asked, shared: Asked | undefined): Limits | string {
   const limits: { rpm?: number; tpm?: number; concurrency?: number } = {}
   for (const [name, column] of limitColumns) {
@@ -300,7 +306,7 @@ function nameOf(alias: string | undefined): string | undefined {
   return name === '' ? undefined : name
 }
 
-/** The models of a list that are here; undefined where all may be used. What cannot be read admits none. */
+/** The models of a list that exist here; undefined if all are allowed. An unreadable list admits none. */
 function modelsIn(
   row: Asked,
   known: readonly string[],
@@ -316,12 +322,12 @@ function modelsIn(
   return [...new Set(names?.flatMap(name => matching(name, known)))]
 }
 
-/** A name may end with `*`. */
+/** Matches models by a name, which may end with `*`. */
 function matching(name: string, known: readonly string[]): readonly string[] {
   return known.filter(one => one === name || (name.endsWith('*') && one.startsWith(name.slice(0, -1))))
 }
 
-/** What was spent of budgets that renew, when they do so there, and their lengths: reported together. */
+/** Collects the spending of budgets that renew, when they renew in LiteLLM, and their lengths, for one report. */
 class SpentBefore {
   readonly #note: (text: string) => void
   readonly #spent: string[] = []

@@ -11,21 +11,24 @@ const budgetColumns = [
   'max_parallel_requests',
 ] as const
 
-/** Limits there that have no equal here: in columns that are not read elsewhere, or in budgets that no key names. */
+/**
+ * Limits in LiteLLM that have no equivalent here: in columns that are not read elsewhere, or in budgets that no key
+ * refers to.
+ */
 export class Untaken {
   readonly #budgets: ReadonlyMap<string, Asked>
   readonly #note: (text: string) => void
   readonly #lose: (text: string) => void
   readonly #named = new Set<string>()
 
-  /** @param lose takes the sentences on budgets that are no longer in effect */
+  /** @param lose receives the sentences about budgets that are no longer in effect */
   constructor(budgets: ReadonlyMap<string, Asked>, note: (text: string) => void, lose: (text: string) => void) {
     this.#budgets = budgets
     this.#note = note
     this.#lose = lose
   }
 
-  /** @param shared the budget that a key names, where it names one */
+  /** @param shared the budget that a key refers to, if any */
   add(place: string, row: Asked, shared: Asked | undefined): void {
     const facts = fieldsOf(parse(row.peek('metadata')))
     const raised = factText(facts['temp_budget_increase'])
@@ -43,7 +46,7 @@ export class Untaken {
     this.#addMembers(place, factText(facts['team_member_budget_id']))
   }
 
-  /** What each member of a team may spend and send, where they have no settings of their own. */
+  /** Reports the budget and limits of team members that have no settings of their own. */
   #addMembers(place: string, id: string | undefined): void {
     if (id === undefined) return
     this.#named.add(id)
@@ -73,7 +76,7 @@ function boundsOf(budget: Asked): string {
     .join(', ')
 }
 
-/** A number or a text of a user's facts; undefined for nothing. */
+/** A number or a text of a user's metadata; undefined if there is none. */
 function factText(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' && value !== '' ? value : undefined

@@ -1,17 +1,17 @@
 import type { Style } from '../styles.ts'
 
-/** Which of the two it is: they number their vendors differently. */
+/** The two gateways: they number their vendors differently. */
 export type Kind = 'new-api' | 'one-api'
 
-/** How a channel of a type is called. */
+/** How to connect to a channel of a type. */
 export type ChannelKind = {
   readonly name: string
-  /** Where, when the channel has no address of its own; absent where it has to have one. */
+  /** The default address of the channel; absent if each channel needs one. */
   readonly url?: string
   readonly style: Style
   /** `/chat/completions` is appended to its address and this, without `/v1`. */
   readonly bare?: string
-  /** What goes between the address of the channel and the paths of routes. */
+  /** The path between the address of the channel and the paths of routes. */
   readonly path?: string
   readonly isLocal?: true
 }
@@ -43,7 +43,7 @@ const qianfan = kind('qianfan', 'https://qianfan.baidubce.com', { bare: '/v2' })
 const perplexity = kind('perplexity', 'https://api.perplexity.ai', { bare: '' })
 const zhipu = kind('zhipu', 'https://open.bigmodel.cn', { bare: '/api/paas/v4' })
 
-/** By the number that `channels.type` has: those that an address and a key are enough for, and bodies are not translated. */
+/** By the number in `channels.type`: only types that need an address and a key, and no translation of bodies. */
 export const channelKinds: { readonly [K in Kind]: { readonly [type: string]: ChannelKind } } = {
   'new-api': {
     1: openai,

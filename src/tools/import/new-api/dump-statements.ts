@@ -1,13 +1,13 @@
-/** What a dump is between two ends of statements, comments taken out; `/*! … *\/` is no comment. */
+/** One statement of a dump, without comments; `/*! … *\/` is not a comment. */
 export type Statement = { readonly text: string; readonly line: number }
 
-/** The most that has to be looked ahead for: a mark of a comment, or a delimiter. */
+/** The maximum lookahead: a mark of a comment, or a delimiter. */
 const ahead = 32
 const begins = /^-- (?:MySQL|MariaDB|mysqldump|phpMyAdmin SQL) dump\b/i
 const completes = /^-- Dump completed\b/i
 const delimiterLine = /^DELIMITER[ \t]+(\S+)[ \t]*(?:\r?\n|$)/i
 
-/** A dump that cannot be read whole; nothing of it is taken over. */
+/** A dump that cannot be read completely; nothing of it is imported. */
 export class DumpFault extends Error {
   constructor(line: number, what: string) {
     super(`line ${line} of the dump: ${what}`)
@@ -15,9 +15,9 @@ export class DumpFault extends Error {
   }
 }
 
-/** Cuts a dump into its statements, piece by piece, and knows whether it came to its end. */
+/** Splits a dump into its statements, piece by piece, and detects whether it is complete. */
 export class DumpStatements {
-  /** Backslashes are letters where this is said. */
+  /** Whether backslashes are ordinary characters, as the SQL mode sets. */
   isPlain = false
   readonly #marks = { begun: 0, completed: 0 }
   #rest = ''
@@ -29,7 +29,10 @@ export class DumpStatements {
   #hasBegun = false
   #delimiter = ';'
 
-  /** @throws DumpFault where something is open, or where it says no end that it has begun */
+  /**
+   * @throws DumpFault if something is not closed, or the mark of the end is missing for a dump that has a mark of its
+   * beginning
+   */
   finish(): { readonly isMarked: boolean } {
     if (this.#quote !== '' || this.#isRunning || this.#pieces.join('').trim() !== '')
       throw new DumpFault(this.#startLine, 'the statement that starts there is incomplete: the dump is truncated')
@@ -38,7 +41,7 @@ export class DumpStatements {
     return { isMarked: completed > 0 }
   }
 
-  /** The statements that end in what is there so far. */
+  /** Returns the statements that end in the text so far. */
   *read(text: string, isLast: boolean): Generator<Statement> {
     const all = this.#rest + text
     const end = isLast ? all.length : all.length - ahead
@@ -54,7 +57,7 @@ export class DumpStatements {
       }
       if (char === '\n') this.#line++
       if (!this.#hasBegun && !/\s/.test(char)) {
-        // Nothing has begun: white space before it is none of it.
+        // No statement has begun: the white space before it is not part of it.
         this.#pieces = []
         from = at
         this.#startLine = this.#line
@@ -94,7 +97,7 @@ export class DumpStatements {
         const opened = /^\/\*M?!\d*/.exec(all.slice(at, at + ahead))
         const stop = all.indexOf('*/', at + 2)
         keep(at)
-        // `\-` is a word to the client, and no statement.
+        // `\-` is an instruction to the client, and not a statement.
         if (opened && !/^\s*\\-/.test(all.slice(at + opened[0].length, at + ahead))) {
           this.#pieces.push(' ')
           this.#isRunning = true
@@ -124,7 +127,7 @@ export class DumpStatements {
     this.#rest = all.slice(Math.min(at, all.length))
   }
 
-  /** Goes on in a quote, after its end where it has one. */
+  /** Reads on within quotes, to the closing quote or the end. */
   #inQuote(all: string, from: number, end: number): number {
     for (let at = from; at < end; at++) {
       const char = all[at]
@@ -133,7 +136,7 @@ export class DumpStatements {
         if (all[at + 1] === '\n') this.#line++
         at++
       } else if (char === this.#quote) {
-        // Doubled it is one; what follows the first opens the rest again.
+        // A doubled quote is one character: after the first, the second opens the rest of the text again.
         this.#quote = ''
         return at + 1
       }

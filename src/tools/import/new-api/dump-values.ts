@@ -25,12 +25,12 @@ export class StatementReader {
     this.#isPlain = isPlain
   }
 
-  /** The next word in capitals, when it is a bare one; it is read then. */
+  /** Reads the next bare word, in capitals; undefined if the next token is not one. */
   word(): string | undefined {
     return this.#match(/[A-Za-z_@][\w$@]*/y)?.toUpperCase()
   }
 
-  /** Reads a bare word when it is the next. */
+  /** Reads the given bare word if it is next. */
   isNext(word: string): boolean {
     const at = this.#at
     if (this.word() === word) return true
@@ -38,7 +38,7 @@ export class StatementReader {
     return false
   }
 
-  /** Reads a sign when it is the next. */
+  /** Reads the given sign if it is next. */
   sign(sign: string): boolean {
     this.#skip()
     if (!this.#text.startsWith(sign, this.#at)) return false
@@ -55,7 +55,7 @@ export class StatementReader {
     return this.#at >= this.#text.length
   }
 
-  /** A name, quoted or bare, and whether it was quoted; of `db.table` the last. */
+  /** A name, and whether it was quoted; of `db.table` the last part. */
   name(): { readonly text: string; readonly isQuoted: boolean } {
     this.#skip()
     const quote = this.#text[this.#at]
@@ -68,7 +68,7 @@ export class StatementReader {
     return this.sign('.') ? this.name() : { text, isQuoted: false }
   }
 
-  /** A value of a row. */
+  /** Reads a value of a row. */
   value(): Cell {
     this.#skip()
     const [char] = this.#text.slice(this.#at, this.#at + 1)
@@ -91,7 +91,7 @@ export class StatementReader {
     if (word === 'TRUE') return '1'
     if (word === 'FALSE') return '0'
     this.#skip()
-    // _utf8mb4'…', _binary 0x…, N'…': the words of a character set, or of none.
+    // _utf8mb4'…', _binary 0x…, N'…': the prefix is a character set, or means none.
     const next = this.#text[this.#at]
     if (
       word !== undefined &&
@@ -102,7 +102,7 @@ export class StatementReader {
     throw this.fault('a value is not text, a number or NULL')
   }
 
-  /** Skips values in brackets that are not read. */
+  /** Skips a bracket with its values. */
   skipBrackets(): void {
     this.need('(')
     for (let depth = 1; depth > 0; ) {
@@ -118,7 +118,7 @@ export class StatementReader {
     }
   }
 
-  /** Goes on to the next comma or closing bracket of this depth. */
+  /** Skips to the next comma or closing bracket of this depth. */
   skipPart(): void {
     for (;;) {
       this.#skip()

@@ -1,18 +1,18 @@
-/** A cell as text, whatever its database made of it; null for nothing. */
+/** A cell as text, whatever its type in the database; null for NULL. */
 export type Cell = string | null
 
-/** A table of another gateway, as it was found. Forks have more columns and lack some: nothing is taken for granted. */
+/** A table of another gateway, with its actual columns: forks have additional columns and lack others. */
 export type ForeignTable = { readonly columns: readonly string[]; readonly rows: readonly (readonly Cell[])[] }
 
-/** A database of another gateway: the tables that are read, and how many rows those have that are not. */
+/** A database of another gateway: the tables that are read, and the number of rows of all others. */
 export type ForeignBook = {
   readonly tables: ReadonlyMap<string, ForeignTable>
   readonly counted: ReadonlyMap<string, number>
-  /** Made of what the other gateway returns to administrators: without people, and mostly without keys of vendors. */
+  /** Built from the API of the other gateway for administrators: without users, and mostly without vendor keys. */
   readonly isExport?: true
 }
 
-/** Tables whose rows are read; of all others they are counted. */
+/** Tables whose rows are read; rows of all other tables are counted. */
 export const wantedTables: ReadonlySet<string> = new Set([
   'channels',
   'abilities',
@@ -22,18 +22,23 @@ export const wantedTables: ReadonlySet<string> = new Set([
   'redemptions',
 ])
 
-/** A row that is read by the names of columns. */
+/** A row, read by column name. */
 export type Asked = {
-  /** Trimmed, as columns of fixed width are filled up with blanks; undefined for a column that is not there, null or empty. */
+  /**
+   * Trimmed, because columns of fixed width are padded with spaces; undefined for a missing column, NULL or an empty
+   * text.
+   */
   text(column: string): string | undefined
-  /** Undefined for what is no whole number. */
+  /** Undefined if it is not a whole number. */
   whole(column: string): bigint | undefined
   truth(column: string): boolean
-  /** As `text`, of a column of which only a part is used: the rest is reported with the columns that were not read. */
+  /**
+   * Like `text`, for a column of which only a part is used: the rest is reported with the columns that were not read.
+   */
   peek(column: string): string | undefined
 }
 
-/** The rows of a table, which records what columns were read: others that are not empty are reported. */
+/** The rows of a table. Records which columns were read: other columns that are not empty are reported. */
 export class AskedTable {
   readonly rows: readonly Asked[]
   readonly name: string
@@ -65,7 +70,7 @@ export class AskedTable {
     return this.#table.columns.includes(column)
   }
 
-  /** Columns that were not read, and in how many rows they are not empty. */
+  /** Columns that were not read, each with the number of rows in which it is not empty. */
   left(): readonly { readonly column: string; readonly count: number }[] {
     return this.#table.columns.flatMap((column, i) => {
       if (this.#asked.has(column)) return []

@@ -25,11 +25,11 @@ export type NewApiOptions = {
 
 export type ImportedBook = Imported & {
   readonly adoption: Adoption
-  /** What the balances come to, in the currency: there and here. */
+  /** The sums of the balances, in the currency: in the source and here. */
   readonly sums: { readonly there: string; readonly here: string }
 }
 
-/** Translates the database of a new-api or a one-api. Undefined when it is none. */
+/** Translates the database of a new-api or a one-api. Undefined if it is neither. */
 export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions): ImportedBook | undefined {
   const isExport = book.isExport === true
   if (!['channels', ...(isExport ? [] : ['users', 'tokens'])].every(name => book.tables.has(name))) return undefined
@@ -84,7 +84,7 @@ export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions
   }
 }
 
-/** A sum of quota in USD, with as many places as it has. */
+/** A sum of quota in USD, with all of its decimal places. */
 function sumThere(quota: bigint, quotaPerUnit: bigint): string {
   const micros = (quota * 1_000_000n) / quotaPerUnit
   const rest = (quota * 1_000_000n) % quotaPerUnit
@@ -99,7 +99,7 @@ type Around = {
   readonly note: (text: string) => void
 }
 
-/** One way of a channel to a model, before its priority is known among the others. */
+/** A model at one channel, before its priority among the others is known. */
 type Way = {
   readonly channel: Channel
   readonly vendor: ChannelKind
@@ -197,7 +197,10 @@ function draftModel(
   return { name, family, cost, routes: routesOf(on, family, around), rpm: undefined, ends: undefined }
 }
 
-/** The ways of a model, those of the highest priority first; there a higher number comes first, here a lower one. */
+/**
+ * The routes of a model, those of the highest priority first: in the source a higher number comes first, here a lower
+ * one.
+ */
 function routesOf(
   ways: readonly Way[],
   family: string,
@@ -209,14 +212,14 @@ function routesOf(
     const inTier = ways.filter(other => other.channel.priority === channel.priority)
     const upstream = upstreamOf(way, family, around)
     const isEven = inTier.every(other => other.channel.weight === channel.weight)
-    // Each is counted with ten more there, so that a weight of 0 is some.
+    // The source adds ten to each weight, so that a weight of 0 gets a share.
     const weight = isEven ? undefined : String(channel.weight + 10)
     const priority = tiers.indexOf(channel.priority) + 1
     return upstream === undefined ? [] : [{ upstream, sendAs: way.sendAs, weight, priority }]
   })
 }
 
-/** The upstream of a channel, with all of its keys that are at work; undefined where it has none. */
+/** The upstream of a channel, with all of its enabled keys; undefined if it has none. */
 function upstreamOf(
   { channel, vendor }: Way,
   family: string,
@@ -283,7 +286,7 @@ function labelOf({ id, name }: Channel): string {
   return name === '' ? `channel ${id}` : `channel ${id} '${name}'`
 }
 
-/** Every group that something speaks of, with its factor on prices. */
+/** Every group that the source refers to, with its factor on prices. */
 function groupsOf(
   channels: readonly Channel[],
   { groupRatios, changedRatios }: Options,
@@ -312,7 +315,10 @@ function groupsOf(
   return groups
 }
 
-/** By group, the models that it could use by channels that can be used here; undefined of a group that could use all that are here. */
+/**
+ * By group, the models that it could use through channels that can be used here; undefined for a group that could use
+ * all models here.
+ */
 function usableModels(
   channels: readonly Channel[],
   abilities: AskedTable,
@@ -337,7 +343,7 @@ function usableModels(
   )
 }
 
-/** Channels may be of groups there, and are of models here. */
+/** Reports channels that belong to some groups in the source: here they belong to models. */
 function tellGroups(
   led: ReadonlyMap<string, readonly Channel[]>,
   models: readonly DraftModel[],

@@ -8,19 +8,19 @@ export type Channel = {
   readonly name: string
   readonly baseUrl: string | undefined
   readonly organization: string | undefined
-  /** Undefined where it is at work; else why not. */
+  /** Why the channel is off; undefined if it is on. */
   readonly off: string | undefined
-  /** Its keys; disabled ones have the reason, and those that an export leaves out have no value. */
+  /** Its keys; disabled ones have the reason, and keys that an export leaves out have no value. */
   readonly keys: readonly { readonly value: string | undefined; readonly off: string | undefined }[]
   readonly models: readonly string[]
-  /** Names that callers use, by the names of the upstream. */
+  /** The upstream's names of models, by the names that clients use. */
   readonly mapping: ReadonlyMap<string, string>
   readonly groups: readonly string[]
   readonly priority: bigint
   readonly weight: number
 }
 
-/** Of a channel whose export has only their number. */
+/** The maximum for a channel whose export contains only the number of keys. */
 const keysMost = 1_000
 
 const states: { readonly [status: string]: string } = {
@@ -51,12 +51,12 @@ function readChannel(row: Asked, note: (text: string) => void, isExport: boolean
   }
 }
 
-/** Words between commas, each once. */
+/** Words separated by commas, each once. */
 export function wordsOf(text: string | undefined): readonly string[] {
   return [...new Set((text ?? '').split(/[,\n]/).map(word => word.trim()))].filter(word => word !== '')
 }
 
-/** Several keys are lines, or a list; which of them are off is in another field, by their positions. */
+/** Several keys are lines, or a list; another field has the positions of the disabled ones. */
 function keysOf(text: string, info: { readonly [name: string]: unknown }, isExport: boolean): Channel['keys'] {
   const list = text.startsWith('[') ? listOf(parse(text)).filter(one => typeof one === 'string') : []
   const known = (list.length > 0 ? list : text.split('\n')).map(one => one.trim()).filter(one => one !== '')
@@ -73,7 +73,7 @@ function keysOf(text: string, info: { readonly [name: string]: unknown }, isExpo
   })
 }
 
-/** What a name is sent as; a name that leads to another name of the map goes on there. */
+/** The upstream's name of a model; a name that maps to another name of the map is followed further. */
 function mappingOf(id: string, text: string | undefined, note: (text: string) => void): ReadonlyMap<string, string> {
   const parsed = parse(text)
   if (text !== undefined && (typeof parsed !== 'object' || parsed === null))

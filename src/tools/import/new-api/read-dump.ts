@@ -4,7 +4,7 @@ import { type Cell, type ForeignBook, wantedTables } from './foreign-book.ts'
 
 type Growing = { readonly columns: readonly string[]; readonly rows: Cell[][] }
 
-/** Words that begin a part of a table's description that is no column. */
+/** Words that begin a part of a table definition that is not a column. */
 const noColumns = new Set([
   'PRIMARY',
   'UNIQUE',
@@ -17,14 +17,15 @@ const noColumns = new Set([
   'CHECK',
   'PERIOD',
 ])
-/** Statements that change rows or columns by what no dump has. */
+/** Statements that change rows or columns in ways that a dump does not. */
 const changing = new Set(['UPDATE', 'DELETE', 'LOAD', 'RENAME', 'MERGE'])
 const unicode = /^(?:utf8|utf8mb3|utf8mb4|binary|ascii|default)$/i
 const lastWords = /^SET (?:SQL_NOTES ?= ?@OLD_SQL_NOTES|NOTE_VERBOSITY ?= ?@OLD_NOTE_VERBOSITY)$/i
 
 /**
- * Reads what mysqldump or mariadb-dump wrote. @param isEndless it has no mark of its end, and the operator confirms that it is whole
- * @throws DumpFault where it cannot be read whole: then nothing of it is taken over
+ * Reads a dump of mysqldump or mariadb-dump. @param isEndless it has no mark of its end, and the operator confirms that
+ * it is complete
+ * @throws DumpFault if it cannot be read completely: then nothing is imported
  */
 export async function readDump(pieces: AsyncIterable<Uint8Array>, isEndless: boolean): Promise<ForeignBook> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -154,7 +155,9 @@ class Dump {
   }
 }
 
-/** Whether a word that could be an index is a column's name: a type follows it, not a name and a bracket. */
+/**
+ * Whether a word that could begin an index is the name of a column: then a type follows it, not a name and a bracket.
+ */
 function isType(reader: StatementReader): boolean {
   const types = [
     'VARCHAR',

@@ -6,7 +6,7 @@ import type { Cell, ForeignBook, ForeignTable } from './foreign-book.ts'
 /** A file of an export. */
 export type JsonFile = { readonly name: string; readonly text: string }
 
-/** What is in the files so far. */
+/** The contents of the files so far. */
 type Gathered = {
   /** By id. */
   readonly channels: Map<string, Fields>
@@ -14,17 +14,17 @@ type Gathered = {
   total: { readonly count: number; readonly name: string }
   /** By name, as texts. */
   readonly options: Map<string, string>
-  /** Ratios that the running source reports, its built-in ones too, by their option. */
+  /** Ratios that the running source reports, including its built-in ones, by their option. */
   readonly ratios: Map<string, Fields>
   /** Parts that are not read, with their number of elements. */
   readonly counted: Map<string, number>
 }
 
 /**
- * Reads what a new-api or one-api returns as JSON: channels (`/api/channel/`, all pages or single ones), options
+ * Reads JSON from the API of a new-api or one-api: channels (`/api/channel/`, all pages or single ones), options
  * (`/api/option/`), and the ratios in effect (`/api/pricing`, `/api/ratio_config`); or one object with `channels` and
- * `options`. Such an export has no users, and mostly no keys of vendors.
- * @throws Error for a file that is none of these, that names something twice, or for pages that are missing
+ * `options`. Such an export has no users, and mostly no vendor keys.
+ * @throws Error for a file that is none of these, for a repeated name, or for missing pages
  */
 export function readJsonExport(files: readonly JsonFile[]): ForeignBook {
   const gathered: Gathered = {
@@ -44,7 +44,7 @@ export function readJsonExport(files: readonly JsonFile[]): ForeignBook {
   for (const [name, map] of ratios) {
     const own = options.get(name) ?? '{}'
     const read = parseExact(own)
-    // A repeated setting is found by its text.
+    // The text shows whether a setting is repeated.
     if (read && repeatedNames(own).length === 0) options.set(name, JSON.stringify({ ...map, ...fieldsOf(read.value) }))
   }
   const rows = [...options].map(([key, value]) => [key, value])
@@ -68,7 +68,7 @@ function takeFile({ name, text }: JsonFile, gathered: Gathered): void {
     )
 }
 
-/** @returns false if it is nothing that is known */
+/** @returns false if the document is of no known kind */
 function readDocument(name: string, value: unknown, gathered: Gathered): boolean {
   const { data = value, group_ratio: groups } = fieldsOf(value)
   const { items = data, total } = fieldsOf(data)
@@ -107,10 +107,13 @@ function readList(name: string, list: readonly Fields[], whole: unknown, gathere
   return true
 }
 
-/** Members that distinguish channels. */
+/** Members that distinguish channels from other objects. */
 const ofChannel = ['type', 'name', 'base_url', 'models']
 
-/** A channel may be in a list, which has no keys, and in a file of its own. @throws Error for another one of the same id */
+/**
+ * A channel may be in a list, which has no keys, and in its own file. @throws Error for a different channel with the
+ * same id
+ */
 function addChannel(file: string, channel: Fields, { channels }: Gathered): void {
   const id = textOf(channel['id']) || `json-${channels.size + 1}`
   const known = channels.get(id)
@@ -119,7 +122,7 @@ function addChannel(file: string, channel: Fields, { channels }: Gathered): void
   if (!known || textOf(known['key']) === '') channels.set(id, { ...channel, id })
 }
 
-/** Settings by their names: the maps of ratios as objects, or as the texts of such. */
+/** Settings by their names: the maps of ratios as objects, or as JSON texts. */
 function addOptions(fields: Fields, { options }: Gathered): void {
   for (const [name, value] of Object.entries(fields)) options.set(name, textOf(value))
 }
@@ -141,7 +144,7 @@ function tableOf(rows: readonly Fields[]): ForeignTable {
   return { columns, rows: rows.map(row => columns.map((column): Cell => textOf(row[column]) || null)) }
 }
 
-/** As a column has it: names in a list are between commas there. */
+/** The value in the form of a database column, where the names of a list are separated by commas. */
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (Array.isArray(value) && value.every(one => typeof one === 'string' && !/[,\n]/.test(one))) return value.join(',')

@@ -8,20 +8,20 @@ import type { Cost } from '../write-config.ts'
 import type { AskedTable } from './foreign-book.ts'
 import { parse } from './read-channels.ts'
 
-/** What a model is for and costs, or why that is not known. */
+/** The family and the cost of a model, or why they are not known. */
 export type Rated =
   | { readonly family: string; readonly cost: Cost; readonly source: string; readonly unmapped: readonly string[] }
   | { readonly why: string }
 
-/** The settings of the other gateway, as far as they are taken over. */
+/** The imported settings of the other gateway. */
 export type Options = {
   readonly quotaPerUnit: bigint
   /** By group: the factor on its prices, as a decimal. */
   readonly groupRatios: ReadonlyMap<string, string>
-  /** Factors and prices that are not what they were there. */
+  /** Factors and prices that differ from those of the source. */
   readonly changedRatios: readonly string[]
   rate(model: string, style: Style): Rated
-  /** Names of settings that nothing was made of. */
+  /** Names of settings that were not used. */
   readonly left: readonly string[]
 }
 
@@ -39,10 +39,10 @@ const read = new Set([
   'billing_setting.billing_mode',
   'billing_setting.billing_expr',
 ])
-/** Ratios of what is no text: a model that has one is for more than to talk. */
+/** Ratios for media other than text: a model with one of them is not just for conversations. */
 const ofMedia = ['ImageRatio', 'AudioRatio', 'AudioCompletionRatio']
 
-/** Digits of a factor here: before its point, and after it. */
+/** The maximum digits of a factor here: before and after the decimal point. */
 const factorDigits = 9
 const factorPlaces = 6
 
@@ -67,7 +67,7 @@ export function readOptions(
     ),
   )
   const rows = new Map(ratios?.rows.map(row => [row.id, row]))
-  // Ratios are of a unit of this quota.
+  // Ratios are relative to this quota per unit.
   const isOther = quotaPerUnit !== 500_000n
   const left = new Map(ratios?.left.map(({ id, why }) => [id, why]))
   const hasOwnPrice = (model: string): boolean =>
@@ -78,7 +78,7 @@ export function readOptions(
   function modeOf(model: string): string | undefined {
     const known = given.prices?.rows.find(model, { others: true })
     if (known?.kind === 'found' && known.row.mode !== undefined) return known.row.mode
-    // What answers in tokens, and has no ratio for sound and pictures, talks.
+    // A model that answers in tokens, and has no ratio for audio and images, is a conversation model.
     const talks =
       maps['CompletionRatio']?.[model] !== undefined && ofMedia.every(name => maps[name]?.[model] === undefined)
     return talks ? 'chat' : given.mode
@@ -95,7 +95,7 @@ export function readOptions(
       return { family, cost, source: 'ratio', unmapped: row.unmapped ?? [] }
     }
     const unread = left.get(model)
-    // What the source charges by itself is never charged by a list of other prices.
+    // A model with its own price in the source never gets the price of another list.
     if (unread !== undefined && hasOwnPrice(model))
       return { family, cost: { kind: 'unknown', why: unread }, source: '', unmapped: [] }
     const listed = given.prices?.rows.find(model)
@@ -112,7 +112,7 @@ export function readOptions(
     return { family, cost: { kind: 'unknown', why }, source: '', unmapped: [] }
   }
 
-  /** What answers with numbers costs what is sent. */
+  /** A model that answers with embeddings costs only its input. */
   function inputAlone(id: string, family: string): TableRow | undefined {
     const ratio = readDecimal(textOf(maps['ModelRatio']?.[id]))
     const input = ratio === undefined ? undefined : toPrice(withoutNoise(multiply('2', ratio)))
@@ -137,7 +137,7 @@ export function readOptions(
   }
 }
 
-/** What prices are multiplied by here, and why that is not what it was there. */
+/** The factor on prices here, and why it differs from that of the source. */
 function factorOf(ratio: unknown): { readonly factor: string; readonly why?: string } {
   const exact = readDecimal(textOf(ratio))
   const [whole = '', places = ''] = exact?.split('.') ?? []
@@ -145,7 +145,7 @@ function factorOf(ratio: unknown): { readonly factor: string; readonly why?: str
     return { factor: '1', why: 'it is not a valid factor, so it is 1 here' }
   if (places.length <= factorPlaces) return { factor: exact }
   const micros = BigInt(whole + places.slice(0, factorPlaces)) + (places.charAt(factorPlaces) >= '5' ? 1n : 0n)
-  // What cost something is not free.
+  // A factor that is not 0 does not become 0.
   const factor = shiftPoint(String(micros || 1n), -factorPlaces)
   return { factor, why: `${exact} has more than six decimal places, so it is ${factor} here` }
 }
@@ -158,7 +158,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Numbers stay the texts they were, with all of their digits. */
+/** Keeps numbers as texts, with all of their digits. */
 function parseRatios(text: string | undefined): unknown {
   if (parse(text) === undefined) return undefined
   const keep = (_key: string, value: unknown, context?: { readonly source?: string }): unknown =>
@@ -166,7 +166,9 @@ function parseRatios(text: string | undefined): unknown {
   return JSON.parse(text ?? '', keep)
 }
 
-/** A price for each call is one for each picture: there a call for three costs three times as much. */
+/**
+ * A price of each call becomes a price of each image: in the source a call for three images costs three times as much.
+ */
 function perImage(row: TableRow): TableRow {
   const { request, ...rest } = row.prices
   return request === undefined ? row : { ...row, prices: { ...rest, each: request } }

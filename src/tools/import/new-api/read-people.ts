@@ -9,26 +9,29 @@ type Owner = { readonly id: string; readonly name: string; readonly group: strin
 
 export type People = {
   readonly adoption: Adoption
-  /** Of all users that are not deleted: what they have there in quota, and here. Debts are reported separately. */
+  /**
+   * The balances of all users that are not deleted: in quota of the source, and in micro-units here. Debts are reported
+   * separately.
+   */
   readonly sums: { readonly quota: bigint; readonly micros: bigint }
 }
 
-/** The largest amount that a budget may have. */
+/** The maximum amount of a budget. */
 const moneyMax = 999_999_999_999_999n
 
 /** The end of the year 9999. */
 const momentMax = 253_402_300_799_000
 
 type Around = {
-  /** So much quota is a USD. */
+  /** The quota of one USD. */
   readonly quotaPerUnit: bigint
-  /** The models that each group could use there; undefined for a group that could use all. */
+  /** The models that each group could use in the source; undefined for a group that could use all. */
   readonly usable: (group: string) => readonly string[] | undefined
   readonly groups: ReadonlySet<string>
   readonly note: (text: string) => void
 }
 
-/** Users with their balances, and tokens as keys that their clients go on using. */
+/** Converts users with their balances, and tokens to keys that clients can continue to use. */
 export function readPeople(users: AskedTable, tokens: AskedTable, around: Around): People {
   const { note } = around
   const keys = readKeys(tokens)
@@ -81,14 +84,16 @@ function isUserName(name: string): boolean {
   return name !== '' && name.length <= 200 && !/\p{Cc}/u.test(name)
 }
 
-/** Exact where possible; less than a micro-unit is dropped. Undefined for more than there can be. */
+/**
+ * The amount in micro-units, exact where possible; smaller fractions are dropped. Undefined if it is above the maximum.
+ */
 function microsOf(quota: bigint, quotaPerUnit: bigint): number | undefined {
   if (quota <= 0n) return 0
   const micros = (quota * 1_000_000n) / quotaPerUnit
   return micros > moneyMax ? undefined : Number(micros)
 }
 
-/** Tokens that are not deleted, by their users; unrequested ones are left out. */
+/** Tokens that are not deleted, by their users; `left` counts the tokens of users that were not imported. */
 function readKeys(tokens: AskedTable) {
   const byUser = new Map<string, { readonly row: Asked; readonly key: string }[]>()
   let [deleted, left] = [0, 0]
@@ -135,9 +140,9 @@ function readKey(row: Asked, key: string, owner: Owner, around: Around): Adopted
     hash: hashSecret(secret),
     hint: hintOfSecret(secret),
     status: why.length > 0 ? 'disabled' : 'active',
-    // -1 is never; 0 has passed there, too.
+    // -1 means never; 0 has expired in the source, too.
     expiresAt: expires === -1n ? null : Math.min(Math.max(Number(expires), 0) * 1_000, momentMax),
-    // An empty list admits nothing, and does so when the key is enabled, too.
+    // An empty list admits nothing, even after the key is enabled.
     models: models ?? null,
     ips: ips ?? null,
     budget: budget === undefined ? Number(moneyMax) : budget,
@@ -164,16 +169,16 @@ function groupOf(row: Asked, ofUser: string, { groups, note, place, why }: Group
   return ofUser
 }
 
-/** The models that it may use: those of its group, as far as it is not bound to fewer. Undefined for all. */
+/** The models that a token may use: those of its group, limited to its own list if it has one. Undefined for all. */
 function modelsOf(row: Asked, usable: readonly string[] | undefined): readonly string[] | undefined {
-  // One-api has no switch: `models` applies.
+  // One-api has no such switch: `models` always applies.
   const isBound = row.truth('model_limits_enabled') || row.text('models') !== undefined
   if (!isBound) return usable
   const own = wordsOf(row.text('models') ?? row.text('model_limits'))
   return usable === undefined ? own : own.filter(name => usable.includes(name))
 }
 
-/** Undefined for all; empty where the setting admits no address. */
+/** Undefined for all addresses; empty if the setting admits no address. */
 function addressesOf(row: Asked): readonly string[] | undefined {
   const text = row.text('allow_ips') ?? row.text('subnet')
   if (text === undefined) return undefined

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { type Cell, type ForeignBook, type ForeignTable, wantedTables } from './foreign-book.ts'
 
-/** Reads a file of SQLite on one snapshot, and writes nothing. @throws Error when it is none */
+/** Reads an SQLite file on one snapshot, without writing. @throws Error if it is not an SQLite file */
 export function readSqlite(file: string): ForeignBook {
   const db = new DatabaseSync(file, { readOnly: true })
   try {
