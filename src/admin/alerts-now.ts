@@ -12,24 +12,27 @@ import { formatMoney, type Micros, parseMoney } from '../util/index.ts'
 import type { Alert } from './alerts.ts'
 import type { AdminParts } from './parts.ts'
 
-/** A budget as it is now. */
+/** The current state of a budget. */
 export type BudgetNow = {
-  /** What it may be: a user whose keys are in several groups may have several. */
+  /** Its possible values: a user whose keys are in several groups may have several. */
   readonly budgets: readonly Budget[]
   readonly spent: LevelSums['spent']
-  /** The name of a key, which events know by its id. */
+  /** The name of a key, because events have only its id. */
   readonly called?: string
 }
 
-/** What alerts of events are compared with: no event reports that a budget was raised, or that a key is new in the file. */
+/**
+ * The state that alerts of events are compared with: no event reports that a budget was raised, or that the file has a
+ * new key.
+ */
 export type Now = {
-  /** The keys of an upstream by name; undefined where there is no such upstream. */
+  /** The keys of an upstream by name; undefined if there is no such upstream. */
   keysOf(upstream: string): ReadonlyMap<string, { readonly state: string; readonly isAsked: boolean }> | undefined
-  /** Undefined: there is no such budget. */
+  /** Undefined if there is no such budget. */
   budgetOf(level: string, name: string): BudgetNow | undefined
 }
 
-/** Of alerts of events those that are so still, a key's with its name. */
+/** The alerts of events that still apply; those of a key get its name. */
 export function stillOpen(alerts: readonly Alert[], now: Now): readonly Alert[] {
   return alerts.flatMap((alert): readonly Alert[] => {
     const { kind, data } = alert
@@ -54,13 +57,13 @@ export function stillOpen(alerts: readonly Alert[], now: Now): readonly Alert[] 
   })
 }
 
-/** The budget of an event, unless it is another by now. */
+/** The budget of an event, unless it has changed since. */
 function budgetOf({ data }: Alert, { budgets }: BudgetNow): Budget | undefined {
   const amount = parseMoney(textOf(data['amount']))
   return budgets.find(one => one.amount === amount && one.per === periodOf(data))
 }
 
-/** What is spent now, which is more than what the event reports: its percentage is the threshold. */
+/** The current spending, which exceeds that of the event: the event's percentage is the threshold. */
 function stateNow({ amount, per }: Budget, { spent, called }: BudgetNow) {
   const own = spent[per] ?? 0
   return {
@@ -70,7 +73,7 @@ function stateNow({ amount, per }: Budget, { spent, called }: BudgetNow) {
   }
 }
 
-/** Whether as much of a budget is spent still: a refund may have brought it back. */
+/** Whether a budget is still spent to this extent: a refund may have reduced the spending. */
 function isSpent({ kind, data }: Alert, own: Budget, spent: Micros): boolean {
   const spentThen = parseMoney(textOf(data['spent'])) ?? 0
   const percent = data['percent']
@@ -81,10 +84,10 @@ function isSpent({ kind, data }: Alert, own: Budget, spent: Micros): boolean {
   return spent >= least
 }
 
-/** Reads what such alerts are held against, and no more. */
+/** Reads only the state that such alerts are compared with. */
 export async function readNow(parts: AdminParts, alerts: readonly Alert[]): Promise<Now> {
   const plan = parts.plan()
-  // What others have found a moment ago.
+  // Includes results that other processes found a moment ago.
   if (alerts.some(({ kind }) => kind.startsWith('upstream.'))) await parts.upstreams.learn()
   const budgets = await readBudgets(parts, alerts)
   return {
@@ -147,7 +150,7 @@ async function readBudgets(parts: AdminParts, alerts: readonly Alert[]): Promise
   )
 }
 
-/** The period that an event names. */
+/** The period in an event. */
 function periodOf(data: Alert['data']): BudgetPeriod | undefined {
   return joinPeriod(textOf(data['per']), (data['resets_on'] ?? null) as ResetDay | null)
 }

@@ -1,6 +1,6 @@
 import type { Dealt, EventData, NewestStatus, OpenCharges, StoredEvent, WebhookState } from '../domain/index.ts'
 
-/** Subjects that need a person; each has words of its own in the console, and a page where something can be done. */
+/** Subjects that need attention; the console has a text for each, and a page with a remedy. */
 export type AlertKind =
   | 'budget.threshold'
   | 'budget.exhausted'
@@ -13,28 +13,31 @@ export type AlertKind =
   | 'certificate.ends'
 
 export type Alert = {
-  /** The same as long as it is about the same thing: what was dealt with appears again when it happens again. */
+  /** The same as long as the cause is the same: an alert that was dealt with appears again when it happens again. */
   readonly id: string
   readonly kind: AlertKind
-  /** Null where it is not known since when. */
+  /** Null if its start is not known. */
   readonly at: number | null
   readonly data: EventData
 }
 
-/** Alerts of the present state, which no event reports. */
+/** The input for alerts of the current state, which no event reports. */
 export type CurrentState = {
   readonly now: number
   readonly webhooks: readonly WebhookState[]
   readonly open: readonly OpenCharges[]
-  /** The marks of lasting alerts: what is newer than what was dealt with appears again. */
+  /** The marks of lasting alerts: an alert with a newer mark than the one that was dealt with appears again. */
   readonly newest: NewestStatus
-  /** When the certificate of callers' listener ends. */
+  /** When the certificate of the API listener expires. */
   readonly certificateEnds: number | null
 }
 
 const certificateSoonMs = 14 * 86_400_000
 
-/** Of each subject only the latest: of a budget, a key, an upstream, the configuration, the ledger. */
+/**
+ * Finds alerts. Only the latest event of each subject counts: of a budget, a key, an upstream, the configuration, the
+ * ledger.
+ */
 export function findAlerts(events: readonly StoredEvent[], status: CurrentState): readonly Alert[] {
   const latest = new Map<string, StoredEvent>()
   for (const event of events.toSorted((a, b) => a.id - b.id)) {
@@ -68,7 +71,7 @@ function subjectOf({ kind, data }: StoredEvent): string {
   }
 }
 
-/** Whether an event, as the latest of its subject, needs a person still. */
+/** Whether an event, as the latest of its subject, still needs attention. */
 function isOpen({ kind, data }: StoredEvent, now: number): boolean {
   switch (kind) {
     case 'budget.threshold':
@@ -77,7 +80,7 @@ function isOpen({ kind, data }: StoredEvent, now: number): boolean {
       return renews === '' || Date.parse(renews) > now
     }
     case 'upstream.key_suspended': {
-      // Whom a person keeps away is kept away on purpose.
+      // A key that an administrator suspended is suspended on purpose.
       return data['reason'] !== 'operator'
     }
     case 'upstream.exhausted':
@@ -97,7 +100,7 @@ function currentAlerts({ now, webhooks, open, newest, certificateEnds }: Current
   const alerts: Alert[] = []
   for (const { webhook, waiting, givenUp } of webhooks) {
     if (waiting + givenUp === 0) continue
-    // What waits comes and goes; what was given up stays until it is sent again.
+    // Waiting events come and go; events that were given up stay until they are sent again.
     alerts.push({
       id: `webhook/${webhook}/${newest.undelivered.get(webhook) ?? ''}`,
       kind: 'webhook.failing',
@@ -117,7 +120,10 @@ function currentAlerts({ now, webhooks, open, newest, certificateEnds }: Current
   return alerts
 }
 
-/** The marks by which an alert has been dealt with, the newest first. Of a lasting alert, the newest mark covers all. */
+/**
+ * The marks with which an alert was dealt with, the newest first. The newest mark of a lasting alert covers all earlier
+ * ones.
+ */
 export function dealtWith({ id }: Pick<Alert, 'id'>, dealt: readonly Dealt[]): readonly Dealt[] {
   const [subject, mark] = splitMark(id)
   const grows = subject.startsWith('webhook/') || subject.startsWith('review/')
@@ -130,7 +136,7 @@ export function dealtWith({ id }: Pick<Alert, 'id'>, dealt: readonly Dealt[]): r
     .toSorted((a, b) => b.at - a.at)
 }
 
-/** Ids of lasting alerts end in a mark that grows. */
+/** Ids of lasting alerts end in a mark that increases. */
 function splitMark(id: string): readonly [subject: string, mark: string] {
   const end = id.lastIndexOf('/') + 1
   return [id.slice(0, end), id.slice(end)]

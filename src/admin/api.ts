@@ -4,15 +4,15 @@ import type { Access } from './duties.ts'
 import type { AdminParts } from './parts.ts'
 import type { LoginThrottle } from './session/login-throttle.ts'
 
-/** A person who is logged in. */
+/** A person who is signed in. */
 export type SessionUser = { readonly user: User; readonly session: Session }
 
-/** An admin token: it acts in its own name, with its role. */
+/** An admin token: it acts under its own name, with its role. */
 export type TokenUser = { readonly user: User; readonly token: AdminToken }
 
-/** One request of the console, its fields checked against the route's schemas. */
+/** One request to the console, its fields checked against the route's schemas. */
 export type AdminRequest<Query = unknown, Fields = unknown> = {
-  /** Of this request, as in `x-request-id`. */
+  /** The id of this request, as in `x-request-id`. */
   readonly id: string
   readonly parts: AdminParts
   readonly door: LoginThrottle
@@ -22,21 +22,21 @@ export type AdminRequest<Query = unknown, Fields = unknown> = {
   readonly headers: { readonly [name: string]: string | string[] | undefined }
   /** The address that the request came from. */
   readonly remote: string
-  /** `https` where TLS ends here or at a proxy in front that says so. */
+  /** `https` if TLS ends here, or at a proxy in front that reports it. */
   readonly scheme: 'http' | 'https'
-  /** Of the request, checked to be nothing but a host and a port. */
+  /** The host of the request, checked to be only a host and a port. */
   readonly host: string
   /** The person or the admin token; undefined for public routes without a signed-in user. */
   readonly sessionUser: SessionUser | TokenUser | undefined
-  /** Aborted when the client has left. */
+  /** Aborted when the client disconnects. */
   readonly left: AbortSignal
 }
 
-/** An answer that is not simply the route's value as JSON. */
+/** A response other than the route's value as JSON. */
 export class Reply {
   readonly status: number
   readonly headers: { readonly [name: string]: string | readonly string[] }
-  /** A text, bytes, or pieces that are written as fast as they are taken; undefined for none. */
+  /** A text, bytes, or pieces that are written as fast as the client reads them; undefined for none. */
   readonly body: string | Buffer | AsyncIterable<string | Buffer> | undefined
 
   constructor(
@@ -52,33 +52,33 @@ export class Reply {
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** One endpoint: what the server runs, what the tests go through, and what `/openapi.json` is made of. */
+/** One endpoint: the server runs it, tests cover it, and `/openapi.json` is generated from it. */
 export type Route<Query extends object = Schema, Fields extends object = Schema, Answer extends object = Schema> = {
   readonly method: Method
-  /** As fastify reads it: `/api/keys/:id`. */
+  /** In the syntax of fastify: `/api/keys/:id`. */
   readonly url: string
   readonly access: Access
   /** One sentence for the reference. */
   readonly summary: string
   readonly query?: Query
-  /** Of the body's JSON; a body that is not named is refused. */
+  /** The schema of the JSON body; a body without a schema is refused. */
   readonly body?: Fields
   /** The largest body; 64 KiB by default. */
   readonly bodyBytesMax?: number
-  /** Of the answer's JSON, and its status when it is not 200; 204 has none. */
+  /** The schema of the JSON response, and its status if it is not 200; 204 has none. */
   readonly answer?: Answer
   readonly status?: 200 | 201 | 204
-  /** What it answers with when that is not JSON. */
+  /** The media type of the response if it is not JSON. */
   readonly contentType?: string
   handle(request: AdminRequest<Admits<Query>, Admits<Fields>>): Awaitable<AnswerOf<Answer> | null | Reply>
 }
 
-/** A route whose types have been forgotten, as the table of them keeps it. */
+/** A route without its type parameters, for the table of routes. */
 export type AnyRoute = Omit<Route, 'handle'> & {
   handle(request: AdminRequest<never, never>): Awaitable<object | null | Reply>
 }
 
-/** Checks a route's types and returns it as it is. */
+/** Checks a route's types and returns it unchanged. */
 export function defineRoute<
   const Query extends object = Record<never, never>,
   const Fields extends object = Record<never, never>,

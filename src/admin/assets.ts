@@ -16,16 +16,16 @@ const types: { readonly [extension: string]: string } = {
   '.woff2': 'font/woff2',
   '.txt': 'text/plain; charset=utf-8',
 }
-/** Names of files that are built: no dots at their beginning, and nothing that leads out of the folder. */
+/** Names of built files: no dots at their beginning, and no path out of the folder. */
 const fileName = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/
-/** A file whose name holds a hash of its content never changes. */
+/** A file whose name contains a hash of its content never changes. */
 const hashed = /^assets\//
 const forEver = 'public, max-age=31536000, immutable'
 const anything = { type: 'object', additionalProperties: true } as const
 
 type Asset = { readonly [form in Encoding | 'plain']: Buffer }
 
-/** Compressed once; only files that never change are kept. */
+/** Compressed files; only files that never change are cached. */
 const kept = new Map<string, Asset>()
 
 async function load(folder: string, name: string): Promise<Asset | undefined> {
@@ -39,7 +39,7 @@ async function load(folder: string, name: string): Promise<Asset | undefined> {
   return asset
 }
 
-/** A file of the built console; where there is none the page itself, which reads the address. */
+/** Serves a file of the built console; if there is none, the page itself, which reads the address. */
 async function serve(request: AdminRequest, path: string): Promise<Reply> {
   const folder = request.parts.assets
   const isFile = extname(path) !== ''

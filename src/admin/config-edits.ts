@@ -1,7 +1,7 @@
 import type { AdminRequest } from './api.ts'
 import { refuse } from './reasons.ts'
 
-/** Changes of models and groups, as bodies have them. */
+/** Changes of models and groups, in the form of request bodies. */
 export const editsOf = {
   type: 'array',
   minItems: 1,
@@ -27,7 +27,7 @@ export type Edits = Parameters<AdminRequest['parts']['edits']['propose']>[0]
 
 type NotMade = { readonly why: string; readonly edit: Edits[number] | undefined }
 
-/** The refusal of an edit that cannot be made; the field to blame is its path. */
+/** The refusal of an impossible edit; `param` is the path of the edit. */
 export function refuseEdit({ why, edit }: NotMade) {
   return refuse('invalid', 'edit', { why }, { param: edit?.path.join('.') ?? 'edits' })
 }

@@ -11,7 +11,7 @@ const date = { type: 'string', pattern: String.raw`^\d{4}-\d\d-\d\d$`, descripti
 const name = { type: 'string', minLength: 1, maxLength: 200 } as const
 const names = { type: 'string', minLength: 1, maxLength: 1_000, description: 'One, or several with commas.' } as const
 
-/** Which costs are meant: days of a zone, and what they are narrowed to. */
+/** The query of costs: days of a zone, and filters. */
 export const costQuery = {
   from: { ...date, description: 'The first day; 29 days before the last one by default.' },
   to: { ...date, description: 'The last day, which is part of the range; today by default.' },
@@ -25,7 +25,10 @@ export const costQuery = {
   tier: { ...names, description: 'A tier of images, or a unit such as input; several with commas.' },
 } as const
 
-/** The first and the last day, as midnights of UTC. @throws Failure for what is no day or zone, or the wrong way round */
+/**
+ * The first and the last day, as midnights of UTC. @throws Failure for an invalid day or zone, or if the last day
+ * precedes the first
+ */
 export function daysOf(
   { from, to, zone }: { readonly from?: string; readonly to?: string; readonly zone: string },
   now: number,
@@ -45,11 +48,12 @@ export function daysOf(
 
 type Where = { readonly [P in CostPart]?: string }
 
-/** Each filter is a question of its own. */
+/** Each filter is a separate query. */
 const filtersMax = 12
 
 /**
- * What costs are narrowed to, a filter for each combination of values: for who sees only themselves, to them.
+ * The filters of a query, one for each combination of values; a user who may see only their own costs gets a filter for
+ * themselves.
  *
  * @throws Failure forbidden, invalid for too many combinations
  */

@@ -6,8 +6,8 @@ type ReadCosts = (question: CostQuery) => Promise<Costs>
 const counts = ['charges', 'images', 'amount', 'refunded', 'quantity', 'tokens', 'saved'] as const
 
 /**
- * Costs of several filters together, none of which has a charge's item in common with another: models a and b, for
- * example. Rows with a name of their own are the dearest of all filters together.
+ * The sum of costs of several filters that share no charge item: models a and b, for example. The rows with a name of
+ * their own are the most expensive of all filters together.
  */
 export async function costsOfSeveral(
   readCosts: ReadCosts,
@@ -20,7 +20,7 @@ export async function costsOfSeveral(
   const answers = await askAll({ ...(apart !== undefined && { apart }) })
   const [only] = answers
   if (only && answers.length === 1) return only
-  // A name that is one of the others in one answer, and by itself in another, would have half of its costs.
+  // A name with its own row in one answer, and among the rest in another, would have a part of its costs.
   if (typeof apart === 'number') return merge(await askAll({ apart: dearest(answers.flat(), apart) }))
   return merge(answers)
 }

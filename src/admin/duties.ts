@@ -1,30 +1,30 @@
 import type { Role, User } from '../domain/index.ts'
 
-/** What people do at the console, and who may: every endpoint names the duty that it is part of. */
+/** Duties at the console, and the roles that have them: every endpoint names its duty. */
 export const duties = {
   /** Every signed-in user: prices, their own data, their password. */
   user: ['user', 'viewer', 'billing', 'admin'],
-  /** Makes keys and uses them: readers and accountants do not spend. */
+  /** Creates keys and uses them: viewers and billing users do not spend. */
   keys: ['user', 'admin'],
-  /** Sees the requests, charges, keys and users of all users. */
+  /** Reads the requests, charges, keys and users of all users. */
   readers: ['viewer', 'billing', 'admin'],
-  /** Sees how the gateway is set up and how it is, its secrets left out. */
+  /** Reads the configuration and the state of the gateway, without secrets. */
   operators: ['viewer', 'admin'],
-  /** Gives money back and decides what is under review. */
+  /** Gives refunds and decides reviews. */
   money: ['billing', 'admin'],
   admin: ['admin'],
 } as const satisfies { readonly [duty: string]: readonly Role[] }
 
 export type Duty = keyof typeof duties
 
-/** Who may call it: everyone, or users with a duty. */
+/** Who may call an endpoint: anyone, or users with a duty. */
 export type Access = 'anyone' | Duty
 
 export function may({ role }: Pick<User, 'role'>, duty: Duty): boolean {
   return (duties[duty] as readonly Role[]).includes(role)
 }
 
-/** All duties of a user, for pages that show no more. */
+/** All duties of a user, so that pages show only those. */
 export function dutiesOf(user: Pick<User, 'role'>): readonly Duty[] {
   return (Object.keys(duties) as Duty[]).filter(duty => may(user, duty))
 }

@@ -3,15 +3,15 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 
 export type Encoding = 'br' | 'gzip'
 
-/** Below this the headers cost more than is saved. */
+/** Below this size the headers cost more than the compression saves. */
 const worthBytes = 1024
-/** Half of what is saved by the highest level, in a tenth of its time. */
+/** Saves half as much as the highest level, in a tenth of its time. */
 const levelOnTheWay = 4
 
 const zip = promisify(gzip)
 const pack = promisify(brotliCompress)
 
-/** The first of `offered` that the client accepts (RFC 9110 12.5.3); undefined for the text as it is. */
+/** The first of `offered` that the client accepts (RFC 9110 12.5.3); undefined for no encoding. */
 export function chooseEncoding<E extends Encoding>(
   header: string | string[] | undefined,
   offered: readonly E[],
@@ -27,12 +27,12 @@ export function chooseEncoding<E extends Encoding>(
   return offered.find(coding => (weights.get(coding) ?? weights.get('*') ?? 0) > 0)
 }
 
-/** For what is made for each request. Off the main thread, on which callers of the gateway wait. */
+/** Compresses a response to one request. Runs off the main thread, because requests of the gateway wait for it. */
 export function compressOnTheWay(plain: string | Buffer): Promise<Buffer> | undefined {
   return Buffer.byteLength(plain) < worthBytes ? undefined : zip(plain, { level: levelOnTheWay })
 }
 
-/** For what is sent often: as small as it gets. */
+/** Compresses a text that is sent often, as far as possible. */
 export async function compressOnce(plain: Buffer): Promise<{ readonly [E in Encoding]: Buffer }> {
   const [br, gz] = await Promise.all([
     pack(plain, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: plain.length } }),

@@ -1,6 +1,6 @@
 import { failures, type ErrorTable, sharedRows } from '../domain/index.ts'
 
-/** Refusals of the console's API. Its callers are the console's own pages: these are no codes of `/v1`. */
+/** Refusals of the console's API. Its clients are the console's own pages: these codes do not belong to `/v1`. */
 export const consoleErrors = {
   not_logged_in: {
     status: 401,

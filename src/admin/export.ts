@@ -4,7 +4,7 @@ import type { AdminRequest } from './api.ts'
 
 const pageRows = 500
 
-/** Rows of the log, newest first, page after page, as fast as they are taken. */
+/** Rows of the log, newest first, page after page, as fast as the client reads them. */
 async function* records({ parts, left }: AdminRequest, match: LogMatch): AsyncIterable<LogRecord> {
   let before: string | undefined
   while (!left.aborted) {
@@ -43,7 +43,7 @@ type PlainName = Exclude<
 >
 type Bill = NonNullable<LogRecord['billing']>
 
-/** Members that are more than one word or number. */
+/** Members other than a single text or number. */
 const apart: ReadonlySet<string> = new Set<keyof LogRecord>([
   'forwarded',
   'dropped',
@@ -66,7 +66,7 @@ const ofBill =
   ({ billing }) =>
     billing && read(billing)
 
-/** Columns of the table, and their values. */
+/** Columns of the table, with their values. */
 const columns: readonly (readonly [name: string, read: Read])[] = [
   ...plainNames.map(name => [name, (record: LogRecord) => record[name]] as const),
   ['input_tokens', ({ usage }) => usage.input_tokens],
@@ -93,13 +93,13 @@ const columns: readonly (readonly [name: string, read: Read])[] = [
   ['alias', ({ alias }) => alias],
 ]
 
-/** UTF-8 with a mark at its head, without which spreadsheets take Chinese for something else. */
+/** UTF-8 with a byte order mark, without which spreadsheets decode Chinese text wrongly. */
 export async function* exportTable(request: AdminRequest, match: LogMatch): AsyncIterable<string> {
   yield `\uFEFF${csvRow(columns.map(([name]) => name))}`
   for await (const record of records(request, match)) yield csvRow(columns.map(([, read]) => read(record)))
 }
 
-/** One line of a table, as spreadsheets have it. */
+/** One CSV line, in the format of spreadsheets. */
 export function csvRow(cells: readonly Cell[]): string {
   return `${csvLine(cells)}\r\n`
 }

@@ -5,15 +5,15 @@ import { type Clock, guardedLookup, isPublicAddress, plainHost, type Resolve, sn
 
 const bytesMax = 20 * 1_048_576
 const waitMs = 20_000
-/** What browsers show as pictures, and what holds no script. */
+/** Media types that browsers show as images, and that contain no script. */
 const shown: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif'])
 
 export type FetchedPicture =
   | { readonly kind: 'picture'; readonly type: string; readonly body: Buffer }
-  /** A part of a sentence, which quotes nothing of the address or the answer. */
+  /** A part of a sentence, without text of the address or the response. */
   | { readonly kind: 'refused'; readonly why: string }
 
-/** The network, for tests that have one of their own. */
+/** The network; tests have their own. */
 export type PictureNetwork = {
   readonly resolve?: Resolve
   readonly isAllowed?: (address: string) => boolean
@@ -21,8 +21,8 @@ export type PictureNetwork = {
 }
 
 /**
- * Fetches a picture at a foreign address. Every address is judged as it is dialled, no redirect is followed, and
- * what comes has to be a picture by its own first bytes, whatever it calls itself. Never rejects.
+ * Fetches an image from a foreign address. Checks every IP address on connection, follows no redirect, and requires the
+ * response to be an image by its first bytes, whatever its content type. Never rejects.
  */
 export function fetchPicture(
   url: string,
@@ -72,7 +72,7 @@ export function fetchPicture(
   })
 }
 
-/** An allowed address: of the web, and without a user name in it. */
+/** An allowed address: http or https, and without a user name. */
 function readAddress(text: string): URL | undefined {
   if (/[\p{Cc} \\]/u.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)

@@ -9,7 +9,7 @@ import { ownerOf } from './session-user.ts'
 
 const word = { type: 'string', minLength: 1, maxLength: 200 } as const
 
-/** Which rows of the log are meant: every field that is given must hold. */
+/** The query of log rows: all given fields must match. */
 export const logQuery = {
   since: { ...moment, description: 'From this moment on.' },
   until: { ...moment, description: 'Before this moment.' },
@@ -54,7 +54,7 @@ export function readLogMatch(query: LogQuery, request: AdminRequest): LogMatch {
   const { since, until, key, status, other_size: otherSize, user: wanted, end_user: endUser, tag, ...same } = query
   const owner = ownerOf(request)
   const user = owner ?? wanted
-  // Another's name finds nothing, as it would if there were nothing of theirs.
+  // The name of another user matches nothing, as if that user had no rows.
   if (owner !== undefined && wanted !== undefined && wanted !== owner) throw fail('forbidden', {}, { param: 'user' })
   return {
     ...pick(same),
@@ -87,7 +87,7 @@ type Same = Pick<
   | 'charge'
 >
 
-/** The fields that a request gave, those of its page and format left out. */
+/** The given fields of a request, without those of its page and format. */
 function pick({
   id,
   model,

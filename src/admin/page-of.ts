@@ -1,6 +1,9 @@
 import type { Awaitable } from '../util/index.ts'
 
-/** One page of rows and where the next begins: one row more than the page was read to know whether there is one. */
+/**
+ * One page of rows and the beginning of the next: reads one row more than the page to find out whether there is a next
+ * one.
+ */
 export async function pageOf<Row>(
   limit: number,
   idOf: (row: Row) => string,

@@ -19,7 +19,7 @@ import type { Clock, Ids, Random } from '../util/index.ts'
 import type { WhatIf } from '../domain/what-if.ts'
 import type { Pages } from './pages/page-data.ts'
 
-/** Something wrong, or worth knowing, in a configuration. */
+/** An error, or a remark, about a configuration. */
 export type ConfigFinding = {
   readonly severity: 'error' | 'warning' | 'note'
   readonly code: string
@@ -34,7 +34,7 @@ export type Reloaded =
   | { readonly ok: true; readonly revision: string; readonly changes: readonly string[] }
   | { readonly ok: false; readonly findings: readonly ConfigFinding[] }
 
-/** The configuration as it was read, without what is secret in it. */
+/** The configuration as it was read, without its secrets. */
 export type ShownConfig = {
   readonly text: string
   readonly origins: readonly {
@@ -90,12 +90,12 @@ export type ConfigEdits = {
       }
     | Refused
   >
-  /** Undefined where changes can be written. */
+  /** Undefined if changes can be written. */
   whyNot(): Promise<{ readonly reason: 'off' | 'no-file' | 'read-only'; readonly detail: string } | undefined>
   write(
     edits: readonly ConfigEdit[],
     base: string,
-    /** Who has it written. */
+    /** The author of the change. */
     by: string,
   ): Promise<
     | {
@@ -124,16 +124,16 @@ type SlotsInUse = {
 }
 
 type UpstreamConnections = {
-  /** The same for upstreams that share their connections. */
+  /** Equal for upstreams that share their connections. */
   readonly pool: object
   readonly busy: number
   readonly most: number
   readonly waiting: number
-  /** Of the last five minutes. */
+  /** In the last five minutes. */
   readonly waits: { readonly count: number; readonly p50Ms: number | null; readonly p95Ms: number | null }
 }
 
-/** Everything that the console's server needs of the gateway around it. */
+/** The parts of the gateway that the console's server needs. */
 export type AdminParts = {
   readonly storage: Storage
   readonly clock: Clock
@@ -144,58 +144,63 @@ export type AdminParts = {
   plan(): CompiledConfig
   readonly facts: {
     readonly version: string
-    /** When the gateway started, and when it took over the configuration in use; milliseconds since the epoch. */
+    /** When the gateway started, and when the current configuration took effect; milliseconds since the epoch. */
     readonly startedAt: number
     loadedAt(): number
-    /** The last time that the configuration was read again; undefined when it was not. */
+    /** The last reload of the configuration; undefined if there was none. */
     lastReload(): { readonly at: number; readonly result: Reloaded } | undefined
     /** Upstreams that are simulated, by name. */
     simulated(): readonly string[]
     /** Requests that have not settled. */
     open(): number
     countersHealthy(): boolean
-    /** When the certificate of callers' listener ends, in milliseconds since the epoch; null where TLS ends elsewhere. */
+    /**
+     * When the certificate of the API listener expires, in milliseconds since the epoch; null if TLS ends elsewhere.
+     */
     certificateEnds(): number | null
-    /** Of bodies that are held in memory. */
+    /** Bytes of bodies in memory. */
     heldBytes(): number
-    /** Connections of callers. */
+    /** Connections of clients. */
     connections(): number
-    /** The most of these that there may be; null for no bound. */
+    /** The maximum of both; null for no limit. */
     bounds(): { readonly connections: number | null; readonly heldBytes: number }
-    /** What is taken of limits of what runs at once that several requests share: of all that count together. */
+    /** The used slots of concurrency limits that several requests share, for all processes that count together. */
     places(): Promise<readonly SlotsInUse[]>
-    /** Connections of this process to an upstream, and how long requests waited for one; undefined before its first request. */
+    /**
+     * Connections of this process to an upstream, and the time that requests waited for one; undefined before its first
+     * request.
+     */
     connectionsTo(upstream: Upstream): UpstreamConnections | undefined
     /** False while the upstream is paused after failures. */
     upstreamHealthy(name: string): boolean
   }
   readonly upstreams: {
-    /** The states of the keys of one; none where it is sent no credential. */
+    /** The states of an upstream's keys; none if it needs no credential. */
     report(upstream: Upstream): readonly KeyReport[]
-    /** How long one stays paused after failures, in milliseconds. */
+    /** How long a key stays paused after failures, in milliseconds. */
     restMs(name: string): number
-    /** Tries a key at what costs nothing. Never rejects. */
+    /** Tests a key with a request that costs nothing. Never rejects. */
     test(key: VendorKey): Promise<KeyTrial>
-    /** Takes over what other processes have found. */
+    /** Reads the results of other processes. */
     learn(): Promise<void>
   }
-  /** @throws Failure the one that a caller would be answered with */
+  /** @throws Failure that a client would get */
   explain(plan: CompiledConfig, request: ImaginedRequest): RequestExplanation
-  /** What everything costs. */
+  /** All prices of a plan. */
   prices(plan: CompiledConfig): PriceList
-  /** Deletes a stored object at the upstream and vendor key that made it. Never rejects. */
+  /** Deletes a stored object at the upstream and vendor key that created it. Never rejects. */
   deleteAtVendor(object: StoredObject): Promise<VendorDeletion>
-  /** Reads the configuration again; undefined where another process decides that. */
+  /** Reloads the configuration; undefined if another process decides that. */
   readonly reload: ((by: string) => Promise<Reloaded>) | undefined
-  /** Reads a text as the configuration, and starts nothing. */
+  /** Checks a text as the configuration, and starts nothing. */
   check(text: string): Promise<{ readonly ok: boolean; readonly findings: readonly ConfigFinding[] }>
   show(): Promise<ShownConfig>
-  /** Whether an answer has handed this link to a key of that name, which is a session's, of that user. */
+  /** Whether a response contained this link, for the key of that name (a session's key) of that user. */
   wasHanded(user: string, keyName: string, url: string): boolean
   /**
-   * What the charges of some time would have cost by a text as the configuration, of which nothing is kept, or by a change of
-   * its own files.
-   * @throws what `signal` is aborted with
+   * The costs of past charges under another configuration: a text, which is not stored, or a change of the current
+   * files.
+   * @throws the reason of `signal` when it is aborted
    */
   costUnder(
     terms: { readonly text: string } | { readonly edits: readonly ConfigEdit[] },
@@ -208,15 +213,18 @@ export type AdminParts = {
   >
   /** Configurations that took effect. */
   readonly history: {
-    /** All of `after` is new where there is nothing before it. */
+    /** All of `after` is new if there is nothing before it. */
     compare(before: StoredConfig | undefined, after: StoredConfig): ConfigDifference
     /**
-     * The changes of models and groups that make the files what they were then, and what is written now; undefined where a
-     * text of it was too long to keep.
-     * @throws Error when the files cannot be read
+     * The changes of models and groups that restore the files of that time, each with its current value; undefined if a
+     * text was too long to store.
+     * @throws Error if the files cannot be read
      */
     restore(kept: StoredConfig): Promise<readonly (ConfigEdit & { readonly was: Json | undefined })[] | undefined>
-    /** The same as `costUnder` by one of them, its secrets left out; undefined where a text of it was too long to keep. */
+    /**
+     * The same as `costUnder` for a stored configuration, without its secrets; undefined if a text was too long to
+     * store.
+     */
     cost(
       kept: StoredConfig,
       span: { readonly since: number; readonly until: number },
@@ -227,16 +235,16 @@ export type AdminParts = {
       | undefined
     >
   }
-  /** Changes of the configuration's files: proposed, and written where that is allowed. */
+  /** Changes of the configuration's files: proposed, and written if that is allowed. */
   readonly edits: ConfigEdits
-  /** What attempts from an address are counted against: its network, in which its owner can pick other addresses. */
+  /** The network of an address, by which attempts are counted: its owner can choose any address in it. */
   networkOf(address: string): string
-  /** A new API key: what is shown once, and what is kept of it. */
+  /** A new API key: the secret, which is shown once, and the stored part. */
   newSecret(): { readonly secret: string; readonly hash: string; readonly hint: string }
   hashPassword(password: string): Promise<string>
   verifyPassword(password: string, hash: string): Promise<boolean>
   /** The folder of the built console. */
   readonly assets: string
-  /** What renders the public pages, of the same build; undefined where there is none. */
+  /** The renderer of the public pages, from the same build; undefined if there is none. */
   pages(): Promise<Pages | undefined>
 }

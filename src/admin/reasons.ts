@@ -1,8 +1,8 @@
 import { Failure, type FailExtra } from '../domain/index.ts'
 
 /**
- * Why a field is refused (`invalid`), or a change cannot be made (`conflict`): the console shows the name
- * in its own language (`refusal.NAME` of its words); other clients get the text. Names are never renamed.
+ * Why a field is refused (`invalid`), or a change is impossible (`conflict`): the console shows the name in its own
+ * language (`refusal.NAME` in its texts); other clients get the text. Names are never renamed.
  */
 export const reasons = {
   missing: "'{field}' is missing.",
@@ -86,7 +86,10 @@ type Values<R extends Reason> = { readonly [Name in Names<(typeof reasons)[R]>]:
 
 const statuses = { invalid: 400, conflict: 409, cross_site: 403 } as const
 
-/** Makes the refusal of a reason; its text is filled with the values, which go along. `param`: the field to blame. */
+/**
+ * Creates the refusal of a reason; its text is filled with the values, which are part of it. `param`: the field at
+ * fault.
+ */
 export function refuse<R extends Reason>(
   code: keyof typeof statuses,
   reason: R,

@@ -1,22 +1,22 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { isMoment } from './is-moment.ts'
 
-/** Checks a query or a body, and fills defaults into it. After a refusal `errors` has the first fault. */
+/** Checks a query or a body, and fills in defaults. After a refusal `errors` has the first error. */
 export type RequestValidator = { (value: unknown): boolean; errors?: ErrorObject[] | null }
 
 // Types are not coerced; unknown fields are rejected.
 const ajv = new Ajv({
   useDefaults: true,
   addUsedSchema: false,
-  // A day of a week is a word and one of a month a number; without this, Ajv writes a warning to stderr.
+  // A day of a week is a word and a day of a month a number; without this, Ajv writes a warning to stderr.
   allowUnionTypes: true,
   formats: { 'date-time': isMoment },
 })
 
-/** By schema: all servers of a process have the same routes. */
+/** By schema, because all servers of a process have the same routes. */
 const compiled = new WeakMap<object, ValidateFunction>()
 
-/** Compiles the schema of a query or a body. @throws Error when the schema is invalid */
+/** Compiles the schema of a query or a body. @throws Error if the schema is invalid */
 export function compileRequestSchema(schema: object): ValidateFunction {
   const known = compiled.get(schema)
   if (known) return known
@@ -26,8 +26,8 @@ export function compileRequestSchema(schema: object): ValidateFunction {
 }
 
 /**
- * The validator of a route. Its schema is compiled at the first request: to compile those of all routes takes longer
- * than to answer the first page.
+ * The validator of a route. Its schema is compiled on the first request: compiling those of all routes takes longer
+ * than answering the first page.
  */
 export function requestValidator(schema: object): RequestValidator {
   const check: RequestValidator = value => {

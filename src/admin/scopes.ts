@@ -1,10 +1,12 @@
 import type { AdminScope } from '../domain/index.ts'
 import type { AnyRoute } from './api.ts'
 
-/** For people alone: their sessions, passwords and sign-in, and the making of tokens, so that no token makes another. */
+/**
+ * Only for people: their sessions, passwords and sign-in, and the creation of tokens, so that no token creates another.
+ */
 const peopleOnly = /^\/api\/(?:account|session|setup|sign-in|playground|invitation|admin-tokens)(?:\/|$)/
 
-/** Requests that only compute something: their fields are too large for an address. */
+/** Requests that only compute a result: their fields are too large for a query. */
 const reading: ReadonlySet<string> = new Set([
   'POST /api/explain',
   'POST /api/config/check',
@@ -13,7 +15,7 @@ const reading: ReadonlySet<string> = new Set([
   'POST /api/config/history/:id/cost',
 ])
 
-/** The scope of changes by the beginning of the address; the first that fits. */
+/** The scope of changes by the beginning of the path; the first match counts. */
 const byAddress: readonly (readonly [RegExp, AdminScope])[] = [
   [/^\/api\/(?:keys|sessions)(?:\/|$)/, 'keys'],
   [/^\/api\/users\/:name\/topups$/, 'money'],
@@ -23,10 +25,13 @@ const byAddress: readonly (readonly [RegExp, AdminScope])[] = [
   [/^\/api\/(?:alerts|cache|config|groups|objects|upstreams)(?:\/|$)/, 'config'],
 ]
 
-/** Reads of tokens, which return no secret. */
+/** Reading tokens, which returns no secret. */
 const readsOfTokens: ReadonlySet<string> = new Set(['GET /api/admin-tokens', 'GET /api/admin-tokens/current'])
 
-/** The scope that a token needs for an endpoint; undefined if no token may use it. An endpoint without a rule is closed. */
+/**
+ * The scope that a token needs for an endpoint; undefined if no token may use it. An endpoint without a rule is
+ * refused.
+ */
 export function scopeOf({ method, url }: Pick<AnyRoute, 'method' | 'url'>): AdminScope | undefined {
   const endpoint = `${method} ${url}`
   if (readsOfTokens.has(endpoint)) return 'read'

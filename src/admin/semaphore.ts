@@ -4,7 +4,9 @@ import { sessionUserOf } from './session-user.ts'
 
 const retryMs = 10_000
 
-/** Answers that go on for long: so many at once, and fewer for one user, so that no user takes all of them. */
+/**
+ * Limits responses that take long: a maximum at once, and a lower one for each user, so that no user takes all of them.
+ */
 export class Semaphore {
   readonly #all: number
   readonly #each: number
@@ -16,7 +18,7 @@ export class Semaphore {
     this.#each = each
   }
 
-  /** Takes a place until the client has left or has its answer. @throws Failure slow_down when there is none */
+  /** Takes a slot until the client disconnects or has its response. @throws Failure slow_down if there is none */
   take(request: AdminRequest): void {
     const { name } = sessionUserOf(request).user
     const own = this.#taken.get(name) ?? 0

@@ -32,7 +32,7 @@ const everywhere = {
 
 const uncached = { ...everywhere, 'cache-control': 'no-store' } as const
 
-/** Security headers of every console response: nothing from elsewhere, no frames, no guessing of types. */
+/** Security headers of every console response: nothing from other origins, no frames, no content type sniffing. */
 function securityHeaders(url: string): { readonly [name: string]: string } {
   return url.startsWith('/api/') ? uncached : everywhere
 }
@@ -42,18 +42,18 @@ const nothing = { type: 'object', additionalProperties: false, properties: {} } 
 
 export type Admin = {
   handle(req: IncomingMessage, res: ServerResponse): void
-  /** Ends what would not end by itself, such as a tail of the log. */
+  /** Ends responses that would not end by themselves, such as a tail of the log. */
   close(): Promise<void>
 }
 
-/** The user, found before a byte of the body is read. */
+/** The user, identified before any byte of the body is read. */
 type Arrival = {
   readonly host: string
   readonly scheme: 'http' | 'https'
   readonly sessionUser: AdminRequest['sessionUser']
 }
 
-/** The console's server: its API, its pages, and the files of the built console. It listens nowhere by itself. */
+/** The console's server: its API, its pages, and the files of the built console. It does not listen by itself. */
 export async function createAdmin(parts: AdminParts): Promise<Admin> {
   const closing = new AbortController()
   const door = createLoginThrottle(parts)
@@ -65,7 +65,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     genReqId: () => parts.ids.next('web_', parts.clock.now()),
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: true },
     schemaController: {
-      // Its type demands a schema; it gets a route.
+      // Its type requires a schema, but it is passed a route.
       compilersFactory: { buildValidator: buildValidator as never },
     },
     frameworkErrors: (error, request, reply) => void answerError(parts, error, request, reply),
@@ -82,7 +82,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     server.route({
       method: route.method,
       url: route.url,
-      // Pages and files; the API has answers without end, and no client that needs their heads.
+      // Only for pages and files: the API has endless responses, and no client needs HEAD requests for it.
       exposeHeadRoute: route.method === 'GET' && !route.url.startsWith('/api/'),
       bodyLimit: route.bodyBytesMax ?? bodyBytesMax,
       schema: {
@@ -93,7 +93,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
         arrivals.set(request, await arrive(parts, door, route, request))
       },
       async preValidation(request) {
-        // A program sends no body where every field has a default.
+        // A program sends no body if every field has a default.
         if (route.method !== 'GET' && route.method !== 'DELETE') request.body ??= {}
         if (route.query) request.query = readQuery(request.query as object, route.query)
       },
@@ -129,7 +129,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
 
   return {
     handle(req, res) {
-      // HTTP/1.0 has no interim answers.
+      // HTTP/1.0 has no interim responses.
       if (req.headers.expect !== undefined && req.httpVersionMinor > 0) res.writeContinue()
       app.routing(req, res)
     },
@@ -144,7 +144,7 @@ function buildValidator(): (route: { readonly schema: object }) => RequestValida
   return ({ schema }) => requestValidator(schema)
 }
 
-/** What deletes may come with nothing at all. */
+/** A DELETE request may have no body at all. */
 function bodySchemaOf({ method, body }: AnyRoute): { readonly body?: object } {
   if (method === 'GET') return {}
   if (method === 'DELETE') return body ? { body: { ...body, type: ['object', 'null'] } } : {}
@@ -169,15 +169,16 @@ async function arrive(
   // Pages and files are public, and available without the storage.
   const cookie = route.url.startsWith('/api/') ? readCookie(headers.cookie, scheme) : undefined
   const secret = route.access === 'anyone' ? undefined : readBearer(headers.authorization)
-  // A proxy in front may add a bearer of its own to the requests of a person who is signed in.
+  // A proxy in front may add its own bearer token to the requests of a person who is signed in.
   if (secret !== undefined && (cookie === undefined || readAdminSecret(secret) !== undefined)) {
-    // No page elsewhere can send it: a browser adds no such header by itself, so the rules for sessions are not needed.
+    // A page elsewhere cannot send this header: browsers do not add it by themselves, so the rules for sessions are not
+    // needed.
     const found = await findTokenUser(parts, guard, { secret, remote: remoteOf(parts, request), route })
     if (!may(found.user, route.access as Duty)) throw fail('forbidden')
     return { host, scheme, sessionUser: found }
   }
   if (route.method !== 'GET') requireSameSite(headers, host, route.method !== 'DELETE')
-  // A browser joins the tail again by itself, too, and sends no header with it.
+  // A browser reconnects to the tail by itself, too, and sends no header with it.
   const isPoll = headers['x-tollgate-poll'] === '1' || route.url === '/api/logs/tail'
   const sessionUser = cookie === undefined ? undefined : await findSessionUser(parts, cookie, isPoll)
   if (route.access === 'anyone') return { host, scheme, sessionUser }
@@ -187,9 +188,9 @@ async function arrive(
 }
 
 /**
- * The response, zipped for clients that accept it. Answers to changes never are: some hold a secret that was just made
- * next to text of the request, and the length of both together would reveal it (BREACH). What is read holds no secret, and
- * pages elsewhere cannot use the session of a person who looks at them, whose cookie is `SameSite=Strict`.
+ * Sends the response, compressed if the client accepts that. Responses to changes are never compressed: some contain a
+ * new secret next to text of the request, and the length of both together would reveal it (BREACH). Responses to reads
+ * contain no secret, and pages elsewhere cannot use a person's session, whose cookie is `SameSite=Strict`.
  */
 async function sendJson(reply: FastifyReply, accepted: string | string[] | undefined, answered: object) {
   const text = JSON.stringify(answered)
@@ -205,13 +206,13 @@ function sendReply(reply: FastifyReply, { status, headers, body }: Reply) {
   return reply.send(whole ? body : Readable.from(body, { objectMode: false }))
 }
 
-/** Reports an error in the console's own form. Of an unforeseen one only the request id is shown. */
+/** Reports an error in the console's own form. For an unexpected error it shows only the request id. */
 function answerError(parts: AdminParts, error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const failure = toFailure(error, parts)
-  // A dead link of an answer is no fault of the console; why it was refused is in the log already.
+  // A dead link in an answer is not a fault of the console; the reason for the refusal is in the log already.
   if (failure.status >= 500 && failure.code !== 'picture_refused')
     parts.log.error({ request: request.id, url: request.url.split('?', 1)[0], error }, 'the console failed')
-  // What is still on its way is not read: the connection goes with the answer.
+  // The rest of the body is not read: the connection is closed after the response.
   if (!request.raw.complete) reply.header('connection', 'close')
   if (failure.retryAfterMs !== undefined) reply.header('retry-after', String(Math.ceil(failure.retryAfterMs / 1000)))
   for (const [name, value] of Object.entries(failure.headers)) reply.header(name, value)
@@ -223,7 +224,7 @@ function answerError(parts: AdminParts, error: unknown, request: FastifyRequest,
     .send(JSON.stringify({ error: { code, message, field: param, request_id: request.id, ...refusalFacts(failure) } }))
 }
 
-/** The refusal as data, so that the console can show it in the language of its reader. */
+/** The refusal as data, so that the console can show it in the user's language. */
 function refusalFacts({ values: { reason, ...values } }: Failure) {
   return { ...(reason !== undefined && { reason }), ...(Object.keys(values).length > 0 && { values }) }
 }
@@ -231,7 +232,7 @@ function refusalFacts({ values: { reason, ...values } }: Failure) {
 type Foreseen = Partial<FastifyError> & {
   readonly name?: string
   readonly code?: string
-  /** Of a StorageError. */
+  /** Only for a StorageError. */
   readonly params?: { readonly [name: string]: string | number }
 }
 
@@ -258,7 +259,7 @@ function toFailure(error: unknown, { storage }: AdminParts): Failure {
   return storage.ledger.healthy() ? fail('internal') : fail('storage_unavailable', {}, { retryAfterMs: 1_000 })
 }
 
-/** What a schema demands, by keyword. */
+/** The reason for a violated schema keyword. */
 const limits: { readonly [keyword: string]: Reason } = {
   minLength: 'too_short',
   maxLength: 'too_long',
@@ -285,13 +286,13 @@ function invalidField({
   if (Array.isArray(allowedValues))
     return refuse('invalid', 'not_allowed', { field, allowed: allowedValues.map(String).join(', ') }, blamed)
   const reason = patternReasons.get(String(pattern)) ?? (typeof limit === 'number' ? limits[keyword] : undefined)
-  // Of one of several reasons: all of them take no more than these values.
+  // For a pattern with several reasons: all of them need at most these values.
   if (reason === undefined && typeof pattern === 'string')
     return refuse('invalid', 'not_pattern', { field, pattern }, blamed)
   return refuse('invalid', reason ?? 'malformed', { field, message, limit: Number(limit) } as never, blamed)
 }
 
-/** A query's texts as what its schema wants: whole numbers and booleans. Whatever else they are, the schema judges. */
+/** Converts a query's texts for its schema: whole numbers and booleans. The schema checks everything else. */
 function readQuery(query: object, schema: Schema): { readonly [name: string]: unknown } {
   const properties = (schema.properties ?? {}) as { readonly [name: string]: { readonly type?: unknown } }
   return Object.fromEntries(

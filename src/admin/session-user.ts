@@ -2,7 +2,7 @@ import type { AdminRequest, SessionUser, TokenUser } from './api.ts'
 import { may } from './duties.ts'
 import { fail } from './errors.ts'
 
-/** The person or the admin token, at a route that no one else reaches. @throws Failure not_logged_in */
+/** The person or the admin token, at a route that requires one. @throws Failure not_logged_in */
 export function sessionUserOf({ sessionUser }: AdminRequest): SessionUser | TokenUser {
   if (!sessionUser) throw fail('not_logged_in')
   return sessionUser

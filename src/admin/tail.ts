@@ -3,19 +3,19 @@ import type { AdminRequest } from './api.ts'
 import { Semaphore } from './semaphore.ts'
 import { isSessionOpen } from './session/sessions.ts'
 
-/** Of polls; the sign of life that keeps proxies from cutting. */
+/** A ping after this many polls, so that proxies do not close the connection. */
 const pingEvery = 15
 const listeners = { all: 50, each: 10 }
 
 /**
- * Rows of the log as they come, by events. The log is read once a second while a client listens, so that rows of other
- * replicas come too. It ends when the client leaves, and before the next row when their session ends or their role
- * changes: what they may see was decided at its beginning.
+ * Rows of the log as they are written, as events. The log is read once a second while a client listens, so that rows of
+ * other replicas are included. Ends when the client disconnects, and before the next row when the session ends or the
+ * role changes: access was checked only at the beginning.
  */
 export class Tails {
   readonly #semaphore = new Semaphore(listeners)
 
-  /** @throws Failure slow_down when too many listen already */
+  /** @throws Failure slow_down if too many clients listen already */
   follow(request: AdminRequest, match: LogMatch): AsyncIterable<string> {
     this.#semaphore.take(request)
     return this.#events(request, match)

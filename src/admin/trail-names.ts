@@ -10,10 +10,10 @@ type TrailNames = {
 }
 
 const keyId = /\bkey_[0-9a-z]{20}\b/g
-/** Of one target, so many rows are searched for its name: it is in the row that created it. */
+/** The maximum rows of one target that are searched for its name: the row that created it has the name. */
 const rowsMost = 20
 
-/** What the ids in rows of the audit log are called. */
+/** The names for the ids in rows of the audit log. */
 export async function namesOfTrail(request: AdminRequest, rows: readonly TrailRow[]): Promise<TrailNames> {
   const keys = rows.flatMap(({ subject, before, after }) => JSON.stringify([subject, before, after]).match(keyId) ?? [])
   const { key_names } = await namesOfKeys(request, keys)
@@ -33,7 +33,7 @@ export async function namesOfTrail(request: AdminRequest, rows: readonly TrailRo
   }
 }
 
-/** Admin tokens and invitations: their names are in their own rows. */
+/** Admin tokens and invitations: their names are in the rows that created them. */
 function isCreated({ action }: TrailRow): boolean {
   return action.startsWith('admin_token.') || action.startsWith('invitation.')
 }

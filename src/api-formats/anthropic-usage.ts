@@ -10,8 +10,8 @@ const knownMembers = new Set([
 ])
 
 /**
- * Usage of the messages API format: `input_tokens` excludes what was written to a cache or read from one. Where `iterations`
- * are reported, the top level describes the last one only, and the sum is what was used.
+ * Usage of the messages API format: `input_tokens` excludes tokens written to a cache or read from one. If `iterations`
+ * are reported, the top level describes only the last one, and the usage is their sum.
  */
 export function readAnthropicUsage(usage: Json | undefined): Usage | null {
   const report = new UsageReport()

@@ -7,7 +7,7 @@ import { readAnthropicUsage } from './anthropic-usage.ts'
 import { countingUsage, readCount, readMember } from './read-members.ts'
 import { listAround } from './object-lists.ts'
 
-/** Error words by status; what is not here takes the word of its hundred. */
+/** Error types by status; other statuses have the type of their hundred. */
 const words: ReadonlyMap<number, string> = new Map([
   [401, 'authentication_error'],
   [402, 'billing_error'],
@@ -22,7 +22,7 @@ const words: ReadonlyMap<number, string> = new Map([
   [529, 'overloaded_error'],
 ])
 
-/** The messages style. What its SDKs send and expect: `docs/wire.md`. */
+/** The messages style. `docs/wire.md` describes what its SDKs send and expect. */
 export const anthropic: ApiFormat = {
   name: 'anthropic',
   requestHeaders: ['anthropic-version', 'anthropic-beta'],
@@ -41,7 +41,7 @@ export const anthropic: ApiFormat = {
     }
   },
 
-  // Records without an `event:` line are dropped by this style's SDKs.
+  // SDKs of this style drop records without an `event:` line.
   streamError(failure: Failure, requestId: string): string {
     return `event: error\ndata: ${JSON.stringify(errorBody(failure, requestId))}\n\n`
   },
@@ -55,7 +55,7 @@ export const anthropic: ApiFormat = {
     return readAnthropicUsage(readMember(body, 'usage'))
   },
 
-  /** `message_start` reports the input, each `message_delta` what was used so far. */
+  /** `message_start` reports the input, each `message_delta` the usage so far. */
   usageOfEvent(_operation: string, data: Json): Usage | null {
     return readAnthropicUsage(readMember(data, 'usage') ?? readMember(data, 'message', 'usage'))
   },

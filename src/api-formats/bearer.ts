@@ -1,8 +1,9 @@
 import type { Head } from '../plugin-api/index.ts'
 
 /**
- * The key of an Authorization header: `Bearer <key>`, the scheme in any case (`docs/rules.md#keys`). Of another scheme,
- * or of a value without one, an empty key is read, so that the key check refuses it instead of calling it missing.
+ * The key of an Authorization header: `Bearer <key>`, the scheme in any case (`docs/rules.md#keys`). For another
+ * scheme, or a value without one, returns an empty key, so that the key check refuses it instead of reporting a missing
+ * key.
  */
 export function bearerKey(head: Head): string | undefined {
   const value = head.headers['authorization']
@@ -10,7 +11,7 @@ export function bearerKey(head: Head): string | undefined {
   return /^bearer\s(.*)$/is.exec(value.trim())?.[1]?.trim() ?? ''
 }
 
-/** The value of a header that holds nothing but a key. */
+/** The value of a header that contains only a key. */
 export function headerKey(head: Head, name: string): string | undefined {
   const value = head.headers[name]
   return typeof value === 'string' ? value.trim() : undefined

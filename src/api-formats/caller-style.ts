@@ -3,13 +3,13 @@ import { queryKeys } from './query-key.ts'
 
 type Headers = Head['headers']
 
-/** `/v1/models/NAME:generateContent`. Names may have colons too (`name:latest`), but hardly humps after them. */
+/** `/v1/models/NAME:generateContent`. Names may have colons too (`name:latest`), but hardly camel case after them. */
 const method = /^[a-z]+[A-Z][A-Za-z]+$/
 const models = '/models/'
 
 /**
- * The API format of the client where several formats share a path, as with `GET /v1/models`. Never by which header holds the
- * key: both `Authorization` and `x-api-key` are in use by several styles (`docs/wire.md#keys`).
+ * The API format of the client if several formats share a path, as with `GET /v1/models`. The header with the key does
+ * not decide: several styles use both `Authorization` and `x-api-key` (`docs/wire.md#keys`).
  */
 export function callerStyle(
   path: string,
@@ -22,7 +22,7 @@ export function callerStyle(
   return 'openai'
 }
 
-/** The style that a path or a header proves, before a route is known; undefined when they prove none. */
+/** The style that a path or a header proves, before a route is known; undefined if they prove none. */
 export function provenStyle(
   path: string,
   headers: Headers,

@@ -9,7 +9,7 @@ import { listAfter } from './object-lists.ts'
 
 const knownUnits = new Set(['input_tokens', 'output_tokens', 'image_tokens', 'search_units', 'images'])
 
-/** The rerank style, v1 and v2. What its SDK sends and expects: `docs/wire.md#rerank`. */
+/** The rerank style, v1 and v2. `docs/wire.md#rerank` describes what its SDK sends and expects. */
 export const cohere: ApiFormat = {
   name: 'cohere',
   requestHeaders: [],
@@ -27,13 +27,13 @@ export const cohere: ApiFormat = {
     }
   },
 
-  // Nothing streams in this style.
+  // This style has no streams.
   streamError: () => undefined,
   heartbeat: undefined,
   lastEvents: ['event: message-end'],
   usageOfEvent: () => null,
 
-  /** What is billed comes first; some upstreams of this format report tokens in `usage` instead, or nothing but a total. */
+  /** Billed units take precedence; some upstreams of this format report tokens in `usage` instead, or only a total. */
   usageOf(_operation: string, body: Json): Usage | null {
     const meta = readMember(body, 'meta')
     const billed = readMember(meta, 'billed_units')

@@ -7,7 +7,9 @@ import { readSeconds } from './read-members.ts'
 import { UsageReport } from './usage-report.ts'
 import { xRateLimitHeaders } from './x-ratelimit.ts'
 
-/** Speech with the voice in the path, and transcripts. What its SDKs send and expect: `docs/wire.md#voices`. */
+/**
+ * Speech with the voice in the path, and transcripts. `docs/wire.md#voices` describes what its SDKs send and expect.
+ */
 export const elevenlabs: ApiFormat = {
   name: 'elevenlabs',
   requestHeaders: [],
@@ -27,12 +29,14 @@ export const elevenlabs: ApiFormat = {
     }
   },
 
-  // Sound has no place for an error: its connection is cut.
+  // Audio cannot contain an error: its connection is cut.
   streamError: () => undefined,
   heartbeat: undefined,
   usageOfEvent: () => null,
 
-  /** A transcript reports the length of its recording. A part of a second counts as one, as in translated answers. */
+  /**
+   * A transcript reports the length of its recording. A fraction of a second counts as one, as in translated answers.
+   */
   usageOf(_operation: string, body: Json): Usage | null {
     const report = new UsageReport()
     const seconds = readSeconds(body, 'audio_duration_secs')

@@ -1,6 +1,6 @@
 import type { Failure } from '../domain/index.ts'
 
-/** Status words by HTTP status; what is not here takes the word of its hundred. */
+/** Status names by HTTP status; other statuses have the name of their hundred. */
 const words: ReadonlyMap<number, string> = new Map([
   [401, 'UNAUTHENTICATED'],
   [402, 'FAILED_PRECONDITION'],
@@ -16,7 +16,7 @@ const words: ReadonlyMap<number, string> = new Map([
   [504, 'DEADLINE_EXCEEDED'],
 ])
 
-/** An error as this API format writes it. */
+/** An error in this API format. */
 export function errorObject({ status, message }: Failure): { code: number; message: string; status: string } {
   return { code: status, message, status: words.get(status) ?? (status < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL') }
 }

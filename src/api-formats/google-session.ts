@@ -9,8 +9,8 @@ const idCharsMax = 512
 const modelPrefix = 'models/'
 
 /**
- * Letters that occur in the names of members with file references, as JSON escapes. No encoder escapes ASCII letters, so a
- * client that does wants to hide a name.
+ * JSON escapes of letters that occur in the names of members with file references. No encoder escapes ASCII letters, so
+ * a client that does so wants to hide a name.
  */
 const escapedLetters = ['\\u004', '\\u005', '\\u006', '\\u007']
 
@@ -59,14 +59,15 @@ export const googleSession: SessionFormat = {
 }
 
 /**
- * Finds the turns of a session. A turn begins with its first content. It ends when it is complete or calls tools, and its usage
- * is known; the usage may come in the same message, before it, or after it. A later report of a turn replaces an earlier one.
+ * Finds the turns of a session. A turn begins with its first content. It ends when it is complete or calls tools, and
+ * its usage is known; the usage may come in the same message, before it, or after it. A later report of a turn replaces
+ * an earlier one.
  */
 class LiveReader implements SessionReader {
   readonly #usage: SessionUsage
   #turns = 0
   #open: string | undefined
-  /** The turn is complete and waits for its usage; `tools`: it may also go on. */
+  /** The turn is complete and waits for its usage; `tools`: it may also continue. */
   #isOver: 'complete' | 'tools' | undefined
   #report: Json | undefined
   #grounding: Json[] = []
@@ -95,7 +96,7 @@ class LiveReader implements SessionReader {
     const callsTools = either(message, 'toolCall', 'tool_call') !== undefined
     const hasContent = callsTools || hasOutput(content)
     if (hasContent && this.#isOver) this.#goOn(signs)
-    // A repeated report belongs to the turn before.
+    // A repeated report belongs to the previous turn.
     const isNew = usage !== undefined && JSON.stringify(usage) !== this.#lastReport
     if (this.#open === undefined && (hasContent || isNew)) {
       this.#open = String(++this.#turns)
@@ -111,7 +112,10 @@ class LiveReader implements SessionReader {
     if (this.#isOver && this.#report !== undefined) this.#end(signs)
   }
 
-  /** Content after the end of a turn: a turn that called tools goes on, another one has ended without a report. */
+  /**
+   * Handles content after the end of a turn: a turn that called tools continues, another one has ended without a
+   * report.
+   */
   #goOn(signs: SessionSign[]): void {
     if (this.#isOver === 'complete') this.#end(signs)
     this.#isOver = undefined
@@ -147,7 +151,7 @@ function hasOutput(content: Json | undefined): boolean {
   )
 }
 
-/** A running total without what was counted before. Counts by modality are matched by their modality. */
+/** A running total minus an earlier one. Counts by modality are matched by their modality. */
 function without(total: Json, before: Json | undefined): Json {
   if (typeof total === 'number') return typeof before === 'number' ? Math.max(0, total - before) : total
   if (Array.isArray(total)) {

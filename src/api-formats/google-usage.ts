@@ -5,7 +5,7 @@ import { UsageReport } from './usage-report.ts'
 const knownMembers = new Set([
   'promptTokenCount',
   'candidatesTokenCount',
-  // Live sessions call it so.
+  // The name in live sessions.
   'responseTokenCount',
   'totalTokenCount',
   'cachedContentTokenCount',
@@ -26,9 +26,9 @@ const cachedModalities: { readonly [modality: string]: UnitName } = {
 const outputModalities: { readonly [modality: string]: UnitName } = { AUDIO: 'output_audio', IMAGE: 'output_image' }
 
 /**
- * Usage of the generative-language API format. The prompt's tokens include the cached ones, but not those that tools added;
- * candidates and thoughts are both output. Counts of zero are left out of its answers, so that at the `end` an output that is
- * not reported is what the total leaves for it.
+ * Usage of the generative-language API format. The prompt's tokens include the cached ones, but not those that tools
+ * added; candidates and thoughts are both output. Answers omit counts of zero, so at the `end` a missing output count
+ * is the rest of the total.
  */
 export function readGoogleUsage(data: Json, end: boolean): Usage | null {
   const usage = readMember(data, 'usageMetadata')
@@ -54,7 +54,7 @@ export function readGoogleUsage(data: Json, end: boolean): Usage | null {
   return report.result()
 }
 
-/** `ON_DEMAND_PRIORITY` is the tier `priority`; on demand without more is the standard one. */
+/** `ON_DEMAND_PRIORITY` is the tier `priority`; `ON_DEMAND` alone is the standard tier. */
 function tierOf(value: Json | undefined): Json | undefined {
   if (typeof value !== 'string') return undefined
   const tier = value.toLowerCase().replace(/^on_demand_?/, '')
@@ -74,7 +74,7 @@ function addModalities(
   }
 }
 
-/** `grounding` counts prompts that were grounded, `web_search` the queries that grounded them; a price for one covers both. */
+/** `grounding` counts grounded prompts, `web_search` the queries for them; a price for one covers both. */
 function addGrounding(report: UsageReport, candidates: Json | undefined): void {
   if (!Array.isArray(candidates)) return
   let queries = 0

@@ -15,7 +15,7 @@ import { listByToken } from './object-lists.ts'
 
 const rpc = 'type.googleapis.com/google.rpc'
 
-/** The generative-language style. What its SDKs send and expect: `docs/wire.md#generative-language-paths`. */
+/** The generative-language style. `docs/wire.md#generative-language-paths` describes what its SDKs send and expect. */
 export const google: ApiFormat = {
   name: 'google',
   requestHeaders: [
@@ -55,22 +55,22 @@ export const google: ApiFormat = {
   },
 
   /**
-   * A record whose `error.code` is a number from 400 to 599 is thrown by the SDKs, but version 1 of the JavaScript one
-   * takes it for content. Data after it, without an end of its own, makes that one throw too; others ignore it,
-   * as readers of events must (WHATWG HTML 9.2.6).
+   * SDKs throw a record whose `error.code` is a number from 400 to 599, but version 1 of the JavaScript SDK takes it
+   * for content. Further data without an end of its own makes that version throw too; others ignore it, as event
+   * parsers must (WHATWG HTML 9.2.6).
    */
   streamError(failure: Failure): string {
     const error = JSON.stringify({ error: errorObject(failure) })
     return `data: ${error}\n\n${error}`
   },
 
-  /** Without `alt=sse` a stream is one list, whose elements come one after another. */
+  /** Without `alt=sse` a stream is one JSON list, whose elements are sent one after another. */
   streamForm({ query }: Head): 'events' | 'list' {
     const asked = new URLSearchParams(query)
     return (asked.get('alt') ?? asked.get('$alt'))?.toLowerCase() === 'sse' ? 'events' : 'list'
   },
 
-  // A comment would do for the JavaScript SDK; what other readers of this style do with one is not known.
+  // The JavaScript SDK accepts a comment; whether other clients of this style do is not known.
   heartbeat: undefined,
 
   usageOf(operation: string, body: Json, before?: Json): Usage | null {
@@ -103,7 +103,7 @@ export const google: ApiFormat = {
   limitHeaders: xRateLimitHeaders,
 }
 
-/** Why (the code), which field, when to try again, and which request it was. */
+/** The reason (the code), the field, when to retry, and the request id. */
 function errorDetails(failure: Failure, requestId: string): readonly object[] {
   const { code, message, param, retryAfterMs } = failure
   const details: object[] = [
@@ -119,7 +119,7 @@ function errorDetails(failure: Failure, requestId: string): readonly object[] {
   return details
 }
 
-/** Whether no more is to come: a candidate has finished, or the prompt was refused. */
+/** Whether the answer is complete: a candidate has finished, or the prompt was refused. */
 function endsAnswer(data: Json): boolean {
   if (readMember(data, 'promptFeedback', 'blockReason') !== undefined) return true
   const candidates = readMember(data, 'candidates')

@@ -2,8 +2,8 @@ import type { Answer, Failure } from '../domain/index.ts'
 import { openai } from './openai.ts'
 
 /**
- * For errors raised before a style is known: a body that the SDKs of the chat-completions and of the messages style
- * both read whole (`docs/wire.md#errors`).
+ * For errors before a style is known: a body that the SDKs of both the chat-completions and the messages style can read
+ * (`docs/wire.md#errors`).
  */
 export const hybrid = {
   ...openai,

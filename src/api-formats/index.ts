@@ -9,7 +9,7 @@ import { openai } from './openai.ts'
 
 const styles = { openai, anthropic, google, cohere, elevenlabs, hybrid }
 
-/** Every wire style spoken, by the name that routes use in `gateway.yaml`. */
+/** Every supported API format, by its name in routes of `gateway.yaml`. */
 export const dialects: ReadonlyMap<string, ApiFormat> = new Map(Object.entries(styles))
 
 /** The API format that a route names; `by-caller` is that of the client. */
@@ -17,7 +17,7 @@ export function findDialect(name: string, head: Head): ApiFormat | undefined {
   return name === 'by-caller' ? styles[callerStyle(head.path, head.query, head.headers)] : dialects.get(name)
 }
 
-/** The style of an error raised before a route is known. `url` is the path, with its query or without. */
+/** The style of an error before a route is known. `url` is the path, with or without its query. */
 export function guessDialect(url: string, headers: Head['headers']): ApiFormat {
   const [path = ''] = url.split('?', 1)
   return styles[provenStyle(path, headers) ?? 'hybrid']

@@ -30,7 +30,7 @@ export const listAround: ObjectList = {
   page: page => ({ ...cursors(page), next_page: page.hasMore ? (page.ids.at(-1) ?? null) : null }),
 }
 
-/** Lists of the generative-language style: a token leads to the next page. */
+/** Lists of the generative-language style: a token identifies the next page. */
 export const listByToken: ObjectList = {
   query(text: string): ObjectListQuery {
     const wanted = new URLSearchParams(text)

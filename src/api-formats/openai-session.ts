@@ -2,7 +2,7 @@ import type { Json } from '../domain/index.ts'
 import type { SessionFormat, SessionSign } from '../plugin-api/index.ts'
 import { readMember } from './read-members.ts'
 
-/** The beta has names of its own for transcription. */
+/** The beta has other names for transcription. */
 const settingsNames = /^(?:transcription_)?session\.(?:created|updated)$/
 const transcription = 'conversation.item.input_audio_transcription'
 

@@ -18,7 +18,7 @@ const knownMembers = new Set([
   'num_search_queries',
   'cost',
   'cost_in_usd_ticks',
-  // Of images.
+  // A count of images.
   'generated_images',
 ])
 const knownDetails = new Set([
@@ -30,15 +30,15 @@ const knownDetails = new Set([
   'cache_write_tokens',
   'cache_creation_tokens',
   'reasoning_tokens',
-  // Counted in the completion, whether the prediction was used or not.
+  // Part of the completion count, whether the prediction was used or not.
   'accepted_prediction_tokens',
   'rejected_prediction_tokens',
 ])
 
 /**
- * Usage as the chat-completions API format counts it, of every operation: chat and embeddings report `prompt_tokens` and
+ * Usage in the chat-completions API format, for every operation: chat and embeddings report `prompt_tokens` and
  * `completion_tokens`, all others `input_tokens` and `output_tokens`; a transcription may count seconds instead
- * (`docs/wire.md#usage`). Cached tokens are part of the input, reasoning of the output.
+ * (`docs/wire.md#usage`). Cached tokens are part of the input, reasoning tokens of the output.
  */
 export function readOpenaiUsage(operation: string, body: Json): Usage | null {
   const report = new UsageReport()
@@ -52,13 +52,13 @@ export function readOpenaiUsage(operation: string, body: Json): Usage | null {
 }
 
 /**
- * What one event reports: the last chunk of a chat and the events that end an image, a transcript or a speech have
+ * The usage in one event: the last chunk of a chat and the events that end an image, a transcript or a speech have
  * `usage`, the event that ends a response has it inside its `response`.
  */
 export function readOpenaiEventUsage(operation: string, data: Json): Usage | null {
   const inside = findOperation(operation)?.usage?.inside
   if (inside === undefined) return readOpenaiUsage(operation, data)
-  // Work next to the response, such as a transcription, reports its use by itself.
+  // Additional work, such as a transcription, reports its own usage.
   const isOwn = readMember(data, 'usage') !== undefined
   return readOpenaiUsage(operation, readMember(data, inside) ?? (isOwn ? data : null))
 }
@@ -67,7 +67,7 @@ function readTokens(report: UsageReport, usage: Json | undefined): void {
   const input = firstCount(usage, 'prompt_tokens', 'input_tokens')
   const completion = firstCount(usage, 'completion_tokens', 'output_tokens')
   const total = readCount(usage, 'total_tokens')
-  // A reranker reports nothing but a total.
+  // A reranker reports only a total.
   report.set('input', input ?? (completion === null ? total : null))
   const inputDetails = firstMember(usage, 'prompt_tokens_details', 'input_tokens_details', 'input_token_details')
   const outputDetails = firstMember(usage, 'completion_tokens_details', 'output_tokens_details', 'output_token_details')
@@ -84,8 +84,8 @@ function readTokens(report: UsageReport, usage: Json | undefined): void {
 }
 
 /**
- * Some upstreams leave reasoning out of the completion and count it in the total only; reasoning above the completion was
- * left out of it too.
+ * Some upstreams count reasoning only in the total and not in the completion; reasoning above the completion was not
+ * part of it either.
  */
 function outputOf(
   input: number | null,
@@ -106,14 +106,14 @@ function readInputDetails(report: UsageReport, usage: Json | undefined, details:
   report.add('cached_input_audio', readCount(kinds, 'audio_tokens'))
   report.add('cached_input_image', readCount(kinds, 'image_tokens'))
   report.add('cache_write', firstCount(details, 'cache_write_tokens', 'cache_creation_tokens'))
-  // What is kept for longer than half an hour, part of the writes.
+  // The part of the writes that is cached for longer than half an hour.
   report.add('cache_write_1h', readCount(readMember(details, 'cache_write_tokens_details'), 'ttl_12h_tokens'))
   report.add('input_audio', readCount(details, 'audio_tokens'))
   report.add('input_image', readCount(details, 'image_tokens'))
   report.add('input_video', readCount(details, 'video_tokens'))
 }
 
-/** Calls of tools that the upstream runs: counted in the usage, or one output item each. */
+/** Calls of tools that the upstream runs: counts in the usage, or one output item each. */
 function readCalls(report: UsageReport, usage: Json | undefined, output: Json | undefined): void {
   const counted = readMember(usage, 'server_tool_use')
   const searches =
@@ -131,13 +131,13 @@ function readCalls(report: UsageReport, usage: Json | undefined, output: Json | 
   report.add('code_execution', containers.size)
 }
 
-/** Opening a page that was found is part of the search; only the search itself is charged. */
+/** Opening a page from the results is part of the search; only the search itself is charged. */
 function isSearch(item: Json): boolean {
   const action = readMember(item, 'action', 'type')
   return action === undefined || action === 'search'
 }
 
-/** Some upstreams report the use of a stream in its last choice. */
+/** Some upstreams report the usage of a stream in its last choice. */
 function usageOfChoice(choices: Json | undefined): Json | undefined {
   if (!Array.isArray(choices)) return undefined
   for (const choice of choices as readonly Json[]) {
@@ -147,7 +147,10 @@ function usageOfChoice(choices: Json | undefined): Json | undefined {
   return undefined
 }
 
-/** Seconds of a transcription that is counted by time; a detailed one reports its length next to a usage, or instead of one. */
+/**
+ * Seconds of a transcription that is charged by time; a detailed one reports its length next to its usage, or instead
+ * of it.
+ */
 function readDuration(body: Json): number | null {
   return readSeconds(body, 'usage', 'seconds') ?? readSeconds(body, 'duration')
 }

@@ -9,10 +9,13 @@ import { queryKeys } from './query-key.ts'
 import { xRateLimitHeaders } from './x-ratelimit.ts'
 import { listAfter } from './object-lists.ts'
 
-/** Numbers of the last events of a response: the real ones before them are not known here, and all are smaller. */
+/**
+ * Sequence numbers of the last events of a response: the numbers of its earlier events are not known here, and all are
+ * smaller.
+ */
 const lastSequence = 2 ** 31 - 1
 
-/** The chat-completions style. What its SDKs send and expect: `docs/wire.md`. */
+/** The chat-completions style. `docs/wire.md` describes what its SDKs send and expect. */
 export const openai: ApiFormat = {
   name: 'openai',
   requestHeaders: ['openai-beta'],
@@ -75,10 +78,10 @@ function errorObject(failure: Failure): object {
 }
 
 /**
- * The end of a response that failed. The `error` event is flat, as the style defines it, and holds the error once more
- * as a member: SDKs before version 7, and the Python one, throw only at that. It comes first, since at a
- * `response.failed` whose id is not the response's own an SDK's reader says only that the identity changed; callers
- * without an SDK look for that one.
+ * The end of a response that failed. The `error` event is flat, as the style defines it, and has the error once more as
+ * a member: SDKs before version 7, and the Python SDK, throw only at that. It comes first, because for a
+ * `response.failed` with an id other than the response's own an SDK reports only that the identity changed; clients
+ * without an SDK use that second event.
  */
 function responseError(failure: Failure, requestId: string): string {
   const { code, message, param } = failure

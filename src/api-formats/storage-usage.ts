@@ -7,8 +7,8 @@ type Stored = NonNullable<NonNullable<Operation['usage']>['stored']>
 const hourMs = 3_600_000
 
 /**
- * Tokens that an upstream keeps, in token-hours until their end; rounded up. Of an object that was kept before, only the time after
- * its former end: the rest is paid. Null if the answer does not say how many or how long.
+ * Tokens that an upstream stores, in token-hours until their end; rounded up. For an object that was stored before,
+ * only the time after its former end: the rest is paid. Null if the answer does not report the number or the time.
  */
 export function storageUsage({ tokens: at, from, until, writes }: Stored, body: Json, before?: Json): Usage | null {
   const tokens = readCount(body, ...at) ?? readCount(before, ...at)

@@ -14,29 +14,29 @@ export class UsageReport {
     return this.#counts
   }
 
-  /** Sets a count that was reported; null leaves it as it is. */
+  /** Sets a reported count; null changes nothing. */
   set(unit: UnitName, count: number | null): void {
     if (count !== null) this.#counts[unit] = count
   }
 
-  /** Adds to a count; nothing is added for null or 0, so that a count of none stays absent. */
+  /** Adds to a count; null and 0 change nothing, so that a count of zero stays absent. */
   add(unit: UnitName, count: number | null): void {
     if (count !== null && count > 0) this.#counts[unit] = (this.#counts[unit] ?? 0) + count
   }
 
-  /** A fact that prices may depend on; anything but a non-empty string is no fact. */
+  /** Sets a fact that prices may depend on; ignores values other than a non-empty string. */
   fact(name: keyof UsageFacts, value: Json | undefined): void {
     if (typeof value === 'string' && value !== '') this.#facts[name] = value.slice(0, factCharsMax).toLowerCase()
   }
 
-  /** The amount that the upstream itself charges. */
+  /** Sets the amount that the upstream itself charges. */
   cost(value: Json | undefined): void {
-    // No exponent: 0.00000015 is written as it is.
+    // Avoids the exponent: 0.00000015 in full.
     const text = typeof value === 'number' && value >= 0 && value < 1e9 ? value.toFixed(12) : value
     if (typeof text === 'string' && /^\d/.test(text)) this.#cost = text
   }
 
-  /** Notes members with a number above 0 that are not `known`. */
+  /** Records members with a number above 0 that are not in `known`. */
   unread(members: Json | undefined, known: ReadonlySet<string>): void {
     if (typeof members !== 'object' || members === null || Array.isArray(members)) return
     const named = members as Members
@@ -48,8 +48,8 @@ export class UsageReport {
   }
 
   /**
-   * Moves what two children both count into the child of the cached one: an upstream that counts cached audio reports it as
-   * cached and as audio. Without a split, as little as possible is taken for both.
+   * Moves tokens that two children both count into the cached child: an upstream reports cached audio as cached and as
+   * audio. Without a split, assumes the smallest possible overlap.
    */
   separateCached(): void {
     const counts = this.#counts
@@ -67,7 +67,7 @@ export class UsageReport {
     }
   }
 
-  /** Null when nothing was reported that is counted. */
+  /** Null if no count was reported. */
   result(): Usage | null {
     for (const _ in this.#counts)
       return {
@@ -86,14 +86,14 @@ const overlaps = [
   ['input_image', 'cached_input_image'],
 ] as const
 
-/** Input of other kinds than the one that may overlap with what was cached. */
+/** Input of other kinds than the one that may overlap with cached input. */
 function restOf(counts: Counts, unit: UnitName): number {
   let rest = 0
   for (const one of ['input_audio', 'input_image', 'input_video'] as const) if (one !== unit) rest += counts[one] ?? 0
   return rest
 }
 
-/** The first count that is reported under one of the names. */
+/** The first reported count under one of the names. */
 export function firstCount(value: Json | undefined, ...names: readonly string[]): number | null {
   for (const name of names) {
     const count = readCount(value, name)
@@ -102,7 +102,7 @@ export function firstCount(value: Json | undefined, ...names: readonly string[])
   return null
 }
 
-/** The first member that is there. */
+/** The first existing member. */
 export function firstMember(value: Json | undefined, ...names: readonly string[]): Json | undefined {
   for (const name of names) {
     const member = readMember(value, name)

@@ -1,8 +1,8 @@
 import type { LimitState } from '../plugin-api/index.ts'
 
 /**
- * The limit headers of every style that has none of its own. Always with the kind at the end: the rerank style's SDK
- * takes an `X-RateLimit-Reset` without one for a time of the clock (`docs/wire.md#retries`).
+ * The limit headers of styles that have none of their own. Their names always end with the kind: the rerank style's SDK
+ * takes an `X-RateLimit-Reset` without it for a timestamp (`docs/wire.md#retries`).
  */
 export function xRateLimitHeaders(limits: readonly LimitState[]): { readonly [name: string]: string } {
   const headers: { [name: string]: string } = {}

@@ -2,7 +2,7 @@ import type { Operation } from './operation.ts'
 import { curl, keepAs, pythonOpenai, write } from './samples.ts'
 import { model, number, text } from './schemas.ts'
 
-/** Speech of a text: the answer is sound. */
+/** Speech of a text: the answer is audio. */
 export const audioSpeech: Operation = {
   name: 'audio.speech',
   style: 'openai',

@@ -1,6 +1,6 @@
 import type { ObjectTraits } from '../domain/index.ts'
 
-/** A batch of OpenAI, and the files of its results. */
+/** A batch in OpenAI's format, with the files of its results. */
 export const batchObject = {
   kind: 'batch',
   listed: { id: 'id' },
@@ -11,7 +11,7 @@ export const batchObject = {
   },
 } as const satisfies ObjectTraits['creates']
 
-/** A batch of Anthropic, whose results are at a link. */
+/** A batch in Anthropic's format, whose results are at a link. */
 export const messageBatchObject = {
   kind: 'message batch',
   listed: { id: 'id' },

@@ -1,7 +1,7 @@
 import type { Operation } from './operation.ts'
 import { get } from './samples.ts'
 
-/** What a request was charged; answered by the gateway. */
+/** The charge of a request; the gateway answers. */
 export const chargesGet: Operation = {
   name: 'charges.get',
   style: 'openai',

@@ -2,7 +2,7 @@ import type { Operation } from './operation.ts'
 import { curl, helloContents } from './samples.ts'
 import { counted } from './schemas.ts'
 
-/** The tokens that a conversation would take; nothing is answered. */
+/** Counts the tokens of a conversation without generating an answer. */
 export const generateCount: Operation = {
   name: 'generate.count',
   style: 'google',

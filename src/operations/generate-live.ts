@@ -30,6 +30,6 @@ export const generateLive: Operation = {
   ],
   listedAs: 'bidiGenerateContent',
   otel: 'generate_content',
-  // The body of a turn is the gateway's own.
+  // The gateway itself creates the body of a turn.
   traits: { answersTokens: 'also', answerLimits: ['max_output_tokens'] },
 }

@@ -59,7 +59,7 @@ export const generate: Operation = {
     },
     answersObject: true,
     answersTokens: 'only',
-    // Its upstreams take both spellings.
+    // Its upstreams accept both spellings.
     answerLimits: ['generationConfig', 'generation_config'].flatMap(name => [
       `${name}.maxOutputTokens`,
       `${name}.max_output_tokens`,

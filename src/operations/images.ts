@@ -1,7 +1,7 @@
 import type { Field, Fields, OperationAnswer } from './operation.ts'
 import { number, stream, text, whole } from './schemas.ts'
 
-// What the operations that answer with images have in common.
+// Common parts of the operations that answer with images.
 
 const format: Field = {
   schema: { type: 'string', enum: ['b64_json', 'url'] },
@@ -9,7 +9,7 @@ const format: Field = {
   zh: 'base64 或链接。默认值与效果因系列而异。',
 }
 
-/** Besides `model` and `prompt`. */
+/** Fields besides `model` and `prompt`. */
 export const pictureFields: Fields = {
   n: {
     schema: { ...whole, default: 1 },

@@ -43,7 +43,10 @@ import { responses } from './responses.ts'
 
 export type * from './operation.ts'
 
-/** Every operation that something is known of. A route may name others: what passes is the same, and less is said of it. */
+/**
+ * Every operation with a description. A route may use others: they are forwarded in the same way, but the reference
+ * says less about them.
+ */
 export const operations: readonly Operation[] = [
   imageGenerate,
   imageEdit,
@@ -93,5 +96,5 @@ export function findOperation(name: string): Operation | undefined {
   return byName.get(name)
 }
 
-/** What plans and plugins know of operations. */
+/** Traits of operations, for plans and plugins. */
 export const operationTraits: OperationsByName = new Map(operations.map(({ name, traits }) => [name, traits]))

@@ -1,7 +1,7 @@
 import type { Operation } from './operation.ts'
 import { get } from './samples.ts'
 
-/** The state of a job at an upstream; answered by the gateway. */
+/** The state of a job at an upstream; the gateway answers. */
 export const jobsGet: Operation = {
   name: 'jobs.get',
   style: 'openai',

@@ -2,7 +2,7 @@ import type { Operation } from './operation.ts'
 import { curl, hello } from './samples.ts'
 import { counted, model, instructionsHelp } from './schemas.ts'
 
-/** The tokens that a conversation would take; nothing is answered. */
+/** Counts the tokens of a conversation without generating an answer. */
 export const messagesCount: Operation = {
   name: 'messages.count',
   style: 'anthropic',

@@ -49,7 +49,7 @@ export const messagesFilesOperations: readonly Operation[] = [
     },
     traits: { free: true, object: { of: { kind: 'file' } } },
   },
-  // Returns the content of a file that a tool of the upstream made.
+  // Returns the content of a file that a tool of the upstream created.
   {
     name: 'messages-files.content',
     style: 'anthropic',

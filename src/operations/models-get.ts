@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts'
 
-/** One model; answered by the gateway. */
+/** One model; the gateway answers. */
 export const modelsGet: Operation = {
   name: 'models.get',
   style: 'openai',

@@ -1,7 +1,7 @@
 import type { Operation } from './operation.ts'
 import { get } from './samples.ts'
 
-/** The models on offer; answered by the gateway. */
+/** The offered models; the gateway answers. */
 export const modelsList: Operation = {
   name: 'models.list',
   style: 'openai',

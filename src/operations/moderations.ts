@@ -2,13 +2,13 @@ import type { Operation } from './operation.ts'
 import { curl, nodeOpenai, pythonOpenai, write } from './samples.ts'
 import { model, object, text, truth } from './schemas.ts'
 
-/** Words of the answer. */
+/** Category names of the answer. */
 const words = {
   en: { results: 'One result per input.', flagged: 'Whether harmful content was found.' },
   zh: { results: '每项输入一个结果。', flagged: '是否发现违规内容。' },
 }
 
-/** Whether texts and images hold what should not be there. It costs nothing. */
+/** Classifies texts and images as harmful or not. It is free. */
 export const moderations: Operation = {
   name: 'moderations',
   style: 'openai',

@@ -1,37 +1,37 @@
 import type { OperationTraits } from '../domain/index.ts'
 
-/** All that is said of one operation: data and small pure functions. The name is what routes and families call it. */
+/** The description of one operation: data and small pure functions. Routes and families refer to it by name. */
 export type Operation = {
   readonly name: string
-  /** The operation whose models its samples use, if no model offers this one: the gateway answers it. */
+  /** The operation whose models its samples use, if no model offers this one because the gateway answers it. */
   readonly modelsOf?: string
-  /** The wire style that it belongs to. */
+  /** The API format of the operation. */
   readonly style: 'openai' | 'anthropic' | 'google' | 'cohere' | 'elevenlabs'
   /** The path for clients of its API format; `{model}`, `{id}`, `{item}` and `{voice}` are placeholders for names. */
   readonly path: string
-  /** Absent for GET where a request carries nothing, else POST. */
+  /** Absent for GET if a request has no body, else POST. */
   readonly method?: 'DELETE' | 'PATCH' | 'POST'
-  /** What a request carries. */
+  /** The kind of the request body. */
   readonly body: 'json' | 'form' | 'any' | 'none'
   readonly words: { readonly en: OperationWords; readonly zh: OperationWords }
-  /** What its style defines; a field that is not here is described by its name alone. */
+  /** The fields of its API format; a field that is not listed is described by its name alone. */
   readonly fields?: Fields
-  /** Ready-to-paste requests, in the order to show them; none is like an empty list. */
+  /** Ready-to-paste requests, in display order; absent means the same as an empty list. */
   readonly samples?: (call: SampleCall) => readonly CodeSample[]
-  /** The smallest request: a test of a model that costs next to nothing. */
+  /** The smallest request: for a test of a model at minimal cost. */
   readonly smallest?: (model: string) => SmallRequest
   /** A first request for a person with a new key; `{baseUrl}`, `{secret}` and `{model}` are placeholders. */
   readonly firstSteps?: readonly FirstStep[]
   readonly answer?: OperationAnswer
-  /** Where answers report their usage, if that is elsewhere than in the other answers of the API format. */
+  /** Where answers report their usage, if not at the usual place of the API format. */
   readonly usage?: {
-    /** The member of a stream's event that is what a whole answer would be. */
+    /** The member of a stream's event that contains a whole answer. */
     readonly inside?: 'response'
-    /** Seconds may be what is counted. */
+    /** Usage may be counted in seconds. */
     readonly seconds?: true
     /** The operation counts tokens and uses none: the member of its answer with the count. */
     readonly counted?: string
-    /** Answers describe tokens that are kept from one time to another; `writes`: the tokens are read as input, too. */
+    /** Answers describe tokens that are stored for a period; `writes`: the tokens also count as input. */
     readonly stored?: {
       readonly tokens: readonly [string, string]
       readonly from: string
@@ -39,27 +39,27 @@ export type Operation = {
       readonly writes?: true
     }
   }
-  /** Its name in lists of models, in the API formats that list what a model can do. */
+  /** Its name in lists of models, for API formats that list the operations of a model. */
   readonly listedAs?: string
-  /** Its name in the GenAI semantic conventions of OpenTelemetry; absent for its own. */
+  /** Its name in the GenAI semantic conventions of OpenTelemetry; absent if it is the operation's own name. */
   readonly otel?: string
   /** Its form in the playground; absent for none. */
   readonly form?: 'images' | 'edits' | 'conversation' | 'voice' | 'transcript' | 'vectors' | 'ranks'
-  /** What plugins know of it, through the plan. */
+  /** Properties for plugins, through the plan. */
   readonly traits: OperationTraits
 }
 
 export type OperationWords = {
-  /** In the console, and on the pages of prices and of the reference. */
+  /** The label in the console, and on the pages of prices and of the reference. */
   readonly label: string
   /** The heading of the API reference. */
   readonly summary: string
 }
 
-/** JSON Schema, as OpenAPI 3.1 has it. */
+/** JSON Schema, as in OpenAPI 3.1. */
 export type FieldSchema = { readonly [keyword: string]: unknown }
 
-/** A field as clients of its style send it, in words of each language. */
+/** A field in requests of its style, with descriptions in each language. */
 export type Field = {
   readonly schema: FieldSchema
   readonly required?: true
@@ -69,22 +69,24 @@ export type Field = {
 
 export type Fields = { readonly [name: string]: Field }
 
-/** What a whole answer is, where it is not an object of which no more is said. */
+/** A whole answer, if it is not an object without a further description. */
 export type OperationAnswer = {
   /** Its media type; absent for JSON. */
   readonly type?: string
   readonly schema: (language: 'en' | 'zh') => FieldSchema
-  /** One answer, as an upstream may give it. */
+  /** An example of an answer from an upstream. */
   readonly example?: object
 }
 
-/** Where a sample sends its request; `model` is one that takes the operation. */
+/** The target of a sample's request; `model` is one with the operation. */
 export type SampleCall = { readonly baseUrl: string; readonly path: string; readonly model: string }
 
-/** A ready-to-paste request; the extension is one that renderers of OpenAPI documents read. */
+/** A ready-to-paste request, in the format of an extension that renderers of OpenAPI documents read. */
 export type CodeSample = { readonly lang: string; readonly label: string; readonly source: string }
 
-/** The body of a request, and whether it is a form; `params` are the names of its path other than the model. */
+/**
+ * The body of a request, and whether it is a form; `params` are the names of its path parameters other than the model.
+ */
 export type SmallRequest = ({ readonly json: object } | { readonly form: FormData }) & {
   readonly params?: { readonly [name: string]: string }
 }

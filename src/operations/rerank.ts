@@ -2,7 +2,7 @@ import type { Operation } from './operation.ts'
 import { curl } from './samples.ts'
 import { list, model, text, truth, whole } from './schemas.ts'
 
-/** Documents in the order of how well they fit a query. */
+/** Sorts documents by their relevance to a query. */
 export const rerank: Operation = {
   name: 'rerank',
   style: 'cohere',

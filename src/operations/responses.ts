@@ -2,7 +2,7 @@ import type { Operation } from './operation.ts'
 import { curl, nodeOpenai, pythonOpenai, write } from './samples.ts'
 import { model, stream, text, tokensMax, instructionsHelp, tools } from './schemas.ts'
 
-/** The responses style: its streams describe one response, whose tools may make images. */
+/** The responses style: its streams describe one response, whose tools may create images. */
 export const responses: Operation = {
   name: 'responses',
   style: 'openai',

@@ -1,6 +1,6 @@
 import type { CodeSample, SampleCall } from './operation.ts'
 
-/** How the key is shown, where the style of the endpoint has no way of its own. */
+/** The header with the key, if the style of the endpoint has no other. */
 const bearer = 'Authorization: Bearer $API_KEY'
 
 function shell({ baseUrl, path, model }: SampleCall, options: readonly string[]): CodeSample {
@@ -8,7 +8,7 @@ function shell({ baseUrl, path, model }: SampleCall, options: readonly string[])
   return { lang: 'Shell', label: 'curl', source: [`curl ${url}`, ...options].join(' \\\n  ') }
 }
 
-/** `headers` carry the key, as the style of the endpoint has it; `ends`: what becomes of the answer. */
+/** `headers` contain the key, in the form of the endpoint's style; `ends`: how the answer is handled. */
 export function curl(
   call: SampleCall,
   body: object,
@@ -23,18 +23,18 @@ export function form(call: SampleCall, parts: readonly string[], ends: readonly 
   return shell(call, [`-H "${bearer}"`, ...parts.map(part => `-F ${quote(part)}`), ...ends])
 }
 
-/** Keeps an answer that is no text for a terminal; a refusal is printed there, and kept instead. */
+/** Saves a binary answer to a file; curl prints an error to the terminal and saves its body instead. */
 export function keepAs(file: string): readonly string[] {
   return [`-sS --fail-with-body -o ${file}`]
 }
 
-/** Keeps the first picture of an answer that has it in text, by what every Unix has. */
+/** Saves the first image of an answer that contains it as text, with standard Unix tools. */
 export function keepPicture(name: string): readonly string[] {
   const picture = `grep -o '"b64_json": *"[^"]*' ${name}.json | head -n 1 | cut -d '"' -f 4 | base64 --decode > ${name}.png`
   return [...keepAs(`${name}.json`), `&& ${picture}`]
 }
 
-/** The end of a Python program that has pictures in `answer`; it imports base64. */
+/** The end of a Python program with images in `answer`; it imports base64. */
 export function pythonPicture(name: string): readonly string[] {
   return [`with open("${name}.png", "wb") as file:`, '    file.write(base64.b64decode(answer.data[0].b64_json))']
 }
@@ -70,12 +70,15 @@ export function nodeOpenai(
   return node([imports, '', client, ...lines])
 }
 
-/** A value as JSON, Python and JavaScript read it, with air in it. */
+/** A value in a form that JSON, Python and JavaScript share, with spaces. */
 export function write(value: unknown): string {
   return JSON.stringify(value).replaceAll('":"', '": "').replaceAll('","', '", "')
 }
 
-/** As one word of a shell. A variable, such as `$REQUEST_ID`, is one of the shell's, which its value takes the place of. */
+/**
+ * Quotes a word for a shell. A word with a variable, such as `$REQUEST_ID`, is quoted so that the shell inserts the
+ * value.
+ */
 function quote(word: string): string {
   if (/^[\w.:@/=[\]-]*\$[A-Z][\w.:@/=-]*$/.test(word)) return `"${word}"`
   return /^[\w.:@/=-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`

@@ -1,6 +1,6 @@
 import type { Field } from './operation.ts'
 
-// What the fields of several operations have in common.
+// Common parts of the fields of several operations.
 
 export const text = { type: 'string' }
 export const whole = { type: 'integer', minimum: 1 }

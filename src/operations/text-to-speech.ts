@@ -2,10 +2,10 @@ import type { Operation } from './operation.ts'
 import { curl, keepAs } from './samples.ts'
 import { model, object, text } from './schemas.ts'
 
-/** A voice that every account has. */
+/** A voice that every account can use. */
 const voice = '21m00Tcm4TlvDq8ikWAM'
 
-/** Speech of a text by the voice in the path: the answer is sound. */
+/** Speech of a text with the voice in the path: the answer is audio. */
 export const textToSpeech: Operation = {
   name: 'text-to-speech',
   style: 'elevenlabs',

@@ -1,9 +1,9 @@
-/** The share that one payer may hold if it holds several bodies. The rest is free for others. */
+/** The share of a payer with several bodies. The rest is free for others. */
 const share = 0.75
 
 /**
- * A budget of bytes for bodies, which all requests share. A request may name the maximum, which a reload can change.
- * A payer that already holds bytes may hold at most three quarters: a key that announces uploads and does not send them
+ * A budget of bytes for bodies, which all requests share. A request may pass the maximum, which a reload can change. A
+ * payer that already holds bytes may hold at most three quarters: a key that announces uploads and does not send them
  * leaves a quarter to all others.
  */
 export class ByteBudget {
@@ -11,17 +11,17 @@ export class ByteBudget {
   readonly #byPayer = new Map<string, number>()
   #held = 0
 
-  /** @param max bytes, for callers that name no other bound */
+  /** @param max bytes, for callers that pass no other limit */
   constructor(max = Number.POSITIVE_INFINITY) {
     this.#max = max
   }
 
-  /** Bytes, all together. */
+  /** The total of held bytes. */
   get held(): number {
     return this.#held
   }
 
-  /** False, and nothing taken, when there is not so much left, or not for this payer. */
+  /** Returns false, and takes nothing, if not enough is left, or not for this payer. */
   take(bytes: number, max = this.#max, payer?: string): boolean {
     const own = payer === undefined ? 0 : (this.#byPayer.get(payer) ?? 0)
     if (this.#held + bytes > max || (own > 0 && own + bytes > max * share)) return false
@@ -39,7 +39,7 @@ export class ByteBudget {
   }
 }
 
-/** What one body has taken of a budget. The code that opens a claim frees it, whatever happens. */
+/** The part of a budget that one body has taken. The code that opens a claim frees it, whatever happens. */
 export class ByteClaim {
   readonly #budget: ByteBudget
   readonly #max: number | undefined
@@ -56,7 +56,10 @@ export class ByteClaim {
     return this.#bytes
   }
 
-  /** So many bytes from now on, more or fewer than before. False, and nothing changed, when the budget has not so much. */
+  /**
+   * Changes the claim to this number of bytes, more or fewer than before. Returns false, and changes nothing, if the
+   * budget has not enough.
+   */
   hold(bytes: number): boolean {
     const more = bytes - this.#bytes
     if (more > 0 && !this.#budget.take(more, this.#max, this.#payer)) return false

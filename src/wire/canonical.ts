@@ -22,7 +22,7 @@ for (const byte of Buffer.from('{}[],:"')) structural[byte] = 1
 /** Receives the canonical text, piece by piece. */
 export type Sink = (piece: Buffer | string) => void
 
-/** A canonical form of a value: without blanks, members sorted by name. */
+/** A canonical form of a value: without whitespace, members sorted by name. */
 export function canonical(value: Json): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
   if (isList(value)) return `[${value.map(canonical).join(',')}]`
@@ -41,8 +41,8 @@ export async function writeCanonical(text: Buffer, sink: Sink): Promise<void> {
 }
 
 /**
- * Short enough to be parsed whole, unless a name may hold an escape: V8 confuses it with another name of an object of
- * the same shape (nodejs/node issue 63785).
+ * Whether a text is short enough to be parsed whole, and no name may contain an escape: V8 confuses such a name with
+ * another name of an object of the same shape (nodejs/node issue 63785).
  */
 function mayBeParsed(text: Buffer): boolean {
   return text.length <= parsedBytesMax && !text.includes(backslash)
@@ -100,7 +100,7 @@ class Marks {
   }
 }
 
-/** Where a value begins, with the blanks before it, and the first mark from there on. */
+/** The beginning of a value, with the whitespace before it, and the first mark from there on. */
 type Place = { readonly from: number; readonly mark: number }
 
 class CanonicalWriter {
@@ -143,7 +143,8 @@ class CanonicalWriter {
   }
 
   /**
-   * The elements of a list, or the members of an object with their names. Never empty: they are long or hold an escape.
+   * The elements of a list, or the members of an object with their names. Never empty: such values are long or contain
+   * an escape.
    */
   #elements(open: number): Place[] {
     const { at, closing } = this.#marks
@@ -189,7 +190,7 @@ class CanonicalWriter {
     this.#write('"')
   }
 
-  /** After a whole character, and never within a surrogate pair of escapes. */
+  /** Ends after a whole character, and never within a surrogate pair of escapes. */
   #endOfSlice(from: number, to: number): number {
     const text = this.#text
     const wanted = Math.min(from + sliceBytes, to)

@@ -2,7 +2,7 @@ import type { Path } from './paths.ts'
 
 type Word = string | number | boolean
 
-/** The condition at a path: one of the values; `any` of them; or nothing at all. */
+/** The condition at a path: one of the values; `any` value; or no value at all. */
 export type Condition = { readonly path: Path; readonly is: 'any' | 'none' | ReadonlySet<string> }
 
 export type ConditionSettings = { readonly [path: string]: unknown }
@@ -17,7 +17,7 @@ export function compileConditions(
   })
 }
 
-/** Whether all of them hold. `valuesOf` gives the values at a path, as texts. */
+/** Whether all conditions hold. `valuesOf` returns the values at a path, as texts. */
 export function conditionsHold(conditions: readonly Condition[], valuesOf: (path: Path) => readonly string[]): boolean {
   return conditions.every(({ path, is }) => {
     const values = valuesOf(path)

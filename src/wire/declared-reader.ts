@@ -1,16 +1,16 @@
 import type { Declared, DeclaredModel, DeclaredTool, DeclaredWord, Meaning } from '../domain/index.ts'
 import { elementDepth, ObjectReferences, type ReferenceRules } from './object-references.ts'
 
-/** By which words a reader knows declarations: `declarationRules` of the domain. */
+/** The names by which a reader finds declarations: `declarationRules` of the domain. */
 type DeclarationRules = ReferenceRules & {
   readonly endings: readonly string[]
   wordOf(name: string): DeclaredWord
   readonly ownEnvironment: string
-  /** Members that are passed over but for references. */
+  /** Members that are skipped except for references. */
   readonly lookedInto: readonly string[]
 }
 
-/** What an object, a list or a text that comes next is. */
+/** The role of the next object, list or text. */
 type Role =
   | 'open'
   | 'skipped'
@@ -28,17 +28,17 @@ type Role =
   | 'type'
   | 'partType'
 
-/** The declaration of one tool, as far as it has been read. */
+/** The declaration of one tool, as far as it was read. */
 type Tool = {
   readonly outer: Tool | undefined
   readonly kind: 'tool' | 'plugin' | 'choice'
-  /** Texts that say what it is. */
+  /** The values of its type. */
   readonly types: string[]
   isNamed: boolean
   isClient: boolean
-  /** Members that are no tool known to be the client's: they say what it is where nothing else does. */
+  /** Members that are not known to belong to a client's tool: without a type they decide what the tool is. */
   readonly members: string[]
-  /** Found inside of it: counts where it turns out that it is not the client's. */
+  /** Declarations inside it: they count if it turns out not to be the client's tool. */
   readonly parts: Found[]
 }
 
@@ -46,11 +46,11 @@ type Found =
   | { readonly kind: 'tool'; readonly tool: DeclaredTool }
   | { readonly kind: 'model'; readonly model: DeclaredModel }
 
-/** One object or list that is open. */
+/** One open object or list. */
 type Level = {
   role: Role
   isObject: boolean
-  /** Of the member that is being read, quotes included. */
+  /** Positions of the current member's name, quotes included. */
   nameFrom: number
   nameEnd: number
   isEscaped: boolean
@@ -59,18 +59,19 @@ type Level = {
   sink: Found[]
 }
 
-/** Longer texts are no name. */
+/** Longer texts cannot be a name. */
 const textBytesMax = 256
-/** More than this is in no honest request. */
+/** No legitimate request has more than this. */
 const foundMax = 4096
 
-/** By the last two bytes of a name: how long it is at least if it means anything; 0 for none that does. */
+/** By the last two bytes of a name: the minimum length of a name with a meaning; 0 if there is none. */
 type Endings = Uint8Array
 
 /**
- * Finds the tools that a JSON text declares and the models that it names, at any depth, while another reader scans the text: it
- * gets every bracket, name and value once. What clients and their tools have written (schemas, arguments, results) is passed over.
- * A tool is judged when it ends, since its type may come last: what was found inside of it is kept until then.
+ * Finds the tools that a JSON text declares and the models that it refers to, at any depth, while another reader scans
+ * the text: it gets every bracket, name and value once. Skips content that clients and their tools have written
+ * (schemas, arguments, results). Classifies a tool at its end, because its type may come last: until then it keeps the
+ * declarations inside it.
  */
 export class DeclaredReader {
   readonly #rules: DeclarationRules
@@ -82,12 +83,12 @@ export class DeclaredReader {
   readonly #levels: Level[] = []
   #bytes: Buffer | undefined
   #depth = 0
-  /** Within something that is passed over, and how deep it began. */
+  /** Non-zero inside a skipped value: the depth at which it began. */
   #skippedFrom = 0
-  /** It is passed over but for references, and which containers of it are objects. */
+  /** Whether the skipped value is searched for references, and which of its containers are objects. */
   #isLookedInto = false
   readonly #objects: boolean[] = []
-  /** What the value of the member is that was named last. */
+  /** The role of the value of the last named member. */
   #next: Role = 'open'
   #found = 0
 
@@ -100,7 +101,7 @@ export class DeclaredReader {
     this.#tooMany = tooMany
   }
 
-  /** @param none what is reported where nothing was found, so that most requests need nothing of their own */
+  /** @param none the result if nothing was found, so that most requests need no object of their own */
   result(none: Declared): Declared {
     const { found: objects } = this.#references
     if (this.#root.length === 0 && objects.length === 0) return none
@@ -123,7 +124,7 @@ export class DeclaredReader {
     this.#references.opened(isObject, depth)
     const outer = this.#levels[depth - 1]
     const due = this.#value(outer)
-    // A list of fields is one field: its elements are looked into, and are none.
+    // A list of fields is one field: its elements are searched, and do not count themselves.
     const role = due === 'field' && outer?.isObject !== true ? 'open' : roleOf(due, isObject)
     if (due === 'type' && isObject) outer?.tool?.types.push('')
     if (role === 'skipped') {
@@ -185,7 +186,7 @@ export class DeclaredReader {
     else if (level.role === 'environment') this.#next = this.#word().plain === 'type' ? 'environmentType' : 'part'
     else if (level.role === 'part') this.#next = this.#nameInPart(level)
     else {
-      // Of most names their end says that they mean nothing.
+      // The end of most names shows that they have no meaning.
       const least = this.#endings[((bytes[end - 3] as number) << 8) | (bytes[end - 2] as number)] as number
       const isPassed = !isEscaped && (least === 0 || end - from - 2 < least)
       this.#next = isPassed ? 'open' : this.#nameOutside()
@@ -220,7 +221,7 @@ export class DeclaredReader {
     if (this.#references.found.length > foundMax) throw this.#tooMany()
   }
 
-  /** The field at the top that the reader is in. */
+  /** The current top-level field. */
   #field(): string {
     const top = this.#levels[1]
     return top?.isObject ? this.#nameOf(top) : ''
@@ -231,13 +232,13 @@ export class DeclaredReader {
     const least = this.#objectEndings[((bytes[end - 3] as number) << 8) | (bytes[end - 2] as number)] as number
     const isRead = isEscaped || (least > 0 && length >= least) || this.#references.isInside
     if (isRead) this.#references.named(readText(bytes, from, end, isEscaped), this.#depth)
-    // Most elements have these two, and most of them are no references: no text is made of their names.
+    // Most elements have these two members, and most of them are no references: their names need no decoding.
     else if (this.#depth === elementDepth && isIdName(bytes, from, length)) this.#references.member('id')
     else if (this.#depth === elementDepth && isTypeName(bytes, from, length)) this.#references.member('type')
     else this.#references.passed()
   }
 
-  /** What the next value is, in what is open. */
+  /** The role of the next value in the open container. */
   #value(level: Level | undefined): Role {
     if (!level) return 'open'
     if (level.isObject) return this.#next
@@ -271,7 +272,7 @@ export class DeclaredReader {
     if (isDeclaring(meaning)) return meaning
     const isOwn = kind === 'choice' ? isChoice : isClientTool
     if (!isOwn && members.length < foundMax) members.push(this.#name())
-    // What a client's tool takes is its own, whatever it is called.
+    // The parameters of a client's tool are its own, whatever their names.
     const isPassed = isClient || (types.length === 0 && isOwn) || meaning === 'payload'
     return kind === 'tool' && isPassed ? 'skipped' : 'part'
   }
@@ -300,7 +301,7 @@ export class DeclaredReader {
         if (text !== '') this.#addModel(level, role, text)
         break
       case 'field':
-        // A list of them is one field, and is known by its end.
+        // A list of tools is one field, and is complete at its end.
         if (level.isObject) this.#addField(this.#depth)
         break
       default:
@@ -338,7 +339,7 @@ export class DeclaredReader {
     const isOwn = isTyped ? isClient : kind !== 'plugin' && (isNamed || members.length === 0)
     const isKind = !isTyped && !isOwn && kind !== 'plugin'
     for (const name of members) {
-      // One that says by its type that it is the client's may name one that draws all the same.
+      // A tool whose type shows that it is the client's may still refer to one that creates images.
       const isPart = !isKind
       if (isPart && !this.#rules.wordOf(name).draws) continue
       this.#add(sink, this.#toolOf(name, `${this.#place(this.#depth)}.${name}`, { ...(isPart && { isPart }) }))
@@ -363,7 +364,7 @@ export class DeclaredReader {
     this.#add(level.sink, this.#toolOf(name, this.#place(this.#depth), { isPart: true }))
   }
 
-  /** A field at the top that is a tool by being there. */
+  /** Adds a top-level field whose presence alone declares a tool. */
   #addField(depth: number): void {
     const level = this.#levels[depth] as Level
     const place = this.#place(depth)
@@ -422,7 +423,7 @@ function isTypeName(bytes: Buffer, from: number, length: number): boolean {
   return bytes[from + 3] === 0x70 && bytes[from + 4] === 0x65
 }
 
-/** Whether a member of a tool is one by itself, or names others. */
+/** Whether a member of a tool declares a tool itself, or refers to others. */
 function isDeclaring(meaning: Meaning): meaning is Exclude<Meaning, 'nothing' | 'payload' | 'field'> {
   return meaning !== 'nothing' && meaning !== 'payload' && meaning !== 'field'
 }
@@ -435,7 +436,7 @@ function endingsOf(words: readonly string[]): Endings {
   const table = new Uint8Array(65_536)
   for (let last = 0; last < 256; last++)
     for (let before = 0; before < 256; before++)
-      // What is no letter or digit may be left out by a reader: such names are looked at.
+      // An upstream may ignore characters other than letters and digits: such names are examined.
       if (!isPlain(last) || !isPlain(before)) table[(before << 8) | last] = 1
   for (const word of words)
     for (const before of casesOf(word.at(-2)))
@@ -455,7 +456,7 @@ function casesOf(letter = ''): readonly number[] {
   return [letter.toLowerCase().charCodeAt(0), letter.toUpperCase().charCodeAt(0)]
 }
 
-/** What a value is that begins as an object or a list where one of this role is due. */
+/** The role of an object or a list in place of a value with this role. */
 function roleOf(role: Role, isObject: boolean): Role {
   switch (role) {
     case 'tools':

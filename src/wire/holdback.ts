@@ -1,33 +1,33 @@
 type Edit = { readonly from: number; readonly to: number; readonly bytes: Buffer }
 
-/** Smaller pieces are put together: an upstream may write byte by byte. */
+/** Smaller pieces are merged: an upstream may write byte by byte. */
 const smallBytes = 512
 const blockBytes = 8192
-/** From this size on a piece is better not cut. */
+/** Pieces from this size on should not be cut. */
 const largeBytes = 16_384
 
 /**
- * Bytes on their way through, some of them held back. Places are counted from the first byte that ever came; but for small
- * pieces nothing is copied: what goes out are views of what came in, with edits put between them.
+ * Bytes of a stream, some of them held back. Positions count from the first byte of the stream. Only small pieces are
+ * copied: the output consists of views of the input, with edits between them.
  */
 export class Holdback {
   #pieces: Buffer[] = []
-  /** How many of the pieces have gone. */
+  /** The number of pieces that were released. */
   #gone = 0
   #edits: Edit[] = []
   #from = 0
   #end = 0
-  /** Where small pieces are put, how much of it is taken, and from where on by the last piece. */
+  /** The block for small pieces, its used bytes, and the start of the last piece. */
   #block: Buffer | undefined
   #taken = 0
   #begun = 0
 
-  /** After the last byte that came. */
+  /** The position after the last received byte. */
   get end(): number {
     return this.#end
   }
 
-  /** The first byte that is still held. */
+  /** The position of the first byte that is still held. */
   get from(): number {
     return this.#from
   }
@@ -40,19 +40,19 @@ export class Holdback {
     this.#pieces.push(piece)
   }
 
-  /** So many bytes have passed by, while none were held. */
+  /** Counts bytes that passed while none were held. */
   pass(bytes: number): void {
     this.#end += bytes
     this.#from = this.#end
   }
 
   /**
-   * Puts `bytes` in the place of those from `from` to `to`, none of which has gone. Edits may come in any order; one takes the place
-   * of those that lie within it, and none reaches over another's border.
+   * Replaces the bytes from `from` to `to`, none of which was released, with `bytes`. Edits may come in any order; an
+   * edit replaces those that lie within it, and none crosses the border of another.
    */
   replace(from: number, to: number, bytes: Buffer): void {
     const edits = this.#edits
-    // An insertion comes after another one at the same place.
+    // An insertion comes after another one at the same position.
     const least = from < to ? from : from + 1
     let at = edits.length
     while (at > 0 && (edits[at - 1] as Edit).from >= least) at--
@@ -62,8 +62,9 @@ export class Holdback {
   }
 
   /**
-   * All that is held before the place `until`. An edit goes with the byte after it. A large piece that begins
-   * at `wholeFrom` or after it goes whole or not yet: cut, it would be copied, and could not be freed once it is written.
+   * Releases everything before the position `until`. An edit is released with the byte after it. A large piece that
+   * begins at or after `wholeFrom` is released whole or not yet: if it were cut, it would be copied, and could not be
+   * freed after it is written.
    */
   release(until: number, wholeFrom = Number.POSITIVE_INFINITY): Buffer[] {
     const out: Buffer[] = []
@@ -78,7 +79,7 @@ export class Holdback {
     return out
   }
 
-  /** After the small piece before it, where that is still the last and its block has room. */
+  /** Appends to the previous small piece, if that is still the last one and its block has room. */
   #join(piece: Buffer): void {
     const last = this.#pieces.length - 1
     if (!this.#block || this.#taken + piece.length > blockBytes || last < this.#gone) {

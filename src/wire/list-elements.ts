@@ -4,7 +4,10 @@ const comma = 0x2c
 const opening: ReadonlySet<number> = new Set([0x5b, 0x7b])
 const closing: ReadonlySet<number> = new Set([0x5d, 0x7d])
 
-/** Bytes of each element of a valid JSON list, one after another. Nothing is parsed; blanks around an element stay. */
+/**
+ * The bytes of each element of a valid JSON list, one after another. Parses nothing; whitespace around an element
+ * stays.
+ */
 export function* listElements(list: Buffer): Generator<Buffer> {
   let depth = 0
   let from = -1
@@ -26,7 +29,7 @@ export function* listElements(list: Buffer): Generator<Buffer> {
   }
 }
 
-/** Place of the quote that ends the string which begins at `start`. */
+/** Position of the quote that ends the string which begins at `start`. */
 function stringEnd(text: Buffer, start: number): number {
   for (let at = text.indexOf(quote, start + 1); at !== -1; at = text.indexOf(quote, at + 1)) {
     let before = at

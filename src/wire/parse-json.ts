@@ -1,15 +1,15 @@
 import type { Json } from '../domain/index.ts'
 
-/** A number or a word, read natively: it may have millions of digits. */
+/** A number or a word, matched by a native regular expression: it may have millions of digits. */
 const scalar = /[^\s,\]}]*/y
 
 const quote = 0x22
 const backslash = 0x5c
 
 /**
- * JSON.parse for a valid text of known depth, but for names with escapes. V8 takes such a name for another one that it
- * met in an object of the same shape earlier (nodejs/node issue 63785, Node 24 to 26): after any `{"a":1,"\\u00":0}`
- * it reads `{"a":1,"\u0074ype":…}` as having no `type`, so one caller decided what was understood of another's request.
+ * JSON.parse for a valid text of known depth, except for names with escapes. V8 takes such a name for another one of an
+ * earlier object of the same shape (nodejs/node issue 63785, Node 24 to 26): after any `{"a":1,"\\u00":0}` it parses
+ * `{"a":1,"\u0074ype":…}` without a `type`, so one client could change how another's request is understood.
  */
 export function parseJson(text: string): Json {
   return hasEscapedName(text) ? new Parser(text).value() : (JSON.parse(text) as Json)
@@ -36,7 +36,7 @@ function hasEscapedName(text: string): boolean {
   return false
 }
 
-/** The place after the string that begins here. */
+/** The position after the string that begins here. */
 function stringEnd(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let before = at
@@ -52,10 +52,10 @@ function skipBlank(text: string, from: number): number {
   return at
 }
 
-/** A list or an object that is being read: an object has a name for each value. */
+/** A list or an object that is being read; an object has a name for each value. */
 type Open = { readonly values: Json[]; readonly names: string[] | undefined }
 
-/** Without recursion: the sender of the text chooses its depth. */
+/** Works without recursion, because the sender of the text chooses its depth. */
 class Parser {
   readonly #text: string
   #at = 0
@@ -78,7 +78,7 @@ class Parser {
     }
   }
 
-  /** Reads a value, or opens a list or an object: then it is undefined. */
+  /** Reads a value, or opens a list or an object: then returns undefined. */
   #begin(open: Open[]): Json | undefined {
     this.#at = skipBlank(this.#text, this.#at)
     const first = this.#text[this.#at]
@@ -112,7 +112,7 @@ class Parser {
     return true
   }
 
-  /** A string alone is no object, so V8 remembers nothing of it. */
+  /** A string alone is not an object, so V8's error does not affect it. */
   #string(): string {
     const end = stringEnd(this.#text, this.#at)
     const token = this.#text.slice(this.#at, end)

@@ -8,13 +8,13 @@ const openArray = 0x5b
 const closeArray = 0x5d
 const comma = 0x2c
 
-/** Bytes that matter: inside of a list or an object, and after a value, where a comma ends it. */
+/** Bytes with a meaning: inside a list or an object, and after a value, where a comma ends it. */
 const within = tableOf([quote, openObject, closeObject, openArray, closeArray])
 const delimiters = tableOf([quote, openObject, closeObject, openArray, closeArray, comma])
 
 /**
- * Passes over a JSON value, or the rest of a list, by its brackets and strings alone: nothing of it is checked, and a million
- * numbers cost no more than so many bytes. Some of it may be kept.
+ * Skips a JSON value, or the rest of a list, by its brackets and strings alone: checks nothing of it, and a million
+ * numbers cost no more than their bytes. Can keep the bytes of the value.
  */
 export class PassedValue {
   readonly #end = new StringEnd()
@@ -25,7 +25,7 @@ export class PassedValue {
   #keptBytes = 0
   #keptMax = 0
 
-  /** A value follows, of which up to `keptMax` bytes are kept. */
+  /** Begins to skip a value, of which up to `keptMax` bytes are kept. */
   begin(keptMax: number): void {
     this.#enter(0, false, false)
     this.#kept = keptMax > 0 ? [] : undefined
@@ -33,24 +33,24 @@ export class PassedValue {
     this.#keptMax = keptMax
   }
 
-  /** A list or an object has been opened: all of it is passed; with `isRest` also what follows in the list around it. */
+  /** Begins within an open list or object: skips all of it; with `isRest` also the rest of the list around it. */
   beginOpened(isRest: boolean): void {
     this.#enter(1, false, isRest)
   }
 
-  /** What follows in a list is passed, after a string that has been opened or after a value. */
+  /** Begins to skip the rest of a list, after the opening quote of a string or after a value. */
   beginRest(inString: boolean): void {
     this.#enter(0, inString, true)
   }
 
-  /** The place of the comma or bracket that follows, or `unended` when it is not in this piece. */
+  /** The position of the comma or bracket that follows, or `unended` if it is not in this piece. */
   read(piece: Buffer, from: number): number {
     const end = this.#pass(piece, from)
     if (this.#kept) this.#keep(this.#kept, piece, from, end === unended ? piece.length : end)
     return end
   }
 
-  /** What was kept of the value, which is over; undefined when it was longer, or nothing was to be kept. */
+  /** Returns the kept bytes of the completed value; undefined if it was longer, or nothing was to be kept. */
   take(): Buffer | undefined {
     const kept = this.#kept
     this.#kept = undefined

@@ -1,7 +1,7 @@
-/** Names from the outside in; none is the value itself. Lists on the way are gone through. */
+/** Names from the outside in, joined by dots; empty for the value itself. Lists on the way are traversed. */
 export type Path = string
 
-/** What a path says of the whole: `.` is all of it. */
+/** Normalises a path: `.` is the whole value. */
 export function normalPath(path: string): Path {
   return path === '.' ? '' : path
 }
@@ -12,7 +12,7 @@ export function joinPath(base: Path, path: string): Path {
   return `${base}.${own}`
 }
 
-/** The values at a path of a value; those of every element where a list is on the way. */
+/** The values at a path of a value; those of every element if a list is on the way. */
 export function valuesAt(value: unknown, path: Path): readonly unknown[] {
   const flat = Array.isArray(value) ? (value as readonly unknown[]) : [value]
   if (path === '') return flat.filter(one => one !== undefined && one !== null)

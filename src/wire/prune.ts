@@ -7,28 +7,28 @@ const openArray = 0x5b
 const closeArray = 0x5d
 const comma = 0x2c
 
-/** Longer names, as they are written, are kept without being looked at. */
+/** Members with longer names, in their JSON form, are kept without a check. */
 const nameBytesMax = 256
 
-/** Bytes to leave out: a member, and the comma that goes with it. */
+/** Bytes to leave out: a member, and the comma next to it. */
 export type Cut = { readonly from: number; readonly to: number }
 
-/** By its name, and its path: names with dots between them, `[]` for an element of a list. */
+/** Decides by a member's name, and its path: names separated by dots, `[]` for an element of a list. */
 export type Drops = (name: string, path: () => string) => boolean
 
-/** One object or list that is open. */
+/** One open object or list. */
 type Level = {
   readonly isObject: boolean
-  /** A member that stays precedes this place. */
+  /** Whether a member that stays precedes this position. */
   kept: boolean
   comma: number
   name: string
 }
 
 /**
- * Finds the members, at any depth, that are to be left out of a JSON text which has been validated: one pass that parses
- * nothing, whatever its length. The inside of a member that is left out is not visited. It is no visitor of JsonWalk,
- * which checks the grammar again: 2.4 times the cost for a list of numbers (`docs/decisions/0015-one-of-each-reader.md`).
+ * Finds the members, at any depth, to leave out of a validated JSON text: one pass that parses nothing, whatever its
+ * length. Does not search inside a member that is left out. It does not use JsonWalk, which would check the grammar
+ * again: 2.4 times the cost for a list of numbers (`docs/decisions/0015-one-of-each-reader.md`).
  */
 export function findCuts(bytes: Buffer, drops: Drops): readonly Cut[] {
   const levels: Level[] = []
@@ -36,7 +36,7 @@ export function findCuts(bytes: Buffer, drops: Drops): readonly Cut[] {
   const path = (): string => writePath(levels)
   let level: Level | undefined
   let isName = false
-  /** Of the member that is being left out: where it begins, and its depth. */
+  /** The member that is being left out: its beginning, and its depth. */
   let from = -1
   let depth = 0
   for (let at = 0; at < bytes.length; at++) {
@@ -77,7 +77,7 @@ export function findCuts(bytes: Buffer, drops: Drops): readonly Cut[] {
   return cuts
 }
 
-/** What is left of the bytes. */
+/** The bytes without the cuts. */
 export function cutOut(bytes: Buffer, cuts: readonly Cut[]): Buffer {
   const pieces: Buffer[] = []
   let from = 0
@@ -88,7 +88,7 @@ export function cutOut(bytes: Buffer, cuts: readonly Cut[]): Buffer {
   return Buffer.concat([...pieces, bytes.subarray(from)])
 }
 
-/** The new places of bytes once the cuts are out; for rising places. */
+/** Maps positions in the bytes to those after the cuts; for increasing positions. */
 export function createShift(cuts: readonly Cut[]): (place: number) => number {
   let next = 0
   let gone = 0

@@ -5,18 +5,24 @@ const space = 0x20
 const openObject = 0x7b
 const openArray = 0x5b
 const lineBreak = Buffer.from('\n')
-/** Of a field that is not data so much is kept; blanks around it, which some send to fill the buffers of proxies, are not counted. */
+/**
+ * The maximum characters that are kept of a field other than data; surrounding spaces, which some upstreams send to
+ * fill the buffers of proxies, do not count.
+ */
 export const fieldCharsMax = 256
 
-/** Callbacks for an event stream's records while they pass. */
+/** Callbacks for an event stream's records as they pass. */
 export type RecordVisitor = {
-  /** A line that begins as JSON does is data, and so are those after it: upstreams that fail in a stream write it bare. */
+  /**
+   * Whether a line that begins like JSON is data, and so are the lines after it: upstreams that fail in a stream write
+   * bare JSON.
+   */
   readonly bare?: boolean
-  /** Content of the record's data: the bytes of `piece`, at `base`; a line break separates lines. */
+  /** Content of the record's data: the bytes of `piece`, at the position `base`; a line break separates lines. */
   data(piece: Buffer, base: number): void
   /**
-   * Another line is over, which reaches from `from` to after its line break: its field's name ('' for a comment), and its value,
-   * trimmed; longer than is kept where it was cut.
+   * Another line has ended, which extends from `from` to after its line break: its field's name ('' for a comment), and
+   * its value, trimmed; a value that was cut is longer than `fieldCharsMax`.
    */
   field(name: string, value: string, from: number, to: number): void
   /** A blank line ends the record; the next one begins at `next`. */
@@ -25,13 +31,13 @@ export type RecordVisitor = {
 
 type Line = 'name' | 'blank' | 'data' | 'value'
 
-/** Reads records as the standard has them: lines ended by LF, CR or both, split anywhere (HTML 9.2). */
+/** Reads records as the standard defines them: lines ended by LF, CR or both, split anywhere (HTML 9.2). */
 export class RecordReader {
   readonly #visitor: RecordVisitor
   #line: Line = 'name'
   #name = ''
   #value = ''
-  /** More than blanks followed the kept part of the value. */
+  /** Characters other than spaces followed the kept part of the value. */
   #isCut = false
   #isEmpty = true
   #hasData = false
@@ -39,24 +45,27 @@ export class RecordReader {
   #skipLineFeed = false
   #started = false
   #lineFrom = 0
-  /** Where the record begins. */
+  /** The beginning of the record. */
   from = 0
 
   constructor(visitor: RecordVisitor) {
     this.#visitor = visitor
   }
 
-  /** A line has been, and nothing has come of the next, nor is due of the last. */
+  /**
+   * Whether the stream is between two lines: nothing of the next line has arrived, and nothing is missing of the last
+   * one.
+   */
   get isBetween(): boolean {
     return this.#started && this.#isEmpty && !this.#skipLineFeed
   }
 
-  /** A line feed that comes next belongs to the line before. */
+  /** A line feed that follows now belongs to the previous line. */
   get awaitsLineFeed(): boolean {
     return this.#skipLineFeed
   }
 
-  /** Reads on. `base` is the place of the chunk's first byte in what the caller counts by. */
+  /** Reads a chunk. `base` is the position of its first byte in the caller's count. */
   read(chunk: Buffer, base: number): void {
     let feed = -2
     let carriage = -2
@@ -76,23 +85,23 @@ export class RecordReader {
     }
   }
 
-  /** The stream is over, and with it a last record without its blank line, which some readers take. */
+  /** Ends the stream, and with it a last record without its blank line, which some parsers accept. */
   end(at: number): void {
     if (!this.#isEmpty) this.#endLine(at)
     this.#endRecord(at)
   }
 
-  /** Skips the line feed of a carriage return at the end of the chunk before. @returns the place after it */
+  /** Skips the line feed after a carriage return at the end of the previous chunk. @returns the position after it */
   #lateLineFeed(chunk: Buffer, base: number): 0 | 1 {
     if (!this.#skipLineFeed || chunk.length === 0) return 0
     this.#skipLineFeed = false
     if (chunk[0] !== lineFeed) return 0
-    // It belongs to the record that this line may have ended.
+    // The line feed belongs to the record that this line may have ended.
     if (this.from === base) this.from++
     return 1
   }
 
-  /** A stretch of one line. */
+  /** Reads a part of one line. */
   #part(chunk: Buffer, base: number, from: number, to: number): void {
     if (this.#isEmpty) this.#lineFrom = base + from
     this.#isEmpty = false
@@ -106,7 +115,7 @@ export class RecordReader {
     else if (this.#line === 'value') this.#keep(chunk, at, to)
   }
 
-  /** @returns the place after the name and its colon, or where bare JSON begins. */
+  /** @returns the position after the name and its colon, or the beginning of bare JSON. */
   #readName(chunk: Buffer, base: number, from: number, to: number): number {
     for (let at = from; at < to; ) {
       const byte = chunk[at] as number
@@ -136,7 +145,7 @@ export class RecordReader {
     return this.#isBare || (!this.#hasData && (first === openObject || first === openArray))
   }
 
-  /** Another line of data begins; its first byte, or what precedes it, is at `at`. */
+  /** Begins another line of data; its first byte, or the byte before it, is at `at`. */
   #beginData(at: number): void {
     if (this.#hasData) this.#visitor.data(lineBreak, at)
     this.#hasData = true

@@ -1,35 +1,35 @@
 import { isUtf8 } from 'node:buffer'
 
-/** Deepest nesting accepted in a request body. */
+/** Maximum nesting depth of a request body. */
 export const depthMax = 64
-/** Most brackets that open, colons and commas accepted in a request body: a bound on what any later parser must build. */
+/** Maximum number of opening brackets, colons and commas in a request body: limits what any later parser must build. */
 export const structuralTokensMax = 200_000
-/** The longest name of a field: it is read as text, in one turn of the event loop. */
+/** The maximum length of a field name: it is decoded as text, in one turn of the event loop. */
 const nameBytesMax = 4 * 1024 * 1024
 
-/** The errors for a text that is refused, in the words of the caller. */
+/** Creates the errors for a refused text. */
 export type TextRefusals = {
-  /** No JSON object: `why`, and the byte where that shows. */
+  /** The text is not a JSON object: `why`, and the byte that shows it. */
   malformed(why: string, at: number): Error
-  /** Two members at the top have one name. */
+  /** Two top-level members have the same name. */
   doubled(name: string): Error
   tooComplex(what: string, max: string): Error
 }
 
-/** One top-level member: its decoded name and its place, `"name":value`, in a text. */
+/** One top-level member: its decoded name and its position, `"name":value`, in a text. */
 export type Member = {
   readonly name: string
   readonly text: Buffer
   readonly start: number
   readonly valueStart: number
   readonly end: number
-  /** Brackets that open, colons and commas of its value. */
+  /** The number of opening brackets, colons and commas of its value. */
   readonly tokens: number
-  /** How many elements a list has; undefined for other values. */
+  /** The number of elements of a list; undefined for other values. */
   readonly elements: number | undefined
 }
 
-/** Callbacks while a text is scanned: every bracket, name and value, once, in its order. */
+/** Callbacks while a text is scanned: every bracket, name and value, once, in order. */
 export type ScanListener = {
   opened(isObject: boolean): void
   closed(): void
@@ -52,7 +52,7 @@ const zero = 0x30
 const array = 0
 const object = 1
 
-/** What has to come next, blanks aside; of the last four the beginning has come already. */
+/** The next expected token, apart from whitespace; in the `in` states the token has already begun. */
 const begin = 0
 const nameOrEnd = 1
 const name = 2
@@ -67,28 +67,28 @@ const inWhole = 10
 const inFraction = 11
 const inExponent = 12
 
-/** Bytes that a string has only escaped: quote, backslash, control characters. */
+/** Bytes that a string may contain only escaped: quote, backslash, control characters. */
 const stops = new Uint8Array(256).fill(1, 0, 0x20)
 stops[quote] = 1
 stops[backslash] = 1
-/** What may follow a backslash, `u` aside. */
+/** Bytes that may follow a backslash, except `u`. */
 const escapable = new Uint8Array(256)
 for (const byte of Buffer.from('"\\/bfnrt')) escapable[byte] = 1
 const hex = new Uint8Array(256)
 for (const byte of Buffer.from('0123456789abcdefABCDEF')) hex[byte] = 1
 
-/** Stretches of a string up to this long are over before the search by words has begun. */
+/** Parts of a string up to this length end before a search by words would begin. */
 const byteLoop = 16
-/** So many words are looked at before the search is native. */
+/** The number of words to check before the search becomes native. */
 const nearWords = 64
-/** A longer word is none. */
+/** The literals by their first byte. */
 const words = { 0x74: 'true', 0x66: 'false', 0x6e: 'null' } as const
 
 /**
- * One pass over a JSON object that can be had in slices: validates the whole text as RFC 8259 and JSON.parse would, and
- * finds the top-level members without parsing their values. Each byte is looked at once, whatever is next to it;
- * stretches of strings four at a time, long ones sixteen. Depth is kept in a stack of bytes, never in the call stack. It finds the
- * ends of short strings by itself: with a search in front they cost up to twice as much (`docs/decisions/0015-one-of-each-reader.md`).
+ * Scans a JSON object in one pass, in slices if needed: validates the whole text as RFC 8259 and JSON.parse would, and
+ * finds the top-level members without parsing their values. Reads each byte once; parts of strings four bytes at a
+ * time, long ones sixteen. Depth is kept in an array of bytes, never in the call stack. It finds the ends of short
+ * strings itself: a separate search would cost up to twice as much (`docs/decisions/0015-one-of-each-reader.md`).
  */
 export class ObjectScan {
   readonly members: Member[] = []
@@ -98,29 +98,29 @@ export class ObjectScan {
   readonly #names = new Set<string>()
   readonly #kinds = new Uint8Array(depthMax)
   #words: Int32Array | undefined
-  /** Where the first whole word of four bytes begins. */
+  /** The position of the first aligned word of four bytes. */
   #wordsFrom = 0
-  /** The place of the next one that is not before the last place it was searched from. */
+  /** The next quote at or after the last search position. */
   #nextQuote = -1
   #nextBackslash = -1
   #state = begin
   #at = 0
-  /** The slice ends here; what has begun before may be read to its end beyond, if that is near. */
+  /** The end of the slice; a token that began before it may be read to its end, if that is near. */
   #until = 0
   #depth = 0
   #tokens = 0
-  /** Where the string or number begins that is being read. */
+  /** The beginning of the current string or number. */
   #from = 0
   #escaped = false
-  /** Of the member at the top that is being read. */
+  /** The current top-level member. */
   #name = ''
   #nameStart = 0
   #valueStart = 0
-  /** Commas so far in a list at the top. */
+  /** The number of commas so far in a top-level list. */
   #commas = 0
-  /** Such brackets, colons and commas before the value at the top that is being read. */
+  /** The number of opening brackets, colons and commas before the current top-level value. */
   #tokensBefore = 0
-  /** The list or object that ended last had nothing in it. */
+  /** Whether the last completed list or object was empty. */
   #isEmpty = false
 
   constructor(bytes: Buffer, refuse: TextRefusals, listener?: ScanListener) {
@@ -130,8 +130,8 @@ export class ObjectScan {
   }
 
   /**
-   * Reads the next `most` bytes, a few more or less. @returns true when the object has been read to its end
-   * @throws what `refuse` makes of a text that is not to be read
+   * Reads the next `most` bytes, or a few more or less. @returns true when the object was read to its end
+   * @throws the errors of `refuse`
    */
   read(most: number): boolean {
     this.#advance(most)
@@ -141,7 +141,7 @@ export class ObjectScan {
     return true
   }
 
-  /** Puts the end of the slice after a whole character, and checks the bytes up to there. */
+  /** Moves the end of the slice to after a whole character, and checks the bytes up to there. */
   #advance(most: number): void {
     const bytes = this.#bytes
     const from = this.#until
@@ -152,7 +152,7 @@ export class ObjectScan {
     this.#until = until
   }
 
-  /** The next token. @returns false when the slice ends before it */
+  /** Reads the next token. @returns false if the slice ends before it */
   #step(): boolean {
     const byte = this.#blank()
     if (this.#at >= this.#until && this.#until < this.#bytes.length) return false
@@ -181,7 +181,7 @@ export class ObjectScan {
     }
   }
 
-  /** Goes on with what the slice before ended in. */
+  /** Continues the token in which the previous slice ended. */
   #resume(): boolean {
     if (this.#state === inName) return this.#readName()
     if (this.#state === inString) return this.#readText()
@@ -227,7 +227,7 @@ export class ObjectScan {
     return this.#close()
   }
 
-  /** A value is over. */
+  /** Called when a value has ended. */
   #ended(): true {
     this.#state = after
     if (this.#depth === 1)
@@ -284,7 +284,7 @@ export class ObjectScan {
     this.#nameStart = start
   }
 
-  /** Reads on in a string. @returns true after its closing quote, false where the slice ends */
+  /** Continues a string. @returns true after its closing quote, false if the slice ends before */
   #string(): boolean {
     const bytes = this.#bytes
     const until = this.#until
@@ -309,7 +309,7 @@ export class ObjectScan {
     throw this.#wrong('a string is not terminated')
   }
 
-  /** The first byte from `at` on that a string has only escaped, or `until`. */
+  /** The first byte from `at` on that must be escaped in a string, or `until`. */
   #plain(at: number, until: number): number {
     const bytes = this.#bytes
     const loopTo = Math.min(until, at + byteLoop)
@@ -341,7 +341,10 @@ export class ObjectScan {
     return i
   }
 
-  /** The same for a long stretch: quote and backslash are searched natively, control characters by sixteen bytes. */
+  /**
+   * The same for a long part: searches for quote and backslash natively, and for control characters in steps of sixteen
+   * bytes.
+   */
   #plainFar(at: number, until: number): number {
     const bytes = this.#bytes
     if (this.#nextQuote < at) this.#nextQuote = place(bytes.indexOf(quote, at), bytes.length)
@@ -371,7 +374,7 @@ export class ObjectScan {
     return new Int32Array(buffer, byteOffset + this.#wordsFrom, (length - this.#wordsFrom) >> 2)
   }
 
-  /** Checks one escape; returns the place after it. */
+  /** Checks one escape; returns the position after it. */
   #escape(at: number): number {
     const bytes = this.#bytes
     this.#escaped = true
@@ -399,7 +402,7 @@ export class ObjectScan {
     return this.#number()
   }
 
-  /** Reads on in a number, whose last part has one digit at least. @returns false where the slice ends among its digits */
+  /** Continues a number, whose last part has at least one digit. @returns false if the slice ends among its digits */
   #number(): boolean {
     const bytes = this.#bytes
     let at = this.#digits()
@@ -416,7 +419,7 @@ export class ObjectScan {
     return this.#ended()
   }
 
-  /** A fraction or an exponent, of which the first digit is due. */
+  /** Begins a fraction or an exponent, which needs at least one digit. */
   #part(at: number, state: typeof inFraction | typeof inExponent): number {
     if (!isDigit(this.#bytes[at])) throw this.#wrong('a number is malformed')
     this.#at = at + 1
@@ -424,7 +427,7 @@ export class ObjectScan {
     return this.#digits()
   }
 
-  /** Reads digits. @returns the place after them, or -1 where the slice ends first */
+  /** Reads digits. @returns the position after them, or -1 if the slice ends first */
   #digits(): number {
     const bytes = this.#bytes
     const until = this.#until
@@ -476,7 +479,7 @@ export class ObjectScan {
       throw this.#refuse.tooComplex('too many members', `${structuralTokensMax} brackets, colons and commas`)
   }
 
-  /** Skips blanks as far as the slice goes. @returns the byte after them, undefined at the end of the text */
+  /** Skips whitespace up to the end of the slice. @returns the byte after it, undefined at the end of the text */
   #blank(): number | undefined {
     const bytes = this.#bytes
     let at = this.#at
@@ -496,8 +499,9 @@ function isDigit(byte: number | undefined): boolean {
 }
 
 /**
- * The highest bit of the first of four bytes that is a quote, a backslash or a control character, and perhaps of some after
- * it: of each, subtracting borrows from the highest bit of a byte where it is none of the others (Hacker's Delight 6-1).
+ * The highest bit of the first of four bytes that is a quote, a backslash or a control character; bits of later bytes
+ * may be set wrongly: the subtraction for each borrows from the highest bit of a byte that is none of these (Hacker's
+ * Delight 6-1).
  */
 function markStops(word: number): number {
   const quotes = word ^ 0x22222222

@@ -1,17 +1,19 @@
 const quote = 0x22
 const backslash = 0x5c
-/** Strings that are no longer end before a native search has begun. */
+/** Strings up to this length end before a native search would begin. */
 const byteLoop = 24
-/** With more escapes among so many bytes the next are looked at one by one, too. */
+/** If the next bytes contain more escapes than this, bytes are still read one by one. */
 const escapesMax = 8
 
-/** What `findStringEnd` returns where a text ends first: within a string, or after a backslash that escapes what comes next. */
+/**
+ * The result of `findStringEnd` if a text ends first: within a string, or after a backslash that escapes the next byte.
+ */
 export const unended = -1
 const unendedEscape = -2
 
 /**
- * The one place that knows how a JSON string ends: at the first quote that no backslash escapes. What else may be in it
- * is not looked at. @returns the quote's place; less than 0 when the text ends first
+ * The only function that finds the end of a JSON string: the first quote that no backslash escapes. It does not check
+ * the content. @returns the quote's position; a negative number if the text ends first
  */
 export function findStringEnd(bytes: Buffer, from: number): number {
   const { length } = bytes
@@ -29,7 +31,7 @@ export function findStringEnd(bytes: Buffer, from: number): number {
       }
     }
     if (at >= length) return at > length ? unendedEscape : unended
-    // Where escapes are many, a search for quotes finds those, or a run of backslashes that has to be walked back.
+    // With many escapes, a search for quotes finds escaped ones, or a run of backslashes that has to be walked back.
     if (escapes > escapesMax) continue
     const found = bytes.indexOf(quote, at)
     const end = found === -1 ? length : found
@@ -42,11 +44,14 @@ export function findStringEnd(bytes: Buffer, from: number): number {
   }
 }
 
-/** The same for a string that comes in pieces. */
+/** The same for a string that arrives in pieces. */
 export class StringEnd {
   #isEscaped = false
 
-  /** The place of the quote that ends the string, or `unended` when it goes on in the next piece. `from` is in the piece. */
+  /**
+   * The position of the quote that ends the string, or `unended` if it continues in the next piece. `from` is a
+   * position in the piece.
+   */
   find(piece: Buffer, from: number): number {
     const end = findStringEnd(piece, this.#isEscaped ? from + 1 : from)
     this.#isEscaped = end === unendedEscape

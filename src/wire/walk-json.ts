@@ -9,50 +9,51 @@ const closeArray = 0x5d
 const comma = 0x2c
 const colon = 0x3a
 
-/** No answer that is known is nested nearly as deep. */
+/** No known answer is nested nearly as deeply. */
 const depthMax = 64
-/** The longest word looked for has 26 characters; with every one escaped it has 156. */
+/** The longest name that is searched for has 26 characters; with every one escaped it has 156. */
 const nameCharsMax = 192
-/** Longer than any number that means something. */
+/** Longer than any meaningful number. */
 const scalarCharsMax = 256
 const scalarText = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/
 
 type State = 'structure' | 'scalar' | 'name' | 'skip' | 'bytes' | 'passed'
-/** What the grammar lets come next. */
+/** The tokens that the grammar allows next. */
 type Due = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'comma or end' | 'nothing'
 
 /**
- * The callbacks for every value while it passes. A visitor may answer that a value is to be passed over by its brackets
- * alone, which is far cheaper: nothing of it is reported or checked. `rest` says so of all that follows in the same list, too.
+ * The callbacks for every value as it passes. A visitor may return that a value is to be skipped by its brackets alone,
+ * which is far cheaper: nothing of it is reported or checked. `rest` skips everything that follows in the same list,
+ * too.
  */
 export type JsonVisitor = {
   /** The text may be a list too, and others may follow it. */
   readonly loose?: boolean
   /**
-   * A member's name has been read: `walk.name`, which reaches from `walk.nameFrom` to `walk.nameTo`. Its value is reported, passed
-   * over, or passed over and `kept` when it has no more bytes than the number that is answered.
+   * A member's name was read: `walk.name`, from `walk.nameFrom` to `walk.nameTo`. Its value is reported, skipped, or
+   * skipped and passed to `kept` if it has no more bytes than the returned number.
    */
   name?(walk: JsonWalk): 'skip' | number | void
-  /** The value of the member that the walk is in, as it was written, blanks and all. */
+  /** The value of the current member in its JSON form, including whitespace. */
   kept?(walk: JsonWalk, bytes: Buffer): void
-  /** A string begins; its opening quote is at `at`. How is it to be read? */
+  /** A string begins; its opening quote is at `at`. Returns how to read it. */
   string(walk: JsonWalk, at: number): 'skip' | 'bytes' | 'rest'
   /** Content of a `bytes` string, still escaped: `piece` from `from` to `to`, which is never empty. */
   bytes(piece: Buffer, from: number, to: number, walk: JsonWalk): void
-  /** Such a string is over; its closing quote is at `at`. */
+  /** A `bytes` string has ended; its closing quote is at `at`. */
   bytesEnd(walk: JsonWalk, at: number): void
-  /** A number or a word, whole. */
+  /** A number or a word, complete. */
   scalar?(walk: JsonWalk, value: string): 'rest' | void
-  /** An object or array begins as the value at the walk's place; it is not counted in `depth` yet. */
+  /** An object or array begins as the current value; it is not counted in `depth` yet. */
   opened?(walk: JsonWalk, isObject: boolean): 'skip' | 'rest' | void
-  /** An object or array that was `depth` deep is over. */
+  /** An object or array at this `depth` has ended. */
   closed?(walk: JsonWalk, depth: number): void
 }
 
 /**
- * Walks a JSON object as it passes, in pieces of any size, and reports every value at its place, whatever its depth and
- * however its name is escaped. The grammar of RFC 8259 is checked except for what may be inside strings, which are skipped
- * by `Buffer.indexOf`: what it takes for one text no reader takes for another.
+ * Walks a JSON object as it passes, in pieces of any size, and reports every value with its path, whatever its depth
+ * and however its name is escaped. Checks the grammar of RFC 8259 except for the content of strings, which
+ * `Buffer.indexOf` skips: no other parser reads a different structure from a text that this one accepts.
  */
 export class JsonWalk {
   readonly #visitor: JsonVisitor
@@ -60,63 +61,63 @@ export class JsonWalk {
   #due: Due = 'value'
   readonly #stringEnd = new StringEnd()
   readonly #passed = new PassedValue()
-  /** The next value is passed over; how much of it is kept. */
+  /** The next value is skipped; the maximum bytes to keep of it. */
   #keeps: number | undefined
   #raw = ''
 
   depth = 0
-  /** By depth, from 1: whether the container there is an object, and the name of its member that the walk is in. */
+  /** By depth, from 1: whether the container is an object, and the name of its current member. */
   readonly objects: boolean[] = [false]
   readonly names: string[] = ['']
-  /** The place of the last name, quotes and all. */
+  /** The position of the last name, quotes included. */
   nameFrom = 0
   nameTo = 0
-  /** It does not begin as an object does; there were no callbacks, and there will be none. */
+  /** The text does not begin as an object does; there were no callbacks, and there will be none. */
   foreign = false
-  /** The object is over. */
+  /** The object has ended. */
   complete = false
-  /** Something else than blanks follows the object: it begins at `followedAt`. */
+  /** Other text than whitespace follows the object: it begins at `followedAt`. */
   followed = false
   followedAt = 0
-  /** The place of the last number or word. */
+  /** The position of the last number or word. */
   scalarFrom = 0
   scalarTo = 0
-  /** Why this cannot be JSON; there are no callbacks after it. */
+  /** Why the text cannot be JSON; there are no callbacks after it. */
   fault: string | undefined
 
   constructor(visitor: JsonVisitor) {
     this.#visitor = visitor
   }
 
-  /** A member's name is being read, or was read and its value has not begun. */
+  /** Whether a member's name is being read, or was read and its value has not begun. */
   get naming(): boolean {
     if (this.#state === 'name') return true
     if (this.#state !== 'structure' || !this.objects[this.depth]) return false
     return this.#due === 'colon' || this.#due === 'value'
   }
 
-  /** Where a name or a number begins that has not ended, or a name whose value has not begun. */
+  /** The beginning of an incomplete name or number, or of a name whose value has not begun. */
   get unfinished(): number | undefined {
     if (this.#state === 'scalar') return this.scalarFrom
     return this.naming ? this.nameFrom : undefined
   }
 
-  /** A name is being read. */
+  /** Whether a name is being read. */
   get isInName(): boolean {
     return this.#state === 'name'
   }
 
-  /** The name of the member that the walk is in; '' in an array, and for one too long to be any that is looked for. */
+  /** The name of the current member; '' in an array, and for a name longer than any that is searched for. */
   get name(): string {
     return this.names[this.depth] as string
   }
 
-  /** The object has begun and is not over. */
+  /** Whether the object has begun and has not ended. */
   get open(): boolean {
     return this.depth > 0
   }
 
-  /** Where the walk is: `data[].url`. For people; cut where it is long. */
+  /** The current path, `data[].url`, for messages; a long one is cut. */
   path(): string {
     let path = ''
     for (let depth = 1; depth <= this.depth; depth++)
@@ -124,7 +125,7 @@ export class JsonWalk {
     return path
   }
 
-  /** Reads on. `base` is the place of the piece's first byte in what the caller counts by. */
+  /** Reads a piece. `base` is the position of its first byte in the caller's count. */
   walk(piece: Buffer, base: number): void {
     for (let at = 0; at < piece.length && !this.foreign && !this.followed && this.fault === undefined; ) {
       if (this.#state === 'structure') at = this.#structure(piece, base, at)
@@ -183,7 +184,7 @@ export class JsonWalk {
     return piece.length
   }
 
-  /** Outside of any container: the one byte that may begin the object. A byte order mark may precede it. */
+  /** Whether a byte outside any container begins the object. A byte order mark may precede it. */
   #isOpening(byte: number): boolean {
     const { loose } = this.#visitor
     if ((byte === openObject || (loose === true && byte === openArray)) && (loose === true || !this.complete)) {
@@ -196,7 +197,7 @@ export class JsonWalk {
     return false
   }
 
-  /** @returns true when it is passed over */
+  /** @returns true if the container is skipped */
   #open(isObject: boolean): boolean {
     if (this.#due !== 'value' && this.#due !== 'value or end') this.fault = 'unexpected bracket'
     else if (this.depth === depthMax) this.fault = `it is nested deeper than ${depthMax} levels`
@@ -293,12 +294,15 @@ export class JsonWalk {
   }
 }
 
-/** Whatever else follows a number or a word makes it none. */
+/** Any other byte after a number or a word makes it invalid. */
 function endsScalar(byte: number): boolean {
   return byte <= 0x20 || byte === comma || byte === closeObject || byte === closeArray
 }
 
-/** What a name says, whose bytes are one to a character; '' for one that is too long or escaped wrongly, which is none of those looked for. */
+/**
+ * Decodes a name with one byte for each character; '' if it is too long or wrongly escaped, because no name that is
+ * searched for is.
+ */
 function unescape(raw: string): string {
   if (raw.length > nameCharsMax) return ''
   const text = /^[\0-\x7f]*$/.test(raw) ? raw : Buffer.from(raw, 'latin1').toString()

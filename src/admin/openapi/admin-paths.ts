@@ -5,7 +5,7 @@ import { apiWords } from './api-words.ts'
 import { consoleSummaries } from './console-summaries.ts'
 import type { OperationObject, ParameterObject, PathItems, SchemaObject } from './types.ts'
 
-/** The console's endpoints, from the table that its server runs. */
+/** The console's endpoints, from the route table of its server. */
 export function describeAdmin(routes: readonly AnyRoute[], language: Language): PathItems {
   const paths: { [path: string]: { [method: string]: OperationObject } } = {}
   for (const route of routes) {

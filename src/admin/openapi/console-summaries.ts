@@ -1,4 +1,4 @@
-/** The summaries of the console's endpoints in Chinese, by method and address; in English they are with the routes. */
+/** The summaries of the console's endpoints in Chinese, by method and path; those in English are in the routes. */
 export const consoleSummaries: { readonly [route: string]: string } = {
   'GET /api/session': '当前登录的用户，以及所在的网关。',
   'POST /api/session': '登录：响应会设置会话 cookie。',

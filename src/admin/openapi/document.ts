@@ -10,15 +10,15 @@ import type { ApiDocument } from './types.ts'
 
 export type ApiFacts = {
   readonly plan: CompiledConfig
-  /** Of the console. */
+  /** The routes of the console. */
   readonly routes: readonly AnyRoute[]
   readonly version: string
-  /** Scheme and host that callers reach the gateway at. */
+  /** Scheme and host at which clients reach the gateway. */
   readonly baseUrl: string
   readonly language: Language
 }
 
-/** What `GET /v1/charges/{id}` answers with. Amounts are decimal strings; more members may come. */
+/** The response of `GET /v1/charges/{id}`. Amounts are decimal strings; members may be added. */
 const { additionalProperties: _, ...chargeSchema } = billView.schema
 
 /** The whole HTTP interface as an OpenAPI 3.1 document: the gateway's endpoints from its plan, the console's from its routes. */

@@ -24,7 +24,7 @@ const console = object({
   ),
 })
 
-/** The shape of an error in every API format, by the dialect's name; `by-caller` is the format of the caller. */
+/** The shape of an error in every API format, by name; `by-caller` is the format of the client. */
 export const errorShapes: { readonly [dialect: string]: SchemaObject } = {
   openai,
   anthropic,

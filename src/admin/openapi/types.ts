@@ -1,6 +1,6 @@
 import type { CodeSample } from '../../operations/index.ts'
 
-/** Of OpenAPI 3.1, what is written here. A schema is JSON Schema. */
+/** The part of OpenAPI 3.1 that is used here. A schema is JSON Schema. */
 export type SchemaObject = { readonly [keyword: string]: unknown }
 type Reference = { readonly $ref: string }
 
@@ -30,9 +30,9 @@ export type OperationObject = {
   readonly requestBody?: { readonly required: boolean; readonly content: MediaTypes }
   readonly responses: { readonly [status: string]: ResponseObject | Reference }
   readonly 'x-codeSamples'?: readonly CodeSample[]
-  /** Models that take it. */
+  /** Models that accept the field. */
   readonly 'x-models'?: readonly string[]
-  /** Who may call it: of the console's own endpoints. */
+  /** Who may call an endpoint of the console. */
   readonly 'x-access'?: string
 }
 

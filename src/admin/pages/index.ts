@@ -12,9 +12,9 @@ import type { Calculated, Calculation, Pages } from './page-data.ts'
 import { toPriceJson } from './price-json.ts'
 import { Shelf } from './shelf.ts'
 
-/** A page takes any query: what it cannot use, such as the marks of those who link to it, it does not read. */
+/** A page accepts any query and ignores unknown parameters, such as the tracking parameters of links. */
 const query = { type: 'object', additionalProperties: true } as const satisfies Schema
-/** Stricter than the console's: these pages load its style sheet and its mark, and run nothing. */
+/** Stricter than the console's policy: these pages load its style sheet and its logo, and run no script. */
 const security =
   "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 const html = {
@@ -23,7 +23,7 @@ const html = {
   vary: 'accept-language, accept-encoding',
   'cache-control': 'no-cache',
 }
-/** The reference alone runs a script of ours, which copies samples and remembers their language. */
+/** Only the reference runs a script of the gateway, which copies samples and remembers their language. */
 const referenceHtml = { ...html, 'content-security-policy': `${security}; script-src 'self'` }
 
 const json = { 'content-type': 'application/json; charset=utf-8', vary: 'accept-encoding', 'cache-control': 'no-cache' }
@@ -31,7 +31,7 @@ const json = { 'content-type': 'application/json; charset=utf-8', vary: 'accept-
 type Headers = { readonly [name: string]: string }
 type PageRequest = AdminRequest<{ readonly [name: string]: unknown }>
 
-/** The pages that need no script, with what they are made of. `api` is described in the reference. */
+/** The pages without scripts, with their data. The reference describes `api`. */
 export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
   const shelf = new Shelf()
   const pricesRoute = defineRoute({
@@ -114,7 +114,7 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
       summary: 'This document.',
       query,
       handle(request: PageRequest) {
-        // For programs: it is in another language than English only on request.
+        // For programs: the language is English unless the query names another.
         const language = chooseLanguage(request.query['lang'], undefined)
         const name = `openapi ${language} ${baseUrl(request)}`
         return sendKept(request, json, name, plan => JSON.stringify(describe(request, plan, language)))
@@ -158,7 +158,7 @@ function readCalculation({ query, parts }: PageRequest): Calculation | undefined
 const fieldPrefix = 'field.'
 const fieldsMax = 16
 
-/** Fields that prices go by, as the form names them: `field.quality`. A dot in a name leads into a member. */
+/** Fields that prices depend on, by their names in the form: `field.quality`. A dot in a name leads to a member. */
 function readFields(query: PageRequest['query']): Calculation['fields'] {
   const given = Object.entries(query).flatMap(([name, value]): readonly (readonly [string, string])[] => {
     const field = name.slice(fieldPrefix.length)
@@ -170,7 +170,7 @@ function readFields(query: PageRequest['query']): Calculation['fields'] {
 
 type Tree = Map<string, Tree | string>
 
-/** A body with a member at each path; of two for one place the latter. */
+/** A body with a member at each path; of two values for one path the later one counts. */
 function nest(fields: Calculation['fields']): { readonly [name: string]: Json } {
   const body: Tree = new Map()
   for (const [path, value] of Object.entries(fields)) {

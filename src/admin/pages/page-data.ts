@@ -2,17 +2,17 @@ import type { PriceList, RequestExplanation } from '../../domain/index.ts'
 import type { ApiDocument, SchemaObject } from '../openapi/types.ts'
 import type { Language } from './language.ts'
 
-/** The question of the calculator, as the address has it. */
+/** The input of the calculator, from the address. */
 export type Calculation = {
   readonly model: string
   readonly operation: string
   readonly size: string
   readonly n: string
-  /** Fields that prices go by, by their names; those that were filled in. */
+  /** Fields that prices depend on, by name; only those that were filled in. */
   readonly fields: { readonly [name: string]: string }
 }
 
-/** What came of it: the explanation, the words of the refusal that a caller would get, or a number that is none. */
+/** The result: the explanation, the message of the refusal that a client would get, or an invalid number. */
 export type Calculated =
   | { readonly kind: 'explained'; readonly explained: RequestExplanation }
   | { readonly kind: 'refused'; readonly message: string }
@@ -21,7 +21,7 @@ export type Calculated =
 export type PricingPage = {
   readonly language: Language
   readonly list: PriceList
-  /** Undefined before the first question. */
+  /** Undefined before the first calculation. */
   readonly calculation: { readonly asked: Calculation; readonly result: Calculated } | undefined
 }
 
@@ -33,14 +33,17 @@ export type DocsPage = {
     readonly name: string
     readonly notes: { readonly en: readonly string[]; readonly zh: readonly string[] }
   }[]
-  /** What each status of a refusal means. */
+  /** The meaning of each error status. */
   readonly errors: { readonly [status: string]: string }
-  /** The shape of a refusal by style. */
+  /** The shape of an error by style. */
   readonly errorShapes: { readonly [style: string]: SchemaObject }
   readonly baseUrl: string
 }
 
-/** The pages that are rendered ahead: what the console's build makes of `src/console/ahead`. Each gives a whole document. */
+/**
+ * The pages that are rendered on the server: the console's build compiles them from `src/console/ahead`. Each returns a
+ * whole document.
+ */
 export type Pages = {
   renderPricing(page: PricingPage): string
   renderDocs(page: DocsPage): string

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { CompiledConfig } from '../../domain/index.ts'
 
-/** A text that is made once and sent often. The tag names its content, zipped or not. */
+/** A text that is rendered once and sent often. The tag identifies its content, compressed or not. */
 export type Kept = { readonly plain: Buffer; readonly zipped: Buffer; readonly etag: string }
 
-/** Texts of a plan that are kept; requests for made-up addresses push out no more than these. */
+/** The number of cached texts for a plan; requests for made-up addresses evict no more than these. */
 const keptMax = 16
 
 /**
- * Keeps what was made from a plan, by a key. The reference takes milliseconds to write, and anyone may request it:
- * callers of the gateway wait for it no more than once.
+ * Caches texts rendered from a plan, by a key. Rendering the reference takes milliseconds, and anyone may request it:
+ * other requests of the gateway wait for it only once.
  */
 export class Shelf {
   readonly #ofPlan = new WeakMap<CompiledConfig, Map<string, Kept>>()

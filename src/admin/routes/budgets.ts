@@ -20,14 +20,14 @@ import { decimal } from '../../domain/shapes/schemas.ts'
 
 type Found = {
   readonly budgets: readonly BudgetStatus[]
-  /** Of `budgets` as many at most as a list shows, and how many there are. */
+  /** The number of end users; `budgets` contains only as many of them as a list shows. */
   readonly endUsers: number
 }
 
 /**
  * The states of all budgets, or of those that apply to one user: of their keys, their own, of their groups, and of
  * their end users.
- * @param called the name of the only end user that is read
+ * @param called the name of an end user, to read only that one
  */
 async function readBudgets(
   parts: AdminRequest['parts'],
@@ -152,7 +152,7 @@ export const budgetRoutes = [
   }),
 ]
 
-/** What this month has come to so far, less what was given back, and what it will at that pace. */
+/** The spending of this month so far, less refunds, and the estimate for the whole month at that rate. */
 async function sumMonth({ parts }: AdminRequest, owner: string | undefined, zone: string, now: number) {
   const month = spellOf('month', now, zone)
   const until = Math.ceil((now + 1) / quarterMs) * quarterMs

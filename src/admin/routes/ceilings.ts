@@ -8,7 +8,7 @@ import { may } from '../duties.ts'
 import { fail } from '../errors.ts'
 import { ownerOf } from '../session-user.ts'
 
-/** For whom something holds: for the user alone, or for the whole group where nothing was said of the user. */
+/** Whether a setting is the user's own, or the group's because the user has none. */
 function setFor(own: number | null): 'user' | 'group' {
   return own === null ? 'group' : 'user'
 }
@@ -30,7 +30,7 @@ export const ceilingRoutes = [
       const group = plan.groups.get(user.group)
       const keys = await parts.storage.keys.list({ user: name })
       const budget = budgetOfUser(user, group)
-      // What administrators make has no bounds.
+      // Keys that administrators create have no bounds.
       const isBound = !may(user, 'admin')
       const most = isBound ? (user.keysMax ?? group?.keysMax ?? null) : null
       return {

@@ -16,7 +16,7 @@ import { sessionUserOf } from '../session-user.ts'
 const atOnce = 2
 const retryMs = 5_000
 
-/** One gateway's: how many are worked out at once is counted for it. */
+/** One instance for each gateway, which limits how many are computed at once. */
 export function configEditRoutes() {
   let open = 0
   /** @throws Failure slow_down */
@@ -25,7 +25,7 @@ export function configEditRoutes() {
     open++
     return work().finally(() => void open--)
   }
-  /** Writes edits of the files that `base` is the version of, and records it. */
+  /** Writes edits to the version `base` of the files, and records them. */
   const write = async (request: AdminRequest, edits: Edits, base: string) => {
     const { parts } = request
     const before = parts.plan().revision

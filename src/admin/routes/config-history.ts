@@ -10,11 +10,11 @@ import { slowDown } from '../session/login-guard.ts'
 import { spanOf } from './config-cost.ts'
 
 const id = { type: 'integer', minimum: 1 } as const
-/** A cost goes through all charges of its time, a difference through all lines of two configurations. */
+/** A cost reads all charges of its time range, a difference all lines of two configurations. */
 const atOnce = 2
 const retryMs = 5_000
 
-/** One gateway's: how many are worked out at once is counted for it. */
+/** One instance for each gateway, which limits how many are computed at once. */
 export function configHistoryRoutes() {
   let open = 0
   const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -99,7 +99,7 @@ export function configHistoryRoutes() {
   ]
 }
 
-/** What restores a configuration, as changes to review; nothing is changed. */
+/** Returns the changes that restore a configuration, for review; changes nothing. */
 function restoreRoute(inTurn: <T>(work: () => Promise<T>) => Promise<T>) {
   return defineRoute({
     method: 'GET',
@@ -129,7 +129,7 @@ function restoreRoute(inTurn: <T>(work: () => Promise<T>) => Promise<T>) {
   })
 }
 
-/** The paths of settings that differ and are not of models and groups. */
+/** The paths of changed settings that do not belong to models and groups. */
 function otherSettings({ settings: now }: StoredConfig, { settings: then }: StoredConfig): readonly string[] {
   const paths = new Set([...Object.keys(now), ...Object.keys(then)])
   return [...paths].filter(path => !/^(?:models|groups)\b/.test(path) && !isDeepStrictEqual(now[path], then[path]))

@@ -10,9 +10,9 @@ import { toMoment } from '../to-moment.ts'
 
 const label = { type: 'string', minLength: 1, maxLength: 256 } as const
 const hourMs = 3_600_000
-/** Days of a question: bars of hours are many. */
+/** The maximum days of a query: bars of hours are many. */
 const daysMax = { hour: 14, day: 400, month: 3_700 }
-/** Of what costs are split by, the dearest; the rest are one. */
+/** The maximum number of rows by name, the most expensive ones; the rest is one row. */
 const namedMax = 20
 
 export const costRoutes = [
@@ -50,7 +50,7 @@ export const costRoutes = [
       const [since, until] = [beginningOf(zone, first), beginningOf(zone, last + dayMs)]
       const earlier = beginningOf(zone, first - days * dayMs)
       const { journal } = parts.storage
-      // Charges are counted once for each of their tiers there: their sum is one of its own.
+      // In these splits a charge counts once for each of its tiers or tags: the total needs its own query.
       const sumBy = by === 'tier' || by === 'tag' ? null : by
       const past = { since: earlier, until: since, bars: [earlier] }
       const read = async (question: Omit<CostQuery, 'where'>) =>
@@ -87,12 +87,12 @@ export const costRoutes = [
   }),
 ]
 
-/** What costs are narrowed to besides parts that every charge has. */
+/** Filters for parts that not every charge has. */
 function labelWhere({ end_user: endUser, tag }: { readonly end_user?: string; readonly tag?: string }) {
   return { ...(endUser !== undefined && { end_user: endUser }), ...(tag !== undefined && { tag }) }
 }
 
-/** When bars begin: hours are those of the clock, however long a day is; the first month may begin in the middle of one. */
+/** The start times of bars: hours follow the clock, however long a day is; the first month may begin on any day. */
 function barsOf(zone: string, first: number, last: number, step: 'hour' | 'day' | 'month'): readonly number[] {
   const [since, until] = [beginningOf(zone, first), beginningOf(zone, last + dayMs)]
   if (step === 'hour') return Array.from({ length: Math.ceil((until - since) / hourMs) }, (_, i) => since + i * hourMs)
@@ -106,7 +106,7 @@ function namesOf(rows: readonly CostRow[]): ReadonlySet<string> {
   return new Set(rows.flatMap(({ what }) => (what === null ? [] : [what])))
 }
 
-/** `isOfOneUnit`: whether what was used is all counted in one unit. */
+/** `isOfOneUnit`: whether all use is counted in one unit. */
 function showRow({ bar, what, ...sum }: CostRow, isOfOneUnit: boolean) {
   return { bar, what, ...showSum(sum, isOfOneUnit) }
 }
@@ -126,7 +126,7 @@ function showSum({ currency, charges, images, amount, refunded, quantity, tokens
   }
 }
 
-/** All of them together, by currency. */
+/** The totals of all rows, by currency. */
 function totalsOf(rows: readonly CostRow[], isOfOneUnit: boolean) {
   const totals = new Map<string, { -readonly [N in keyof Sum]: Sum[N] }>()
   for (const { bar: _bar, what: _what, ...sum } of rows) {
@@ -168,20 +168,23 @@ function asCsv(rows: readonly ReturnType<typeof showRow>[], bars: readonly numbe
   return new Reply(200, headers, csvFile([head, ...lines].map(csvLine)))
 }
 
-/** Names of rows, and of what was used before and not since: the dearest of that, as long as there is room for a row of its own. */
+/**
+ * The names of rows, and of rows that had costs only in the previous range: the most expensive of these, up to the
+ * maximum number of rows.
+ */
 async function namesWith(
   read: (question: Omit<CostQuery, 'where'>) => Promise<readonly CostRow[]>,
   rows: readonly CostRow[],
   past: Omit<CostQuery, 'apart' | 'where'>,
 ): Promise<readonly string[]> {
   const names = namesOf(rows)
-  // Where there are others, what came to something since may be one of them.
+  // If there is a rest, costs of any name may be in it.
   if (past.by === null || names.size >= namedMax || rows.some(({ what }) => what === null)) return [...names]
   const before = await read({ ...past, apart: namedMax })
   return [...names.union(namesOf(before))].slice(0, namedMax)
 }
 
-/** What keys of rows are called, and which names of rows are those of something that there is no more. */
+/** The names of the keys in rows, and the row names whose subject no longer exists. */
 async function namesOfRows(
   request: AdminRequest,
   by: CostSplit | null,

@@ -43,7 +43,7 @@ export const eventRoutes = [
   }),
 ]
 
-/** `charge.settled,key.*`. @throws Failure invalid for a word that names no kind and no sort of them */
+/** `charge.settled,key.*`. @throws Failure invalid for text that is neither an event kind nor a group of them */
 function readKinds(text: string): readonly EventKind[] {
   const words = text.split(',')
   for (const word of words)

@@ -21,7 +21,7 @@ function show({ id, name, role, group, by, createdAt, expiresAt }: Invitation) {
   return { id, name, role, group, by, created: toMoment(createdAt), expires: toMoment(expiresAt) }
 }
 
-/** Slows down guesses of tokens. @throws Failure slow_down, invitation_unknown */
+/** Slows down attempts to guess tokens. @throws Failure slow_down, invitation_unknown */
 async function needInvitation({ parts, door, remote }: AdminRequest, hash: string): Promise<Invitation> {
   const takeBack = door.guard.begin('', remote)
   const invitation = await parts.storage.signIn.invitation(hash)

@@ -25,7 +25,7 @@ import { toMoment } from '../to-moment.ts'
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
-/** Steps of a histogram: the shortest of which at most so many fill the wanted time. */
+/** Steps of a histogram: it uses the shortest for which the range has no more than the maximum number of steps. */
 const stepLengths = [minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs, 6 * hourMs, dayMs, 7 * dayMs, 30 * dayMs]
 const stepsMax = 120
 
@@ -35,7 +35,7 @@ const filterOnly = { type: 'object', additionalProperties: false, properties: lo
 
 type Found = { readonly row: LogRow; readonly charge: Charge | null }
 
-/** A row that the user may see. Others' rows are not there. @throws Failure not_found */
+/** A row that the user may see; rows of other users are treated as missing. @throws Failure not_found */
 async function findRow(request: AdminRequest): Promise<Found> {
   const user = ownerOf(request)
   const id = request.params['id'] ?? ''
@@ -44,7 +44,7 @@ async function findRow(request: AdminRequest): Promise<Found> {
   return found
 }
 
-/** A record with the explanation of its charge: the same that its caller and the command line are shown. */
+/** A record with the explanation of its charge: the same one that the client and the command line get. */
 async function showDetail(request: AdminRequest, { row, charge }: Found) {
   const { parts } = request
   const refunds = charge && charge.refunded > 0 ? await parts.storage.books.refundsOf(charge.id) : []
@@ -62,7 +62,7 @@ async function showDetail(request: AdminRequest, { row, charge }: Found) {
   }
 }
 
-/** Changes one charge, and shows its record as it is then. */
+/** Changes one charge, and returns its new record. */
 async function decide(
   request: AdminRequest,
   change: (id: string, by: string) => Promise<boolean>,
@@ -72,7 +72,7 @@ async function decide(
   const found = sessionUserOf(request)
   const { user } = found
   const person = 'token' in found ? found.token.by : user.name
-  // A person who manages the money gives none to themselves, nor does a token of theirs.
+  // A billing user may not refund their own charges, nor may a token of theirs.
   if (!may(user, 'admin') && row.user === person) throw fail('own_charge')
   if (!(await change(row.id, user.name))) throw await whyNot(row.id)
   return showDetail(request, await findRow(request))
@@ -103,7 +103,7 @@ const list = defineRoute({
   },
 })
 
-/** What is counted: lookups only where the filter names them. */
+/** The filter of counted rows: lookups count only if the filter names them. */
 function countedOf(query: LogQuery, request: AdminRequest): LogMatch {
   const match = readLogMatch(query, request)
   return match.operation === undefined && match.id === undefined ? { ...match, lookups: false } : match
@@ -249,7 +249,7 @@ function moneyIn(name: keyof PartialRefund, amount: unknown): PartialRefund {
   return micros === undefined ? {} : { [name]: micros }
 }
 
-/** Why a charge, as it is now, was not refunded. */
+/** Why a charge, in its current state, was not refunded. */
 function refusedRefund(charge: Charge | undefined, { amount, refunded }: PartialRefund): Failure {
   if (charge?.state !== 'settled' || charge.amount <= charge.refunded) return refuse('conflict', 'refunded', {})
   const back = formatMoney(charge.refunded)
@@ -258,7 +258,7 @@ function refusedRefund(charge: Charge | undefined, { amount, refunded }: Partial
   const left = charge.amount - charge.refunded
   if (amount !== undefined && amount > left)
     return refuse('conflict', 'refund_left', { left: formatMoney(left) }, { param: 'amount' })
-  // Another refund was given between the two.
+  // Another refund was made in the meantime.
   return refuse('conflict', 'refund_since', { refunded: back })
 }
 
@@ -294,7 +294,7 @@ const resolve = defineRoute({
     ),
 })
 
-/** One gateway's: who follows the log, and how many take it away, is counted for it. */
+/** One instance for each gateway, which counts the clients that follow or export the log. */
 export function logRoutes() {
   return [list, histogram, totals, tailOf(new Tails()), exportBy(new Semaphore(exportsAtOnce)), one, refund, resolve]
 }

@@ -5,10 +5,10 @@ import { Semaphore } from '../semaphore.ts'
 import { sessionKeyName } from '../session/sessions.ts'
 import { personOf } from '../session-user.ts'
 
-/** A picture is held in memory while it comes. */
+/** The number of simultaneous fetches: each holds an image in memory. */
 const fetchesAtOnce = { all: 6, each: 3 }
 
-/** Nothing of it runs, should a browser take it for a page. */
+/** Prevents scripts from running if a browser opens the response as a page. */
 const asPicture = {
   'content-security-policy': "default-src 'none'; sandbox",
   'content-disposition': 'inline; filename="picture"',

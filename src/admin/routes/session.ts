@@ -11,7 +11,7 @@ import { noteRefused } from '../session/note-refused.ts'
 import { endSession, hashToken } from '../session/sessions.ts'
 import { cookieOfIssuer, signOutAt } from '../sign-in/sign-out.ts'
 
-/** Signs a user in, and answers with their session. */
+/** Signs a user in, and returns the session. */
 async function enterByPassword(request: AdminRequest, name: string): Promise<Reply> {
   const { session, cookie } = await enter(request, name)
   const cookies = [cookie, ...cookieOfIssuer(request)]
@@ -88,14 +88,14 @@ export const sessionRoutes = [
       if (!waysIn(parts.plan()).passwords) throw fail('passwords_off')
       const takeBack = guard.begin(body.name, remote)
       const known = await parts.storage.users.passwordHash(body.name)
-      // Hash for unknown users too: the time of an answer must not reveal which names exist.
+      // Hashes the password for unknown users too: the response time must not reveal which names exist.
       const right = await hashes
         .run(async () => parts.verifyPassword(body.password, known ?? (await decoy())))
         .catch((error: unknown) => {
           takeBack()
           throw error
         })
-      // While this one was checked another may have taken its place, and ended every session that knew it.
+      // During the check another password may have been set, which ended every session of the old one.
       const isStill = right && known !== undefined && (await parts.storage.users.passwordHash(body.name)) === known
       const user = isStill ? await parts.storage.users.find(body.name) : undefined
       if (!user || user.status !== 'active') {

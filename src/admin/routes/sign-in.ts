@@ -23,7 +23,7 @@ function issuerOf({ parts }: AdminRequest, name: string): Issuer {
   return issuer
 }
 
-/** What people call the tie to an issuer by. */
+/** The public id of a link to an issuer. */
 function linkId(issuer: string, subject: string): string {
   return hashToken(`${issuer}\n${subject}`).slice(0, 16)
 }
@@ -106,7 +106,7 @@ export const signInRoutes = [
       const arrived = { request, issuer, errand, ...vouched }
       const over = writeCookie(null, scheme, 'login')
       if (user) {
-        // It may have ended while the issuer answered.
+        // The session may have ended while the issuer answered.
         if (!(await isSessionOpen(request))) throw fail('not_logged_in')
         await tie(arrived, user.name)
         return finish({ session: describeSession(request, user), next: errand.next }, [over])

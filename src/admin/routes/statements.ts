@@ -19,11 +19,11 @@ import { slowDown } from '../session/login-guard.ts'
 import { ownerOf } from '../session-user.ts'
 
 const word = { type: 'string', minLength: 1, maxLength: 200 } as const
-/** Each goes through the whole ledger. */
+/** Each reads the whole ledger. */
 const atOnce = 2
 const retryMs = 5_000
 
-/** One gateway's: how many are made at once is counted for it. */
+/** One instance for each gateway, which limits how many are computed at once. */
 export function statementRoutes() {
   let open = 0
   return [
@@ -70,12 +70,13 @@ export function statementRoutes() {
         if (!isZone(zone)) throw refuse('invalid', 'zone', {}, { param: 'zone' })
         const month = readMonth(wanted ?? formatIn(zone, request.parts.clock.now()).slice(0, 7), zone)
         if (!month) throw refuse('invalid', 'month', { month: wanted ?? '' }, { param: 'month' })
-        // Balances and sums by label are not kept for one end user or tag.
+        // Balances and sums by label do not exist for one end user or tag.
         if (isOfLabel(labels) && (by !== undefined || of === 'balances'))
           throw refuse('invalid', 'statement_labels', {}, { param: by === undefined ? 'of' : 'by' })
         if (open >= atOnce) throw slowDown(retryMs)
         open++
-        // Free before the answer is out: a client that fetches one after the other is not refused.
+        // Frees the place before the response is sent, so that a client that fetches one statement after another is not
+        // refused.
         const found = await Promise.resolve(request.parts.storage.books.statement({ ...month, ...labels })).finally(
           () => void open--,
         )

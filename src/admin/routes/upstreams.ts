@@ -13,7 +13,7 @@ import { fail } from '../errors.ts'
 import { reason } from '../schemas.ts'
 import { sessionUserOf } from '../session-user.ts'
 
-/** An upstream as the console shows it, with its keys where it has several. */
+/** An upstream as the console shows it, with its keys if it has several. */
 function upstreamRecord({ parts }: AdminRequest, upstream: Upstream) {
   const { name, url, keys } = upstream
   const simulated = new Set(parts.facts.simulated())
@@ -38,7 +38,7 @@ export const upstreamRoutes = [
     answer: upstreamsAnswer,
     async handle(request) {
       const { parts } = request
-      // What others have decided a moment ago.
+      // Includes decisions that other processes made a moment ago.
       await parts.upstreams.learn()
       const { currency, upstreams } = parts.plan()
       return { currency, upstreams: [...upstreams.values()].map(one => upstreamRecord(request, one)) }

@@ -1,6 +1,6 @@
 import { refuse } from '../reasons.ts'
 
-/** Long enough and guessed all the same, in lower case. */
+/** Common passwords that are long enough, in lower case. */
 const common = new Set([
   'password1234',
   'password12345',
@@ -24,7 +24,7 @@ const common = new Set([
   'tollgate1234',
 ])
 
-/** Refuses a password that is guessed early. Its length is the schema's business. @throws Failure invalid */
+/** Refuses a password that is easy to guess. The schema checks its length. @throws Failure invalid */
 export function checkPassword(password: string, name: string, field = 'password'): void {
   const plain = password.toLowerCase()
   const few = new Set(plain).size < 4

@@ -1,13 +1,13 @@
 type Scheme = 'http' | 'https'
 
-// A cookie named `__Host-…` is taken by browsers over TLS only, and from this host only: no other host can plant one.
+// Browsers accept a cookie named `__Host-…` only over TLS, and only from this host: no other host can set one.
 const secure = '__Host-'
-/** The cookies of a session, of a user on the way to an issuer, and of the issuer of a signed-in user. */
+/** The cookies of a session, of a user during a sign-in at an issuer, and of the issuer of a signed-in user. */
 const names = { session: 'tollgate', login: 'tollgate-trip', issuer: 'tollgate-issuer' } as const
 
 type CookieName = keyof typeof names
 
-/** A token that a request brings; over TLS only the cookie that came over TLS counts. */
+/** The token of a request; over TLS only the cookie that was set over TLS counts. */
 export function readCookie(
   header: string | undefined,
   scheme: Scheme,
@@ -23,7 +23,7 @@ export function readCookie(
   return found.get(secure + name) ?? (scheme === 'http' ? found.get(name) : undefined)
 }
 
-/** `Set-Cookie` of a token; null takes the cookie away. */
+/** `Set-Cookie` of a token; null removes the cookie. */
 export function writeCookie(token: string | null, scheme: Scheme, cookie: CookieName = 'session'): string {
   const name = `${scheme === 'https' ? secure : ''}${names[cookie]}`
   const flags = `Path=/; HttpOnly; SameSite=Strict${scheme === 'https' ? '; Secure' : ''}`

@@ -6,7 +6,7 @@ import { fail } from '../errors.ts'
 import { readCookie, writeCookie } from './cookie.ts'
 import { beginSession, endSession, findSessionUser } from './sessions.ts'
 
-/** Whom a session belongs to, and the gateway that it is at. */
+/** The user of a session, and the gateway. */
 export function describeSession({ parts, scheme, host }: AdminRequest, user: User) {
   const { currency, revision } = parts.plan()
   return {
@@ -24,8 +24,9 @@ export function describeSession({ parts, scheme, host }: AdminRequest, user: Use
 }
 
 /**
- * Signs a person in: a new session, whatever the browser had before. `issuer` verified them; absent where they had a password.
- * @returns the session as it is answered with, and its `Set-Cookie`
+ * Signs a person in with a new session, whatever the browser had before. `issuer` verified the person; absent if the
+ * person used a password.
+ * @returns the session for the response, and its `Set-Cookie`
  */
 export async function enter(request: AdminRequest, name: string, issuer?: string) {
   const { parts, headers, scheme, remote } = request

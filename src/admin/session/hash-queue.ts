@@ -10,10 +10,10 @@ const retryMs = 1_000
 export class HashQueue {
   #running = 0
   readonly #waiting: (() => void)[] = []
-  /** Most that ever ran at once. */
+  /** The maximum that ever ran at once. */
   peak = 0
 
-  /** @throws Failure slow_down when too many wait */
+  /** @throws Failure slow_down if too many wait */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= runningMax) {
       if (this.#waiting.length >= waitingMax) throw slowDown(retryMs)

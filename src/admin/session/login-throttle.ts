@@ -4,14 +4,14 @@ import { Issuers } from '../sign-in/issuers.ts'
 import { LoginGuard } from './login-guard.ts'
 import { Pace } from './pace.ts'
 
-/** The checks before every password, and every other sign-in of one gateway. */
+/** The limits of password checks and other sign-ins of one gateway. */
 export type LoginThrottle = {
   readonly guard: LoginGuard
   readonly hashes: HashQueue
   /** The hash of a password of no user. */
   readonly decoy: () => Promise<string>
   readonly issuers: Issuers
-  /** Of those who leave for an issuer. */
+  /** For sign-ins at an issuer. */
   readonly departures: Pace
 }
 

@@ -2,17 +2,17 @@ import type { AdminRequest } from '../api.ts'
 import { fail } from '../errors.ts'
 import { sessionUserOf } from '../session-user.ts'
 
-/** Who has signed in no longer ago need not give a password again. */
+/** A user who has signed in within this time need not enter a password again. */
 const freshMs = 600_000
 
 /**
- * A session that was left open, or stolen, is not enough for what cannot be taken back: the password is, or a session no
- * older than 10 minutes. @throws Failure sign_in_again, slow_down
+ * Requires the password, or a session no older than 10 minutes, for irreversible actions: a session that was left open,
+ * or stolen, is not enough. @throws Failure sign_in_again, slow_down
  */
 export async function needFreshSignIn(request: AdminRequest, guess: string | undefined): Promise<void> {
   const { parts, door, remote } = request
   const found = sessionUserOf(request)
-  // A program sends its token with every request: there is no session that a person could leave open.
+  // A program sends its token with every request: there is no session that could be left open.
   if ('token' in found) return
   const { user, session } = found
   if (guess === undefined) {

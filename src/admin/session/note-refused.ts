@@ -1,6 +1,6 @@
 import type { AdminRequest } from '../api.ts'
 
-/** Counts a refused sign-in for the audit log. A storage that does not answer refuses no other one. */
+/** Counts a refused sign-in for the audit log. If the storage does not answer, sign-ins still work. */
 export async function noteRefused({ parts, remote, id }: AdminRequest, name: string, way: string): Promise<void> {
   try {
     await parts.storage.watch.refused({ name, remote: parts.networkOf(remote), way })

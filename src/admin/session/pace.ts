@@ -2,10 +2,10 @@ import type { Times } from '../../util/index.ts'
 import { slowDown } from './login-guard.ts'
 
 const windowMs = 60_000
-/** Networks that are remembered. */
+/** The number of networks in memory. */
 const rememberedMax = 10_000
 
-/** So many in any minute of one network, of what costs others a little. */
+/** Limits requests of one network in any minute, for actions that cost others a little. */
 export class Pace {
   readonly #clock: Times
   readonly #networkOf: (address: string) => string

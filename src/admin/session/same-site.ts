@@ -6,13 +6,13 @@ import { refuse } from '../reasons.ts'
 
 type Headers = { readonly [name: string]: string | string[] | undefined }
 
-/** The form of a host and port; anything else in `Host` is an attack. */
+/** The syntax of a host and port; any other `Host` is an attack. */
 const hostText = /^(?:[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
 /**
- * The host and port that a browser shows. A trusted proxy that sends another `Host` to us says in `X-Forwarded-Host` which it
- * was; a port that it leaves out is the one of `server.public_url`.
- * @throws Failure invalid when it is not one host and port
+ * The host and port that a browser shows. A trusted proxy that sends another `Host` reports the original one in
+ * `X-Forwarded-Host`; if it omits the port, that of `server.public_url` applies.
+ * @throws Failure invalid if it is not one host and port
  */
 export function readHost(
   { headersDistinct, socket }: Pick<IncomingMessage, 'headersDistinct' | 'socket'>,
@@ -25,20 +25,23 @@ export function readHost(
   if (!isTrusted(socket.remoteAddress ?? '', trustedProxies)) return sent.host
   const last = forwarded?.at(-1)?.split(',').at(-1)?.trim()
   const forwardedHost = last === undefined || last === '' ? sent : parseHost(last, scheme)
-  // Of two that differ in the port alone, the one that has it.
+  // Of two hosts that differ only in the port, the one with a port.
   const shown = forwardedHost.port === '' && forwardedHost.hostname === sent.hostname ? sent : forwardedHost
   const known = publicUrl === undefined ? undefined : new URL(publicUrl)
   return shown.port === '' && known?.hostname === shown.hostname ? known.host : shown.host
 }
 
-/** Without the port that the scheme has by itself, as browsers show it. @throws Failure invalid */
+/** Omits the default port of the scheme, as browsers do. @throws Failure invalid */
 function parseHost(host: string | undefined, scheme: 'http' | 'https'): URL {
   const url = `${scheme}://${host}`
   if (host === undefined || !hostText.test(host) || !URL.canParse(url)) throw refuse('invalid', 'host', {})
   return new URL(url)
 }
 
-/** Whether TLS ends here, or at a proxy in front. Who lies about it only gets a cookie that the browser refuses. */
+/**
+ * Whether TLS ends here, or at a proxy in front. A client that lies about it only gets a cookie that its browser
+ * refuses.
+ */
 export function readScheme(headers: Headers, encrypted: boolean): 'http' | 'https' {
   const forwarded = headers['x-forwarded-proto']
   const first = typeof forwarded === 'string' ? forwarded.split(',', 1)[0]?.trim().toLowerCase() : undefined
@@ -46,8 +49,8 @@ export function readScheme(headers: Headers, encrypted: boolean): 'http' | 'http
 }
 
 /**
- * Takes changes from the console's own pages only. A page elsewhere cannot send JSON or this header without a preflight,
- * which is not answered; and browsers send the origin of a request.
+ * Accepts changes only from the console's own pages. A page elsewhere cannot send JSON or this header without a
+ * preflight, which gets no answer; and browsers send the origin of a request.
  * @throws Failure cross_site
  */
 export function requireSameSite(headers: Headers, host: string, hasBody: boolean): void {

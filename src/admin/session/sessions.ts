@@ -7,12 +7,12 @@ import type { AdminParts } from '../parts.ts'
 
 const idleMs = 30 * 60_000
 const sessionMs = 12 * 3_600_000
-/** A session's last use is noted at most so often: reading a page is not a write. */
+/** The minimum time between writes of a session's last use: reading a page is not a write. */
 const touchMs = 30_000
 const agentCharsMax = 200
 const tokenText = /^[\w-]{43}$/
 
-/** What is kept of a token: a reader of the storage cannot take a session over. */
+/** The stored form of a token: a reader of the storage cannot take over a session. */
 export function hashToken(token: string): string {
   return hash('sha256', token, 'hex')
 }
@@ -21,12 +21,12 @@ export function newToken(random: AdminParts['random']): string {
   return random.bytes(32).toString('base64url')
 }
 
-/** What people call a session by. */
+/** The public id of a session. */
 export function sessionId(session: Session): string {
   return session.hash.slice(0, 16)
 }
 
-/** Begins a session. @returns its token, which only the browser keeps. */
+/** Begins a session. @returns its token, which only the browser stores. */
 export async function beginSession(request: AdminRequest, user: string): Promise<string> {
   const { storage, clock, random } = request.parts
   const token = newToken(random)
@@ -45,8 +45,8 @@ export async function beginSession(request: AdminRequest, user: string): Promise
 }
 
 /**
- * Who holds the token; undefined when its session has ended, was idle for too long, or its user is disabled. What a page requests by
- * itself (`isPoll`) is no use: a person who has left is signed out.
+ * The user of a token; undefined if its session has ended or was idle for too long, or its user is disabled. Automatic
+ * requests of a page (`isPoll`) do not count as use: a person who has left is signed out.
  */
 export async function findSessionUser(
   parts: AdminParts,
@@ -63,23 +63,23 @@ export async function findSessionUser(
     await endSession(parts, session)
     return undefined
   }
-  // A use that a clock ahead has noted would keep it from being idle.
+  // If a clock was ahead, the recorded use would prevent the session from being idle.
   if (!isPoll && (idle >= touchMs || idle < -aheadMs)) await storage.sessions.touch(session.hash)
   return found
 }
 
-/** Ends a session, and the keys that were made for it. */
+/** Ends a session, and the keys that were created for it. */
 export async function endSession(parts: AdminParts, session: Session): Promise<void> {
   await parts.storage.sessions.end(session.hash)
   await revokeSessionKeys(parts, session.user, name => name === sessionKeyName(session))
 }
 
-/** What a key that is made for a session is called. */
+/** The name of a key that is created for a session. */
 export function sessionKeyName(session: Session): string {
   return `console ${sessionId(session)}`
 }
 
-/** The newest of a user's keys hold those that can be in use: one made for a session lives an hour. */
+/** The newest keys of a user include all that can be in use: a session's key is valid for an hour. */
 const keysLooked = 500
 
 export async function revokeSessionKeys(
@@ -92,7 +92,9 @@ export async function revokeSessionKeys(
     if (kind === 'session' && status === 'active' && which(name)) await storage.keys.revoke(id, user)
 }
 
-/** Whether the user is still signed in, and in the same role, or the token still valid, for answers that go on for long. */
+/**
+ * For responses that take long: whether the user is still signed in with the same role, or the token is still valid.
+ */
 export async function isSessionOpen({ parts, sessionUser }: AdminRequest): Promise<boolean> {
   if (sessionUser && 'token' in sessionUser) {
     const { id } = sessionUser.token
@@ -105,7 +107,7 @@ export async function isSessionOpen({ parts, sessionUser }: AdminRequest): Promi
 
 const keyMs = 3_600_000
 
-/** Makes a key that ends with the session; the one made for it before ends now. */
+/** Creates a key that ends with the session; the previous key of the session ends now. */
 export async function newSessionKey(parts: AdminParts, by: SessionUser) {
   const { storage, clock } = parts
   const { session } = by
@@ -115,7 +117,7 @@ export async function newSessionKey(parts: AdminParts, by: SessionUser) {
   const { secret, hash, hint } = parts.newSecret()
   const expires = Math.min(clock.now() + keyMs, expiresAt)
   const key = { name, user, group: null, kind: 'session', hash, hint, expiresAt: expires } as const
-  // What bounds a user's keys bounds this one too.
+  // The bounds of a user's keys apply to this key too.
   const made = await (by.user.role === 'admin' ? storage.keys.create(key, user) : storage.keys.createOwn(key, user))
   if ('refused' in made) throw fail('forbidden')
   return { id: made.id, key: secret, expires: toMoment(expires) }

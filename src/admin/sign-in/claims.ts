@@ -4,10 +4,10 @@ import { valueAtNames } from '../../util/index.ts'
 /** Verified claims of an issuer about a person. */
 export type Claims = { readonly [claim: string]: unknown }
 
-/** Of several roles the one that may most of what the others may not. */
+/** Of several roles the first in this order counts. */
 const order: readonly Role[] = [...roles].toReversed()
 
-/** The groups of a person: the value of a claim of that name, or else at the end of a path of dots. */
+/** The groups of a person: the value of the claim of that name, or else the value at that dotted path. */
 export function groupsOf(claims: Claims, claim: string): readonly string[] {
   const found = Object.hasOwn(claims, claim) ? claims[claim] : valueAtNames(claims, claim.split('.'))
   const all: readonly unknown[] = Array.isArray(found) ? found : [found]
@@ -28,7 +28,7 @@ export function groupOf(claims: Claims, { groupsClaim, groups, group }: Issuer):
   return [...groups].find(([there]) => theirs.has(there))?.[1] ?? group
 }
 
-/** Their e-mail in small letters, where the issuer has seen to it that it is theirs. */
+/** The person's e-mail in lower case, if the issuer has verified it. */
 export function verifiedEmail({ email, email_verified: isVerified }: Claims): string | undefined {
   if (typeof email !== 'string' || isVerified !== true) return undefined
   return email.toLowerCase()
@@ -40,8 +40,8 @@ export function isDomainAllowed(email: string | undefined, { emailDomains }: Iss
 }
 
 /**
- * The name of a new user: their verified e-mail, or else the name that they go by there. A name with an @ is given by
- * only an administrator or an issuer that has verified it: it would be taken for the e-mail of another.
+ * The name of a new user: the verified e-mail, or else the user name at the issuer. Only an administrator or an issuer
+ * that has verified it may set a name with an @: otherwise it could pass for another person's e-mail.
  */
 export function nameOf(claims: Claims): string | undefined {
   const email = verifiedEmail(claims)

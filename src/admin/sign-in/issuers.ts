@@ -5,19 +5,19 @@ import { systemClock, type Times } from '../../util/index.ts'
 import { fail } from '../errors.ts'
 import { type Claims, verifiedEmail } from './claims.ts'
 
-/** How long an issuer may take for each answer. */
+/** The time limit for each response of an issuer. */
 const answerS = 10
 /** How long an issuer's metadata is cached. */
 const knownMs = 3_600_000
 const reasonCharsMax = 300
 
-/** What is proved by one way to an issuer and back. */
+/** The values that bind the two steps of a sign-in at an issuer. */
 export type Proof = {
-  /** Where the issuer sends the browser; nothing else is accepted by it. */
+  /** The redirect URI: the issuer accepts no other. */
   readonly redirect: string
   readonly state: string
   readonly nonce: string
-  /** Of PKCE: what the challenge was made of. */
+  /** The PKCE verifier, from which the challenge is computed. */
   readonly verifier: string
 }
 
@@ -36,7 +36,7 @@ export class Issuers {
     this.#log = log
   }
 
-  /** @returns where the browser goes. @throws Failure issuer_unavailable */
+  /** @returns the address for the browser. @throws Failure issuer_unavailable */
   async begin(issuer: Issuer, { redirect, state, nonce, verifier }: Proof, request: string): Promise<string> {
     const oidc = await load()
     const configuration = await this.#discover(oidc, issuer, request)
@@ -52,8 +52,8 @@ export class Issuers {
   }
 
   /**
-   * Takes what a browser brings back to the issuer: state, issuer, signature, audience, nonce and time are held against what was
-   * asked for. `query` is the part after the `?`.
+   * Verifies the response that a browser brings from the issuer: checks state, issuer, signature, audience, nonce and
+   * time. `query` is the part after the `?`.
    * @throws Failure issuer_unavailable, sign_in_denied, sign_in_failed
    */
   async finish(
@@ -64,7 +64,7 @@ export class Issuers {
   ): Promise<Vouched> {
     const oidc = await load()
     const known = await this.#discover(oidc, issuer, request)
-    // By the gateway's clock, and not the process's; it may have been put right since the last request.
+    // Uses the gateway's clock instead of the process's; it may have been corrected since the last request.
     const configuration = configure(oidc, issuer, known.serverMetadata(), this.#clock)
     const keys = oidc.getJwksCache(known)
     if (keys) oidc.setJwksCache(configuration, keys)
@@ -78,7 +78,7 @@ export class Issuers {
       const claims = await complete(oidc, configuration, issuer, tokens.access_token, idToken)
       const used = oidc.getJwksCache(configuration)
       if (used) oidc.setJwksCache(known, used)
-      // By its address in the configuration, which `waysIn` uses: a vendor may answer one address in the name of another.
+      // Uses the address in the configuration, like `waysIn`: a vendor may answer one address under another name.
       return { identity: { issuer: issuerId(issuer.url), subject: idToken.sub }, claims }
     } catch (error) {
       throw this.#explain(oidc, error, issuer, request)
@@ -86,8 +86,9 @@ export class Issuers {
   }
 
   /**
-   * Where the session at the issuer is ended; it sends the browser back to `redirect`, where that is registered with it.
-   * @returns undefined where it names no such address, or does not answer: then it goes on
+   * The address at which the session at the issuer ends; it sends the browser back to `redirect`, if that is registered
+   * with it.
+   * @returns undefined if the issuer has no such address, or does not answer: then its session continues
    */
   async signOut(
     issuer: Issuer,
@@ -115,7 +116,7 @@ export class Issuers {
     try {
       return await asked
     } catch (error) {
-      // Requested again by the next sign-in.
+      // The next sign-in requests it again.
       if (this.#known.get(issuer.name) === known) this.#known.delete(issuer.name)
       this.#log.warn(
         { request, issuer: issuer.name, reason: reasonOf(error) },
@@ -133,7 +134,7 @@ export class Issuers {
   }
 }
 
-/** Loaded with the first sign-in: most gateways have none. */
+/** Loaded on the first sign-in: most gateways have none. */
 async function load(): Promise<typeof Oidc> {
   return import('openid-client')
 }
@@ -154,7 +155,7 @@ function configure(oidc: typeof Oidc, issuer: Issuer, server: Oidc.ServerMetadat
   const configuration = new oidc.Configuration(server, issuer.clientId, metadata, authOf(oidc, issuer))
   configuration.timeout = answerS
   if (issuer.allowHttp) oidc.allowInsecureRequests(configuration)
-  // The signature is checked too, and not TLS alone relied on.
+  // Checks the signature too, instead of relying on TLS alone.
   oidc.enableNonRepudiationChecks(configuration)
   return configuration
 }
@@ -164,7 +165,7 @@ function authOf(oidc: typeof Oidc, { clientSecret, clientAuth }: Issuer): Oidc.C
   return clientAuth === 'post' ? oidc.ClientSecretPost(clientSecret) : oidc.ClientSecretBasic(clientSecret)
 }
 
-/** Some tokens have no more than a name: what is needed and missing is requested. */
+/** Some tokens contain only a name: requests the missing claims from the issuer. */
 async function complete(
   oidc: typeof Oidc,
   configuration: Oidc.Configuration,
@@ -177,12 +178,12 @@ async function complete(
   const isEnough = verifiedEmail(claims) !== undefined && ((!roles && !groups) || Object.hasOwn(claims, root))
   if (isEnough || configuration.serverMetadata().userinfo_endpoint === undefined) return claims
   const more: Claims = await oidc.fetchUserInfo(configuration, accessToken, idToken.sub)
-  // An e-mail and whether it is verified are one word, of one of the two.
+  // The e-mail and its verification must come from the same source.
   const mail = verifiedEmail(claims) === undefined ? more : claims
   return { ...more, ...claims, email: mail['email'], email_verified: mail['email_verified'] }
 }
 
-/** Whether the issuer could not be reached, rather than that it, or the browser, said something wrong. */
+/** Whether the issuer could not be reached, as opposed to an invalid response of the issuer or the browser. */
 function isOutage(oidc: typeof Oidc, error: unknown): boolean {
   if (error instanceof TypeError) return error.message === 'fetch failed'
   if (!(error instanceof oidc.ClientError)) return false
@@ -191,7 +192,7 @@ function isOutage(oidc: typeof Oidc, error: unknown): boolean {
   return cause instanceof Response && cause.status >= 500
 }
 
-/** For the log: the code, and the issuer's word for it; nothing of what was in a token. */
+/** For the log: the code, and the issuer's error code; nothing from a token. */
 function reasonOf(error: unknown): string {
   const { code, error: word, error_description: text, message } = error as { readonly [member: string]: unknown }
   const cause = ((error as Error).cause as { readonly code?: unknown } | undefined)?.code

@@ -7,11 +7,11 @@ import type { Proof } from './issuers.ts'
 
 /** The purpose of a sign-in at an issuer. */
 export type LoginState = {
-  /** Where in the console they go afterwards. */
+  /** The page of the console to open afterwards. */
   readonly next: string | null
-  /** The user that they are now, who will be known as whom the issuer names. */
+  /** The signed-in user, to whom the identity at the issuer will be linked. */
   readonly user: string | null
-  /** The hash of an invitation's token, and what they will be called. */
+  /** The hash of an invitation's token, and the name of the new user. */
   readonly invitation: string | null
   readonly name: string | null
 }
@@ -23,12 +23,12 @@ type StoredState = LoginState & {
   readonly verifier: string
 }
 
-/** Where an issuer sends browsers back to: an address of its own for each, so that no answer is taken for another's. */
+/** The redirect URI of an issuer: each has its own, so that no response is taken for another's. */
 function redirectOf({ name }: Issuer, publicUrl: string): string {
   return `${publicUrl}/console/sign-in/${name}`
 }
 
-/** @throws Failure sign_in_elsewhere: what is kept in this browser would not be there when it comes back */
+/** @throws Failure sign_in_elsewhere: the browser would return to another host, without its cookie */
 function publicUrlOf({ parts, scheme, host }: AdminRequest): string {
   const { publicUrl } = parts.plan().server
   if (publicUrl === undefined) throw fail('not_found')
@@ -52,8 +52,8 @@ export async function beginLogin(request: AdminRequest, issuer: Issuer, errand: 
 }
 
 /**
- * The stored state of a browser that comes back, once: a client without the browser's token and the issuer's state finds
- * nothing, and disturbs no one. @throws Failure sign_in_stale
+ * The stored state of a browser that comes back, once: a client without the browser's token and the issuer's state
+ * finds nothing, and changes nothing. @throws Failure sign_in_stale
  */
 export async function finishLogin(
   request: AdminRequest,
@@ -68,7 +68,7 @@ export async function finishLogin(
   const kept = await parts.storage.signIn.takeLogin(loginHash(token, state))
   if (kept === undefined) throw fail('sign_in_stale')
   const { issuer: url, clientId, nonce, verifier, ...errand } = JSON.parse(kept) as StoredState
-  // Another issuer was meant, or it is another one by now.
+  // The state is for another issuer, or the issuer's configuration has changed.
   if (url !== issuerId(issuer.url) || clientId !== issuer.clientId) throw fail('sign_in_stale')
   return { errand, proof: { redirect: redirectOf(issuer, publicUrl), state, nonce, verifier } }
 }

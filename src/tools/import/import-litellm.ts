@@ -250,7 +250,7 @@ function retriesOf(section: Tracked): number | undefined {
   })
 }
 
-/** Another name for a model is a model of its own, at the upstream of the first. @returns the model of each alias */
+/** Another name for a model is a separate model, at the upstream of the first. @returns the model of each alias */
 function addAliases(
   models: ReadonlyMap<string, DraftModel>,
   router: Tracked,

@@ -278,7 +278,7 @@ const unspeakable = new Set([
   'triton',
 ])
 
-/** The table's entry of a deployment: only at its own vendor, whose prices the table has. */
+/** The table's row of a deployment: only at the vendor's own address, whose prices the table has. */
 function findRow(
   { prefix, rest, vendor, cloud }: Named,
   bases: readonly (string | undefined)[],

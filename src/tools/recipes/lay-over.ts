@@ -92,7 +92,7 @@ function lineEnd(text: string, at: number): number {
   return end < 0 ? text.length : end
 }
 
-/** The end of a value; the span of a mapping of lines reaches to the next one. */
+/** The end of a value; the span of a block mapping extends to the next key. */
 function lastOf(text: string, value: Tree): number {
   const isFlow = text[value.span.start] === '{' || text[value.span.start] === '['
   if (value.kind === 'scalar' || isFlow) return value.span.end

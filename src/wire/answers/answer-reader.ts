@@ -8,27 +8,27 @@ import type { AnswerPlace, AnswerReading } from './reading.ts'
 import { AnswerValues, objectMark } from './values.ts'
 import { pathOfValue, unescapeText } from './value-reader.ts'
 
-/** Of a text that is looked at so much is kept; longer than any message. */
+/** The maximum bytes that are kept of a wanted text; longer than any message. */
 const textBytesMax = 64 * 1024
-/** The paths of an answer that are reported where nothing of it was recognised. */
+/** The number of paths that are reported if nothing of an answer was recognised. */
 const shapePathsMax = 8
 const textsMax = 64
-/** An answer that is no JSON object is kept up to here: no page of an error is longer. */
+/** The maximum bytes that are kept of an answer that is not a JSON object: no error page is longer. */
 const foreignBytesMax = 64 * 1024
 const noObject = 'no JSON object'
 
-/** A picture that has come, or a link to it. */
+/** A received picture, or a link to it. */
 type Found = { readonly held: HeldPicture; readonly path: Path }
 
 type Item = {
   readonly place: AnswerPlace
-  /** Of its object; that of the string itself where the item is one. */
+  /** The depth of its object; that of the string itself if the item is a string. */
   readonly depth: number
   readonly values: AnswerValues
   found: Found | undefined
-  /** Its picture goes on as it comes. */
+  /** Its picture is being written as it arrives. */
   isPassing: boolean
-  /** Its picture has gone on, and another one has come since. */
+  /** Its picture was written, and another one has arrived since. */
   isWritten: boolean
 }
 
@@ -36,26 +36,26 @@ type OpenPicture = {
   readonly text: PictureText
   readonly item: Item
   readonly path: Path
-  /** It goes on as it comes, for want of room to wait. */
+  /** It is written as it arrives, because there is no memory to hold it. */
   isLetGo: boolean
 }
 
-/** Memory that is held for others to wait, as much of the budget as one exchange has taken. */
+/** The part of a shared memory budget that one exchange has taken for held pictures. */
 export type MemoryClaim = {
-  /** False, and nothing taken, when there is no more. */
+  /** Returns false, and takes nothing, if there is not enough left. */
   take(bytes: number): boolean
   give(bytes: number): void
 }
 
 /**
- * Whether pictures wait for the end of the answer: never; always; or where there is room for them. Those that do not go on as
- * they come. What waits is an event, of which nothing is known before its end.
+ * Whether pictures are held until the end of the answer: never; always; or if there is memory for them. Others are
+ * written as they arrive. Held pictures belong to an event, whose meaning is not known before its end.
  */
 type Waits = 'never' | 'always' | 'with-room'
 
 /**
- * Reads an answer as its description says while it passes, and writes its pictures as they come: of a picture nothing is
- * kept, unless what its item says later decides whether it is one. Everything else is looked at and goes nowhere.
+ * Reads an answer by its description as it passes, and writes its pictures as they arrive: keeps nothing of a picture,
+ * unless later members of its item decide whether it counts. Everything else is examined and dropped.
  */
 export class AnswerReader implements JsonVisitor {
   readonly values = new AnswerValues()
@@ -68,25 +68,27 @@ export class AnswerReader implements JsonVisitor {
   readonly #shape = new Set<Path>()
   /** How many values have been read. */
   seen = 0
-  /** Pictures that wait for the reader of the events. */
+  /** Held pictures, for the reader of the events. */
   readonly held: HeldPicture[] = []
-  /** Pictures that failed, as their items say. */
+  /** Descriptions of failed pictures, from their items. */
   readonly failed: string[] = []
-  /** What may be a picture at a place that is not described, and goes nowhere. */
+  /** A possible picture at a place that is not described, which is dropped. */
   omitted: string | undefined
   #foreign: Buffer[] = []
   #foreignBytes = 0
   #claimed = 0
-  /** By depth, from 1: the path of the list or object that is open there. */
+  /** By depth, from 1: the path of the open list or object. */
   readonly #open: Path[] = ['', '']
   #items: Item[] = []
   #at = 0
   #picture: OpenPicture | undefined
-  /** Whose picture has gone on and waits for what its item says of it. */
+  /** The item whose picture was written and that waits for its later members. */
   #passing: Item | undefined
   #text: { readonly path: Path; readonly pieces: Buffer[]; bytes: number } | undefined
 
-  /** @param options.waits where pictures wait they are left in `held`, for a reader that knows what they are only at the end */
+  /**
+   * @param options.waits if pictures are held, they are in `held`, for a reader that learns their role only at the end
+   */
   constructor(
     reading: AnswerReading,
     writer: PictureWriter,
@@ -100,18 +102,18 @@ export class AnswerReader implements JsonVisitor {
     this.#waits = options.waits ?? 'never'
   }
 
-  /** What the answer looks like, for people. */
+  /** The structure of the answer, for messages. */
   get shape(): string {
     return this.#shape.size === 0 ? 'nothing' : [...this.#shape].join(', ')
   }
 
-  /** All of an answer that is no JSON object, where it is over and short. */
+  /** All of an answer that is not a JSON object, if it is complete and short. */
   get foreign(): Buffer | undefined {
     const isKept = (this.#walk.foreign || this.#at === 0) && this.#foreignBytes <= foreignBytesMax
     return isKept ? Buffer.concat(this.#foreign) : undefined
   }
 
-  /** @throws what the reading's faults make */
+  /** @throws the errors of the reading's faults */
   write(chunk: Buffer): void {
     this.#walk.walk(chunk, this.#at)
     this.#at += chunk.length
@@ -121,7 +123,7 @@ export class AnswerReader implements JsonVisitor {
     if (foreign) this.#keepForeign(chunk)
   }
 
-  /** An event that is no JSON object is left out; an answer is judged when it is over. */
+  /** An event that is not a JSON object is dropped; an answer is judged at its end. */
   #keepForeign(chunk: Buffer): void {
     if (this.#waits !== 'never') {
       this.omitted ??= `an event whose data is ${noObject}`
@@ -132,20 +134,20 @@ export class AnswerReader implements JsonVisitor {
     this.#foreign.push(Buffer.from(chunk))
   }
 
-  /** @throws what the reading's faults make where it is not whole */
+  /** @throws the errors of the reading's faults if the answer is incomplete */
   end(): void {
     if (this.#walk.foreign && this.#waits !== 'never') return
     if (this.#walk.foreign) throw this.#reading.faults.undescribed(noObject)
     if (!this.#walk.complete) throw this.#reading.faults.unreadable('it ends before its JSON does')
   }
 
-  /** Gives back the memory of what has waited. */
+  /** Returns the memory of held pictures. */
   free(): void {
     this.#claim.give(this.#claimed)
     this.#claimed = 0
   }
 
-  /** Of the value that begins here. */
+  /** The path of the value that begins here. */
   #path(): Path {
     this.seen++
     return pathOfValue(this.#walk, this.#open)
@@ -156,7 +158,7 @@ export class AnswerReader implements JsonVisitor {
   }
 
   name(walk: JsonWalk): void {
-    // The whole answer is an item without an opening.
+    // If the whole answer is an item, it has no opening.
     if (walk.depth === 1 && this.#items.length === 0)
       for (const place of this.#places) if (place.at === '') this.#openItem(place, 1)
   }
@@ -199,7 +201,7 @@ export class AnswerReader implements JsonVisitor {
         place.at === path ? this.#openItem(place, walk.depth + 1) : this.#items.findLast(one => one.place === place)
       if (!item) continue
       if (item.found?.path === path) this.#next(item)
-      // Of several members the first has the picture; the others lead to the same.
+      // Of several members the first has the picture; the others lead to the same one.
       if (item.found && !item.found.held.isLink) break
       this.#picture = { text: new PictureText(this.#reading.faults), item, path, isLetGo: false }
       return 'bytes'
@@ -232,7 +234,10 @@ export class AnswerReader implements JsonVisitor {
     for (const piece of base64) this.#writer.piece(piece)
   }
 
-  /** @returns false where there is no room, and none is needed. @throws what the reading's faults make where there is none */
+  /**
+   * @returns false if there is no memory, and the picture need not be held. @throws the errors of the reading's faults
+   * if it must be
+   */
   #keep(picture: OpenPicture, base64: readonly Buffer[]): boolean {
     const bytes = base64.reduce((sum, piece) => sum + piece.length, 0)
     if (this.#claim.take(bytes)) {
@@ -273,12 +278,12 @@ export class AnswerReader implements JsonVisitor {
     for (const { values } of this.#items) values.add(path, value)
   }
 
-  /** What its item says later may be that it is no picture. */
+  /** Whether to hold a picture, because later members may show that it does not count. */
   #mustWait({ item, isLetGo }: OpenPicture): boolean {
     return !isLetGo && (this.#waits !== 'never' || isConditional(item))
   }
 
-  /** Its member has another picture. */
+  /** Handles another picture in the same member. */
   #next(item: Item): void {
     this.#close(item)
     item.found = undefined
@@ -286,7 +291,7 @@ export class AnswerReader implements JsonVisitor {
     item.isWritten = false
   }
 
-  /** Another picture comes before its item is over: what follows comes too late. */
+  /** Ends a picture when another one arrives before its item ends: later members come too late for it. */
   #endPassing(): void {
     const item = this.#passing
     this.#passing = undefined
@@ -313,7 +318,7 @@ function isConditional({ place }: Item): boolean {
   return place.skip.length > 0 || place.keep.length > 0 || place.error !== undefined
 }
 
-/** Writes a picture that had to wait. */
+/** Writes a held picture. */
 export function writeHeld(writer: PictureWriter, held: HeldPicture & { readonly facts?: PictureFacts }): void {
   const facts = held.facts ?? { size: undefined, texts: [] }
   if (held.isLink) return writer.link(held.link, facts)
@@ -336,7 +341,7 @@ function describeFailure(values: AnswerValues, path: Path): string | undefined {
   return values.first([`${path}.message`, path, `${path}.code`]) ?? 'a picture failed'
 }
 
-/** A member that is always there, and empty where nothing has failed. */
+/** A value that is always present, and empty if nothing has failed. */
 function saysNothing(value: string): boolean {
   return value === '' || value === 'false' || value === '0'
 }

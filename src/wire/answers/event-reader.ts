@@ -9,7 +9,7 @@ import type { AnswerValues } from './values.ts'
 const lastWords = '[DONE]'
 const textCharsMax = 64
 
-/** Reads a stream of events by the roles that its description gives them, and writes each picture when its event is over. */
+/** Reads a stream of events by the roles in its description, and writes each picture at the end of its event. */
 export class EventReader implements RecordVisitor {
   readonly #reading: AnswerReading
   readonly #stream: StreamReading
@@ -19,17 +19,17 @@ export class EventReader implements RecordVisitor {
   readonly values: AnswerValues
   readonly failed: string[] = []
   #record: AnswerReader | undefined
-  /** Values and records of those that are over. */
+  /** The number of values and records in completed records. */
   #seen = 0
   #event = ''
   #text = ''
   #at = 0
   #partials = 0
-  /** Which pictures have come, as their events number them, or by their bytes. */
+  /** The pictures received so far, by their number in events, or by their bytes. */
   readonly #come = new Set<string>()
-  /** What may be a picture, is in no event that is described to have one, and goes nowhere. */
+  /** A possible picture in an event that is not described to have one; it is dropped. */
   omitted: string | undefined
-  /** Names of events that no role is given. */
+  /** Names of events without a role. */
   readonly #unknown = new Set<string>()
 
   constructor(reading: AnswerReading, writer: PictureWriter, claim: MemoryClaim, values: AnswerValues) {
@@ -41,7 +41,7 @@ export class EventReader implements RecordVisitor {
     this.values = values
   }
 
-  /** How many values and records have been read. */
+  /** The number of values and records read. */
   get seen(): number {
     return this.#seen + (this.#record?.seen ?? 0)
   }
@@ -103,13 +103,13 @@ export class EventReader implements RecordVisitor {
     else if (role === 'failed') this.failed.push(this.#reason(record, stream))
     else if (role === 'error') throw this.#reading.faults.refused(this.#reason(record, stream), type)
     else if (role === undefined) {
-      // What may be a picture and has no role would be given away.
+      // A possible picture without a role would otherwise be free.
       if (record.held.length > 0) this.omitted ??= `a picture in an event '${type.slice(0, 60)}'`
       if (this.#unknown.size < 8) this.#unknown.add(type.slice(0, 60))
     }
   }
 
-  /** What comes once more under its number is that one again. */
+  /** An event with a number that was received before repeats that picture. */
   #image(record: AnswerReader, { index }: Extract<StreamReading, { kind: 'events' }>): void {
     const number = index === undefined ? undefined : record.values.last(index)
     if (number === undefined) return this.#writeNew(record.held)
@@ -118,7 +118,7 @@ export class EventReader implements RecordVisitor {
     for (const held of record.held) writeHeld(this.#writer, held)
   }
 
-  /** What no event numbers is that one again which has its bytes, in an event before. */
+  /** A picture without a number is a repetition if an earlier event had the same bytes. */
   #writeNew(all: readonly HeldPicture[]): void {
     const digests = all.map(digestOf)
     const isNew = digests.map(digest => !this.#come.has(digest))

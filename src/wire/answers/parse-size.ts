@@ -1,4 +1,6 @@
-/** Width and height in pixels of `1024x1024`, `1024*1024`, `1024:1024`, or of two numbers; undefined where it is neither. */
+/**
+ * Width and height in pixels of `1024x1024`, `1024*1024`, `1024:1024`, or of two numbers; undefined for any other text.
+ */
 export function parseSize(
   texts: readonly (string | undefined)[],
 ): { readonly width: number; readonly height: number } | undefined {

@@ -3,7 +3,7 @@ import { createHash, type Hash } from 'node:crypto'
 const backslash = 0x5c
 
 /**
- * Equal for two strings that are the same picture. The second may be escaped twice as often or not at all (`\/`), so
+ * Equal for two strings with the same picture. One may have more levels of escapes than the other (`\/`), so
  * backslashes do not count.
  */
 export class PictureDigest {
@@ -19,7 +19,7 @@ export class PictureDigest {
     }
   }
 
-  /** The same each time; nothing may be written after the first. */
+  /** Returns the same text each time; nothing may be written after the first call. */
   end(): string {
     if (this.#hash) this.#digest = this.#hash.digest('base64')
     this.#hash = undefined

@@ -1,11 +1,11 @@
 import type { PictureFacts } from './picture-writer.ts'
 import type { ReadingFaults } from './reading.ts'
 
-/** What precedes the base64 of a data: URL is no longer. */
+/** The maximum length of the text before the base64 of a data: URL. */
 const openingCharsMax = 256
 const linkBytesMax = 64 * 1024
 
-/** A picture as it came: its base64, as JSON writes it, or a link. */
+/** A picture as received: its base64, in its JSON form, or a link. */
 export type HeldPicture = {
   readonly isLink: boolean
   readonly link: string
@@ -13,25 +13,28 @@ export type HeldPicture = {
   readonly facts?: PictureFacts
 }
 
-/** JSON may escape its slashes. */
+/** JSON may escape the slashes of a link. */
 const longestScheme = String.raw`https:\/\/`
 
 type Kind = 'unknown' | 'base64' | 'link'
 
-/** The string of a picture, fed piece by piece as JSON writes it: its beginning shows whether it is base64, with or without `data:`, or a link. */
+/**
+ * The string of a picture, fed piece by piece in its JSON form: its beginning decides whether it is base64, with or
+ * without `data:`, or a link.
+ */
 export class PictureText {
   #kind: Kind = 'unknown'
   #opening = ''
   readonly #kept: Buffer[] = []
   readonly #faults: ReadingFaults
-  /** Why it is no picture that is described. */
+  /** Why it is not a described picture. */
   flaw: string | undefined
 
   constructor(faults: ReadingFaults) {
     this.#faults = faults
   }
 
-  /** @returns base64 that is known to be some */
+  /** @returns the part that is known to be base64 */
   write(piece: Buffer): readonly Buffer[] {
     if (this.#kind === 'base64') return [piece]
     if (this.flaw !== undefined) return []
@@ -46,12 +49,15 @@ export class PictureText {
     this.#kept.push(Buffer.from(piece))
   }
 
-  /** Takes back what was kept. */
+  /** Removes and returns the kept pieces. */
   letGo(): readonly Buffer[] {
     return this.#kept.splice(0)
   }
 
-  /** @returns the picture; undefined for an empty string, or one with a flaw. Its pieces are those that were kept, and what `write` did not give */
+  /**
+   * @returns the picture; undefined for an empty string, or one with a flaw. Its pieces are those that were kept, and
+   * those that `write` did not return
+   */
   end(): HeldPicture | undefined {
     if (this.flaw !== undefined) return undefined
     if (this.#kind === 'link') {
@@ -71,7 +77,7 @@ export class PictureText {
     return this.#opening.length > linkBytesMax ? this.#leaveOut('a link longer than any') : []
   }
 
-  /** Undefined as long as more is needed. */
+  /** Undefined if more text is needed. */
   #readOpening(isWhole: boolean): readonly Buffer[] | undefined {
     const text = this.#opening
     if (isDataUrl(text)) {
@@ -110,7 +116,7 @@ function looksLikeLink(opening: string): boolean {
   return /^https?:(?:\\?\/){2}/i.test(opening)
 }
 
-/** Its first five characters may themselves be cut. */
+/** Whether the text begins a data: URL; its first five characters may be incomplete. */
 function isDataUrl(opening: string): boolean {
   return opening.slice(0, 5).toLowerCase() === 'data:'
 }

@@ -1,9 +1,9 @@
 import type { ResponseMetadata } from '../../plugin-api/index.ts'
 
-/** A placeholder in the output where a link has to be followed first. */
+/** A placeholder in the output for a link that has to be fetched first. */
 export class LinkToFollow {
   readonly url: string
-  /** Which picture of the answer it is. */
+  /** The index of the picture in the answer. */
   readonly index: number
 
   constructor(url: string, index: number) {
@@ -12,41 +12,41 @@ export class LinkToFollow {
   }
 }
 
-/** What is written: bytes, or a link to follow in their place. */
+/** A part of the output: bytes, or a link whose content replaces it. */
 export type Written = Buffer | LinkToFollow
 
-/** What is reported of a picture besides itself. */
+/** Metadata of a picture. */
 export type PictureFacts = {
   readonly size: { readonly width: number; readonly height: number } | undefined
   readonly texts: readonly (readonly [name: string, text: string])[]
 }
 
-/** The last words of an answer: what was used, by names with dots for nested members, and what it reports of its pictures. */
+/** The end of an answer: its usage, by names with dots for nested members, and metadata about its pictures. */
 export type AnswerFacts = {
   readonly usage: { readonly [name: string]: number } | undefined
   readonly words?: ReadonlyMap<string, string | number>
 }
 
 /**
- * Writes pictures in the one format that all later stages read, as one JSON answer or as a stream of events. What was
- * written is taken by `take`.
+ * Writes pictures in the one format that all later stages read, as one JSON answer or as a stream of events. `take`
+ * returns the output.
  */
 export class PictureWriter {
   readonly #metadata: ResponseMetadata
   readonly #created: number
   /** The event of a finished picture; undefined for one JSON answer. */
   readonly #event: string | undefined
-  /** Links are not written as they are. */
+  /** Links are fetched instead of written. */
   readonly #follows: boolean
   #out: Written[] = []
   #count = 0
   #hasBegun = false
   #isOpen = false
-  /** The event of a picture that is whole waits for what its answer says at its end. */
+  /** The event of a complete picture waits for the metadata at the end of its answer. */
   readonly #waits: boolean
   #isWaiting = false
 
-  /** @param options.created seconds since the epoch; `event`: the name of events that carry a picture */
+  /** @param options.created seconds since the epoch; `event`: the name of events with a picture */
   constructor(
     metadata: ResponseMetadata,
     options: {
@@ -67,7 +67,7 @@ export class PictureWriter {
     return this.#count
   }
 
-  /** A picture has begun and is not whole. */
+  /** Whether a picture has begun and is not complete. */
   get isOpen(): boolean {
     return this.#isOpen
   }
@@ -91,19 +91,19 @@ export class PictureWriter {
     this.#hasBegun = true
   }
 
-  /** A picture begins, whose base64 follows piece by piece. */
+  /** Begins a picture, whose base64 follows piece by piece. */
   open(): void {
     this.#begin()
     this.#isOpen = true
     this.#text('"b64_json":"')
   }
 
-  /** More of its base64, as JSON writes it. */
+  /** Writes more of its base64, in its JSON form. */
   piece(bytes: Buffer): void {
     this.#out.push(bytes)
   }
 
-  /** It is whole. */
+  /** Completes the picture. */
   close(facts: PictureFacts): void {
     this.#reportSize(facts)
     this.#text(`"${this.#rest(facts)}`)
@@ -120,7 +120,7 @@ export class PictureWriter {
     this.#end()
   }
 
-  /** A preview, of streams alone. */
+  /** Writes a preview, which only streams have. */
   partial(pieces: readonly Buffer[], index: number): void {
     const event = this.#event?.replace('completed', 'partial_image')
     if (event === undefined) return
@@ -130,7 +130,7 @@ export class PictureWriter {
     this.#text('"}\n\n')
   }
 
-  /** All has been said. */
+  /** Ends the answer. */
   finish(facts: AnswerFacts): void {
     this.settle()
     if (this.#event !== undefined) return
@@ -138,14 +138,14 @@ export class PictureWriter {
     this.#text(`]${writeFacts(facts)}}`)
   }
 
-  /** Nothing more is said of the picture whose event waits. */
+  /** Writes the waiting event: no more metadata will follow. */
   settle(facts?: AnswerFacts): void {
     if (!this.#isWaiting) return
     this.#isWaiting = false
     this.#text(`${facts ? writeFacts(facts) : ''}}\n\n`)
   }
 
-  /** Before the bytes that complete it. */
+  /** Reports the size before the bytes that complete the picture. */
   #reportSize({ size }: PictureFacts): void {
     if (size) this.#metadata.sizes.set(this.#count, size)
     this.#count++
@@ -167,7 +167,7 @@ function writeFacts({ usage, words }: AnswerFacts): string {
   return members.join('') + (usage ? `,"usage":${JSON.stringify(nest(usage))}` : '')
 }
 
-/** `input_tokens_details.text_tokens` is in an object of its own, as SDKs read it. */
+/** `input_tokens_details.text_tokens` becomes a nested object, as SDKs expect it. */
 function nest(usage: { readonly [name: string]: number }): object {
   const nested: { [name: string]: number | { [name: string]: number } } = Object.create(null)
   for (const [name, used] of Object.entries(usage)) {

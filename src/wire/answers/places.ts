@@ -2,7 +2,7 @@ import { compileConditions, type ConditionSettings, conditionsHold } from '../co
 import { joinPath, normalPath, type Path, toPaths } from '../paths.ts'
 import type { AnswerPlace } from './reading.ts'
 
-/** As `gateway.yaml` describes a place; `picture` and `size` are a path in an item, or several. */
+/** A place in the form of `gateway.yaml`; `picture` and `size` are one path in an item, or several. */
 export type PlaceOptions = {
   readonly at?: string
   readonly picture?: unknown

@@ -1,7 +1,7 @@
 import type { Condition } from '../conditions.ts'
 import type { Path } from '../paths.ts'
 
-/** Where pictures are in an answer; all paths are from its top. */
+/** The place of pictures in an answer; all paths begin at its top. */
 export type AnswerPlace = {
   readonly at: Path
   readonly pictures: readonly Path[]
@@ -13,7 +13,7 @@ export type AnswerPlace = {
   readonly texts: readonly (readonly [name: string, path: Path])[]
 }
 
-/** What an event is, by its name. */
+/** The role of an event, by its name. */
 export type EventRole = 'partial' | 'image' | 'failed' | 'done' | 'error' | 'ignore'
 
 export type StreamReading =
@@ -27,25 +27,25 @@ export type StreamReading =
       readonly index: Path | undefined
     }
 
-/** Makes the errors that a reader throws. */
+/** Creates the errors that a reader throws. */
 export type ReadingFaults = {
-  /** The answer breaks off or is bent. */
+  /** The answer is truncated or invalid. */
   unreadable(why: string, cause?: unknown): Error
-  /** It is none that is described; `shape` says what it looks like, for people. */
+  /** The answer has no described form; `shape` is its structure, for messages. */
   undescribed(shape: string): Error
-  /** There is no memory left for what has to wait. */
+  /** There is no memory left to hold a picture. */
   busy(): Error
-  /** An event says no. */
+  /** An event reports an error. */
   refused(message: string, code: string): Error
 }
 
-/** How the pictures of an answer are read. */
+/** How to read the pictures of an answer. */
 export type AnswerReading = {
   readonly places: readonly AnswerPlace[]
-  /** Where an answer says what is wrong. */
+  /** Where an answer contains its error message. */
   readonly messages: readonly Path[]
   readonly stream: StreamReading | undefined
-  /** Of the answer these are read, by their paths. */
+  /** The paths of the values to collect. */
   readonly wanted: ReadonlySet<Path>
   readonly faults: ReadingFaults
 }

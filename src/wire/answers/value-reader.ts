@@ -2,24 +2,24 @@ import type { Path } from '../paths.ts'
 import { type JsonVisitor, JsonWalk } from '../walk-json.ts'
 import { AnswerValues, objectMark } from './values.ts'
 
-/** Of a text that is looked at so much is kept; longer than any message. */
+/** The maximum bytes that are kept of a wanted text; longer than any message. */
 const textBytesMax = 64 * 1024
 
 /**
- * Reads the values at some paths of an answer while it passes, and passes over everything else by its brackets: a million
- * numbers cost no more than so many bytes. What is no whole JSON text says nothing.
+ * Reads the values at some paths of an answer as it passes, and skips everything else by its brackets: a million
+ * numbers cost no more than their bytes. Text that is not complete JSON has no values.
  */
 export class ValueReader implements JsonVisitor {
-  /** A list is an answer, too. */
+  /** A list is a valid answer, too. */
   readonly loose = true
   readonly #wanted: ReadonlySet<Path>
   readonly #walk = new JsonWalk(this)
   readonly #values = new AnswerValues()
-  /** How many values have been read. */
+  /** The number of values read. */
   seen = 0
-  /** Paths that others begin with. */
+  /** Paths that are prefixes of wanted ones. */
   readonly #leading: ReadonlySet<Path>
-  /** By depth, from 1: the path of the list or object that is open there. */
+  /** By depth, from 1: the path of the open list or object. */
   readonly #open: Path[] = ['', '']
   #at = 0
   #text: { readonly path: Path; readonly pieces: Buffer[]; bytes: number } | undefined
@@ -73,7 +73,7 @@ export class ValueReader implements JsonVisitor {
     if (value !== 'null' && this.#wanted.has(path)) this.#values.add(path, value)
   }
 
-  /** Of the value that begins here. */
+  /** The path of the value that begins here. */
   #path(): Path {
     this.seen++
     return pathOfValue(this.#walk, this.#open)
@@ -94,7 +94,7 @@ function leadingOf(wanted: ReadonlySet<Path>): ReadonlySet<Path> {
   if (!known) {
     const paths = new Set<Path>([''])
     for (const path of wanted) {
-      // A list of texts is at the path itself.
+      // The texts of a list are at the list's own path.
       paths.add(path)
       for (let dot = path.indexOf('.'); dot >= 0; dot = path.indexOf('.', dot + 1)) paths.add(path.slice(0, dot))
     }
@@ -103,7 +103,7 @@ function leadingOf(wanted: ReadonlySet<Path>): ReadonlySet<Path> {
   return known
 }
 
-/** The text that JSON writes so; unchanged where it was cut in the middle of something. */
+/** The text of a JSON string; unchanged if it was cut within an escape. */
 export function unescapeText(raw: Buffer): string {
   const text = raw.toString()
   if (!text.includes('\\')) return text

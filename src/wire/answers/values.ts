@@ -1,10 +1,10 @@
 import type { Path } from '../paths.ts'
 
-/** What a list says at one path is kept so often, and no more characters of it. */
+/** The maximum number of values at one path that are kept of a list, with a limit of their characters. */
 const valuesMax = 64
 const charsMax = 256 * 1024
 
-/** What an answer has said, by the paths that are looked at: texts, numbers and words as texts. */
+/** The values of an answer at the wanted paths: texts, and numbers and words as texts. */
 export class AnswerValues {
   readonly #byPath = new Map<Path, { readonly values: string[]; chars: number }>()
 
@@ -16,12 +16,12 @@ export class AnswerValues {
     }
     const { values } = known
     known.chars += value.length
-    // What is said last is known, however often it is said.
+    // Keeps the last value, however many there are.
     if (values.length < valuesMax && known.chars <= charsMax) values.push(value)
     else values[values.length - 1] = value
   }
 
-  /** What was said last, for a stream whose events say it again. */
+  /** The last values, for a stream whose events repeat them. */
   readonly of = (path: Path): readonly string[] => this.#byPath.get(path)?.values ?? none
 
   first(paths: readonly Path[]): string | undefined {
@@ -36,13 +36,13 @@ export class AnswerValues {
     return this.of(path).findLast(value => value !== objectMark)
   }
 
-  /** The head of the answer, at paths of its own. */
+  /** Adds the head of the answer, at separate paths. */
   addHead(status: number, headers: { readonly [name: string]: string }): void {
     this.add('http_status', String(status))
     for (const [name, value] of Object.entries(headers)) this.add(`header.${name}`, value)
   }
 
-  /** What an answer before this one has said, by names, at paths that begin so. */
+  /** Adds values of an earlier answer, by names, at paths with a prefix. */
   addKept(before: string, kept: { readonly [name: string]: string } = {}): void {
     for (const [name, value] of Object.entries(kept)) this.add(`${before}${name}`, value)
   }
@@ -50,5 +50,5 @@ export class AnswerValues {
 
 const none: readonly string[] = []
 
-/** A mapping, of which no more is known than that it is there. */
+/** Represents an object, of which only its presence is known. */
 export const objectMark = '{…}'
