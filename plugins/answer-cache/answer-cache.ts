@@ -31,7 +31,7 @@ import type { RequestKey } from './request-key.ts'
 const unavailableMs = 5_000
 const ownPrefix = 'x-tollgate-'
 const resultHeader = `${ownPrefix}cache`
-/** Keeps proxies between us and the client from buffering or changing events. */
+/** Prevents proxies between the gateway and the client from buffering or changing events. */
 const unbuffered = { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }
 
 /** A request whose answer may be kept. */
@@ -45,12 +45,12 @@ export type Missed = {
 /** A request that got a cached answer, and is charged when it has ended. */
 export type Hit = { readonly facts: Parameters<Stores['ledger']['post']>[0]; readonly price: Micros }
 
-/** What a charge of a request has come to; `isOpen` if it is not settled. */
+/** The amount charged for a request so far; `isOpen` if a charge is not settled. */
 type Cost = { amount: Micros | undefined; isOpen: boolean }
 
 type Parts = Pick<Host, 'clock' | 'log' | 'stores'> & {
   readonly kept: AnswerStore
-  /** Absent if no model keeps answers. */
+  /** Absent if no model caches answers. */
   readonly purges: Purges
   readonly collecting: Collecting
   readonly responseMax: number
@@ -58,7 +58,7 @@ type Parts = Pick<Host, 'clock' | 'log' | 'stores'> & {
   readonly costs: Map<string, Cost>
 }
 
-/** Finds, serves and keeps answers. */
+/** Finds, serves and stores answers. */
 export class AnswerCache {
   readonly #parts: Parts
 
@@ -106,7 +106,7 @@ export class AnswerCache {
     if (!ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
     if (!isBounded(context.slots.need(callerSlot), context.slots.get(attributionSlot))) return
     const held = await ledger.hold({ facts, hold: price, idempotency: null }).catch(async (cause: unknown) => {
-      // Its commit is in doubt: what it may have held is released.
+      // The commit of the hold is in doubt: releases what it may have held.
       await this.#release(facts.id)
       throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
     })
@@ -116,7 +116,7 @@ export class AnswerCache {
       })
   }
 
-  /** Charges a hit that was sent. */
+  /** Charges a hit after it was sent. */
   async settle(outcome: Outcome, { facts, price }: Hit): Promise<void> {
     if (outcome.kind === 'answered') this.#parts.stores.ledger.post(facts, [itemOfHit(price)], 'confirmed')
     else await this.#release(facts.id)
@@ -131,7 +131,7 @@ export class AnswerCache {
     }
   }
 
-  /** From now on the charges of the request are noted. */
+  /** Records the charges of the request from now on. */
   watch({ id }: RequestContext): void {
     for (const one of [id, useChargeId(id)]) this.#parts.costs.set(one, { amount: undefined, isOpen: false })
   }
@@ -147,7 +147,7 @@ export class AnswerCache {
     return new CollectAnswer(reply, this.#parts.responseMax, this.#parts.collecting)
   }
 
-  /** Keeps an answer that was delivered whole, and only that. */
+  /** Stores an answer only if it was delivered completely. */
   async keep(context: RequestContext, outcome: Outcome, { key, target, forMs, answer }: Missed): Promise<void> {
     const { clock, costs, kept } = this.#parts
     const body = answer?.take()
@@ -177,12 +177,12 @@ export function reportResult(context: RequestContext, result: CacheResult, saved
   context.notes.cache = { result, ...(saved !== undefined && { saved }) }
 }
 
-/** What plugins report about the response itself, such as dropped fields. */
+/** Headers that plugins set for the response itself, such as dropped fields. */
 function ownHeaders({ headers }: Reply): Reply['headers'] {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith(ownPrefix)))
 }
 
-/** The client got all of an answer of success, which nothing has cut, blocked or doubted. */
+/** Whether the client got all of a successful answer, which was not cut, blocked or doubted. */
 function wasServed({ notes }: RequestContext, outcome: Outcome): boolean {
   if (outcome.kind !== 'answered' || outcome.status !== 200 || outcome.reach !== 'complete') return false
   return notes.failed === undefined && notes.blocked === undefined && notes.unrecognised === undefined

@@ -1,9 +1,9 @@
 import type { Passed, Reply, Stage } from '../../src/plugin-api/index.ts'
 
-/** Bytes of answers that are being collected, of all requests. */
+/** Bytes of the answers that all requests are collecting. */
 export type Collecting = { bytes: number; readonly bytesMax: number }
 
-/** Copies an answer while it passes to the client, as the client gets it. Gives up on one that is too long. */
+/** Copies an answer as it passes to the client, in its final form. Gives up if it is too long. */
 export class CollectAnswer implements Stage {
   readonly letsGo = true
   readonly reply: Reply
@@ -39,7 +39,7 @@ export class CollectAnswer implements Stage {
     return []
   }
 
-  /** All of it; undefined if it did not end, or was too long. */
+  /** The whole answer; undefined if it did not end, or was too long. */
   take(): Buffer | undefined {
     const whole = this.#isEnded && !this.#isTooLong ? Buffer.concat(this.#chunks) : undefined
     this.free()

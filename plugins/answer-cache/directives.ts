@@ -1,14 +1,14 @@
 import type { Head } from '../../src/plugin-api/index.ts'
 
-/** What `Cache-Control` of a request allows. */
+/** The directives of a request's `Cache-Control`. */
 export type Directives = {
   readonly mayRead: boolean
   readonly mayKeep: boolean
-  /** Older answers are not wanted. */
+  /** The maximum age of an answer. */
   readonly ageMaxMs: number
 }
 
-/** RFC 9111, 5.2.1. `Pragma: no-cache` counts where there is no `Cache-Control` (5.4). */
+/** RFC 9111, 5.2.1. `Pragma: no-cache` counts if there is no `Cache-Control` (5.4). */
 export function readDirectives({ headers }: Head): Directives {
   const sent = [headers['cache-control'] ?? headers['pragma'] ?? []].flat().join(',')
   const words = sent.split(',').map(word => word.trim().toLowerCase())

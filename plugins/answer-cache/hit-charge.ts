@@ -11,21 +11,21 @@ import {
 } from '../../src/plugin-api/index.ts'
 import type { KeptAnswer } from './kept-answer.ts'
 
-/** What a charge for a cached answer is called, and what its item is for. */
+/** The name of the rule for a cached answer, and of its charge item. */
 export const hitRule = 'cached_response'
 
 /** The rule of a charge for a cached answer. */
 export type HitRule = ChargeRule & {
   readonly kind: typeof hitRule
   readonly nothingBought: true
-  /** What the answer has cost when it was requested from the upstream. */
+  /** The cost of the answer when the upstream created it. */
   readonly full: Micros
   readonly each: Micros
-  /** The factor of that, in millionths. */
+  /** The factor on that cost, in millionths. */
   readonly timesMicros: number
   /** The line of the configuration. */
   readonly at: string
-  /** The request that made the answer, and when. */
+  /** The request that created the answer, and its time. */
   readonly of: string
   readonly keptAt: number
 }

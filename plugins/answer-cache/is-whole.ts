@@ -5,7 +5,7 @@ const eventLine = 'event:'
 const errorEvents: ReadonlySet<string> = new Set(['error', 'failed'])
 const dataLine = 'data:'
 
-/** Whether an answer that has ended is all of an answer of success, by its content. */
+/** Whether a completed answer is successful and complete, by its content. */
 export function isWhole(body: Buffer, reply: Reply, { lastEvents }: ApiFormat): boolean {
   if (body.length === 0) return false
   const text = body.toString()
@@ -37,7 +37,7 @@ function hasError(value: Json | undefined): boolean {
   return (error !== undefined && error !== null) || type === 'error'
 }
 
-/** Whether an answer contains one of these texts, in any spelling of JSON. */
+/** Whether an answer contains one of these texts, in any JSON encoding. */
 export function repeats(body: Buffer, texts: readonly string[]): boolean {
   return texts.some(text => {
     const written = JSON.stringify(text).slice(1, -1)

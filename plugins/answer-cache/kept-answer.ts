@@ -1,30 +1,30 @@
 import type { Micros } from '../../src/plugin-api/index.ts'
 import { parseJsonIfValid } from '../../src/wire/index.ts'
 
-/** An answer that is kept, and what is known of the request that made it. */
+/** A cached answer, and facts about the request that created it. */
 export type KeptAnswer = {
   readonly contentType: string
-  /** The gateway's own headers of it. */
+  /** The headers that the gateway itself added. */
   readonly headers?: { readonly [name: string]: string }
   readonly body: Buffer
-  /** When the request that made it began, and when it was kept: milliseconds since the epoch. */
+  /** When the request that created it began, and when it was stored: milliseconds since the epoch. */
   readonly askedAt: number
   readonly keptAt: number
-  /** What it has cost; undefined if nothing was charged. */
+  /** Its cost; undefined if nothing was charged. */
   readonly amount: Micros | undefined
   readonly requestId: string
   readonly model: string
   readonly keyId: string
 }
 
-/** Of an entry without its body, at most. */
+/** The maximum bytes of an entry without its body. */
 export const entryBytes = 512
 
 export function writeKept({ body, ...rest }: KeptAnswer): string {
   return JSON.stringify({ ...rest, body: body.toString('base64') })
 }
 
-/** Undefined for a text that is no such answer. */
+/** Undefined for text that is not such an answer. */
 export function readKept(text: string): KeptAnswer | undefined {
   const read = parseJsonIfValid(text) as (Omit<KeptAnswer, 'body'> & { readonly body: string }) | null | undefined
   const isWhole =

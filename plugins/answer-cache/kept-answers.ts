@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Awaitable, SharedTexts } from '../../src/plugin-api/index.ts'
 import { entryBytes, type KeptAnswer, readKept, writeKept } from './kept-answer.ts'
 
-/** Where answers are kept. A store that does not answer has none. */
+/** A store of answers. If it is unavailable, it returns none. */
 export type AnswerStore = {
   get(key: string): Awaitable<KeptAnswer | undefined>
   put(key: string, answer: KeptAnswer, forMs: number): Awaitable<void>

@@ -8,7 +8,7 @@ import {
   type Target,
 } from '../../src/plugin-api/index.ts'
 
-/** Fields by which requests refer to what an upstream has stored, or leave something there. */
+/** Fields by which requests refer to objects stored at an upstream, or store some there. */
 const stateFields = [
   'previous_response_id',
   'conversation',
@@ -19,9 +19,9 @@ const stateFields = [
 ]
 
 /**
- * Whether an equal request may get the answer of this one: it makes text (or images, if the model says so), leaves nothing stored
- * and refers to nothing that is, and no tool of the upstream runs for it. All of this is true of the client's own request too, if
- * the upstream gets it translated.
+ * Whether an equal request may get the answer of this one: it generates text (or images, if the model allows that),
+ * stores nothing and refers to no stored object, and no tool of the upstream runs for it. For a translated request, all
+ * of this must be true of the client's own request too.
  */
 export function mayKeep(context: RequestContext, target: Target, policy: CachePolicy): boolean {
   const { client, head, part, route, slots } = context
@@ -30,7 +30,7 @@ export function mayKeep(context: RequestContext, target: Target, policy: CachePo
     return false
   if (body.kind === 'json' && body.json.declared.objects.length > 0) return false
   const isImage = route.traits?.images !== undefined || target.chargesItems
-  // The plugin that charges images answers a repeated key itself.
+  // The plugin that charges images answers a repeated idempotency key itself.
   if (isImage)
     return !client && policy.images && head.headers['idempotency-key'] === undefined && !usesState(body, route)
   return isRepeatable(body, route) && (!client || isRepeatable(client.body, client.route))

@@ -3,14 +3,14 @@ import type { KeptAnswer } from './kept-answer.ts'
 
 const everyMs = 1_000
 
-/** Which cached answers are not used any more, as people have said in any gateway or on the command line. */
+/** The cached answers that are no longer used, as administrators have set in any gateway or on the command line. */
 export class Purges {
   readonly #host: Pick<Host, 'clock' | 'log' | 'stores'>
   readonly #pending: Pending
-  /** Of answers of a model and a key; '' is all. */
+  /** By model and key; '' means all. */
   #until = new Map<string, number>()
   #reading: Promise<void> | undefined
-  /** They were read once. */
+  /** Resolves after the first read. */
   readonly ready: Promise<void>
 
   constructor(host: Pick<Host, 'clock' | 'log' | 'stores'>) {

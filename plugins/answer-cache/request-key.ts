@@ -12,18 +12,21 @@ import {
 } from '../../src/plugin-api/index.ts'
 import { writeCanonical } from '../../src/wire/index.ts'
 
-/** Numbers that a parser may round: two that differ would become one. */
+/** Numbers that a parser may round: two different ones could become equal. */
 const inexactNumber = /\d{16}|\d[eE][+-]?\d\d/
 
-/** Under what an answer is kept. `shared` leaves out the fields that need not be equal; both are one where there are none. */
+/**
+ * The key of a cached answer. `shared` leaves out the fields that need not be equal; without such fields both are
+ * equal.
+ */
 export type RequestKey = { readonly exact: string; readonly shared: string; readonly ignored: readonly string[] }
 
 type Request = { readonly context: RequestContext; readonly target: Target; readonly policy: CachePolicy }
 
 /**
- * The key of everything that decides the answer: who shares it, the configuration of the model, method, path, query, headers
- * that are forwarded, and the fields in canonical form. All are those of the client, because the answer is kept as the client
- * gets it: what a translation drops or repeats differs by the format of the client.
+ * The key of everything that determines the answer: the sharing clients, the configuration of the model, method, path,
+ * query, headers that are forwarded, and the fields in canonical form. All are those of the client, because the answer
+ * is stored in the client's format: what a translation drops or repeats differs by that format.
  */
 export async function requestKey({ context, target, policy }: Request): Promise<RequestKey> {
   const { body, dialect, head } = context.client ?? { ...context, body: target.body }
@@ -48,31 +51,31 @@ function digestOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex')
 }
 
-/** The group is part of it: two of its factors give two prices, and its limits of models are its own. */
+/** Includes the group: different factors of groups give different prices, and a group limits its models. */
 function scopeOf({ slots }: RequestContext, { per }: CachePolicy): readonly string[] {
   const { key, group } = slots.need(callerSlot)
   if (per === 'key') return [per, group.name, key.id]
   return per === 'user' ? [per, group.name, key.user] : [per, group.name]
 }
 
-/** By model, of which a configuration keeps a bounded number: callers choose the names that wildcards serve. */
+/** By model, because their number in a configuration is bounded: clients choose the names that wildcards serve. */
 const digests = new WeakMap<CompiledConfig, WeakMap<Model, string>>()
-/** What has nothing to do with the answers of a model. */
+/** Settings that do not affect the answers of a model. */
 const apart = /^(?:groups|models|webhooks|budgets|server|storage|counters|retention|sign_in|log|otlp|metrics)\b/
 
-/** Of all settings that may change what the model answers, and at what price. */
+/** The digest of all settings that may change a model's answers, or their price. */
 function configDigest(plan: CompiledConfig, model: Model): string {
   const { name, wildcard = name, family, upstreams, fallbacks = [], prices } = model
   let known = digests.get(plan)
   if (!known) digests.set(plan, (known = new WeakMap()))
   let digest = known.get(model)
   if (digest === undefined) {
-    // A name that a wildcard serves has its settings there, and may have some of its own.
+    // A name that a wildcard serves has the wildcard's settings, and may have some of its own.
     const places = [name, wildcard].flatMap(one => [`models.${one}`, `models[${JSON.stringify(one)}]`])
     const settings = Object.entries(plan.settings).filter(
       ([path]) => !apart.test(path) || places.some(place => path.startsWith(place)),
     )
-    // Also of a model whose settings have another name.
+    // Includes a model whose settings have another name.
     const runsOn = [...upstreams, ...fallbacks].map(({ upstream, sendAs }) => [upstream.name, sendAs])
     const costs = [...prices].map(([label, { micros }]) => [label, micros])
     known.set(model, (digest = digestOf([name, family.name, runsOn, costs, settings])))
@@ -102,7 +105,7 @@ async function digestFields(body: Body): Promise<readonly FieldDigest[]> {
   return fields
 }
 
-/** Two texts have one digest only if every reader takes them for one value. */
+/** Two texts have one digest only if every parser reads the same value. */
 async function digestValue(json: JsonObjectView, name: string): Promise<string> {
   const raw = json.raw(name) as Buffer
   const asSent = (): string => `raw ${createHash('sha256').update(raw).digest('hex')}`
@@ -115,13 +118,13 @@ async function digestValue(json: JsonObjectView, name: string): Promise<string> 
   })
   const sent = new MemberCount()
   sent.read(raw)
-  // A name that is there twice: readers differ over which of the two counts.
+  // For a repeated name: parsers differ over which of the two counts.
   return sent.count === members.count ? hash.digest('hex') : asSent()
 }
 
 const [quote, backslash, colon] = [0x22, 0x5c, 0x3a]
 
-/** Counts the members of all objects of a JSON text, which may come in pieces. */
+/** Counts the members of all objects of a JSON text, which may arrive in pieces. */
 class MemberCount {
   count = 0
   #isInString = false
@@ -137,7 +140,7 @@ class MemberCount {
   }
 }
 
-/** The texts and numbers of a field, as an answer that repeats them may contain them. */
+/** The texts and numbers of a field, in the form in which an answer may repeat them. */
 function textsOf(body: Body, name: string): readonly string[] {
   if (body.kind === 'form')
     return body.parts.flatMap(part => (part.kind === 'text' && part.name === name ? part.value : []))

@@ -57,11 +57,11 @@ export const attribution = definePlugin({
     const hashed = new Set<LabelKind>(options.hash)
     const folds = host.keep('folds', () => new OnceAMinute(clock))
 
-    /** As it is stored. */
+    /** The stored form of a name. */
     function nameOf(kind: LabelKind, text: string): string {
       const plain = text.toWellFormed().replace(controls, ' ').trim().slice(0, options.characters_max).toWellFormed()
       if (!hashed.has(kind) || options.hash_secret === undefined) return plain
-      // The whole text: two long names may begin alike.
+      // Hashes the whole text: two long names may begin alike.
       return createHmac('sha256', options.hash_secret)
         .update(`${kind} ${text}`)
         .digest('base64url')
@@ -78,7 +78,7 @@ export const attribution = definePlugin({
       })
     }
 
-    /** Requests without charge go on when the storage does not answer. */
+    /** If the storage does not answer, requests without a charge continue. */
     function findId(find: () => Awaitable<string>, kind: LabelKind): Awaitable<string> {
       const failed = (error: unknown): string => {
         const times = folds.count('failed')
@@ -123,7 +123,7 @@ export const attribution = definePlugin({
     return {
       onTarget(context, { body }) {
         const { key } = context.slots.need(callerSlot)
-        // Of a translated request the client's own fields: names in it are as the client wrote them.
+        // For a translated request the client's own fields, because the client wrote the names.
         const own = context.client?.body ?? body
         const request = { head: context.head, body: own, keyTags: key.tags ?? [] }
         const text = findName(endUserSources, request)
@@ -134,7 +134,7 @@ export const attribution = definePlugin({
           ...tags.filter(tag => tag !== '').map(tag => idOf(context, 'tag', tag)),
         ]
         if (asked.length === 0) return
-        // Names in memory are found at once.
+        // Names in memory need no wait.
         if (!asked.some(isPromise)) return put(context, endUser || undefined, tags, asked as string[])
         return Promise.all(asked.map(async id => id)).then(ids => put(context, endUser || undefined, tags, ids))
       },

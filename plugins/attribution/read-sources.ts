@@ -1,6 +1,6 @@
 import { type Body, type Head, type Json, readField } from '../../src/plugin-api/index.ts'
 
-/** The place of a name, as the option writes it. */
+/** The location of a name, in the syntax of the option. */
 export type Source =
   | { readonly from: 'key' }
   | { readonly from: 'header'; readonly name: string }
@@ -64,7 +64,7 @@ function valueOf(source: Source, { head, body }: Request): Json | undefined {
   return value as Json | undefined
 }
 
-/** Of texts, numbers and truth values; undefined for everything else, and for an empty text. */
+/** The text of texts, numbers and booleans; undefined for everything else, and for an empty text. */
 function plainText(value: Json | undefined): string | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   return typeof value === 'string' && value.trim() !== '' ? value : undefined

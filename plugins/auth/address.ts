@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import { parseAddressRange, plainAddress } from '../../src/plugin-api/index.ts'
 
-/** Addresses and CIDR blocks as one list. An entry that is neither is left out, so that it admits no client. */
+/** Addresses and CIDR blocks as one list. Leaves out invalid entries, so that they admit no client. */
 export function readAddressList(entries: readonly string[]): BlockList {
   const list = new BlockList()
   for (const entry of entries) {
@@ -11,7 +11,7 @@ export function readAddressList(entries: readonly string[]): BlockList {
   return list
 }
 
-/** Whether the list has the address. */
+/** Whether the list contains the address. */
 export function listHas(list: BlockList, remote: string): boolean {
   const address = plainAddress(remote)
   const version = isIP(address)

@@ -5,7 +5,7 @@ const networksMax = 10_000
 
 /**
  * The bad keys of the last 60 seconds by network. Bounded: of more than 10,000 networks those that failed longest ago
- * are forgotten. Good keys never pass through here, so guessing locks no one out of their key.
+ * are dropped. Good keys are never counted here, so guesses lock no one out of their key.
  */
 export class BadKeyLog {
   readonly #stamps = new Map<string, number[]>()
@@ -15,11 +15,14 @@ export class BadKeyLog {
     this.#clock = clock
   }
 
-  /** Counts a bad key. Returns 0, or the milliseconds to wait when the network has had its `max`; that one is not counted. */
+  /**
+   * Counts a bad key. Returns 0, or the milliseconds to wait if the network has reached its `max`; then it is not
+   * counted.
+   */
   count(network: string, max: number): number {
     const now = this.#clock.tick()
     const stamps = (this.#stamps.get(network) ?? []).filter(stamp => now - stamp < spanMs)
-    // Put last: the first of a Map is then the one that failed longest ago.
+    // Moves the network to the end: the first entry of the Map is then the one that failed longest ago.
     this.#stamps.delete(network)
     this.#stamps.set(network, stamps)
     if (this.#stamps.size > networksMax) this.#forgetFirst()

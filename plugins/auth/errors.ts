@@ -18,7 +18,7 @@ export const errors = {
     status: 429,
     type: 'requests',
     text: 'More than {max} requests with a bad API key came from your address within 60 seconds. Use a valid key.',
-    // The same key would be refused again.
+    // A retry with the same key would be refused again.
     retry: false,
   },
   address_not_allowed: {

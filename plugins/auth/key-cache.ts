@@ -19,10 +19,10 @@ const unknownMs = 5_000
 /** Twice a second, so that a key revoked by another process is refused within one. */
 const pollMs = 500
 
-/** A key as it is kept at hand. */
+/** A cached key. */
 export type KnownKey = {
   readonly key: Key
-  /** The addresses it may come from; null for all. */
+  /** The addresses that it may be used from; null for all. */
   readonly addresses: BlockList | null
 }
 
@@ -32,10 +32,10 @@ export class KeyCache {
   readonly #log: Log
   readonly #clock: Clock
   readonly #known: LRUCache<string, KnownKey>
-  // A list of its own: a client that invents keys may not push the real ones out.
+  // A separate list: a client that invents keys may not evict the real ones.
   readonly #unknown: LRUCache<string, true>
   readonly #polls: Pending
-  /** Lookups under way since the cache was last emptied; replaced with it, so that none of them is joined or kept. */
+  /** Lookups in flight since the cache was last emptied; replaced with it, so that none of them is joined or cached. */
   #waiting = new Map<string, Promise<KnownKey | undefined>>()
   #revision: number | undefined
   #ownChanges = 0
@@ -55,7 +55,7 @@ export class KeyCache {
     this.#polls = clock.every(pollMs, () => void this.poll())
   }
 
-  /** The key whose secret has this hash. @throws whatever the store throws: not to know is not to have been refused. */
+  /** The key whose secret has this hash. @throws errors of the store: a failed lookup is not a refusal */
   find(hash: string): Awaitable<KnownKey | undefined> {
     const changes = this.#store.ownChanges()
     if (changes !== this.#ownChanges) {
@@ -68,7 +68,10 @@ export class KeyCache {
     return this.#waiting.get(hash) ?? this.#load(hash)
   }
 
-  /** Whether keys that another gateway made are here. Read at most every five seconds, and no more once there are some. */
+  /**
+   * Whether there are keys that another gateway created. Reads this at most every five seconds, and no more once it is
+   * true.
+   */
   hasForeign(): Awaitable<boolean> {
     const now = this.#clock.tick()
     if (this.#foreign || now < this.#foreignUntil) return this.#foreign
@@ -79,7 +82,7 @@ export class KeyCache {
     return andThen(this.#store.hasForeign(), keep)
   }
 
-  /** Forgets all changed keys. */
+  /** Drops all changed keys. */
   async poll(): Promise<void> {
     if (this.#polling) return
     this.#polling = true
@@ -89,7 +92,7 @@ export class KeyCache {
       this.#revision = revision
       this.#blind = false
     } catch (cause) {
-      // A cached key stays valid for its half minute; a store that does not answer accepts no revocations either.
+      // A cached key stays valid for its half minute; an unavailable store accepts no revocations either.
       if (!this.#blind) this.#log.warn({ err: cause }, 'changes of API keys cannot be read')
       this.#blind = true
     } finally {
@@ -131,7 +134,7 @@ export class KeyCache {
     return revision === undefined ? undefined : this.#store.changesSince(revision)
   }
 
-  /** Those that have changed; all of them where that is not known. What is looked up meanwhile is not kept. */
+  /** Drops the changed keys; all of them if the changes are not known. Lookups in flight are not cached. */
   #forget(changed: KeyChanges | undefined): void {
     if (!changed) return this.#empty()
     const gone: string[] = []

@@ -27,18 +27,18 @@ import { KeyCache, type KnownKey } from './key-cache.ts'
 import { optionsSchema } from './schema.ts'
 
 const retryMs = 1_000
-/** Where callers put their key, as most styles have it. */
+/** Where clients put their key, in most styles. */
 const keyPlaces = '"Authorization: Bearer <API_KEY>" or "x-api-key: <API_KEY>"'
-/** Keys that one request may carry at different places: each is looked up. */
+/** The maximum number of keys in different places of one request: each is looked up. */
 const severalMax = 4
-/** What keys of other gateways look like. */
+/** The pattern of other gateways' keys. */
 const foreignPattern = /^sk-[\w.-]{13,253}$/
 
 function badKey({ dialect }: RequestContext, what: string): Failure {
   return fail('invalid_api_key', { what, where: dialect.keyPlaces ?? keyPlaces })
 }
 
-/** @throws Failure model_not_allowed for the model, or one that the body names further, with its place */
+/** @throws Failure model_not_allowed for the model, or for another one in the body, with its place */
 function checkModels(caller: Caller, { model, further = [], alsoNamed = [] }: Target): void {
   check(caller, model.name, 'model')
   for (const { model: other, place } of further) check(caller, other.name, place)
@@ -50,8 +50,8 @@ function check(caller: Caller, model: string, place: string): void {
 }
 
 /**
- * The one of several keys that is known: a client may send a left-over key of a vendor next to ours.
- * @throws Failure conflicting_api_keys for two that are known, or more than are looked up; storage_unavailable
+ * The only valid one of several keys: a client may send an old vendor key next to the gateway's key.
+ * @throws Failure conflicting_api_keys for two valid ones, or more than are looked up; storage_unavailable
  */
 async function judgeSeveral(
   texts: ReadonlySet<string>,
@@ -64,13 +64,16 @@ async function judgeSeveral(
   return known[0]
 }
 
-/** Whether a request follows a link to an upload: the link has a client secret, because some clients send no key there. */
+/**
+ * Whether a request follows a link to an upload: the link contains a client secret, because some clients send no key
+ * there.
+ */
 function continuesUpload({ route, head }: RequestContext): boolean {
   const { uploads } = route.object ?? {}
   return uploads !== undefined && new URLSearchParams(head.query).has(uploads.id)
 }
 
-/** The key, for those of its models that a client secret is for. */
+/** The key, limited to the models of a client secret. */
 function narrowed(key: Key, models: Key['models']): Key {
   const { models: own } = key
   return { ...key, models: models?.filter(name => serves(own, name)) ?? own }
@@ -89,7 +92,7 @@ function orUnavailable<T>(read: () => Awaitable<T>): Awaitable<T> {
   }
 }
 
-/** The caller (`docs/rules.md#keys`): checks the key before a byte of the body is read, and gives the caller. */
+/** Identifies the client (`docs/rules.md#keys`): checks the key before any byte of the body is read. */
 export const auth = definePlugin({
   name: 'auth',
   options: optionsSchema,
@@ -116,9 +119,9 @@ export const auth = definePlugin({
       if (key.status !== 'active') throw refuse(context, key.status, known)
       if (key.userStatus !== 'active') throw refuse(context, 'user disabled', known)
       if (key.expiresAt !== null && key.expiresAt <= clock.now()) throw refuse(context, 'expired', known)
-      // Only `judgeClient` takes them.
+      // Only `judgeClient` accepts client secrets.
       if (keyOfClientSecret(key) !== undefined) throw refuse(context, 'a client secret', known)
-      // A key that the console made by a clock ahead would be valid for as long as that clock was ahead.
+      // A session key that was created while a clock was ahead would be valid for too long.
       if (key.kind === 'session' && key.createdAt > clock.now() + aheadMs)
         throw refuse(context, 'created by a clock that is ahead', known)
       if (addresses && !listHas(addresses, context.head.remote)) throw fail('address_not_allowed')
@@ -141,7 +144,9 @@ export const auth = definePlugin({
       )
     }
 
-    /** A client secret opens sessions of its models, as the key that it is for, which is looked up each time. */
+    /**
+     * A client secret opens sessions of its models, with the key that it was created for, which is looked up each time.
+     */
     async function judgeClient(context: RequestContext, secret: string): Promise<void> {
       const known = await orUnavailable(() => keys.find(hashSecret(secret)))
       const id = known && keyOfClientSecret(known.key)
@@ -155,7 +160,7 @@ export const auth = definePlugin({
       admit(context, { key: narrowed(key, models), addresses: key.ips && readAddressList(key.ips) })
     }
 
-    /** What this gateway cannot have made is looked up only where keys of another one were taken over. */
+    /** Looks up a key that this gateway cannot have created only if keys of another gateway were imported. */
     function judgeForeign(context: RequestContext, text: string): Awaitable<void> {
       if (!foreignPattern.test(text)) throw refuse(context, 'malformed')
       return andThen(hasForeign(), isTaken => {
@@ -185,7 +190,7 @@ export const auth = definePlugin({
           return judgeSeveral(new Set(presented), findAny).then(known => admit(context, known))
         return readSecret(text) === undefined ? judgeForeign(context, text) : judge(context, text)
       },
-      // Before a translation refuses fields of the request: without access they are of no use.
+      // Runs before a translation refuses fields of the request: without access those errors are of no use.
       ...(configuredModels(host.plan).some(model => model.accepts) && { onRoute: checkAccess }),
       onTarget(context, target) {
         checkModels(context.slots.need(callerSlot), target)

@@ -1,7 +1,7 @@
 import { defineSigner, andThen, type Signature, type Unsigned } from '../../src/plugin-api/index.ts'
 import { optionsSchema } from './schema.ts'
 
-/** Keys that are derived of a day are kept, the newest so many. */
+/** The number of cached keys that were derived for a day, the newest ones. */
 const derivedMax = 16
 
 /** AWS Signature Version 4, in headers: over method, path, query, host and the body's hash. */
@@ -20,7 +20,7 @@ export const awsSigv4 = defineSigner({
       const signer = new AwsV4Signer({
         method,
         url,
-        // Besides these the host is signed. A proxy between us and the service may change other headers.
+        // The host is signed, too. A proxy between the gateway and the service may change other headers.
         headers: { 'x-amz-content-sha256': digest },
         accessKeyId,
         secretAccessKey,

@@ -38,7 +38,7 @@ export type Turning = {
   readonly held: HeldAnswer
 }
 
-/** The most of an error that is read. */
+/** The maximum bytes of an error that are read. */
 const errorBytesMax = 65_536
 
 /** Holds an answer back until it is complete. */
@@ -69,7 +69,7 @@ export class HeldAnswer {
   }
 }
 
-/** What an answer holds back; given back when its request ends, however it does. */
+/** The held bytes of an answer; freed when its request ends in any way. */
 export const heldSlot = defineSlot<HeldAnswer>('format-bridge.held')
 
 export type TurningError = Pick<Turning, 'format' | 'requestId' | 'held'> & {
@@ -153,7 +153,7 @@ function toClient(answer: Answer, { names, freeform }: Bridge): Answer {
   return { ...answer, parts }
 }
 
-/** @throws Failure for an answer that is none of its format */
+/** @throws Failure for an answer that does not have its format */
 function translating<T>(translate: () => T): T {
   try {
     return translate()
@@ -163,7 +163,7 @@ function translating<T>(translate: () => T): T {
   }
 }
 
-/** A stream, event by event. One that ends before its last event ends with an error for its client. */
+/** A stream, event by event. If it ends before its last event, the client gets an error at the end. */
 export class StreamStage implements Stage {
   readonly #turning: Turning
   readonly #parser: StreamParser
@@ -174,7 +174,7 @@ export class StreamStage implements Stage {
   #event = ''
   #out = ''
   #isOver = false
-  /** What a list ends with, which has no place for an error. */
+  /** The failure after the end of a list, which has no place for an error. */
   #late: Failure | undefined
   #read = 0
 
@@ -229,7 +229,7 @@ export class StreamStage implements Stage {
     }
   }
 
-  /** The error is an event of its own in the client's format: the stream then ends as usual. */
+  /** In the client's format the error is a separate event: the stream then ends as usual. */
   #fail(problem: Problem): void {
     const { format, requestId, operation, notes, write } = this.#turning
     this.#isOver = true
@@ -240,7 +240,7 @@ export class StreamStage implements Stage {
       : fail('upstream_stream_failed', { reason: problem.message })
     if (!blocked) notes.failed = failure.code
     if (write.form !== 'list') this.#out += format.streamError(failure, requestId, operation) ?? ''
-    // Without its end it is no JSON. What a guard has blocked is read to its end first: its usage is charged.
+    // Without its end it is not JSON. A blocked answer is read to its end first: its usage is charged.
     else if (blocked) this.#late = failure
     else throw failure
   }

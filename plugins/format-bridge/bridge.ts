@@ -16,32 +16,32 @@ import { type Adapter, type Conversation, type Loss, type UpstreamFacts, withSaf
 import { readRequest } from './read-request.ts'
 import type { BridgeFacet } from './schema.ts'
 
-/** A request that was translated: what its answer needs. */
+/** A translated request, with the data that its answer needs. */
 export type Bridge = {
   readonly kind: 'conversation'
   readonly client: Adapter
   readonly upstream: Adapter
   /** The client's request. */
   readonly conversation: Conversation
-  /** The clients' names of tools, by those that were sent. */
+  /** The clients' names of tools, by the names that were sent. */
   readonly names: ReadonlyMap<string, string>
-  /** Tools whose calls are text for the client, by their own names. */
+  /** Tools whose calls contain text for the client, by their own names. */
   readonly freeform: ReadonlySet<string>
   readonly issuer: string
-  /** The client only counts tokens: the member of the answer. */
+  /** The client only counts tokens: the member of the answer with the count. */
   readonly counts?: string
   readonly dropped: readonly string[]
 }
 
-/** What the gateway reads itself where it keeps responses: no upstream gets it. */
+/** Fields that the gateway handles itself if it stores responses: no upstream gets them. */
 const stateOfGateway = new Map([
   ['store', undefined],
   ['previous_response_id', undefined],
 ])
 
 /**
- * The request in the upstream's format; undefined if the model takes it as it is.
- * @param keepsState the gateway keeps what the client wants to be stored @throws Failure
+ * The request in the upstream's format; undefined if the model accepts it unchanged.
+ * @param keepsState whether the gateway stores responses that the client wants to be stored @throws Failure
  */
 export function translateRequest(
   ask: RerouteAsk,
@@ -82,7 +82,7 @@ export function translateRequest(
   }
 }
 
-/** As for requests that are not translated: a client that wants events reads anything else as an empty answer. */
+/** As for requests that are not translated: a client that expects events reads anything else as an empty answer. */
 function wantsStream(body: Body): boolean {
   const value = readField(body, 'stream') ?? false
   if (typeof value === 'boolean') return value
@@ -90,8 +90,8 @@ function wantsStream(body: Body): boolean {
 }
 
 /**
- * Coding agents offer a search of the web next to their own tools in every request, and work without it. A request that
- * has no other tool, or demands a call, needs the search.
+ * Coding agents offer a web search next to their own tools in every request, and work without it. A request that has no
+ * other tool, or demands a call, needs the search.
  */
 function withoutNeed({ losses, tools, toolChoice }: Conversation): readonly Loss[] {
   const isForced =
@@ -102,7 +102,7 @@ function withoutNeed({ losses, tools, toolChoice }: Conversation): readonly Loss
   return losses.map(loss => (loss.feature === 'web_search' ? { ...loss, feature: 'hosted_tool' } : loss))
 }
 
-/** More than one answer costs more, and no format but one has it. */
+/** More than one answer costs more, and only one format supports it. */
 function lossOfAll({ n }: Conversation): readonly Loss[] {
   return n !== undefined && n !== 1 ? [{ feature: 'n' }] : []
 }
@@ -110,7 +110,7 @@ function lossOfAll({ n }: Conversation): readonly Loss[] {
 function factsOf({ model }: RerouteAsk, facet: BridgeFacet, issuer: string): UpstreamFacts {
   const { max_tokens, reasoning, efforts, sampling, links, limit_field } = facet
   return {
-    // The engine writes the upstream's name in its place.
+    // The engine replaces it with the upstream's name.
     model: model.name,
     issuer,
     maxTokens: max_tokens,
@@ -124,7 +124,7 @@ function factsOf({ model }: RerouteAsk, facet: BridgeFacet, issuer: string): Ups
 
 const issuers = new WeakMap<Model, string>()
 
-/** Seals of one model at one set of upstreams. Clients see it, so it is no name. */
+/** The issuer of the seals of one model at one set of upstreams. Clients see it, so it contains no name. */
 function issuerOf(model: Model): string {
   let issuer = issuers.get(model)
   if (issuer === undefined) {

@@ -1,12 +1,12 @@
 import type { CacheHint, Conversation, Part, Tool, Turn } from './neutral/index.ts'
 
 const mark: CacheHint = { ttl: '5m' }
-/** Turns of the user that get a mark: the vendor finds the prefix of the request before at the earlier one. */
+/** User turns that get a mark: the vendor finds the prefix of the previous request at the earlier one. */
 const turnsMarked = 2
 
 /**
- * Marks the prefixes that the next request of a conversation repeats: the tools, the instructions, and the last turns of
- * the user. These are four marks, the most that a request may have. A client that sets marks knows better.
+ * Marks the prefixes that the next request of a conversation repeats: the tools, the instructions, and the last user
+ * turns. These are four marks, the maximum of a request. If the client sets marks itself, those stay.
  */
 export function withCacheMarks(conversation: Conversation): Conversation {
   const { tools, turns } = conversation
@@ -27,7 +27,7 @@ function markTurn(turn: Turn): Turn {
   return { ...turn, parts: turn.parts.map((part, i): Part => (i === last ? ({ ...part, cache: mark } as Part) : part)) }
 }
 
-/** An empty text has no place in the upstream's request. */
+/** An empty text does not exist in the upstream's request. */
 function takesMark(part: Part): boolean {
   if (part.kind === 'text') return part.text.trim() !== ''
   return part.kind === 'media' || part.kind === 'result'

@@ -1,13 +1,13 @@
 import type { Conversation, Part } from './neutral/index.ts'
 
-/** Bytes of text for one token, about. Vendors count differently: the figure is an estimate, and is marked as one. */
+/** Approximate bytes of text per token. Vendors count differently: the figure is an estimate, and is marked as one. */
 const bytesPerToken = 3.6
 const tokensPerTurn = 4
 const tokensPerImage = 1_500
 /** Bytes of a document, as base64, for one token. */
 const documentBytesPerToken = 30
 
-/** About how many tokens the input of a request has. */
+/** The approximate number of tokens in the input of a request. */
 export function estimateInput({ turns, tools }: Conversation): number {
   const ofTurns = turns.reduce((sum, turn) => sum + tokensPerTurn + tokensOf(turn.parts), 0)
   return Math.ceil(ofTurns + tools.reduce((sum, tool) => sum + tokensOfText(JSON.stringify(tool)), 0))
@@ -26,7 +26,7 @@ function tokensOfPart(part: Part): number {
   return part.source.base64.length / documentBytesPerToken
 }
 
-/** About how many tokens a text has. */
+/** The approximate number of tokens in a text. */
 export function tokensOfText(text: string): number {
   return Buffer.byteLength(text) / bytesPerToken
 }

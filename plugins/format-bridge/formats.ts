@@ -5,7 +5,7 @@ import { messages } from './messages/index.ts'
 import type { Adapter } from './neutral/index.ts'
 import { responses } from './responses/index.ts'
 
-/** The formats, in the order of preference where an upstream has several. */
+/** The formats, in order of preference if an upstream supports several. */
 const adapters: readonly Adapter[] = [chat, responses, messages, generate]
 
 export const formatNames: readonly string[] = adapters.map(({ operation }) => operation)
@@ -35,7 +35,7 @@ export function isTranslated({ family: { forward }, accepts }: Model, operation:
   return format !== undefined && accepts?.has(format.adapter.operation) === true
 }
 
-/** The format in which the upstream of a model is called: the first that its family forwards, or `wanted`. */
+/** The format in which the gateway calls the upstream of a model: the first that its family forwards, or `wanted`. */
 export function upstreamFormat({ family }: Pick<Model, 'family'>, wanted: string | undefined): Adapter | undefined {
   const own = adapters.filter(({ operation }) => family.forward.has(operation))
   return own.find(({ operation }) => operation === wanted) ?? own[0]

@@ -9,7 +9,7 @@ import {
   valueAt,
 } from './neutral/index.ts'
 
-/** A tool that takes text becomes a function with this one argument. */
+/** A tool that accepts text becomes a function with this one argument. */
 const member = 'input'
 const schema: JsonObject = {
   type: 'object',
@@ -38,19 +38,19 @@ function wrap(part: Part): Part {
   return { ...call, arguments: JSON.stringify({ [member]: part.arguments }) }
 }
 
-/** The call of a freeform tool as its client knows it. */
+/** The call of a freeform tool in its client's form. */
 export function unwrapCall(call: CallPart): CallPart {
   return { ...call, arguments: textOf(call.arguments), freeform: true }
 }
 
-/** A model that does not follow the schema has written the text itself. */
+/** A model that did not follow the schema has written the text itself. */
 function textOf(text: string): string {
   return asText(valueAt(parseJson(text), member)) ?? text
 }
 
 /**
- * Turns calls of freeform tools in a stream back. Their arguments wait until the call is complete: a decoder of half a
- * JSON text could show characters that the rest changes.
+ * Converts calls of freeform tools in a stream back. Their arguments wait until the call is complete: decoding half a
+ * JSON text could produce characters that the rest changes.
  */
 export function createUnwrapper(names: ReadonlySet<string>): (event: AnswerEvent) => readonly AnswerEvent[] {
   const held = new Map<number, string>()

@@ -12,7 +12,7 @@ import {
   upstreamTranscript,
 } from './transcripts/index.ts'
 
-/** What cannot be translated, for each model and each format that it accepts. */
+/** Reports untranslatable features, for each model and each format that it accepts. */
 export function inspect(facet: BridgeFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
   const wanted = facet.upstream_format
   const upstream = upstreamFormat({ family }, wanted)
@@ -30,7 +30,7 @@ export function inspect(facet: BridgeFacet, family: Family, models: readonly Mod
     problems.push(...unpricedMarks(model, facet, upstream))
     for (const [i, operation] of [...(model.accepts ?? [])].entries())
       for (const one of inspectFormat({ model, operation, path: ['accepts', i], upstream, facet })) {
-        // All models of the family have the same losses: once is enough.
+        // Reported only once if all models of the family have the same losses.
         if (one.severity !== 'note' || !reported.has(one.message)) problems.push(one)
         reported.add(one.message)
       }
@@ -38,7 +38,7 @@ export function inspect(facet: BridgeFacet, family: Family, models: readonly Mod
   return problems
 }
 
-/** Marks of the gateway make vendors write to their cache, at a price of its own. */
+/** Marks of the gateway make vendors write to their cache, which has its own price. */
 function unpricedMarks(model: Model, facet: BridgeFacet, upstream: Adapter | undefined): readonly Diagnostic[] {
   const isMarked = facet.prompt_cache === 'auto' && upstream?.writesCacheMarks === true
   const isUsed = [...(model.accepts ?? [])].some(operation => isTranslated(model, operation))
@@ -76,7 +76,7 @@ function inspectFormat({ model, operation, path, upstream, facet }: Accepted): r
         ...about,
       },
     ]
-  // The family serves it as it is.
+  // The family serves it without a translation.
   if (model.family.forward.size === 0 || model.family.forward.has(operation)) return []
   if (!own)
     return [
@@ -113,7 +113,7 @@ function translatorOf(operation: string, family: Family, upstream: Adapter | und
   return { client: adapterOf(operation), own: upstream, known: formatNames }
 }
 
-/** What requests in one format may have and the other does not carry. */
+/** Features of requests in one format that the other format does not support. */
 export function lostFeatures(
   client: Pick<Adapter, 'says'>,
   upstream: Pick<Adapter, 'carries'>,

@@ -6,8 +6,8 @@ import { type Feature, type Loss, losses as rules } from './neutral/index.ts'
 export type Says = { readonly [feature in Feature]?: string }
 
 /**
- * The fields that are dropped. `format`: the model's own.
- * @throws Failure not_translatable for one that may not be
+ * The fields to drop. `format`: that of the model.
+ * @throws Failure not_translatable for a field that may not be dropped
  */
 export function judgeLosses(
   lost: readonly Loss[],

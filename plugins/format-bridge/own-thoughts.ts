@@ -1,17 +1,17 @@
 import { type Body, isObject, type Json, readField, withFields } from '../../src/plugin-api/index.ts'
 import { isPacked, packedBegin } from './neutral/index.ts'
 
-/** Where requests of each format have the conversation so far. */
+/** The fields for the earlier conversation in requests of each format. */
 const places = ['messages', 'input', 'contents'] as const
 const begin = Buffer.from(packedBegin)
 const unsigned = Buffer.from('"signature":""')
-/** Members that hold the seal of a thought, and of another part. */
+/** Members that contain the seal of a thought, and of another part. */
 const ofThoughts = ['signature', 'data', 'encrypted_content']
 const ofParts = ['thoughtSignature', 'thought_signature']
 
 /**
- * A request that is not translated, without the thoughts that its client has from translated models: their vendor would
- * refuse a seal that is not its own.
+ * A request that is not translated, without the thoughts of translated models that its client returns: their vendor
+ * would refuse a foreign seal.
  */
 export function withOwnThoughts(body: Body): Body {
   if (body.kind !== 'json' || !(body.json.bytes.includes(begin) || body.json.bytes.includes(unsigned))) return body
@@ -29,7 +29,7 @@ function listOf(all: readonly Json[]): Json | undefined {
   return kept.length === 0 && all.length > 0 ? undefined : kept
 }
 
-/** Undefined for what has nothing else. */
+/** Undefined for a value that contains nothing else. */
 function ownOf(value: Json): Json | undefined {
   if (Array.isArray(value)) return listOf(value)
   if (!isObject(value)) return value

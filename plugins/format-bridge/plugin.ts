@@ -40,23 +40,23 @@ import { type BridgeFacet, facetSchema, optionsSchema } from './schema.ts'
 import { type Speech, translateSpeech } from './speech/index.ts'
 import { type Transcribed, translateTranscript } from './transcripts/index.ts'
 
-/** Of answers that are translated as a whole, all requests together. */
+/** The maximum bytes of answers that are translated as a whole, for all requests together. */
 const heldBytesMax = 512 * 1024 * 1024
 
-/** Names what was not sent to the upstream, and what is an estimate. */
+/** The header with fields that were not sent to the upstream, and with estimates. */
 const droppedHeader = 'x-tollgate-dropped'
 const estimateHeader = 'x-tollgate-estimate'
 const headerCharsMax = 1_000
 
-/** A request that was translated, by what it is. */
+/** A translated request of any kind. */
 type AnyBridge = Bridge | Embedding | Speech | Transcribed
 
 const bridgeSlot = defineSlot<AnyBridge>('format-bridge')
 
 /**
- * Lets clients of one API format call models of another (docs/translation.md). The request becomes one of the upstream's
- * format before anything else reads it, and its answer the client's after everything else has: limits, charges, keys and
- * failover work as for a request of the upstream's own format.
+ * Lets clients of one API format call models of another (docs/translation.md). Translates the request to the upstream's
+ * format before any other step reads it, and its answer to the client's format after all other steps: limits, charges,
+ * keys and failover work as for a request in the upstream's own format.
  */
 export const formatBridge = definePlugin({
   name: 'format-bridge',
@@ -113,7 +113,7 @@ export const formatBridge = definePlugin({
           return translateRefusal(named, { upstream: bridge.upstream, format: client.dialect, requestId, held })
         if (bridge.kind === 'vectors') return translateVectors(named, context, bridge, held)
         if (bridge.kind === 'transcript') return translateText(named, bridge, held)
-        // Sound is the same in every format.
+        // Audio is the same in every format.
         return named
       },
       onSettle(context) {
@@ -123,7 +123,7 @@ export const formatBridge = definePlugin({
   },
 })
 
-/** The first kind of request that this is; undefined if the model takes it as it is. @throws Failure */
+/** Translates the request as the first matching kind; undefined if the model accepts it unchanged. @throws Failure */
 function translate(
   ask: RerouteAsk,
   facet: BridgeFacet,
@@ -137,7 +137,7 @@ function translate(
   )
 }
 
-/** A response that the client wants to be stored is, before its last byte. */
+/** Stores a response, if the client wants that, before its last byte is sent. */
 function withKept(reply: Reply, context: RequestContext, keeper: ResponseKeeper | undefined): Reply {
   const state = context.slots.get(stateSlot)
   if (!keeper || !state?.isStored || reply.status >= 400) return reply
@@ -156,7 +156,7 @@ function withKept(reply: Reply, context: RequestContext, keeper: ResponseKeeper 
   return { ...reply, stages: [...reply.stages, stage] }
 }
 
-/** A fallback may get a request as it is after another model got it translated. */
+/** A fallback may get a request that was already translated for another model. */
 function bridgeOf({ client, slots }: RequestContext): AnyBridge | undefined {
   return client && slots.get(bridgeSlot)
 }
@@ -181,7 +181,7 @@ function jsonHeaders({ headers }: Reply): Reply['headers'] {
   return { ...withoutLength(headers), 'content-type': 'application/json' }
 }
 
-/** Vendors count each in their own way, and no request is sent to count: the figure is marked as an estimate. */
+/** Vendors count in different ways, and no request is sent for the count: the figure is marked as an estimate. */
 function countAnswer({ conversation, counts }: Bridge): Answer | undefined {
   if (counts === undefined) return undefined
   return {
@@ -205,7 +205,7 @@ function turningOf(context: RequestContext, bridge: Bridge, { clock }: Host, hel
       model: context.params['model'] ?? '',
       request: bridge.conversation,
       ...(state && { state }),
-      // It reads all of the request, and few answers need it.
+      // Computed on demand: it reads the whole request, and few answers need it.
       get inputEstimate() {
         return estimateInput(bridge.conversation)
       },
@@ -241,7 +241,7 @@ function translateReply(reply: Reply, turning: Turning): Reply {
   }
 }
 
-/** A status that one vendor alone uses becomes the standard one. */
+/** Converts a status that only one vendor uses to the standard one. */
 function statusOf(status: number): number {
   return status === 529 ? 503 : status
 }

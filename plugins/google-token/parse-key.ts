@@ -1,4 +1,4 @@
-/** What of the key file of a service account is used. */
+/** The used fields of a service account's key file. */
 export type ServiceAccount = {
   readonly email: string
   /** PKCS #8, PEM. */
@@ -7,7 +7,7 @@ export type ServiceAccount = {
   readonly tokenUri: string
 }
 
-/** Reads a key file; a sentence without anything of it when it is none. */
+/** Parses a key file; if it is invalid, returns a sentence without any of its content. */
 export function parseKey(text: string): ServiceAccount | { readonly fault: string } {
   let file: unknown
   try {

@@ -2,11 +2,13 @@ import { askForToken, defineSigner, signAsBearer, Tokens } from '../../src/plugi
 import { parseKey, type ServiceAccount } from './parse-key.ts'
 import { optionsSchema } from './schema.ts'
 
-/** The requested lifetime; longer is refused. */
+/** The requested lifetime in seconds; the service refuses a longer one. */
 const lifeS = 3_600
 const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
-/** Access tokens of a service account: a signed assertion is exchanged for one, which is then a bearer's. */
+/**
+ * Access tokens of a service account: exchanges a signed assertion for a token, which requests send as a bearer token.
+ */
 export const googleToken = defineSigner({
   name: 'google-token',
   options: optionsSchema,
@@ -37,7 +39,7 @@ async function createAssertion(
   const { importPKCS8, SignJWT } = await import('jose')
   const key = await importPKCS8(privateKey, 'RS256')
   const head = { alg: 'RS256', typ: 'JWT', ...(keyId !== undefined && { kid: keyId }) }
-  // Its audience is in the key file, whatever the address of the request.
+  // The key file contains the audience, whatever the address of the request.
   return now =>
     new SignJWT({ iss: email, scope, aud: tokenUri, exp: now + lifeS, iat: now }).setProtectedHeader(head).sign(key)
 }

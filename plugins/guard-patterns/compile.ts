@@ -14,7 +14,7 @@ export function compile(pattern: string, ignoreCase: boolean): Pattern {
   return RE2JS.compile(pattern, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0)
 }
 
-/** Words match as such, in any case, also between the `_` of Markdown. */
+/** Matches words literally, in any case, also between the `_` of Markdown. */
 export function patternOfWords(words: readonly string[]): string {
   const { RE2JS } = require('re2js') as typeof import('re2js')
   return words

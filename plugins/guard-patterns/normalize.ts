@@ -1,29 +1,29 @@
-/** A text as patterns read it, with the places of its characters in the original text. */
+/** The text that patterns search, with the positions of its characters in the original text. */
 export type Normalized = {
   readonly text: string
-  /** For each character of `text`: where its original spelling begins and ends. */
+  /** For each character of `text`: the beginning and end of its original spelling. */
   readonly from: readonly number[]
   readonly to: readonly number[]
 }
 
 /**
- * A character with its marks, and the vowels and finals of Hangul, also those of half width and those that are written
- * alone. At most 32 of them, more than any letter has: Unicode sorts marks, which takes long for many.
+ * A character with its marks, and the vowels and finals of Hangul, including half-width and standalone ones. At most 32
+ * of them, more than any letter has: Unicode sorts marks, which takes long for many.
  */
 const cluster = /[^][\p{M}\u0e33\u0eb3\u1161-\u11ff\u3131-\u318e\uff9e\uff9f\uffa1-\uffdc]{0,32}/uy
-/** Characters that show nothing: of no width, soft hyphens, directions, selectors of variants. */
+/** Invisible characters: zero-width characters, soft hyphens, direction marks, variation selectors. */
 const invisible = /\p{Default_Ignorable_Code_Point}+/gu
 /** ASCII and Chinese characters have one spelling. Most texts have no others. */
 const plainText = /^[\0-\x7f\u4e00-\u9fff]*$/
 
 /**
- * The text in the spelling that Unicode calls compatible (NFKC): without characters that show nothing, and with ordinary
- * letters for wide, circled, joined and mathematical ones.
- * @returns undefined for a text that is spelled so
+ * The text in Unicode's compatibility form (NFKC): without invisible characters, and with ordinary letters for wide,
+ * circled, joined and mathematical ones.
+ * @returns undefined if the text already has this form
  */
 export function normalize(text: string): Normalized | undefined {
   if (plainText.test(text)) return undefined
-  // First, because they may come between a letter and its marks.
+  // Runs first, because invisible characters may come between a letter and its marks.
   const { shown, places } = withoutInvisible(text)
   const [from, to]: [number[], number[]] = [[], []]
   let [plain, at] = ['', 0]
@@ -42,7 +42,7 @@ export function normalize(text: string): Normalized | undefined {
   return plain === text ? undefined : { text: plain, from, to }
 }
 
-/** The characters that show something, and where each is in the text; without places if there are no others. */
+/** The visible characters, with their positions in the text; without positions if all are visible. */
 function withoutInvisible(text: string): { readonly shown: string; readonly places?: readonly number[] } {
   const places: number[] = []
   let [shown, at] = ['', 0]
@@ -64,7 +64,7 @@ function isPlain(code: number): boolean {
   return code <= 0x7f || (code >= 0x4e00 && code <= 0x9fff)
 }
 
-/** Where the cluster ends that begins at `at`. */
+/** The end of the cluster that begins at `at`. */
 function endOf(text: string, at: number): number {
   if (isPlain(text.charCodeAt(at)) && (at + 1 === text.length || isPlain(text.charCodeAt(at + 1)))) return at + 1
   cluster.lastIndex = at
@@ -72,7 +72,7 @@ function endOf(text: string, at: number): number {
   return cluster.lastIndex
 }
 
-/** A text in the spelling of `normalize`. */
+/** A text in the form of `normalize`. */
 export function spell(text: string): string {
   return text.replaceAll(invisible, '').normalize('NFKC')
 }

@@ -14,7 +14,7 @@ export function buildRules({ rules, longest, normalize: isNormalized }: Patterns
 
 function buildRule(rule: RuleFacet, isNormalized: boolean): Rule {
   const { name, pattern, words = [], ignore_case: ignoreCase, do: act, put, on } = rule
-  // Both spellings: rules read the original text too.
+  // Both forms, because rules read the original text too.
   const spelled = isNormalized ? words.map(spell).filter((word, i) => word !== '' && word !== words[i]) : []
   const compiled =
     pattern === undefined ? compile(patternOfWords([...words, ...spelled]), true) : compile(pattern, ignoreCase)
@@ -37,7 +37,7 @@ export function judgeWhole(rules: Rules, texts: readonly string[], side: Side): 
   return isEdited ? { kind: 'edit', texts: edited } : { kind: 'pass' }
 }
 
-/** A match that ends within the last characters may go on: its beginning is not released. */
+/** A match that ends within the last characters may continue: its beginning is not released. */
 export function judgePart(rules: Rules, text: string, isEnd: boolean): PartVerdict {
   const normalized = rules.normalize ? normalize(text) : undefined
   const { edits, rule } = findMatches(rules, text, normalized, 'response')
@@ -47,7 +47,7 @@ export function judgePart(rules: Rules, text: string, isEnd: boolean): PartVerdi
   return { kind: 'release', upTo, edits: edits.filter(({ to }) => to <= upTo) }
 }
 
-/** Where the last characters begin; those that show nothing do not count. */
+/** The beginning of the last characters; invisible ones do not count. */
 function heldFrom(text: string, normalized: Normalized | undefined, longest: number): number {
   const last = text.length - longest
   const lastSpelled = normalized ? (normalized.from[normalized.text.length - longest] ?? 0) : last
@@ -56,7 +56,7 @@ function heldFrom(text: string, normalized: Normalized | undefined, longest: num
 
 type Found = Edit & { readonly order: number }
 
-/** What to replace, in order and without overlaps, or the first rule that blocks. */
+/** The edits, in order and without overlaps, or the first rule that blocks. */
 function findMatches(
   { rules }: Rules,
   text: string,
@@ -66,7 +66,7 @@ function findMatches(
   const found: Found[] = []
   for (const [order, { name, do: act, put, on, pattern }] of rules.entries()) {
     if (!on.includes(side)) continue
-    // Also the original text: a pattern may look for characters that a normalized text lacks.
+    // Searches the original text too: a pattern may look for characters that normalization removes.
     for (const seen of normalized ? [undefined, normalized] : [undefined]) {
       const matcher = pattern.matcher(seen?.text ?? text)
       while (matcher.find()) {
@@ -80,7 +80,7 @@ function findMatches(
   return { edits: joinEdits(found) }
 }
 
-/** Joins matches that overlap, with the replacement of the first rule: no part of either stays readable. */
+/** Joins overlapping matches, with the replacement of the first rule: no part of either stays readable. */
 function joinEdits(found: Found[]): readonly Edit[] {
   const joined: Found[] = []
   for (const edit of found.sort((a, b) => a.from - b.from)) {

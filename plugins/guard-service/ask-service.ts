@@ -5,7 +5,7 @@ import type { ServiceFacet } from './schema.ts'
 const answerBytesMax = 16 * 1024 * 1024
 const ruleCharsMax = 128
 
-/** Sends texts to the service. @throws Error when it is unavailable, or its answer cannot be read */
+/** Sends texts to the service. @throws Error if it is unavailable, or its answer cannot be read */
 export async function askService(
   texts: readonly string[],
   facet: ServiceFacet,

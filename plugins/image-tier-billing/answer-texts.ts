@@ -10,7 +10,7 @@ const channelsMax = 64
 const heldBytesMax = 1024 * 1024
 /** Longer strings are read as they arrive. */
 const readAtOnceBytes = 16 * 1024
-/** Members that hold addresses, where a link is expected. */
+/** Members that contain addresses, where a link is expected. */
 const addressName = /(?:ur[il]|link|href)s?$/i
 
 type Channels = Map<string, TextChannel>
@@ -25,16 +25,16 @@ export class AnswerTexts {
   readonly #strays: Channels = new Map()
   /** Texts of the record that is being read: the index of their list element may come after them. */
   #waiting: Waiting[] = []
-  /** By depth: how many texts were waiting when the container began, and the container's `index`. */
+  /** By depth: the number of waiting texts when the container began, and the container's `index`. */
   readonly #begun: number[] = []
   readonly #indexes: (string | undefined)[] = []
   /** The string that is read as it arrives, and the unfinished escape of its last piece. */
   #current: TextChannel | undefined
   #escape = ''
-  /** Links that were found in texts. */
+  /** Links found in texts. */
   readonly #links = new Set<string>()
 
-  /** @param perRecord the answer arrives in records, which may hold pieces of texts */
+  /** @param perRecord the answer arrives in records, which may contain pieces of texts */
   constructor(perRecord: boolean) {
     this.#perRecord = perRecord
   }
@@ -56,7 +56,7 @@ export class AnswerTexts {
     return found
   }
 
-  /** The text was this link and was charged as a picture. */
+  /** Whether the text was this link and was charged as a picture. */
   hasLink(link: string): boolean {
     return this.#links.has(link)
   }
@@ -113,7 +113,7 @@ export class AnswerTexts {
     if (!this.#perRecord) channel.endString()
   }
 
-  /** Reads a string that cannot contain a picture. @returns whether it holds part of one */
+  /** Reads a string that cannot contain a picture. @returns whether it contains part of one */
   isPicture(walk: JsonWalk, text: string, at: number): boolean {
     const channel = channelOf(this.#strays, walk.path(), false)
     channel.write(text, at)

@@ -12,7 +12,7 @@ import { fail } from './errors.ts'
 /** A rule stores at most this much of a client's text; no price has a longer name. */
 const textMax = 100
 
-/** A request as pricing sees it. */
+/** A request, as pricing reads it. */
 export type Sent = { readonly body: Body; readonly family: Family; readonly operation: string }
 
 /**
@@ -30,7 +30,7 @@ export function readAsked({ body, family, operation }: Sent, path: string): stri
   return text
 }
 
-/** Whether a member, or one that contains it, is ambiguous; at the top of JSON none is. */
+/** Whether a member, or one that contains it, is ambiguous; a top-level member of JSON never is. */
 function isDoubled(body: Body, path: string): boolean {
   if (body.kind === 'json') {
     const seen = new Set<string>()
@@ -68,7 +68,7 @@ export function textOf(value: Json): string | undefined {
   return text.length > textMax ? `${text.slice(0, textMax)}…` : text
 }
 
-/** How many pictures the client sends in these fields. */
+/** The number of pictures in these fields of the request. */
 export function countPictures({ body, family, operation }: Sent, fields: readonly string[]): number {
   const rule = family.forward.get(operation)
   if (body.kind === 'json') {

@@ -16,7 +16,7 @@ export class BillingStage implements Stage {
   readonly #charge: ImageCharge
   readonly #status: number
   readonly #contentType: string
-  /** A stored answer is read again. */
+  /** A stored answer will be read again. */
   readonly letsGo: boolean
   /** A copy of the output for the idempotency key; undefined if none is stored. */
   #kept: Buffer[] | undefined

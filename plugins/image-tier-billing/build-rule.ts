@@ -46,7 +46,7 @@ export function buildRule(of: RuleOf): Omit<TierRule, 'warnings'> {
   return isPlain(facet, model) ? plain : { ...plain, ...moreOf(of, goesBy) }
 }
 
-/** Members that rules with plain tiers lack. */
+/** Members that rules with only tiers do not have. */
 function moreOf({ facet, model, asked, sent, measured }: RuleOf, by: readonly string[] | undefined): Partial<TierRule> {
   const { facts: told, refusals } = metadataNames(model.family)
   const names = namesOf(facet)
@@ -90,7 +90,7 @@ function isPlain(facet: BillingFacet, model: Model): boolean {
   return metadataNames(model.family).refusals.size === 0
 }
 
-/** Whether the price depends on more of the request than its size. */
+/** Whether the price depends on request fields other than its size. */
 export function goesBySent({ price_by, lines, times }: BillingFacet): boolean {
   return price_by !== undefined || lines !== undefined || times !== undefined
 }

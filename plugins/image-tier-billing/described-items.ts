@@ -15,7 +15,7 @@ import { OpaqueText } from './opaque-text.ts'
 import { type AnswerWords, Remainder } from './remainder.ts'
 import { type FoundImage, tailBytes, Unreadable, Unrecognised } from './scanned.ts'
 
-/** How often a value at one path of an item, or of an answer, is examined. */
+/** How many values at one path of an item, or of an answer, are kept. */
 const valuesMax = 256
 /** How much an item may contain after its picture; a signature can be megabytes. */
 const afterPictureBytesMax = 8 * 1024 * 1024
@@ -72,11 +72,11 @@ export class DescribedItems implements JsonVisitor {
   readonly #ofEarlierTexts = new Set<string>()
   readonly #ofText = new Set<string>()
   #count = 0
-  /** How many there were before this text. */
+  /** The number of pictures before this text. */
   #before = 0
   /** Part of a picture has been delivered, or may be. */
   begun = false
-  /** There was a value where pictures are expected. */
+  /** Whether there was a value where pictures are expected. */
   #seen = false
   /** The text has a member that explains why there is no picture; an earlier one had, and nothing suspicious. */
   #errs = false
@@ -84,7 +84,7 @@ export class DescribedItems implements JsonVisitor {
   /** The offset of the first string that is neither a sentence nor a label. */
   #strange: string | undefined
 
-  /** @param perRecord each text is a record of a stream; a text that is no record may be a list of records */
+  /** @param perRecord each text is a record of a stream; a text that is not a record may be a list of records */
   constructor(description: Description, words: AnswerWords, omission: Omission, perRecord: boolean) {
     this.#description = description
     this.#omission = omission
@@ -292,7 +292,7 @@ export class DescribedItems implements JsonVisitor {
   #endPicture(open: Open, at: number): void {
     const { item, member } = open
     if (open.isOmitted) return this.#omission.more(at + 1)
-    // An empty string is no picture.
+    // An empty string is not a picture.
     if (item.members.at(-1) !== member) return
     member.link = member.picture.end(at)
     if (member.picture.isLink) return

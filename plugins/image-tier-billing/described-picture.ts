@@ -4,13 +4,13 @@ import { LinkText } from './link-text.ts'
 import { linkedImages, PictureBlocks } from './picture-blocks.ts'
 import { type FoundImage, tailBytes } from './scanned.ts'
 
-/** How much of a string, escapes included, distinguishes a link from a picture. */
+/** The number of bytes, including escapes, that distinguish a link from a picture. */
 const prefixBytes = 64
 const scheme = /^\s*(?:\/\/[^/]+\.|[a-z][a-z0-9+.-]*:)/i
 const inline = /^\s*data:/i
 
 /**
- * Reads a string that holds a picture as it passes; its first characters show whether it is base64, a data: URL or a
+ * Reads a string that contains a picture as it passes; its first characters show whether it is base64, a data: URL or a
  * link.
  */
 export class DescribedPicture {

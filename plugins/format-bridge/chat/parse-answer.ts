@@ -61,12 +61,12 @@ function parseMessage(message: JsonObject, logprobs: Json | undefined, issuer: s
   ]
 }
 
-/** Vendors name it in two ways. */
+/** Vendors use two names for it. */
 export function thoughtOf(message: JsonObject): string | undefined {
   return asText(message['reasoning_content']) ?? asText(message['reasoning'])
 }
 
-/** Who sends thoughts in this format wants their text back, and signs nothing. */
+/** Upstreams that send thoughts in this format need their text back, and sign nothing. */
 export function sealOfThoughts(issuer: string): Seal {
   return { issuer, value: 'text' }
 }
@@ -105,7 +105,7 @@ function parseCall(call: Json, i: number, issuer: string, id: string): readonly 
   ]
 }
 
-/** Some vendors write them as an object, and not as its text. */
+/** Some vendors send arguments as an object instead of JSON text. */
 export function argumentsOf(own: JsonObject | undefined): string {
   const value = own?.['arguments']
   return asText(value) ?? (asObject(value) ? JSON.stringify(value) : '')
@@ -127,7 +127,7 @@ export function parseCitations(annotations: Json | undefined): readonly Citation
   })
 }
 
-/** Calls beat an ordinary end alone: what was cut or refused stays that. */
+/** Calls override only an ordinary end: an answer that was cut or refused stays so. */
 export function parseStop(reason: Json | undefined, parts: readonly Pick<Part, 'kind'>[]): Stop {
   const raw = optional('raw', asText(reason))
   if (reason === 'length') return { why: 'length', ...raw }

@@ -59,14 +59,14 @@ function parseMedia(part: JsonObject, type: string | undefined): MediaPart | und
   return data === undefined ? undefined : { kind: 'media', media: 'document', ...sourceOfFile(data), ...named }
 }
 
-/** A file is a data URL, or base64 alone. */
+/** A file is a data URL, or only base64. */
 function sourceOfFile(data: string) {
   return data.startsWith('data:')
     ? sourceOfUrl(data)
     : { source: { kind: 'bytes' as const, base64: data }, mime: 'application/pdf' }
 }
 
-/** `prompt_cache_breakpoint` is the format's own; `cache_control` is what proxies of other vendors take. */
+/** `prompt_cache_breakpoint` is the format's own; proxies of other vendors accept `cache_control`. */
 function cacheOf(part: JsonObject): { readonly cache?: CacheHint } {
   const hint = asObject(part['cache_control']) ?? asObject(part['prompt_cache_breakpoint'])
   if (!hint && part['prompt_cache_breakpoint'] !== true) return {}

@@ -29,7 +29,7 @@ import { parseSchema } from '../openai/settings.ts'
 import { argumentsOf } from './parse-answer.ts'
 import { parseContent } from './parse-content.ts'
 
-/** What a request has that a conversation has no member for, by its field. */
+/** Fields of a request that a conversation has no member for, with their features. */
 const lost: { readonly [field: string]: Feature } = {
   audio: 'output_modality',
   web_search_options: 'hosted_tool',
@@ -125,7 +125,7 @@ function parseAssistant(
   ]
 }
 
-/** `thinking_blocks` holds the seals; other gateways use the name too. */
+/** `thinking_blocks` contains the seals; other gateways use this name too. */
 function parseThoughts(message: JsonObject, issuer: string): readonly Part[] {
   const blocks = asList(message['thinking_blocks']).flatMap(block => {
     const text = asText(valueAt(block, 'thinking')) ?? ''
@@ -209,7 +209,7 @@ function parseOutput(value: Json | undefined): OutputShape | undefined {
   return parseSchema(asObject(valueAt(value, 'json_schema')), 'response_format.json_schema')
 }
 
-/** What the model thinks is always shown in this format, if the upstream shows it. */
+/** This format always shows thoughts, if the upstream does. */
 function parseReasoning(body: JsonObject): Conversation['reasoning'] {
   const effort = asText(body['reasoning_effort'])
   return effort === undefined ? undefined : { effort: effort as Effort }

@@ -30,11 +30,14 @@ import {
 
 type Single = 'thought' | 'text' | 'refusal'
 
-/** Reads a stream of chat completions. A record may hold thought, text and calls at once: they become events in this order. */
+/**
+ * Reads a stream of chat completions. A record may contain thought, text and calls at once: they become events in this
+ * order.
+ */
 export class ChatStreamParser implements StreamParser {
   readonly #facts: ParseFacts
   readonly #kinds: Pick<Part, 'kind'>[] = []
-  /** The open part that is no call. */
+  /** The open part other than calls. */
   #open: { readonly kind: Single; readonly at: number } | undefined
   readonly #calls: { readonly index: number; readonly at: number; readonly id: string; hasArguments: boolean }[] = []
   #hasStarted = false
@@ -66,7 +69,7 @@ export class ChatStreamParser implements StreamParser {
     return events
   }
 
-  /** Some vendors end without `[DONE]`: finish and usage together show that nothing is missing. */
+  /** Some vendors end without `[DONE]`: a finish reason and usage together show that nothing is missing. */
   end(): readonly AnswerEvent[] {
     if (this.#isOver) return []
     return this.#hasFinished && this.#hasUsage ? this.#end() : this.#cut('it ended before its last event')
@@ -121,7 +124,7 @@ export class ChatStreamParser implements StreamParser {
     this.#open = undefined
   }
 
-  /** Vendors that leave out the index, or give all calls the same one, send each call whole. */
+  /** Vendors that omit the index, or give all calls the same one, send each call complete. */
   #readCall(value: Json, i: number, events: AnswerEvent[]): void {
     const own = asObject(valueAt(value, 'function'))
     const given = asText(valueAt(value, 'id'))

@@ -58,7 +58,7 @@ function writeMessage(parts: readonly Part[]): JsonObject {
   })
 }
 
-/** The format has no place for a seal; clients that return this member keep the thought. */
+/** The format has no field for a seal; clients that return this member preserve the thought. */
 export function writeThought(text: string, seal: Seal | undefined): JsonObject {
   if (text === '' && seal) return { type: 'redacted_thinking', data: packSeal(seal) }
   return compact({ type: 'thinking', thinking: text, signature: seal && packSeal(seal) })
@@ -76,7 +76,7 @@ function writeCall({ id, name, arguments: text, freeform, seal }: CallPart): Jso
   return { id, type: 'function', function: { name, arguments: text === '' ? '{}' : text }, ...sealed }
 }
 
-/** Where one vendor's own chat completions have it: clients return it with the call. */
+/** The place in one vendor's own chat completions: clients return it with the call. */
 export function sealOfCall(seal: Seal): JsonObject {
   return { extra_content: { google: { thought_signature: packSeal(seal) } } }
 }
@@ -92,7 +92,7 @@ function writeAllCitations(parts: readonly Part[]): readonly JsonObject[] {
   })
 }
 
-/** The format cites links alone. */
+/** The format supports only citations of links. */
 export function writeCitation(
   { url, title, from = 0, to }: Citation,
   start: number,
@@ -106,7 +106,7 @@ export function writeCitation(
 export function writeStop({ why }: Stop, hasRefusal: boolean): string {
   if (why === 'length' || why === 'context') return 'length'
   if (why === 'calls') return 'tool_calls'
-  // A refusal in words is the answer's end; one of a filter is named.
+  // A refusal in words is the answer's end; that of a filter has its own finish reason.
   return why === 'refused' && !hasRefusal ? 'content_filter' : 'stop'
 }
 

@@ -11,12 +11,12 @@ import {
 
 type Place = { readonly to: UpstreamFacts; readonly losses: Loss[] }
 
-/** The text of all parts that have one. */
+/** The text of all parts that contain text. */
 export function writeText(parts: readonly Part[]): string {
   return parts.map(part => (part.kind === 'text' ? part.text : '')).join('')
 }
 
-/** Texts alone are one text, which every vendor takes; anything else is a list. */
+/** A list with only texts becomes one text, which every vendor accepts; anything else is a list. */
 export function writeParts(parts: readonly Part[], place: Place): Json {
   const texts = parts.filter(part => part.kind === 'text')
   if (texts.length === parts.length && texts.length <= 1) return writeText(parts)

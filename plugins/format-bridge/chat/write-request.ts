@@ -21,10 +21,10 @@ import {
 import { writeSchema, writeTier } from '../openai/settings.ts'
 import { writeParts, writeText } from './write-content.ts'
 
-/** The most stop sequences of a request. */
+/** The maximum number of stop sequences in a request. */
 const stopMax = 4
 
-/** What this format has a place for. */
+/** The features that this format supports. */
 export const carries: ReadonlySet<Feature> = new Set([
   ...(['stop', 'service_tier', 'media', 'media_link', 'output_schema', 'json_output', 'tool_choice'] as const),
   ...(['parallel_calls', 'logprobs', 'sampling', 'seed', 'penalties', 'logit_bias', 'reasoning', 'detail'] as const),
@@ -59,7 +59,7 @@ export function writeRequest(conversation: Conversation, to: UpstreamFacts): Wri
     service_tier: writeTier(conversation.serviceTier),
     user: conversation.user,
     stream: stream || undefined,
-    // The gateway counts what is used, whether the client wants to know it or not.
+    // The gateway counts usage, whether the client requests it or not.
     stream_options: stream ? { include_usage: true } : undefined,
   })
   if (!to.sampling && (sampling.temperature !== undefined || sampling.topP !== undefined))
@@ -75,7 +75,7 @@ function writeTurn(turn: Turn, place: Place): readonly JsonObject[] {
   if (turn.role === 'system')
     return [compact({ role: 'system', content: writeParts(turn.parts, place), name: turn.name })]
   const results = turn.parts.filter(part => part.kind === 'result')
-  // A result has no images: they follow all results of the step, in a message of the user.
+  // A result cannot contain images: they follow all results of the step, in a user message.
   const shown = results.flatMap(result => result.parts.filter(part => part.kind === 'media'))
   const others = [...shown, ...turn.parts.filter(part => part.kind !== 'result')]
   const messages = results.map(({ id, parts, failed }) => ({
@@ -112,7 +112,7 @@ function writeAssistant({ parts, name }: Turn, { to, losses }: Place): JsonObjec
   })
 }
 
-/** Vendors that send their thoughts want them back; no other vendor gets them. */
+/** Vendors that send thoughts need them back; no other vendor gets them. */
 function writeThoughts(parts: readonly Part[], { to, losses }: Place): string | undefined {
   const thoughts = parts.filter(part => part.kind === 'thought')
   const own = thoughts.filter(({ seal }) => seal?.issuer === to.issuer)
@@ -121,7 +121,7 @@ function writeThoughts(parts: readonly Part[], { to, losses }: Place): string | 
   return text === '' ? undefined : text
 }
 
-/** Not all vendors know the choice of several tools: the list has these alone. */
+/** Not all vendors support a choice of several tools: the list contains only the allowed ones. */
 function allowedTools({ tools, toolChoice }: Conversation): readonly Tool[] {
   return toolChoice?.kind === 'allowed' ? tools.filter(({ name }) => toolChoice.names.includes(name)) : tools
 }

@@ -79,7 +79,7 @@ export class ChatStreamWriter implements StreamWriter {
     if (event.kind === 'seal') {
       if (head.kind === 'call') return this.#delta({ tool_calls: [{ index, ...sealOfCall(event.seal) }] })
       if (head.kind !== 'thought') return ''
-      // Clients replace this list: it has all thoughts each time.
+      // Clients replace this list: it contains all thoughts each time.
       this.#thoughts.push(writeThought(part.text, event.seal))
       return this.#delta({ thinking_blocks: [...this.#thoughts] })
     }

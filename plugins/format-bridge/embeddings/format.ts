@@ -4,9 +4,9 @@ import type { Feature, JsonObject, Loss, Problem } from '../neutral/index.ts'
 /** Texts of which a client wants one vector each. */
 export type EmbeddingRequest = {
   readonly texts: readonly string[]
-  /** Members of each vector; undefined for the model's own number. */
+  /** Members of each vector; undefined for the model's default. */
   readonly dimensions: number | undefined
-  /** The client sent a list, also one of a single text. */
+  /** Whether the client sent a list, even of a single text. */
   readonly isList: boolean
   /** Vectors are lists of numbers, or base64 of their 32-bit floats. */
   readonly encoding: 'float' | 'base64'
@@ -27,20 +27,20 @@ export type EmbeddingFacts = {
   readonly inputEstimate: number
 }
 
-/** One API format of embeddings, with pure functions that know of no other format. */
+/** One API format of embeddings, with pure functions that do not depend on other formats. */
 export type EmbeddingFormat = {
   readonly operation: string
-  /** What a request may have, each with its field. */
+  /** The features of a request, each with its field. */
   readonly says: { readonly [feature in Feature]?: string }
   readonly carries: ReadonlySet<Feature>
-  /** Its answers need not have counts of tokens. */
+  /** Its answers need not report tokens. */
   readonly mayLackUsage?: true
   /** @throws RequestFault for a request that cannot be read */
   parseRequest(body: JsonObject): EmbeddingRequest
   writeRequest(request: EmbeddingRequest, model: string): JsonObject
-  /** The end of the path for a request, where the operation has several; absent for one. */
+  /** The end of the path for a request, if the operation has several; absent for one. */
   path?(request: EmbeddingRequest): string
-  /** @throws AnswerFault for an answer of status 2xx that is none of this format */
+  /** @throws AnswerFault for an answer of status 2xx that does not have this format */
   parseAnswer(body: Json): EmbeddingAnswer
   writeAnswer(answer: EmbeddingAnswer, facts: EmbeddingFacts): JsonObject
   parseProblem(status: number, body: Json): Problem

@@ -64,7 +64,7 @@ function parseList(value: Json): EmbeddingRequest {
   const all = (repeated(value) ?? []).map((one, i) => parseOne(camelCased(one), `requests[${i}].`))
   const [first] = all
   if (!first) throw new RequestFault('requests', 'a list of requests')
-  // One request of the other format has one number of dimensions.
+  // A request of the other format has one number of dimensions.
   const odd = all.findIndex(({ dimensions }) => dimensions !== first.dimensions)
   if (odd !== -1) throw new RequestFault(`requests[${odd}].outputDimensionality`, 'the same value in all requests')
   return {

@@ -12,7 +12,7 @@ const formats: readonly EmbeddingFormat[] = [openai, google]
 
 export const embeddingNames: readonly string[] = formats.map(({ operation }) => operation)
 
-/** A translated request for embeddings: what its answer needs. */
+/** A translated request for embeddings, with the data that its answer needs. */
 export type Embedding = {
   readonly kind: 'vectors'
   readonly client: EmbeddingFormat
@@ -30,7 +30,10 @@ export function upstreamEmbedding({ forward }: Pick<Family, 'forward'>): Embeddi
   return formats.find(({ operation }) => forward.has(operation))
 }
 
-/** The request in the upstream's format; undefined if it is none for embeddings, or the model takes it as it is. @throws Failure */
+/**
+ * The request in the upstream's format; undefined if it is not for embeddings, or the model accepts it unchanged.
+ * @throws Failure
+ */
 export function translateEmbedding(
   ask: RerouteAsk,
 ): { readonly rerouted: Rerouted; readonly bridge: Embedding } | undefined {
@@ -53,7 +56,7 @@ export function translateEmbedding(
   return { rerouted, bridge: { kind: 'vectors', client, upstream, request, dropped } }
 }
 
-/** The vectors in the client's format. `model` is its client's name for it. @throws AnswerFault */
+/** The vectors in the client's format. `model` is the client's name for it. @throws AnswerFault */
 export function turnVectors({ client, upstream, request }: Embedding, body: Json, model: string): JsonObject {
   const answer = upstream.parseAnswer(body)
   if (answer.vectors.length !== request.texts.length)

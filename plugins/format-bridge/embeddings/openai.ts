@@ -28,7 +28,7 @@ export const openai: EmbeddingFormat = {
   parseAnswer(body) {
     const rows = valueAt(body, 'data')
     if (!Array.isArray(rows)) throw new AnswerFault('it has no list of embeddings')
-    // Some vendors return them as they end.
+    // Some vendors return them in order of completion.
     const sorted = (rows as readonly Json[])
       .map((row, i) => ({ at: asNumber(valueAt(row, 'index')) ?? i, vector: numbersOf(valueAt(row, 'embedding')) }))
       .toSorted((one, other) => one.at - other.at)

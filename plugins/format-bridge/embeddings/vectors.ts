@@ -16,7 +16,7 @@ function floatsOf(bytes: Buffer): readonly number[] {
   return Array.from({ length: bytes.length / floatBytes }, (_, i) => bytes.readFloatLE(i * floatBytes))
 }
 
-/** How many members each vector shall have; undefined if the client leaves it to the model. @throws RequestFault */
+/** The requested members of each vector; undefined if the client leaves it to the model. @throws RequestFault */
 export function readDimensions(value: Json | undefined, field: string): number | undefined {
   if (isAbsent(value)) return undefined
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value <= 0)

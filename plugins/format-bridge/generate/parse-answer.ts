@@ -37,7 +37,7 @@ export function parseAnswer(body: Json, facts: ParseFacts): Answer {
   }
 }
 
-/** The parts that a part of this format is: a signed call comes after a hidden thought, which other formats can hold. */
+/** Converts a part of this format: a signed call comes after a hidden thought, which other formats can represent. */
 export function parsePart(value: Json, id: string, { issuer }: ParseFacts): readonly Part[] {
   const part = asObject(value) ?? {}
   const signature = asText(part['thoughtSignature'])
@@ -74,7 +74,7 @@ const refusals: ReadonlySet<string> = new Set([
 /** The model failed, mostly before its first part. */
 const faults = /^(?:MALFORMED|UNEXPECTED|TOO_MANY|MISSING)_/
 
-/** @throws AnswerFault for a model that failed: its answer is no answer */
+/** @throws AnswerFault if the model failed: then there is no answer */
 export function parseStop(reason: Json | undefined, parts: readonly Pick<Part, 'kind'>[]): Stop {
   const raw = asText(reason)
   const named = optional('raw', raw)

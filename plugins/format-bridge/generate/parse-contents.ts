@@ -30,7 +30,7 @@ export function parseSystem(value: Json | undefined, losses: Loss[]): readonly T
   return parts.length > 0 ? [{ role: 'system', parts }] : []
 }
 
-/** Ids are optional in this format: a call without one gets its place as its id, and results find it by the name. */
+/** Ids are optional in this format: a call without one gets its position as its id, and results refer to it by name. */
 type CallIds = {
   /** The ids of calls that have no result yet, by the name of their tool. */
   readonly open: Map<string, string[]>
@@ -52,7 +52,7 @@ export function parseContents(contents: readonly Json[], place: Place): readonly
   return joinAnswers(turns)
 }
 
-/** SDKs keep each record of a stream as a content of its own: together they are one answer. */
+/** SDKs store each record of a stream as a separate content: together they are one answer. */
 function joinAnswers(turns: readonly Turn[]): readonly Turn[] {
   const joined: Turn[] = []
   for (const turn of turns) {
@@ -64,7 +64,7 @@ function joinAnswers(turns: readonly Turn[]): readonly Turn[] {
   return joined
 }
 
-/** Pieces of one text or one thought: the signature comes with the last of them, or after it without a text. */
+/** Joins pieces of one text or one thought: the signature comes with the last of them, or after it without a text. */
 function joinPieces(parts: readonly Part[]): readonly Part[] {
   const joined: Part[] = []
   for (const part of parts) {
@@ -128,7 +128,7 @@ function parseResult(own: JsonObject, field: string, ids: CallIds): ResultPart {
   }
 }
 
-/** `output` and `error` are the names that the vendor documents; `result` is what its SDK writes. */
+/** The vendor documents the names `output` and `error`; its SDK writes `result`. */
 function parseResponse(value: Json | undefined): { readonly text: string; readonly failed: boolean } {
   const response = asObject(value)
   if (!response) return { text: isAbsent(value) ? '' : JSON.stringify(value), failed: false }
@@ -154,12 +154,12 @@ function parseMedia(part: JsonObject): MediaPart | undefined {
   return { kind: 'media', media: mediaOf(mime), ...optional('mime', mime), source, ...optional('name', name) }
 }
 
-/** The vendor's own files have links too, which no other vendor can read. */
+/** The vendor's own files also have links, which no other vendor can read. */
 function sourceOfUri(uri: string): MediaSource {
   return /\/v1(?:beta|alpha)?\/files\/|^gs:/.test(uri) ? { kind: 'file', id: uri } : { kind: 'link', url: uri }
 }
 
-/** The format also takes the alphabet of URLs. */
+/** The format also accepts the URL-safe alphabet. */
 function standardBase64(data: string): string {
   return /[-_]/.test(data) ? Buffer.from(data, 'base64url').toString('base64') : data
 }

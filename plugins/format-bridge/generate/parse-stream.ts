@@ -17,7 +17,7 @@ import {
 } from '../neutral/index.ts'
 import { parseLogprobs, parsePart, parseProblem, parseStop, parseUsage } from './parse-answer.ts'
 
-/** Reads `streamGenerateContent`. Texts come in pieces, calls and media whole, and nothing marks the end. */
+/** Reads `streamGenerateContent`. Texts come in pieces, calls and media complete, and nothing marks the end. */
 export class GenerateStreamParser implements StreamParser {
   readonly #facts: ParseFacts
   readonly #kinds: Pick<Part, 'kind'>[] = []
@@ -36,7 +36,8 @@ export class GenerateStreamParser implements StreamParser {
     if (!record) return this.#fail({ status: 502, message: 'a record of it is not JSON' })
     if (asObject(record['error'])) return this.#fail(parseProblem(502, record))
     const usage = parseUsage(record['usageMetadata'])
-    // Every record has it: before `start`, clients whose formats begin with the input's tokens get the vendor's count.
+    // Every record contains it: sent before `start`, so that clients whose formats begin with the input's tokens get
+    // the vendor's count.
     const events: AnswerEvent[] = [...(usage ? [{ kind: 'usage', usage } as const] : []), ...this.#start(record)]
     const candidate = asObject(asList(record['candidates'])[0])
     for (const part of asList(valueAt(candidate?.['content'], 'parts'))) {
@@ -52,7 +53,7 @@ export class GenerateStreamParser implements StreamParser {
     return events
   }
 
-  /** The reason that ends the answer may come before its last usage: both are complete when the stream is over. */
+  /** The finish reason may come before the last usage: both are complete when the stream has ended. */
   end(): readonly AnswerEvent[] {
     if (this.#isOver) return []
     if (this.#reason === undefined) return this.#fail({ status: 502, message: 'it ended before its last event' })

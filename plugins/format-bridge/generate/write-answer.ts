@@ -34,7 +34,10 @@ type Candidate = {
   readonly usage?: AnswerUsage | undefined
 }
 
-/** A whole answer or a record of a stream. SDKs drop the turn of a record without a part, so that one has an empty text. */
+/**
+ * A whole answer or a record of a stream. SDKs drop the turn of a record without parts, so such a record gets an empty
+ * text.
+ */
 export function writeRecord({ id, model }: WriteFacts, { parts, more, usage }: Candidate): JsonObject {
   const content = { role: 'model', parts: parts.length > 0 ? parts : [{ text: '' }] }
   return compact({
@@ -45,7 +48,7 @@ export function writeRecord({ id, model }: WriteFacts, { parts, more, usage }: C
   })
 }
 
-/** @throws AnswerFault for arguments that are no JSON object: the format has no other */
+/** @throws AnswerFault for arguments other than a JSON object: the format allows nothing else */
 export function writePart(part: Part): readonly JsonObject[] {
   switch (part.kind) {
     case 'text':

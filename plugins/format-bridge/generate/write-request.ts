@@ -26,13 +26,13 @@ import {
 
 type Place = { readonly to: UpstreamFacts; readonly losses: Loss[]; readonly names: ReadonlyMap<string, string> }
 
-/** The most stop sequences of a request. */
+/** The maximum number of stop sequences in a request. */
 const stopMax = 5
 
-/** The vendor's documented value for a call whose signature is not there: without one its newer models refuse the call. */
+/** The vendor's documented value for a call with a missing signature: without one its newer models refuse the call. */
 const noSignature = 'skip_thought_signature_validator'
 
-/** What this format has a place for. */
+/** The features that this format supports. */
 export const carries: ReadonlySet<Feature> = new Set([
   ...(['stop', 'service_tier', 'media', 'media_link', 'output_schema', 'json_output', 'tool_choice'] as const),
   ...(['logprobs', 'result_media', 'sampling', 'top_k', 'seed', 'penalties', 'reasoning', 'thought'] as const),
@@ -62,7 +62,7 @@ export function writeRequest(conversation: Conversation, to: UpstreamFacts): Wri
   return { body, losses: [...place.losses, ...lostHints(conversation, carries)] }
 }
 
-/** The choice among several tools that may also be none has no form of its own: the list has these alone. */
+/** An optional choice among several tools has no form of its own: the list contains only these tools. */
 function allowedTools({ tools, toolChoice }: Conversation): readonly Tool[] {
   return toolChoice?.kind === 'allowed' && !toolChoice.isRequired
     ? tools.filter(({ name }) => toolChoice.names.includes(name))
@@ -127,7 +127,7 @@ function writeAmount(reasoning: Reasoning, { reasoning: means, efforts }: Upstre
 function writeTurn(turn: Turn, place: Place): { readonly role: string; readonly parts: readonly JsonObject[] } {
   if (turn.role === 'assistant') return { role: 'model', parts: writeAnswerParts(turn.parts, place) }
   if (turn.role === 'user') return { role: 'user', parts: writeParts(turn.parts, place) }
-  // Instructions have one place in this format, before all turns: later ones are marked, and keep their place.
+  // Instructions have one place in this format, before all turns: later ones are marked, and stay in their position.
   return {
     role: 'user',
     parts: writeParts(turn.parts.map(marked), place),
@@ -178,7 +178,7 @@ const mimes: { readonly [ending: string]: string } = {
   png: 'image/png',
 }
 
-/** The format requires a type, and links of other formats have none: it is guessed from the ending of the name. */
+/** The format requires a type, which links of other formats do not have: it is guessed from the file extension. */
 function mimeOf(media: MediaPart['media'], url = ''): string {
   if (media === 'document') return 'application/pdf'
   if (media === 'audio') return 'audio/wav'
@@ -186,7 +186,9 @@ function mimeOf(media: MediaPart['media'], url = ''): string {
   return mimes[/\.([a-z]+)(?:[?#]|$)/.exec(url.toLowerCase())?.[1] ?? ''] ?? 'image/png'
 }
 
-/** A hidden thought before a call is the signature of that call: other formats have no place for one on the call itself. */
+/**
+ * A hidden thought before a call is the signature of that call: other formats have no field for one on the call itself.
+ */
 function writeAnswerParts(parts: readonly Part[], place: Place): readonly JsonObject[] {
   const { to, losses } = place
   const written: JsonObject[] = []

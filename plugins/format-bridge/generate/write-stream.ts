@@ -15,8 +15,8 @@ import { signature, writeLogprobs, writePart, writeRecord, writeStop } from './w
 type OpenPart = { readonly head: PartHead; text: string; seal?: Seal }
 
 /**
- * Writes `streamGenerateContent`. Calls wait until they are complete, because the format has no pieces of them; texts do
- * not. The last record has the reason and the usage.
+ * Writes `streamGenerateContent`. Calls wait until they are complete, because the format cannot split them; texts do
+ * not wait. The last record has the reason and the usage.
  */
 export class GenerateStreamWriter implements StreamWriter {
   readonly #facts: WriteFacts
@@ -24,7 +24,7 @@ export class GenerateStreamWriter implements StreamWriter {
   #stop: Stop = { why: 'end' }
   #usage: AnswerUsage | undefined
   #hasWritten = false
-  /** A call without an object of arguments: the limit of tokens has cut it, or the answer is wrong. */
+  /** A call whose arguments are not an object: the token limit has cut it, or the answer is wrong. */
   #broken: Part | undefined
 
   constructor(facts: WriteFacts) {

@@ -6,7 +6,9 @@ import type { KeptResponse, ResponseKeeper } from './response-keeper.ts'
 const itemsMost = 100
 const itemsUsual = 20
 
-/** The answer to a request for a response that the gateway keeps; undefined if it keeps none of this id for the key. */
+/**
+ * The answer to a request for a response that the gateway stores; undefined if it stores none with this id for the key.
+ */
 export async function answerKept(
   { route, head, params, payer }: RequestContext,
   keeper: ResponseKeeper,
@@ -19,7 +21,7 @@ export async function answerKept(
     await keeper.end(payer, id)
     return json({ id, object: 'response', deleted: true })
   }
-  // Kept responses have ended: none can be cancelled, and no events of one are kept.
+  // Stored responses have ended: none can be cancelled, and their events are not stored.
   if (head.method !== 'GET' || query.get('stream') === 'true')
     throw fail('kept_response_whole', { id: id.slice(0, 120) })
   return json(route.path.endsWith('{id}') ? kept.response : listItems(id, kept, query))

@@ -4,10 +4,10 @@ import type { Host } from '../../../src/plugin-api/index.ts'
 const algorithm = 'aes-256-gcm'
 const purpose = 'tollgate kept responses'
 const [keyBytes, ivBytes, tagBytes] = [32, 12, 16]
-/** The form of what is written; another form gets another mark. */
+/** The version of the stored form. */
 const mark = 'v1.'
 
-/** Encrypts texts that are kept. A text belongs to its place and can be read at no other. */
+/** Encrypts texts for storage. A text is bound to its place and cannot be decrypted for another one. */
 export class TextCipher {
   readonly #keys: readonly Uint8Array[]
   readonly #random: Host['random']
@@ -27,7 +27,7 @@ export class TextCipher {
     return mark + Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64')
   }
 
-  /** Undefined if no key fits, or the text was changed or is of another place. */
+  /** Undefined if no key fits, or the text was changed or belongs to another place. */
   decrypt(kept: string, place: string): string | undefined {
     if (!kept.startsWith(mark)) return undefined
     const bytes = Buffer.from(kept.slice(mark.length), 'base64')

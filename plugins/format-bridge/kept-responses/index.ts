@@ -20,7 +20,7 @@ export { answerKept } from './answer-kept.ts'
 export { KeepStage } from './keep-stage.ts'
 export type { ResponseKeeper } from './response-keeper.ts'
 
-/** What a request of responses says of state. `input` is its own, without the conversation before it. */
+/** The state-related fields of a request for a response. `input` is its own, without the earlier conversation. */
 export type AskedState = NonNullable<WriteFacts['state']> & { readonly input: readonly Json[] }
 
 export const stateSlot = defineSlot<AskedState>('format-bridge.state')
@@ -32,9 +32,9 @@ export function createKeeper({ responses }: BridgeOptions, host: Host): Response
 }
 
 /**
- * The request with its whole conversation as input, for a model whose upstream keeps none. Everything after this, also a
- * fallback of the client's own format, gets a request that refers to nothing.
- * @throws Failure those of the keeper
+ * The request with its whole conversation as input, for a model whose upstream stores none. All later steps, including
+ * a fallback to the client's own format, get a request without references.
+ * @throws Failure of the keeper
  */
 export async function withConversation(
   context: RequestContext,

@@ -3,24 +3,27 @@ import { fail } from '../errors.ts'
 import { asList, asObject, type JsonObject, parseJson } from '../neutral/index.ts'
 import type { TextCipher } from './cipher.ts'
 
-/** Responses of one conversation, and bytes of all of them as JSON. Each response is a read of the storage. */
+/**
+ * The maximum number of responses in one conversation, and of their bytes as JSON. Each response is a read of the
+ * storage.
+ */
 const responsesMax = 500
 const bytesMax = 16 * 1024 * 1024
 const retryMs = 1_000
 
-/** A response as it is kept: with its own input alone, and the id of the response before it. */
+/** A stored response: with only its own input, and the id of the previous response. */
 export type KeptResponse = {
   readonly before: string | null
   readonly input: readonly Json[]
   readonly response: JsonObject
 }
 
-/** Whose response it is, and of which request and model. */
+/** The owner of a response, its request and its model. */
 export type Maker = { readonly payer: string; readonly requestId: string; readonly model: string }
 
 /**
- * Keeps responses for models whose upstreams keep none, in the records of stored objects. Their content is encrypted, and
- * belongs to a key and an id.
+ * Stores responses for models whose upstreams store none, in the records of stored objects. Their content is encrypted,
+ * and bound to a key and an id.
  */
 export class ResponseKeeper {
   readonly #cipher: TextCipher
@@ -34,7 +37,7 @@ export class ResponseKeeper {
   }
 
   /**
-   * A response of the key; undefined if the gateway keeps none of this id for it.
+   * A response of the key; undefined if the gateway stores none with this id for it.
    * @throws Failure kept_response_unreadable, kept_responses_unavailable
    */
   async find(payer: string, id: string): Promise<KeptResponse | undefined> {
@@ -55,7 +58,7 @@ export class ResponseKeeper {
   }
 
   /**
-   * The items of a conversation up to a response, in order.
+   * The items of a conversation up to and including a response, in order.
    * @throws Failure kept_response_unknown, kept_conversation_too_long, and those of `find`
    */
   async conversation(payer: string, last: string): Promise<readonly Json[]> {
@@ -85,7 +88,7 @@ export class ResponseKeeper {
       upstream: keptHere,
       vendorKey: null,
       model,
-      // A parent ends with its parts; a conversation outlives its responses.
+      // A parent expires with its parts; a conversation may outlive its responses.
       parent: null,
       requestId,
       bytes: Buffer.byteLength(text),
@@ -99,7 +102,7 @@ export class ResponseKeeper {
     })
   }
 
-  /** Its content is deleted at once. @throws Failure kept_responses_unavailable */
+  /** Deletes its content at once. @throws Failure kept_responses_unavailable */
   async end(payer: string, id: string): Promise<void> {
     await this.#host.stores.objects.end(payer, 'response', id).catch((cause: unknown) => {
       throw fail('kept_responses_unavailable', {}, { cause, retryAfterMs: retryMs })

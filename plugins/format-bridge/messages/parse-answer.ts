@@ -30,7 +30,7 @@ export function parseAnswer(body: Json, { issuer }: ParseFacts): Answer {
   }
 }
 
-/** A pause ends a turn of the vendor's own tools, which a translated request has not. */
+/** A pause ends a turn of the vendor's own tools, which translated requests do not have. */
 export function parseStop(
   reason: Json | undefined,
   sequence: Json | undefined,
@@ -44,7 +44,7 @@ export function parseStop(
   return { why: parts.some(part => part.kind === 'call') ? 'calls' : 'end', ...raw }
 }
 
-/** Cached input is not part of `input_tokens` here. Members that a record leaves out stay as they were. */
+/** `input_tokens` excludes cached input here. Members that a record omits keep their value. */
 export function parseUsage(usage: Json | undefined): Partial<AnswerUsage> | undefined {
   const own = asObject(usage)
   if (!own) return undefined

@@ -58,7 +58,7 @@ function parseBlock(value: Json, place: Place): readonly Part[] {
   }
 }
 
-/** The text after it has what it found. */
+/** The text after the search contains its results. */
 function dropSearch({ losses, field }: Place): readonly Part[] {
   losses.push({ feature: 'past_search', field })
   return []
@@ -71,7 +71,7 @@ function parseText(block: JsonObject): readonly Part[] {
   return [{ kind: 'text', text, ...(citations.length > 0 && { citations }), ...cacheOf(block) }]
 }
 
-/** The format cites whole blocks: its citations have no place in the text. */
+/** The format cites whole blocks: its citations have no position in the text. */
 export function parseCitations(citations: Json | undefined): readonly Citation[] {
   return asList(citations).map(one => {
     const index = asNumber(valueAt(one, 'document_index'))
@@ -150,7 +150,7 @@ function parseResult(block: JsonObject, place: Place): readonly Part[] {
   return [{ kind: 'result', id, parts: kept, ...(block['is_error'] === true && { failed: true }), ...cacheOf(block) }]
 }
 
-/** A hidden thought that the gateway has written before a call holds the call's seal. */
+/** A hidden thought that the gateway wrote before a call contains the call's seal. */
 function withSealsOfCalls(parts: readonly Part[]): readonly Part[] {
   const out: Part[] = []
   for (const part of parts) {

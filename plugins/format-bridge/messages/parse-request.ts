@@ -25,7 +25,7 @@ import {
 } from '../neutral/index.ts'
 import { cacheOf, parseBlocks } from './parse-blocks.ts'
 
-/** What a request has that a conversation has no member for, by its field. */
+/** Fields of a request that a conversation has no member for, with their features. */
 const lost: { readonly [field: string]: Feature } = {
   container: 'state',
   mcp_servers: 'hosted_tool',
@@ -70,7 +70,10 @@ export function parseRequest({ body, stream, issuer }: NativeRequest): Conversat
   }
 }
 
-/** One client's figures for this format's vendor: they differ in each request, so no prefix would be the same for a cache. */
+/**
+ * One client sends data for this format's vendor that differs in each request: with it no prefix would be equal for a
+ * cache.
+ */
 const nonce = 'x-anthropic-billing-header:'
 
 function withoutNonce(system: Json | undefined, losses: Loss[]): Json | undefined {
@@ -95,7 +98,7 @@ function parseMessage(value: Json, field: string, issuer: string, losses: Loss[]
   return { role, parts }
 }
 
-/** Without a search for tools the model has all of a request's tools anyway. */
+/** Without a tool search the model gets all tools of a request anyway. */
 function hostedFeature(type: string | undefined): Feature {
   if (type?.startsWith('web_search_')) return 'web_search'
   return type?.startsWith('tool_search_tool_') ? 'tool_search' : 'hosted_tool'
@@ -105,7 +108,7 @@ function parseTools(tools: Json | undefined, losses: Loss[]): readonly Tool[] {
   return asList(tools).flatMap((tool, i): readonly Tool[] => {
     const type = asText(valueAt(tool, 'type'))
     const name = asText(valueAt(tool, 'name'))
-    // Every type but this one is a tool of the vendor, even if the client runs it.
+    // Every other type is a tool of the vendor, even if the client runs it.
     if (name === undefined || (type !== undefined && type !== 'custom')) {
       losses.push({ feature: hostedFeature(type), field: `tools[${i}]` })
       return []

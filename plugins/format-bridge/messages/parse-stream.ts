@@ -24,7 +24,7 @@ export class MessagesStreamParser implements StreamParser {
   readonly #facts: ParseFacts
   readonly #kinds: Pick<Part, 'kind'>[] = []
   readonly #blocks = new Map<number, Block>()
-  /** What was reported so far: later records leave out what they do not change. */
+  /** The usage reported so far: later records omit members that they do not change. */
   #reported: JsonObject = {}
   #hasFinished = false
   #isOver = false

@@ -1,14 +1,14 @@
 import type { Json } from '../../../src/plugin-api/index.ts'
 import { asList, asObject, asText, type JsonObject } from '../neutral/index.ts'
 
-/** Keywords that schemas of structured output may have here. */
+/** Keywords that schemas of structured output may contain here. */
 const kept: ReadonlySet<string> = new Set(
   'type properties required items enum const anyOf allOf $ref $defs definitions description title format additionalProperties'.split(
     ' ',
   ),
 )
 
-/** Formats of texts that are checked. */
+/** Text formats that the vendor checks. */
 const formats: ReadonlySet<Json | undefined> = new Set(
   'date-time time date duration email hostname uri ipv4 ipv6 uuid'.split(' '),
 )
@@ -16,8 +16,8 @@ const formats: ReadonlySet<Json | undefined> = new Set(
 const byName: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions'])
 
 /**
- * A schema in the dialect of structured output: objects are closed, `oneOf` is `anyOf`, and what cannot be checked becomes
- * a sentence of the description. The official SDK converts schemas in the same way.
+ * A schema in the dialect of structured output: objects are closed, `oneOf` becomes `anyOf`, and constraints that
+ * cannot be checked become a sentence of the description. The official SDK converts schemas in the same way.
  */
 export function toOutputSchema(schema: JsonObject): JsonObject {
   const out: { [name: string]: Json } = {}

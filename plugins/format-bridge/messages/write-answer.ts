@@ -22,7 +22,7 @@ export function writeAnswer({ parts, stop, usage }: Answer, facts: WriteFacts): 
     type: 'message',
     role: 'assistant',
     model,
-    // In a stream the SDK makes the same of it.
+    // The SDK does the same in a stream.
     content: parts.flatMap(part => writePart(isCutCall(part, stop) ? { ...part, arguments: '' } : part)),
     stop_reason: writeStop(stop),
     stop_sequence: stop.sequence ?? null,
@@ -52,19 +52,19 @@ function writePart(part: Part): readonly JsonObject[] {
   }
 }
 
-/** The official SDK parses the arguments in a stream; a whole answer has them as an object. */
+/** In a stream the official SDK parses the arguments; a whole answer contains them as an object. */
 function writeInput(text: string): JsonObject {
   const input = asObject(text.trim() === '' ? {} : parseJson(text))
   if (!input) throw new AnswerFault('the arguments of a call are not a JSON object')
   return input
 }
 
-/** An image that no request of this format can produce. */
+/** Reports a part, such as an image, that no request of this format can produce. */
 export function noPlace(kind: Part['kind']): AnswerFault {
   return new AnswerFault(`it has a part (${kind}) that the client's API format cannot carry`)
 }
 
-/** Citations of links. Places in documents count differently in each vendor's reading of a file. */
+/** Citations of links. Positions in documents differ, because each vendor counts them in its own reading of a file. */
 export function writeCitation({ url, title, quote, from = 0, to }: Citation, text: string): readonly JsonObject[] {
   if (url === undefined) return []
   const cited = quote ?? text.slice(from, to)
@@ -84,7 +84,7 @@ export function writeStop({ why }: Stop): string {
   return stops[why]
 }
 
-/** Cached input is not part of `input_tokens` here. */
+/** `input_tokens` excludes cached input here. */
 export function writeUsage(usage: AnswerUsage): JsonObject {
   const { input, output, cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, reasoning } = usage
   return compact({

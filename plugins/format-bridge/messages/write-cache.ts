@@ -1,7 +1,7 @@
 import type { Json } from '../../../src/plugin-api/index.ts'
 import { asList, asObject, type CacheHint, type JsonObject, type Loss } from '../neutral/index.ts'
 
-/** The most cache hints of a request. */
+/** The maximum number of cache hints in a request. */
 const hintsMax = 4
 
 export function writeCache(cache: CacheHint | undefined): { readonly cache_control?: JsonObject } {
@@ -9,7 +9,7 @@ export function writeCache(cache: CacheHint | undefined): { readonly cache_contr
   return { cache_control: cache.ttl === '1h' ? { type: 'ephemeral', ttl: '1h' } : { type: 'ephemeral' } }
 }
 
-/** A request with more hints is refused: the last ones stay, because they cover the longest prefixes. */
+/** The vendor refuses a request with more hints: the last ones stay, because they cover the longest prefixes. */
 export function limitCacheHints(body: JsonObject, losses: Loss[]): JsonObject {
   let rest = countHints(body) - hintsMax
   if (rest <= 0) return body
@@ -25,7 +25,7 @@ export function limitCacheHints(body: JsonObject, losses: Loss[]): JsonObject {
   return asObject(strip(body)) ?? body
 }
 
-/** Members that may hold hints, not the arguments and schemas of clients. */
+/** Members that may contain hints, as opposed to the arguments and schemas of clients. */
 const carriers: ReadonlySet<string> = new Set(['tools', 'system', 'messages', 'content'])
 
 function countHints(value: Json): number {

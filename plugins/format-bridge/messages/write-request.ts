@@ -20,7 +20,7 @@ import { limitCacheHints, writeCache } from './write-cache.ts'
 import { writeThinking } from './write-thinking.ts'
 import { writeBlocks, writeTurns } from './write-turns.ts'
 
-/** What this format has a place for. */
+/** The features that this format supports. */
 export const carries: ReadonlySet<Feature> = new Set([
   ...(['stop', 'service_tier', 'media', 'media_link', 'output_schema', 'tool_choice', 'parallel_calls'] as const),
   ...(['result_media', 'sampling', 'top_k', 'reasoning', 'thought', 'cache_hint', 'media_name', 'user'] as const),
@@ -67,7 +67,10 @@ function writeTool({ name, description, schema, strict, cache }: Tool, losses: L
   return compact({ name, description, input_schema: own, strict: isStrict || undefined, ...writeCache(cache) })
 }
 
-/** The list of tools stays whole, because it is cached: with several allowed tools the choice is among them only by name. */
+/**
+ * The list of tools stays complete, because it is cached: if several tools are allowed, only the choice by name limits
+ * them.
+ */
 function writeChoice({ toolChoice, parallelCalls, tools }: Conversation): JsonObject | undefined {
   const single = parallelCalls === false ? { disable_parallel_tool_use: true } : {}
   if (!toolChoice) return parallelCalls === false ? { type: 'auto', ...single } : undefined
@@ -95,7 +98,7 @@ function writeOutput(output: OutputShape | undefined, losses: Loss[]): JsonObjec
 
 type SamplingPlace = { readonly to: UpstreamFacts; readonly isThinking: boolean; readonly losses: Loss[] }
 
-/** Temperatures end at 1 here. A model that thinks takes none of these. */
+/** The maximum temperature is 1 here. A reasoning model accepts none of these. */
 function writeSampling({ sampling }: Conversation, { to, isThinking, losses }: SamplingPlace) {
   const { temperature, topP, topK } = sampling
   if (!to.sampling || isThinking) {
@@ -127,7 +130,7 @@ function writeTier(tier: ServiceTier | undefined, losses: Loss[]): string | unde
   return undefined
 }
 
-/** No name or address of a person may be sent in this field. */
+/** This field must not contain a person's name or address. */
 function writeUser(user: string): string {
   return user.includes('@') ? createHash('sha256').update(user).digest('hex') : user
 }

@@ -17,8 +17,9 @@ import { writeCache } from './write-cache.ts'
 type Place = { readonly to: UpstreamFacts; readonly losses: Loss[] }
 
 /**
- * Turns of equal roles are one message. Instructions that come later keep their place in a message of the user. A turn of
- * which nothing is left, such as an interrupted answer, is none: the vendor refuses a message without content.
+ * Consecutive turns with equal roles become one message. Later instructions stay in their position, in a user message.
+ * A turn of which nothing is left, such as an interrupted answer, is dropped: the vendor refuses a message without
+ * content.
  */
 export function writeTurns(turns: readonly Turn[], place: Place): readonly JsonObject[] {
   const messages: { role: string; parts: readonly Part[] }[] = []
@@ -43,7 +44,7 @@ function asInstructions(parts: readonly Part[]): readonly Part[] {
   return parts.map(part => (part.kind === 'text' ? { ...part, text: `<system>\n${part.text}\n</system>` } : part))
 }
 
-/** Results come before anything else that the user adds. */
+/** Results must precede all other parts of a user turn. */
 function resultsFirst(parts: readonly Part[]): readonly Part[] {
   const results = parts.filter(part => part.kind === 'result')
   return results.length === 0 ? parts : [...results, ...parts.filter(part => part.kind !== 'result')]
@@ -59,7 +60,7 @@ export function writeBlocks(parts: readonly Part[], place: Place): readonly Json
 function writeBlock(part: Part, place: Place): JsonObject | undefined {
   switch (part.kind) {
     case 'text':
-      // A blank text is refused.
+      // The vendor refuses a blank text.
       return part.text.trim() === '' ? undefined : { type: 'text', text: part.text, ...writeCache(part.cache) }
     case 'refusal':
       return part.text === '' ? undefined : { type: 'text', text: part.text }
@@ -80,7 +81,7 @@ function writeBlock(part: Part, place: Place): JsonObject | undefined {
   }
 }
 
-/** Thoughts of another issuer are left out whole: their signature would be refused. */
+/** Thoughts of another issuer are left out completely: the vendor would refuse their signature. */
 function writeThought({ seal, text, form }: ThoughtPart, { to, losses }: Place): JsonObject | undefined {
   if (seal?.issuer !== to.issuer) return void losses.push({ feature: 'thought' })
   if (form === 'hidden') return { type: 'redacted_thinking', data: seal.value }

@@ -1,8 +1,8 @@
 import type { CallPart, Citation, Part, Seal, TokenLogprob } from './conversation.ts'
 
-/** An answer in no vendor's format: what a stream of `AnswerEvent` comes to. */
+/** An answer in no vendor's format: the result of a stream of `AnswerEvent`. */
 export type Answer = {
-  /** The vendor's; absent if it has none. Writers make ids in their own form from `WriteFacts.id`. */
+  /** The vendor's id; absent if it has none. Writers create ids in their own form from `WriteFacts.id`. */
   readonly id?: string
   /** The vendor's name of the model. */
   readonly model?: string
@@ -14,18 +14,20 @@ export type Answer = {
 
 /**
  * Why an answer ended. `calls`: it waits for results. `length`: the limit of tokens; `context`: that of the model.
- * `sequence`: a stop sequence, which is `text` where the format says it. `refused`: the model or a filter of its vendor.
+ * `sequence`: a stop sequence, which is in `text` if the format reports it. `refused`: by the model or a filter of its
+ * vendor.
  */
 export type Stop = {
   readonly why: 'end' | 'calls' | 'length' | 'context' | 'sequence' | 'refused'
   readonly sequence?: string
-  /** The vendor's own word, for logs and for refusals. */
+  /** The vendor's own reason, for logs and for refusals. */
   readonly raw?: string
 }
 
 /**
- * Tokens. `input` includes all of the cached ones, `output` includes the reasoning, whatever the vendor's format counts.
- * These figures are for the client alone. Bills are computed from the vendor's own report before it is translated.
+ * Tokens. `input` includes all of the cached ones, `output` includes the reasoning, whatever the vendor's format
+ * counts. These figures are only for the client. Charges are computed from the vendor's own report before it is
+ * translated.
  */
 export type AnswerUsage = {
   readonly input: number
@@ -42,7 +44,7 @@ export type AnswerUsage = {
   readonly toolInput?: number
 }
 
-/** The beginning of a part: what is known of it when it opens. Media come whole. */
+/** The beginning of a part, with the facts that are known when it opens. Media are always complete. */
 export type PartHead =
   | { readonly kind: 'text' }
   | { readonly kind: 'refusal' }
@@ -63,7 +65,7 @@ export type PartHead =
 export type AnswerEvent =
   | { readonly kind: 'start'; readonly id?: string; readonly model?: string }
   | { readonly kind: 'open'; readonly at: number; readonly part: PartHead }
-  /** More of a text, a refusal, a thought, or the arguments of a call. Never empty, never half of a UTF-16 pair. */
+  /** More of a text, a refusal, a thought, or the arguments of a call. Never empty, and never half of a UTF-16 pair. */
   | { readonly kind: 'text'; readonly at: number; readonly text: string }
   | { readonly kind: 'seal'; readonly at: number; readonly seal: Seal }
   | { readonly kind: 'citations'; readonly at: number; readonly citations: readonly Citation[] }
@@ -74,7 +76,7 @@ export type AnswerEvent =
   | { readonly kind: 'end' }
   | { readonly kind: 'error'; readonly problem: Problem }
 
-/** An error of an upstream, in no vendor's words. */
+/** An error of an upstream, in no vendor's format. */
 export type Problem = {
   readonly status: number
   /** The vendor's message. */

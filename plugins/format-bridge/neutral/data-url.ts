@@ -1,6 +1,6 @@
 import type { MediaSource } from './conversation.ts'
 
-/** A link as a source: a `data:` URL holds the bytes themselves. */
+/** A link as a source: a `data:` URL contains the bytes themselves. */
 export function sourceOfUrl(url: string): { readonly source: MediaSource; readonly mime?: string } {
   const comma = url.indexOf(',')
   if (!url.startsWith('data:') || comma === -1) return { source: { kind: 'link', url } }

@@ -1,9 +1,9 @@
 import type { Effort, Reasoning } from './conversation.ts'
 
-/** From the least to the most. */
+/** In ascending order. */
 const order: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
-/** Tokens of reasoning for each effort, as other gateways convert them too. */
+/** Tokens of reasoning for each effort, as in other gateways. */
 const budgets: { readonly [effort in Effort]: number } = {
   none: 0,
   minimal: 1024,
@@ -14,20 +14,20 @@ const budgets: { readonly [effort in Effort]: number } = {
   max: 16384,
 }
 
-/** The effort that the request means; undefined if it leaves it to the model. */
+/** The effort of a request; undefined if it leaves the effort to the model. */
 export function effortOf({ effort, budget }: Reasoning): Effort | undefined {
   if (effort !== undefined || budget === undefined || budget === 'auto') return effort
   if (budget === 0) return 'none'
   return order.find(one => one !== 'none' && one !== 'minimal' && budgets[one] >= budget) ?? 'max'
 }
 
-/** The budget that the request means; undefined if it leaves it to the model. */
+/** The budget of a request; undefined if it leaves the budget to the model. */
 export function budgetOf({ effort, budget }: Reasoning): number | undefined {
   if (budget === 'auto') return undefined
   return budget ?? (effort === undefined ? undefined : budgets[effort])
 }
 
-/** The nearest of a model's efforts that is not higher; the lowest if all are. */
+/** The nearest of a model's efforts that is not higher; the lowest if all are higher. */
 export function nearestEffort(effort: Effort, known: readonly Effort[]): Effort {
   const most = order.indexOf(effort)
   const sorted = known.toSorted((one, other) => order.indexOf(one) - order.indexOf(other))

@@ -3,7 +3,7 @@ import { AnswerFault } from './adapter.ts'
 import type { Part } from './conversation.ts'
 import { optional } from './read.ts'
 
-/** A whole answer as the events of a stream: for clients that read a stream where the upstream sent none. */
+/** A whole answer as the events of a stream: for clients that request a stream if the upstream sent none. */
 export function eventsOf(answer: Answer): readonly AnswerEvent[] {
   const { id, model, stop, usage, serviceTier } = answer
   return [
@@ -15,7 +15,7 @@ export function eventsOf(answer: Answer): readonly AnswerEvent[] {
   ]
 }
 
-/** A part that comes whole. */
+/** The events of a complete part. */
 export function eventsOfPart(part: Part, at: number): readonly AnswerEvent[] {
   const text = 'text' in part ? part.text : part.kind === 'call' ? part.arguments : ''
   return [
@@ -45,7 +45,7 @@ function headOf(part: Part): PartHead {
   return { kind: part.kind }
 }
 
-/** The answer that a stream comes to. @throws AnswerFault for one that ends without `end` */
+/** The answer of a complete stream. @throws AnswerFault for a stream without `end` */
 export function answerOf(events: Iterable<AnswerEvent>): Answer {
   const parts: Part[] = []
   let usage: AnswerUsage | undefined

@@ -1,6 +1,6 @@
 /**
- * What an adapter cannot carry. `refuse`: it would change the meaning or the price of the result. `drop`: a hint. A
- * model's `on_loss` overrides this for all of them.
+ * What an adapter cannot translate. `refuse`: a feature that would change the meaning or the price of the result.
+ * `drop`: a hint. A model's `on_loss` overrides this for all of them.
  */
 export const losses = {
   n: 'refuse',
@@ -56,11 +56,11 @@ export const losses = {
   unknown_field: 'drop',
 } as const satisfies { readonly [feature: string]: 'refuse' | 'drop' }
 
-/** A feature that one of the formats has and another does not. */
+/** A feature that one of the formats supports and another does not. */
 export type Feature = keyof typeof losses
 
 /**
- * One thing of a request that does not reach the upstream. Parsers name the client's field: `messages[2].content[0]`.
- * Writers do not know it; the plugin then takes it from `says` of the client's adapter.
+ * One feature of a request that does not reach the upstream. Parsers set the client's field: `messages[2].content[0]`.
+ * Writers do not have it; the plugin then uses `says` of the client's adapter.
  */
 export type Loss = { readonly feature: Feature; readonly field?: string }

@@ -1,7 +1,7 @@
 import type { Conversation } from './conversation.ts'
 import type { Feature, Loss } from './losses.ts'
 
-/** Features that a format may have no field for, apart from those that depend on a value or the model. */
+/** Features that a format may have no field for, except those that depend on a value or the model. */
 const hints: readonly (readonly [feature: Feature, isIn: (conversation: Conversation) => boolean])[] = [
   ['top_k', ({ sampling }) => sampling.topK !== undefined],
   ['seed', ({ sampling }) => sampling.seed !== undefined],
@@ -17,7 +17,7 @@ const hints: readonly (readonly [feature: Feature, isIn: (conversation: Conversa
   ['cache_hint', ({ turns }) => turns.some(({ parts }) => parts.some(part => 'cache' in part && part.cache))],
 ]
 
-/** The hints of a conversation that a format does not carry. */
+/** The hints of a conversation that a format does not support. */
 export function lostHints(conversation: Conversation, carries: ReadonlySet<Feature>): readonly Loss[] {
   return hints.flatMap(([feature, isIn]) => (carries.has(feature) || !isIn(conversation) ? [] : [{ feature }]))
 }

@@ -1,12 +1,12 @@
 import type { Json } from '../../../src/plugin-api/index.ts'
 import type { JsonObject } from './conversation.ts'
 
-/** The value as an object; undefined if it is none. */
+/** The value as an object; undefined if it is not one. */
 export function asObject(value: Json | undefined): JsonObject | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
 }
 
-/** The elements of a list; none if it is no list. */
+/** The elements of a list; empty if it is not a list. */
 export function asList(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : []
 }
@@ -26,7 +26,7 @@ export function valueAt(value: Json | undefined, ...names: readonly string[]): J
   return at
 }
 
-/** Clients write null where they mean nothing. */
+/** Clients send null for absent values. */
 export function isAbsent(value: Json | undefined): value is undefined | null {
   return value === undefined || value === null
 }
@@ -39,7 +39,7 @@ export function compact(members: { readonly [name: string]: Json | undefined }):
 /** JSON text as a value; undefined for anything else. */
 export { parseJsonIfValid as parseJson } from '../../../src/wire/index.ts'
 
-/** Whether a member of a request has no neutral member. */
+/** Fields of a request that have no neutral member. */
 export function unknownFields(body: JsonObject, known: ReadonlySet<string>): readonly string[] {
   return Object.keys(body).filter(name => !known.has(name) && !isAbsent(body[name]))
 }

@@ -39,8 +39,8 @@ export function fitsStrict(schema: JsonObject): boolean {
 const unions: readonly string[] = ['anyOf', 'oneOf', 'allOf']
 
 /**
- * A tool's schema: its root is an object without a union, because vendors refuse any other. The alternatives' properties
- * become its own, and the description says which belong together.
+ * A tool's schema: its root must be an object without a union, because vendors refuse any other. The properties of the
+ * alternatives become its own, and the description lists which belong together.
  */
 export function toToolSchema(schema: JsonObject = emptySchema): JsonObject {
   const found = unions.filter(name => schema[name] !== undefined)

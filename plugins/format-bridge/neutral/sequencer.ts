@@ -1,19 +1,19 @@
 import { AnswerFault } from './adapter.ts'
 import type { AnswerEvent } from './answer.ts'
 
-/** The most text that waits for another part to close. */
+/** The maximum text that waits for another part to close. */
 const heldCharsMax = 16 * 1024 * 1024
 
 /**
- * Puts parts one after another. The first open part streams; events of later parts wait until it closes. `finish` closes
- * what is still open. Formats whose clients read one block at a time need this.
+ * Puts parts one after another. The first open part streams; events of later parts wait until it closes. `finish`
+ * closes all open parts. Formats whose clients read one block at a time need this.
  */
 export function createSequencer(): (event: AnswerEvent) => readonly AnswerEvent[] {
-  /** Events of each part that is not over, in the order in which they opened. */
+  /** Events of each incomplete part, in the order in which the parts opened. */
   const waiting = new Map<number, AnswerEvent[]>()
   let heldChars = 0
 
-  /** Passes on what the first part has, and what those after it have, until one is still open. */
+  /** Passes on the events of the first part, and those of later parts, until a part is still open. */
   const release = (): AnswerEvent[] => {
     const out: AnswerEvent[] = []
     for (const [at, events] of waiting) {

@@ -33,7 +33,7 @@ export function parseAnswer(body: Json, facts: ParseFacts): Answer {
   }
 }
 
-/** Items of the vendor's own tools are left out: requests with such tools are refused. */
+/** Items of the vendor's own tools are dropped: requests with such tools are refused. */
 export function parseItem(item: Json, { issuer, id }: ParseFacts): readonly Part[] {
   const own = asObject(item) ?? {}
   switch (own['type']) {
@@ -76,7 +76,7 @@ function parseThought(own: JsonObject, issuer: string): readonly Part[] {
   return [{ kind: 'thought', text, form, ...(sealed !== undefined && { seal: { issuer, value: sealed } }) }]
 }
 
-/** The texts of an item of reasoning: its summary, or what the model wrote itself. */
+/** The texts of a reasoning item: its summary, or the model's own text. */
 export function thoughtOf(own: JsonObject): string {
   const summary = asList(own['summary'])
   const texts = summary.length > 0 ? summary : asList(own['content'])

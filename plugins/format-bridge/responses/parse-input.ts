@@ -24,8 +24,8 @@ type Place = { readonly issuer: string; readonly losses: Loss[] }
 type Step = { readonly turn: Turn; readonly results: Part[] }
 
 /**
- * Items of one speaker, one after another, are one turn: a message, its reasoning and its calls. Results are in the turn
- * after that of their calls, wherever the client has them: the other formats refuse any other place.
+ * Consecutive items of one speaker are one turn: a message, its reasoning and its calls. Results are in the turn after
+ * that of their calls, whatever the client's order: the other formats refuse any other place.
  */
 export function parseInput(input: Json | undefined, place: Place): readonly Turn[] {
   if (typeof input === 'string') return [{ role: 'user', parts: [{ kind: 'text', text: input }] }]
@@ -66,7 +66,7 @@ function parseItem(value: Json, field: string, place: Place): Turn | undefined {
       return undefined
     case 'reasoning':
       return { role: 'assistant', parts: parseThought(item, place.issuer) }
-    // The message after it has what it found.
+    // The message after the search contains its results.
     case 'web_search_call':
       place.losses.push({ feature: 'past_search', field })
       return undefined
@@ -108,7 +108,7 @@ function parseMedia(part: JsonObject, type: string | undefined): MediaPart | und
   if (type === 'input_image') {
     const url = asText(part['image_url'])
     const own = asText(part['detail'])
-    // Most clients write the default.
+    // Most clients send the default.
     const detail: MediaPart['detail'] = own === 'low' || own === 'high' ? own : undefined
     const found = url === undefined ? vendorFile && { source: vendorFile } : sourceOfUrl(url)
     return found && { kind: 'media', media: 'image', ...found, ...optional('detail', detail) }
@@ -158,7 +158,7 @@ function parseResult(item: JsonObject, type: string, field: string, place: Place
   return { kind: 'result', id, parts: own, ...(type === 'custom_tool_call_output' && { freeform: true }) }
 }
 
-/** Its own encrypted content belongs to this format's vendor; the gateway's seals name theirs. */
+/** Encrypted content without a mark belongs to this format's vendor; the gateway's seals contain their issuer. */
 function parseThought(item: JsonObject, issuer: string): readonly Part[] {
   const texts = [...asList(item['summary']), ...asList(item['content'])].flatMap(
     one => asText(valueAt(one, 'text')) ?? [],

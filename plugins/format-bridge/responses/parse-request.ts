@@ -27,7 +27,7 @@ import { parseSchema } from '../openai/settings.ts'
 import { joinedName } from './namespaces.ts'
 import { parseInput } from './parse-input.ts'
 
-/** What a request has that a conversation has no member for, by its field. */
+/** Fields of a request that a conversation has no member for, with their features. */
 const lost: { readonly [field: string]: Feature } = {
   previous_response_id: 'state',
   conversation: 'state',
@@ -73,7 +73,10 @@ export function parseRequest({ body, stream, issuer }: NativeRequest): Conversat
   }
 }
 
-/** A request without `store` is answered and not stored, as the response reports. One that demands it is refused. */
+/**
+ * A request without `store` is answered and not stored, as the response reports. A request that demands storage is
+ * refused.
+ */
 function lossesOf(body: JsonObject): readonly Loss[] {
   const found: Loss[] = Object.keys(lost)
     .filter(field => !isAbsent(body[field]) && Object.keys(asObject(body[field]) ?? { one: 1 }).length > 0)
@@ -92,7 +95,7 @@ function parseAllTools(body: JsonObject, losses: Loss[]): readonly Tool[] {
   return [...new Map(all.map(tool => [tool.name, tool])).values()]
 }
 
-/** Vendors run these. Without a search for tools the model has all of a request's tools anyway. */
+/** Vendors run these tools. Without a tool search the model gets all tools of a request anyway. */
 function hostedFeature(type: string | undefined): Feature {
   if (type?.startsWith('web_search')) return 'web_search'
   return type === 'tool_search' ? 'tool_search' : 'hosted_tool'
@@ -122,7 +125,7 @@ function parseTools(value: Json | undefined, losses: Loss[], at = 'tools'): read
       return [{ name, strict: false, ...described, freeform: isGrammar ? { grammar } : {} }]
     }
     const schema = asObject(own['parameters'])
-    // The format's default is strict, and its vendor makes an exception for schemas that cannot be.
+    // The format's default is strict, except for schemas that do not permit it.
     const strict = isAbsent(own['strict']) ? schema !== undefined && fitsStrict(schema) : own['strict'] === true
     return [{ name, strict, ...described, ...optional('schema', schema) }]
   })

@@ -31,8 +31,8 @@ import {
 type OpenPart = { readonly at: number; hasText: boolean }
 
 /**
- * Reads a stream of responses. Vendors repeat each text in its deltas, its `done` and its item: the first is taken, and
- * the others only where it did not come.
+ * Reads a stream of responses. Vendors repeat each text in its deltas, its `done` and its item: the first is used, and
+ * the others only if it did not come.
  */
 export class ResponsesStreamParser implements StreamParser {
   readonly #facts: ParseFacts
@@ -121,7 +121,7 @@ export class ResponsesStreamParser implements StreamParser {
     return open
   }
 
-  /** The part opens with its first text: an upstream may leave out the events before it. */
+  /** The part opens with its first text: an upstream may omit the earlier events. */
   #append(key: string, kind: 'text' | 'refusal' | 'thought' | 'call', text: string, events: AnswerEvent[]): void {
     if (text === '') return
     const known = this.#open.get(key)
@@ -169,7 +169,7 @@ export class ResponsesStreamParser implements StreamParser {
     for (const own of this.#open.keys()) if (own === key || own.startsWith(`${key}.`)) this.#close(own, events)
   }
 
-  /** Its encrypted content is complete here alone. */
+  /** Only here is its encrypted content complete. */
   #closeThought(key: string, item: JsonObject, events: AnswerEvent[]): void {
     const value = asText(item['encrypted_content'])
     if (!this.#open.has(key)) this.#append(key, 'thought', thoughtOf(item), events)

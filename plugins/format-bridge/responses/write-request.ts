@@ -28,14 +28,14 @@ import { writeSchema, writeTier } from '../openai/settings.ts'
 
 type Place = { readonly to: UpstreamFacts; readonly losses: Loss[] }
 
-/** What this format has a place for. */
+/** The features that this format supports. */
 export const carries: ReadonlySet<Feature> = new Set([
   ...(['service_tier', 'media', 'media_link', 'output_schema', 'json_output', 'tool_choice'] as const),
   ...(['parallel_calls', 'logprobs', 'result_media', 'sampling', 'verbosity', 'reasoning', 'thought'] as const),
   ...(['cache_key', 'detail', 'media_name', 'grammar', 'strict', 'user'] as const),
 ])
 
-/** Nothing is stored at the vendor: the client sends the whole conversation, and its reasoning comes back encrypted. */
+/** The vendor stores nothing: the client sends the whole conversation, and its reasoning is returned encrypted. */
 export function writeRequest(conversation: Conversation, to: UpstreamFacts): WrittenRequest {
   const place: Place = { to, losses: [] }
   const { sampling, logprobs, stream, tools, toolChoice, turns } = conversation
@@ -126,7 +126,7 @@ function writeTurn(turn: Turn, place: Place): readonly JsonObject[] {
   return [...items, { type: 'message', role: 'user', content: writeContent(others, place) }]
 }
 
-/** A run of texts is one message; thoughts and calls are items of their own, in their places. */
+/** Consecutive texts are one message; thoughts and calls are separate items, in their positions. */
 function writeAssistant(parts: readonly Part[], place: Place): readonly JsonObject[] {
   const items: JsonObject[] = []
   let content: JsonObject[] = []

@@ -26,10 +26,10 @@ import {
 
 type OpenPart = {
   readonly head: PartHead
-  /** The number of its item, which is its index in the output. */
+  /** The number of its item: its index in the output. */
   readonly index: number
   readonly id: string
-  /** With the prefix of its kind. */
+  /** Includes the prefix of its kind. */
   itemId: string
   text: string
   seal?: Seal
@@ -155,7 +155,7 @@ export class ResponsesStreamWriter implements StreamWriter {
     return ended + this.#record('response.output_item.done', { output_index: part.index, item })
   }
 
-  /** The events that end what an item holds. */
+  /** The events that end the content of an item. */
   #endOf(part: OpenPart): string {
     const { head, text } = part
     if (head.kind === 'text') {

@@ -11,7 +11,10 @@ import {
 } from '../neutral/index.ts'
 import type { SpeechUpstream } from './format.ts'
 
-/** What clients call a format, as this one calls it: PCM and WAV as clients of that name expect them, 24 kHz of 16 bits. */
+/**
+ * The clients' names of formats, with those of this API: PCM and WAV have the properties that clients expect, 24 kHz
+ * and 16 bits.
+ */
 const formats: ReadonlyMap<string, string> = new Map([
   ['mp3', 'mp3_44100_128'],
   ['opus', 'opus_48000_128'],
@@ -19,7 +22,7 @@ const formats: ReadonlyMap<string, string> = new Map([
   ['wav', 'wav_24000'],
 ])
 const usual = 'mp3_44100_128'
-/** A name of this format: `mp3_22050_32`, `ulaw_8000`. */
+/** A name in this API: `mp3_22050_32`, `ulaw_8000`. */
 const own = /^[a-z][a-z0-9]{1,7}_\d{4,5}(?:_\d{2,3})?$/
 
 const known = new Set([
@@ -57,13 +60,13 @@ export const elevenlabs: SpeechUpstream = {
   parseProblem,
 }
 
-/** SDKs send a speed of 1 unasked, and the voice may have another one: it is left out. */
+/** SDKs send a speed of 1 by default, but the voice may have another one: 1 is left out. */
 function settingsOf({ voice_settings: given }: JsonObject, speed: number | undefined): Json | undefined {
   if (speed === undefined || speed === 1) return given
   return { speed, ...asObject(given) }
 }
 
-/** `detail` is a text, an object, or the list of the fields that are not valid. */
+/** `detail` is a text, an object, or the list of invalid fields. */
 export function parseProblem(status: number, body: Json): Problem {
   const detail = valueAt(body, 'detail') ?? null
   const code = asText(valueAt(detail, 'status')) ?? asText(valueAt(detail, 'code'))

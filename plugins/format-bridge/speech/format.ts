@@ -1,21 +1,21 @@
 import type { Json } from '../../../src/plugin-api/index.ts'
 import type { Feature, JsonObject, Loss, Problem } from '../neutral/index.ts'
 
-/** A text that a client wants to hear. */
+/** A client's request for speech. */
 export type SpeechRequest = {
   readonly text: string
-  /** As the client calls it. */
+  /** The client's name of the voice. */
   readonly voice: string
-  /** Of the sound, as the client calls it; undefined for the usual one of its format. */
+  /** The client's name of the audio format; undefined for the default. */
   readonly format: string | undefined
-  /** 1 is the usual one. */
+  /** 1 is the default. */
   readonly speed: number | undefined
-  /** Fields that are not of the client's format: those that the upstream has are sent. */
+  /** Fields that are not part of the client's format: those that the upstream supports are sent. */
   readonly rest: JsonObject
   readonly losses: readonly Loss[]
 }
 
-/** A request as an upstream gets it. */
+/** A request in an upstream's form. */
 export type WrittenSpeech = {
   readonly body: JsonObject
   readonly params: { readonly [name: string]: string }
@@ -26,17 +26,17 @@ export type WrittenSpeech = {
 /** An API format in which clients request speech. */
 export type SpeechClient = {
   readonly operation: string
-  /** What a request may have, each with its field. */
+  /** The features of a request, each with its field. */
   readonly says: { readonly [feature in Feature]?: string }
   /** @throws RequestFault for a request that cannot be read */
   parseRequest(body: JsonObject): SpeechRequest
 }
 
-/** An API format in which upstreams speak. The sound of an answer is the client's as it is. */
+/** An API format of upstreams that create speech. The audio of an answer is forwarded unchanged. */
 export type SpeechUpstream = {
   readonly operation: string
   readonly carries: ReadonlySet<Feature>
-  /** @param voice the upstream's id of it */
+  /** @param voice the upstream's id of the voice */
   writeRequest(request: SpeechRequest, model: string, voice: string): WrittenSpeech
   parseProblem(status: number, body: Json): Problem
 }

@@ -15,19 +15,22 @@ const upstreams: readonly SpeechUpstream[] = [elevenlabs]
 export const speechClientNames: readonly string[] = clients.map(({ operation }) => operation)
 export const speechUpstreamNames: readonly string[] = upstreams.map(({ operation }) => operation)
 
-/** A translated request for speech: what its answer needs. */
+/** A translated request for speech, with the data that its answer needs. */
 export type Speech = { readonly kind: 'sound'; readonly upstream: SpeechUpstream; readonly dropped: readonly string[] }
 
 export function speechFormat(operation: string): SpeechClient | undefined {
   return clients.find(one => one.operation === operation)
 }
 
-/** The format in which the upstream of a family speaks. */
+/** The speech format of a family's upstream. */
 export function upstreamSpeech({ forward }: Pick<Family, 'forward'>): SpeechUpstream | undefined {
   return upstreams.find(({ operation }) => forward.has(operation))
 }
 
-/** The request in the upstream's format; undefined if it is none for speech, or the model takes it as it is. @throws Failure */
+/**
+ * The request in the upstream's format; undefined if it is not for speech, or the model accepts it unchanged. @throws
+ * Failure
+ */
 export function translateSpeech(
   ask: RerouteAsk,
   { voices }: Pick<BridgeFacet, 'voices'>,
@@ -57,7 +60,7 @@ export function translateSpeech(
 /** An id becomes part of a path. */
 const voiceId = /^[A-Za-z0-9_-]{1,128}$/
 
-/** The id of a voice at the upstream. @throws RequestFault for a name without one that cannot be an id itself */
+/** The upstream's id of a voice. @throws RequestFault for a name that has none and cannot be an id itself */
 function idOf(name: string, voices: BridgeFacet['voices']): string {
   const trimmed = name.trim()
   const id = (Object.hasOwn(voices, trimmed) ? voices[trimmed] : undefined) ?? trimmed

@@ -30,9 +30,9 @@ export const elevenlabs: TranscriptUpstream = {
     return {
       text,
       language: asText(valueAt(body, 'language_code')),
-      // As it is charged.
+      // The charged seconds.
       seconds: seconds !== undefined && Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined,
-      // Between them it lists blanks and sounds.
+      // The list also contains spaces and sounds between words.
       words: asList(valueAt(body, 'words'))
         .filter(one => valueAt(one, 'type') === 'word')
         .map(one => ({

@@ -4,11 +4,11 @@ import type { Feature, JsonObject, Loss, Problem } from '../neutral/index.ts'
 /** A text of a form. */
 type FormField = readonly [name: string, value: string]
 
-/** What a client wants to know of a recording. The recording itself is the same part of the form in every format. */
+/** A client's request for a transcript. The recording itself is the same part of the form in every format. */
 export type TranscriptRequest = {
   readonly language: string | undefined
   readonly temperature: string | undefined
-  /** Fields that are not of the client's format, in their order: those that the upstream has are sent. */
+  /** Fields that are not part of the client's format, in order: those that the upstream supports are sent. */
   readonly rest: readonly FormField[]
   readonly losses: readonly Loss[]
 }
@@ -21,17 +21,17 @@ export type Transcript = {
   readonly words: readonly { readonly word: string; readonly start: number; readonly end: number }[]
 }
 
-/** A request as an upstream gets it, without the recording. */
+/** A request in an upstream's form, without the recording. */
 type WrittenTranscript = { readonly fields: readonly FormField[]; readonly losses: readonly Loss[] }
 
 /** An API format in which clients request transcripts. */
 export type TranscriptClient = {
   readonly operation: string
-  /** What a request may have, each with its field. */
+  /** The features of a request, each with its field. */
   readonly says: { readonly [feature in Feature]?: string }
   /** @throws RequestFault for a request that cannot be read */
   parseRequest(fields: readonly FormField[]): TranscriptRequest
-  /** How the client wants the answer: what `writeAnswer` gets, and the type of its answer. */
+  /** The wanted form of the answer: the input of `writeAnswer`, and the media type. */
   formOf(format: string | undefined): { readonly format: string; readonly type: string }
   writeAnswer(answer: Transcript, format: string): JsonObject | string
 }
@@ -40,9 +40,9 @@ export type TranscriptClient = {
 export type TranscriptUpstream = {
   readonly operation: string
   readonly carries: ReadonlySet<Feature>
-  /** The fields of the form, and those of the client that have no equal. */
+  /** The fields of the form, and the client's fields that have no equivalent. */
   writeRequest(request: TranscriptRequest, model: string): WrittenTranscript
-  /** @throws AnswerFault for an answer of status 2xx that is none of this format */
+  /** @throws AnswerFault for an answer of status 2xx that does not have this format */
   parseAnswer(body: Json): Transcript
   parseProblem(status: number, body: Json): Problem
 }

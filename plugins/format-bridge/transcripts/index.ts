@@ -21,11 +21,11 @@ const upstreams: readonly TranscriptUpstream[] = [elevenlabs]
 export const transcriptClientNames: readonly string[] = clients.map(({ operation }) => operation)
 export const transcriptUpstreamNames: readonly string[] = upstreams.map(({ operation }) => operation)
 
-/** A translated request for a transcript: what its answer needs. */
+/** A translated request for a transcript, with the data that its answer needs. */
 export type Transcribed = {
   readonly kind: 'transcript'
   readonly upstream: TranscriptUpstream
-  /** The type of the client's answer, and the answer. */
+  /** The media type of the client's answer, and the answer. */
   readonly type: string
   turn(this: void, body: Json): JsonObject | string
   readonly dropped: readonly string[]
@@ -41,7 +41,7 @@ export function upstreamTranscript({ forward }: Pick<Family, 'forward'>): Transc
 }
 
 /**
- * The form in the upstream's format; undefined if it is none with a recording, or the model takes it as it is.
+ * The form in the upstream's format; undefined if it has no recording, or the model accepts it unchanged.
  * @throws Failure
  */
 export function translateTranscript(

@@ -2,7 +2,7 @@ import { type Loss, RequestFault } from '../neutral/index.ts'
 import type { Transcript, TranscriptClient } from './format.ts'
 
 const json = 'application/json'
-/** By the names of formats: the type of the answer. */
+/** The media type of the answer by the name of its format. */
 const types: ReadonlyMap<string, string> = new Map([
   ['json', json],
   ['verbose_json', json],
