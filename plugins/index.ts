@@ -28,7 +28,7 @@ export const builtins: readonly AnyPlugin[] = [
   translate,
 ]
 
-/** Those that sign for upstreams, by the name that a credential gives; loaded when one does. */
+/** Signers for upstreams, by the name in a credential; loaded on first use. */
 export const signers: { readonly [name: string]: () => Promise<AnySigner> } = {
   'aws-sigv4': async () => (await import('./aws-sigv4/plugin.ts')).awsSigv4,
   'google-token': async () => (await import('./google-token/plugin.ts')).googleToken,

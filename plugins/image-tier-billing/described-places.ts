@@ -13,7 +13,7 @@ import type { BillingFacet, DescribedAnswer } from './schema.ts'
 export type Description = {
   readonly places: readonly AnswerPlace[]
   readonly refused: readonly (readonly Condition[])[]
-  /** Names of members whose bytes are no picture. */
+  /** Names of members whose bytes are not a picture. */
   readonly opaque: ReadonlySet<string>
   /** Members on the path from an item to its pictures. */
   readonly leading: ReadonlySet<Path>

@@ -2,14 +2,14 @@ import type { Holdback } from '../../src/wire/index.ts'
 import { findBase64, findPicture, isLink } from './judge-text.ts'
 import { Unrecognised } from './scanned.ts'
 
-/** No error page is longer. */
+/** The maximum size of an error page. */
 const bytesMax = 64 * 1024
 const isPage = /^\s*<(?:!doctype|\?xml|html|head|body|!--)/i
 /** Markup that shows an image in a page, or links to one. */
 const shows = /<(?:img|image|picture|svg|source|video|canvas|object|embed)\b|\.(?:png|jpe?g|webp|gif|avif|svg)\b|data:/i
 
 /**
- * Withholds an answer that is no JSON object. @throws Unrecognised at its end, or once it is longer than any answer
+ * Withholds an answer that is not a JSON object. @throws Unrecognised at its end, or once it is longer than any answer
  * without an image
  */
 export function refuseForeign(holdback: Holdback, isOver: boolean): void {
@@ -18,7 +18,7 @@ export function refuseForeign(holdback: Holdback, isOver: boolean): void {
   if (isOver) throw new Unrecognised(shape, holdsNothing(Buffer.concat(holdback.release(holdback.end))))
 }
 
-/** Whether an answer that is no JSON object is known to hold no image: a page, `null`, an empty list. */
+/** Whether an answer that is not a JSON object is known to contain no image: a page, `null`, an empty list. */
 export function holdsNothing(answer: Buffer): boolean {
   const text = answer.toString('utf8')
   // Other encodings and binary data are not read.

@@ -25,7 +25,7 @@ export function shapeFields(body: Body, paths: readonly string[]): Shaped {
   return body.kind === 'form' ? shapeForm(body, paths) : { body, dropped: [] }
 }
 
-/** Tools that make images must not set a number, because the hold counts calls. */
+/** Tools that create images must not set a number, because the hold counts calls. */
 export function shapeTools(body: Body): Shaped {
   const tools = readField(body, 'tools')
   if (!Array.isArray(tools)) return { body, dropped: [] }

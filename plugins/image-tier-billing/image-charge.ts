@@ -18,7 +18,7 @@ import { isSilent, rateLines, type Unplaced } from './rate-lines.ts'
 import { measure } from './measure.ts'
 
 /**
- * How long a returned image is kept for its client while its charge cannot be written
+ * How long a returned image is held for its client while its charge cannot be written
  * (`docs/billing.md#charges-on-failure`).
  */
 const patienceMs = 10_000
@@ -45,7 +45,7 @@ export class ImageCharge {
   #lines = 0
   /** The number of the next charge item, if there are others than those of images. */
   #next = 0
-  /** The charge is an estimate that a person has to confirm. */
+  /** The charge is an estimate that an administrator has to confirm. */
   #isDoubtful = false
   /** The items that wait for the end of the answer are written, or being written. */
   #isWhole = false
@@ -53,10 +53,10 @@ export class ImageCharge {
   #broken = false
   /** The shape of an answer that was not recognised. */
   #shape: string | undefined
-  /** What the answer held besides its images and was not delivered. */
+  /** What the answer contained besides its images and was not delivered. */
   #omitted: string | undefined
   #ended = false
-  /** It is known that nothing arrived that may be an image. */
+  /** It is known that no possible image arrived. */
   #isNothing = false
   /** The upstream that answers; undefined before that. */
   #upstream: string | undefined
@@ -111,7 +111,7 @@ export class ImageCharge {
     return Promise.all(lines.map(line => this.#insist(() => this.#ledger.line(this.#terms.id, line, this.#upstream))))
   }
 
-  /** What only the complete answer shows. */
+  /** Writes the items that depend on the complete answer. */
   async #writeRest(): Promise<void> {
     if (this.#isWhole) return
     this.#isWhole = true
@@ -125,7 +125,7 @@ export class ImageCharge {
     demandKept(await this.#keep(this.#place(lines)))
   }
 
-  /** The charge item of a refusal that costs; undefined if it is free. */
+  /** The charge item of a charged refusal; undefined if it is free. */
   get #refusal(): ChargeItem | undefined {
     const { rule, metadata } = this.#terms
     const name = rule.refusals && metadata()?.refusalPrice
@@ -190,34 +190,32 @@ export class ImageCharge {
     this.#omitted ??= readable(shape)
   }
 
-  /** The engine or another plugin did not recognise the answer. An empty one holds no image. */
+  /** The engine or another plugin did not recognise the answer. An empty one contains no image. */
   see({ shape, isEmpty }: NonNullable<RequestContext['notes']['unrecognised']>): void {
     this.#shape ??= shape
     this.#isNothing ||= isEmpty === true
   }
 
-  /** The answer may hold an uncounted image: a person decides, and the hold is kept. */
+  /** The answer may contain an uncounted image: it needs a review, and the hold is kept. */
   unrecognised(shape: string): Failure {
     this.#broken = true
     this.#shape = shape
     return fail('upstream_answer_unrecognised', { shape, charge: this.#terms.id })
   }
 
-  /** The response is no answer and holds no image. Returns the cause. */
+  /** The response is not an answer and contains no image. Returns the cause. */
   nothing(cause: Failure): Failure {
     this.#isNothing = true
     return cause
   }
 
-  /** The answer could not be read to its end; a person decides. Returns the cause. */
+  /** The answer could not be read to its end; it needs a review. Returns the cause. */
   broken(cause: unknown): unknown {
     this.#broken = true
     return cause
   }
 
-  /**
-   * Ends the charge in any case if the answer did not. @throws what the ledger throws; recovery then ends the charge.
-   */
+  /** Ends the charge in any case if the answer did not. @throws errors of the ledger; recovery then ends the charge. */
   async settle(outcome: Outcome): Promise<void> {
     await this.#writing.catch(() => undefined)
     const { id, onCallerGone } = this.#terms
@@ -234,7 +232,7 @@ export class ImageCharge {
     if (hasLines) {
       const reason = outcome.kind === 'cut' ? `cut_by_${outcome.by}` : null
       const unrecognised = this.#shape === undefined ? reason : unrecognisedReason(this.#shape)
-      // What cannot be written now is not charged; the images are.
+      // Items that cannot be written now are not charged; the images are.
       if (this.#terms.rule.lines) await this.#writeRest().catch(() => undefined)
       if (this.#isDoubtful) return void (await this.#doubt())
       await this.#ledger.settle({ id, delivery: 'partial', reason: unrecognised, ...this.#cost, ...this.#seller })
@@ -254,7 +252,7 @@ export class ImageCharge {
     } else await this.#review(`outcome_${outcome.reach}`)
   }
 
-  /** Its items are an estimate, booked when a person settles it. */
+  /** Its items are an estimate, booked when an administrator settles the charge. */
   #doubt(): Promise<boolean> {
     return this.#ledger.review(this.#terms.id, 'usage_missing', { lined: true, ...this.#seller, ...this.#cost })
   }
@@ -322,12 +320,12 @@ function demandKept(kept: readonly boolean[]): void {
   if (!kept.every(Boolean)) throw new Error('the charge was already closed when its item was to be written')
 }
 
-/** The answer was delivered without this. */
+/** The reason for a review of an answer that was delivered without a part. */
 function omittedReason(shape: string): string {
   return `parts_omitted: ${shape}`
 }
 
-/** The finding is stored with the charge, where the person who decides reads it. */
+/** The finding is stored with the charge, for the review. */
 function unrecognisedReason(shape: string): string {
   return `answer_unrecognised: ${shape}`
 }

@@ -37,7 +37,7 @@ export class ImageHead {
   #measured: Measured = { kind: 'more', mime: null, bytesMax: headBytesMax }
   #inline = false
   #chars = 0
-  /** The first characters, or the end of what precedes a data: URL's comma. */
+  /** The first characters, or the end of the text before a data: URL's comma. */
   #text = ''
   /** The unfinished escape at the end of a piece. */
   #escape = ''

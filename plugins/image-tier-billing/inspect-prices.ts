@@ -56,7 +56,7 @@ function fieldDiagnostics(facet: BillingFacet, family: Family, models: readonly 
   return found
 }
 
-/** Whether `otherwise` gives a price to what has none of its own. */
+/** Whether `otherwise` gives a price to combinations without their own. */
 function hasOtherwise({ otherwise, price_by }: BillingFacet, model: Model): boolean {
   if (otherwise === undefined || !price_by) return false
   return [...model.prices.keys()].some(label => sameLabel(label, otherwise, true))

@@ -26,8 +26,8 @@ export function inspect(
 }
 
 /**
- * Answers in words without an image cost the vendor's tokens and here nothing. Existing gateways continue: this refuses
- * nothing at the start, only in `check`.
+ * Answers in words without an image cost the vendor's tokens, but are free here. Existing gateways continue: only
+ * `check` reports this, and a start does not refuse it.
  */
 function textDiagnostics(family: Family, models: readonly Model[], operations: OperationsByName): Diagnostic[] {
   if (family.facets.has('token-usage')) return []

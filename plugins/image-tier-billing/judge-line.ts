@@ -3,7 +3,7 @@ import { findPicture, isLink } from './judge-text.ts'
 
 const fieldNames: ReadonlySet<string> = new Set(['event', 'id', 'retry', ''])
 
-/** The problem with a line of an event stream that is no data; undefined if there is none. */
+/** The problem with a line of an event stream that is not data; undefined if there is none. */
 export function flawOf(name: string, value: string): string | undefined {
   if (!fieldNames.has(name)) return `a line '${name.slice(0, 40)}', which no event has`
   if (value.length > fieldCharsMax) return `more than ${fieldCharsMax} characters in a line that is no data`

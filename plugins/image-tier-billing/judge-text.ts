@@ -3,7 +3,7 @@ import { wordSet } from './word-set.ts'
 
 /** The smallest possible picture has 26 bytes; shorter runs of base64 characters are words. */
 const runCharsMin = 32
-/** A sentence may quote the beginning of base64. No picture that shows anything is shorter. */
+/** A sentence may quote the beginning of base64. No meaningful picture is shorter. */
 export const spokenCharsMax = 87
 /** More base64 than this counts as a picture, whatever its beginning. */
 const denseCharsMax = 1024
@@ -27,7 +27,7 @@ const drawingBegin = /<svg[\s>]/i
 const drawingEnd = /<\/svg/i
 const link = /:\/\/|^\s*\/\/|^\s*data:|<svg[\s>]/i
 
-/** The picture that a text holds: a `data:` URL, or base64 that begins like a picture. */
+/** The picture in a text: a `data:` URL, or base64 that begins like a picture. */
 export function findPicture(text: string, isSentence = false): string | undefined {
   const least = isSentence ? spokenCharsMax : 0
   for (const [found] of text.replaceAll(broken, '$1').matchAll(run))

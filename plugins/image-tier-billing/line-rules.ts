@@ -9,7 +9,7 @@ export type LineFacet = NonNullable<BillingFacet['lines']>[number]
 
 const inputFields = ['image', 'images'] as const
 const million = 1_000_000
-/** The most steps, seconds and tokens that a request may set if the line has no `max`. */
+/** The maximum steps, seconds and tokens that a request may set if the line has no `max`. */
 export const askedMax = 1_000_000
 
 /** The request's pictures by the line that needs their sizes; unmeasured ones are omitted. */
@@ -20,7 +20,7 @@ export function nameOf(line: LineFacet): string {
   return line.price ?? line.per
 }
 
-/** Where requests have the pictures that a line counts. */
+/** The request fields with the pictures that a line counts. */
 export function fieldsOf(line: LineFacet): readonly string[] {
   return line.fields ?? inputFields
 }

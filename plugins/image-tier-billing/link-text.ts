@@ -1,7 +1,7 @@
 import { unescapeText } from './judge-text.ts'
 import { linkBytesMax } from './scanned.ts'
 
-/** Assembles a link while it passes. */
+/** Assembles a link as it passes. */
 export class LinkText {
   readonly #pieces: Buffer[] = []
   #length = 0

@@ -9,7 +9,7 @@ const inline = /(?<=^|[\s(<])data:/i
 const begun =
   /^[^\p{L}[<]*(?:\[\s*)?(?:!?\[[^\][]*(?:\]|\]\([^()]*)?|<(?:i|im|img(?:\s[^<>]*)?)?|[a-z][a-z0-9+.-]{0,15}(?::\/{0,2})?)?$/iu
 
-/** @returns the links of a text that holds nothing else; empty for any other text */
+/** @returns the links of a text that contains nothing else; empty for any other text */
 export function loneLinksOf(text: string): readonly string[] {
   if (!text.includes('//')) return []
   const { found, rest } = takeLinks(text)

@@ -14,7 +14,7 @@ export class Omission {
   readonly #holdback: Holdback
   /** The offset of the first byte of the current piece. */
   base = 0
-  /** The first omission, for people; undefined if there is none. */
+  /** A description of the first omission, for messages; undefined if there is none. */
   shape: string | undefined
   /** How far the unfinished value is omitted. */
   #to = 0
@@ -26,7 +26,7 @@ export class Omission {
     this.#holdback = holdback
   }
 
-  /** The output has something suspicious. */
+  /** Records that the output contains something suspicious. */
   note(shape: string): void {
     this.shape ??= shape
   }
@@ -69,7 +69,7 @@ export class Omission {
     this.#holdback.replace(run.from, to, run.bytes.subarray(0, length))
   }
 
-  /** Omits what follows an answer's JSON from `from` on, as far as it has arrived. */
+  /** Omits the text after an answer's JSON from `from` on, as far as it has arrived. */
   rest(from: number, to: number, shape: string): void {
     this.note(shape)
     this.#blank(Math.max(from, this.#restTo), to)

@@ -6,7 +6,7 @@ const judgedBytesMax = 1024
 const leadsElsewhere = /^\s*data:|:\/\//i
 
 /**
- * A string that the family declares to be no picture, however long: its beginning is held until it is verified, or
+ * A string that the family declares not to be a picture, however long: its beginning is held until it is verified, or
  * omitted.
  */
 export class OpaqueText {

@@ -36,7 +36,7 @@ export function openScanner(
   return description.streams ? new DescribedEventScanner(description, budget, words) : undefined
 }
 
-/** A type that is neither follows the request: a response that is no such answer passes either scanner. */
+/** Any other type follows the request: a response that is not such an answer passes either scanner. */
 export function isEventStream(contentType: string, target: Target): boolean {
   const type = typeOf(contentType)
   if (type === 'text/event-stream') return true

@@ -110,7 +110,7 @@ export const imageTierBilling = definePlugin({
       onTarget(context, target, facet) {
         const shape = shapeOf(context.route.operation, facet)
         if (!target.chargesItems) return
-        // The answer does not report which model made an image.
+        // The answer does not report which model created an image.
         const other = target.further?.find(({ runs }) => runs === 'instead')
         if (other) {
           const { model, place } = other
@@ -189,9 +189,9 @@ async function resumeCharge(
   facet: BillingFacet,
 ): Promise<void> {
   const stored = await ledger.find(context.id)
-  // Another plugin may have made it.
+  // Another plugin may have created it.
   if (stored?.rule.kind !== 'tiers') return
-  // A person decides what it costs: nothing more of it is delivered.
+  // An administrator decides its cost: nothing more of it is delivered.
   if (stored.state === 'needs_review') throw fail('job_in_review', { charge: context.id })
   const { n, rule, lines } = stored
   const job = context.slots.get(jobSlot)
@@ -217,7 +217,9 @@ function leavingOf({ over_return: overReturn, on_caller_gone: onCallerGone }: Bi
   return { overReturn, onCallerGone }
 }
 
-/** The charge of a job that another request ends: this one has handed it over, or the gateway or its storage stops. */
+/**
+ * Whether another request ends the charge of the job: this one has handed it over, or the gateway or its storage stops.
+ */
 function goesOn(context: RequestContext, outcome: Outcome): boolean {
   const job = context.slots.get(jobSlot)
   const code = 'failure' in outcome ? outcome.failure?.code : undefined
@@ -226,7 +228,7 @@ function goesOn(context: RequestContext, outcome: Outcome): boolean {
 }
 
 /**
- * Reserves the most that the request may cost, before an upstream is called.
+ * Reserves the maximum cost of the request, before an upstream is called.
  * @returns the answer to a request without a charge of its own
  * @throws Failure storage_unavailable, insufficient_quota, idempotency_in_progress, idempotency_mismatch,
  * already_completed
@@ -247,7 +249,7 @@ async function openCharge(
   const measured = about.sent && (await measureInputs(facet, about.sent))
   const quoted = quote({ ...about, measured, n })
   const idempotency = await readIdempotency(context.head.headers['idempotency-key'], context.head.path, body)
-  // Known by its slot, which the plugin that charges the use has set before.
+  // The slot shows this: the plugin that charges the use has set it before.
   const rule = context.slots.get(tokenUseSlot) ? withUse(quoted.rule, context.id) : quoted.rule
   const facts = chargeFacts(context, target, { rule, n, size: about.asked.text, quality: textOf(body, 'quality') })
   const terms = {
@@ -258,7 +260,7 @@ async function openCharge(
     metadata: () => context.slots.get(responseMetadataSlot),
   }
   const charge = new ImageCharge(ledger, terms, clock)
-  // Known before the hold is: if its commit is in doubt, the end of the request still releases it.
+  // Stored before the hold: if its commit is in doubt, the end of the request still releases it.
   context.slots.put(billingSlot, { charge, n, keyed: idempotency !== null, stage: undefined })
   context.slots.put(imagesMadeSlot, () => charge.images)
   const held = await ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch(throwUnavailable)
@@ -270,7 +272,7 @@ async function openCharge(
   return undefined
 }
 
-/** Inputs of a price; the request itself only if more than its size counts. */
+/** Inputs of a price; includes the request itself only if more than its size counts. */
 function quoteOf(context: RequestContext, { body, family, model }: Target, facet: BillingFacet) {
   const sent = goesBySent(facet) ? { body, family, operation: context.route.operation } : undefined
   return { facet, family, model, asked: askedSize(context.slots, body), ...(sent && { sent }) }
@@ -307,13 +309,13 @@ function turn(
   })
 }
 
-/** The fields that were not forwarded after all. */
+/** Records the fields that were not forwarded after all. */
 function noteDropped({ notes }: RequestContext, dropped: readonly string[]): void {
   notes.forwarded = notes.forwarded.filter(name => !dropped.includes(name))
   notes.dropped = [...notes.dropped, ...dropped.filter(name => !notes.dropped.includes(name))]
 }
 
-/** Names the charge that has the other part of the request's price. */
+/** Adds the charge with the other part of the request's price. */
 function withUse(rule: TierRule, id: string): TierRule {
   const warning = `this is the price of the images; other usage of the request is charged as ${useChargeId(id)}`
   return { ...rule, warnings: [...rule.warnings, warning] }
@@ -367,7 +369,7 @@ function replayed(answer: StoredAnswer): Answer {
   return { status: answer.status, headers: { ...answer.headers, 'idempotent-replayed': 'true' }, body: answer.body }
 }
 
-/** Types of answers that are read for images; text of any kind may be JSON and is read as JSON. */
+/** Types of answers that are searched for images; text of any kind may be JSON and is read as JSON. */
 function mayDescribe(type: string): boolean {
   return type === '' || type === 'application/json' || type.endsWith('+json') || type.startsWith('text/')
 }

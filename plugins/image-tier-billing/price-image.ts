@@ -2,7 +2,7 @@ import type { Micros, PriceFactor, TierRule, TierSource } from '../../src/plugin
 import { multiply } from '../../src/pricing/index.ts'
 import { rateTier, type Size } from './tier.ts'
 
-/** What is known of a returned image and its answer. */
+/** The known facts of a returned image and its answer. */
 export type Come = {
   /** Read from its bytes. */
   readonly output: Size | null
@@ -61,7 +61,7 @@ function priceBy(rule: TierRule, by: readonly string[], rated: Rated, come: Come
   if (row) return { label: row.label, source, price: row.price }
   const otherwise = prices.find(one => sameLabel(one.label, rule.otherwise, true))
   if (otherwise) return { label: otherwise.label, source: 'default', price: otherwise.price }
-  // What the answer reports has no price; the request's values have one, or it would have been refused.
+  // The reported values have no price; the requested values have one, or the request would have been refused.
   const asked = find(undefined) ?? dearestOf(prices)
   return { label: asked?.label ?? imageLabel, source: 'default', price: asked?.price ?? 0 }
 }

@@ -13,7 +13,7 @@ import { quote } from './quote.ts'
 import { extraLinesOf, rowsOf } from './rows.ts'
 import type { BillingFacet } from './schema.ts'
 
-/** Sizes that clients request of any model: squares and shapes of screens and photographs, small to large. */
+/** Sizes that clients often request: squares and shapes of screens and photographs, small to large. */
 const askedOften = [
   '512x512',
   '600x800',

@@ -11,7 +11,7 @@ import type { BillingFacet, Shape } from './schema.ts'
 import { askedSize, chargesImages, shapeOf } from './what-charges.ts'
 
 /**
- * What a request for images would hold, and how it would be forwarded.
+ * The hold for a request for images, and the form in which it would be forwarded.
  * @throws Failure invalid_n, count_repeated, price_unknown, price_field_repeated, invalid_quantity
  */
 export function quoteRequest(request: Imagined, facet: BillingFacet): PluginQuote | undefined {
@@ -52,7 +52,7 @@ export function shapeSent(
   shape: Shape,
 ): { readonly out: Imagined['out']; readonly dropped: readonly string[] } {
   const { body, dropped } = shapeBody(out, facet, shape)
-  // What is rendered here is never sent to the upstream (decision 6).
+  // If the image is rendered here, the field is never sent to the upstream (decision 6).
   return { out: facet.render && shape === 'data' ? withField(body, 'response_format', undefined) : body, dropped }
 }
 

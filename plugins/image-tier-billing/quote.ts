@@ -16,19 +16,17 @@ import { priceImage } from './price-image.ts'
 import { mostOf, rateLinesBefore } from './rate-lines.ts'
 import type { BillingFacet } from './schema.ts'
 
-/** What a request will cost, as far as it can be known before the upstream is called. */
+/** The cost of a request, as far as it is known before the upstream is called. */
 export type Quote = {
   readonly rule: TierRule
-  /**
-   * What the client should know before paying (`docs/rules.md#tiers-and-prices`); the rule's warning has it in words.
-   */
+  /** A warning for the client before it pays (`docs/rules.md#tiers-and-prices`); the rule's warning has the text. */
   readonly mismatch: SizeMismatch | null
   readonly n: number
   /** The expected image; null if only the image itself decides. */
   readonly expected: { readonly tier: string; readonly source: TierSource; readonly price: Micros } | null
   /** n × the expected price, and the additional charges; null if only the answer decides. */
   readonly expectedAmount: Micros | null
-  /** The hold: n × the highest possible price, and the most of the additional charges. */
+  /** The hold: n × the highest possible price, and the maximum of the additional charges. */
   readonly atMost: Micros
 }
 

@@ -15,7 +15,7 @@ export function momentOf(rule: TierRule, line: ChargeItemRule): Moment {
   return line.from !== undefined && rule.facts?.includes(line.from) ? 'end' : 'first'
 }
 
-/** The items of one moment, by the rule of their charge and what is known then. */
+/** The items of one moment, by the rule of their charge and the facts known then. */
 export function rateLines(rule: TierRule, moment: Moment, come: Come): readonly Unplaced[] {
   if (!rule.lines) return []
   return rule.lines.filter(line => momentOf(rule, line) === moment).flatMap(line => rateLine(rule, line, come))
@@ -89,11 +89,11 @@ function amountsOf(rule: TierRule, line: ChargeItemRule, come: Come): Amounts {
   return { ...unknown, amounts: [0] }
 }
 
-/** Of a returned image: by the answer's facts, its bytes, or the requested size. */
+/** The pixels of a returned image: by the answer's facts, its bytes, or the requested size. */
 function pixelsOf(rule: TierRule, line: ChargeItemRule, { reported, output }: Come): Amounts {
   for (const source of rule.tierFrom) {
     const size = source === 'told' ? reported : source === 'output' ? output : (rule.askedSize ?? null)
-    // A fact that the answer should have reported comes before the request's own size.
+    // A fact that the answer should have reported takes precedence over the request's own size.
     const isUnreported = source === 'request' && rule.tierFrom[0] !== 'request'
     if (size) return { amounts: [size.width * size.height], source, size, ...(isUnreported && { unreported: true }) }
   }

@@ -5,7 +5,7 @@ import { fail } from './errors.ts'
 const nAlone = ['n'] as const
 
 /**
- * How many images are requested: the highest value of any path, 1 if none is set. JSON has to send whole numbers, a
+ * The number of requested images: the highest value of any path, 1 if none is set. JSON must contain whole numbers, a
  * form digits. Null and empty text count as absent, and in a form so does 0, which some clients send for it.
  * @throws Failure `invalid_n` for anything else, and for more than the family accepts
  */

@@ -105,7 +105,7 @@ function whyTier(charge: Charge, rule: TierRule, line: ChargeItem): string {
   return `${line.source === 'told' ? 'told ' : ''}${boundText(rule, row, size)} → ${line.tier}`
 }
 
-/** The measure that decided, and the bound that it met. */
+/** The measure that decided, and the bound of its tier. */
 function boundText({ tiers }: TierRule, row: number, { width, height }: Size): string {
   const byPixels = tiers[0]?.pixelsMax !== undefined
   const boundOf = (at: number) => (byPixels ? tiers[at]?.pixelsMax : tiers[at]?.longEdgeMax) ?? null

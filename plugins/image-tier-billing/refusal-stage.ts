@@ -13,7 +13,7 @@ const refusalBytesMax = 64 * 1024
 const none: readonly Buffer[] = []
 
 /**
- * Holds an answer whose status reports that nothing was made until its end, and delivers it unless it contains an
+ * Holds an answer to its end if its status reports that nothing was created, and delivers it unless it contains an
  * image.
  */
 export class RefusalStage implements Stage {
@@ -53,7 +53,7 @@ export class RefusalStage implements Stage {
   }
 }
 
-/** What may be an image in an answer; pages and sentences may hold links. */
+/** A possible image in an answer; pages and sentences may contain links. */
 function findImage(answer: Buffer): string | undefined {
   if (answer.length === 0) return undefined
   if (measure(answer).mime !== null && !/^\s*</.test(answer.toString('latin1', 0, 64))) return 'a picture'

@@ -17,21 +17,21 @@ const nameBytesMax = 192
 const numbersMax = 256
 const leadsNowhere = /^\s*data:/i
 
-/** Members that hold sentences, in which links are allowed. */
+/** Members that contain sentences, in which links are allowed. */
 const sentences = wordSet(`
   revised_prompt prompt negative_prompt original_prompt actual_prompt caption
   message msg detail details reason description error_description title note warning
   documentation_url doc_url docs help help_url more_info innererror
 `)
-/** Those of them that refer to pages, and may consist of a link. */
+/** Members that refer to pages, and may consist of a link. */
 const pointers = wordSet('documentation_url doc_url docs help help_url more_info')
 
-/** Whether a member holds sentences and is no address. */
+/** Whether a member contains sentences and is not an address. */
 export function holdsSentences(name: string): boolean {
   return sentences.has(name) && !pointers.has(name)
 }
 
-/** Members whose values are the vendor's own words and never a picture. */
+/** Members whose values are texts of the vendor and never a picture. */
 const labels = wordSet(`
   id object type model status code param level category severity created created_at
   size quality background output_format style style_type moderation aspect_ratio resolution service_tier
@@ -48,35 +48,35 @@ export type AnswerWords = {
 }
 
 /**
- * Verifies that the rest of an answer, outside the known images, holds no image and no link to one. Each string is held
- * whole until it is verified, and omitted if it may be one. A picture in a text that the family names is one of the
- * answer's.
+ * Verifies that the rest of an answer, outside the known images, contains no image and no link to one. Each string is
+ * held completely until it is verified, and omitted if it may be one. A picture in a text that the family names is one
+ * of the answer's.
  */
 export class Remainder {
   readonly #omission: Omission
   readonly #declared: ReadonlySet<string>
-  /** By the last name of their path: the ends of paths at which a link leads to no image. */
+  /** Ends of paths at which a link leads to no image, by their last name. */
   readonly #foreign: ReadonlyMap<string, readonly string[]>
   #pieces: Buffer[] = []
   #length = 0
   #kind: 'declared' | 'link' | 'sentence' | 'other' = 'other'
   /** The current string is omitted. */
   #isOmitted = false
-  /** It holds a picture of the answer, and passes as it arrives. */
+  /** The current string contains a picture of the answer, and passes as it arrives. */
   #passes = false
   readonly #texts: AnswerTexts
   /** Why every further string is omitted; undefined while none is. */
   #muted: string | undefined
-  /** Why numbers and names are omitted too: more has arrived with the images than belongs to them. */
+  /** Why numbers and names are omitted too: more has arrived than belongs to the images. */
   #full: string | undefined
   /** Bytes of known texts and of images; the rest of the answer has to be small. */
   #known = 0
 
   /** The offset of the current string. */
   #from: number | undefined
-  /** Links of no known image, while one may still arrive: some vendors repeat each link. */
+  /** Links that belong to no known image, while one may still arrive: some vendors repeat each link. */
   #links: Held[] = []
-  /** Those before it lead to counted images. */
+  /** The index of the first held link: those before it lead to counted images. */
   #firstHeld = 0
   /** The same, by their text. */
   readonly #sameLinks = new Map<string, Held[]>()
@@ -86,11 +86,9 @@ export class Remainder {
    * unknown.
    */
   strange: string | undefined
-  /** Some string was not empty. */
+  /** Whether any string was not empty. */
   spoke = false
-  /**
-   * Bytes of strings in all records that consist of base64 and are no labels: pieces of an image, if there are many.
-   */
+  /** Bytes of base64 strings in all records that are not labels: many of them may be pieces of an image. */
   #dense = 0
   #images = 0
   #ofText = 0
@@ -101,10 +99,10 @@ export class Remainder {
   readonly #refusals: ReadonlySet<string>
 
   /**
-   * `texts` names members that hold sentences, in addition to the built-in ones; `links` members whose links lead to no
-   * image of the answer, by the end of their path; `refusals` members at the top of an answer that explain why there is
-   * no image.
-   * @param perRecord the answer arrives in records, which may hold pieces of texts
+   * `texts` names members that contain sentences, in addition to the built-in ones; `links` members whose links lead to
+   * no image of the answer, by the end of their path; `refusals` members at the top of an answer that explain why there
+   * is no image.
+   * @param perRecord the answer arrives in records, which may contain pieces of texts
    */
   constructor(omission: Omission, { texts = [], links = [], refusals = [] }: AnswerWords = {}, perRecord = false) {
     this.#omission = omission
@@ -127,7 +125,7 @@ export class Remainder {
     return walk.names[1] === 'error' || this.#refusals.has(walk.names[1] as string)
   }
 
-  /** Omits all strings from here on, until it is called without a reason. */
+  /** Omits all strings from now on, until it is called without a reason. */
   mute(shape?: string): void {
     this.#muted = shape
   }
@@ -145,7 +143,7 @@ export class Remainder {
     else if (this.#full !== undefined) this.#leaveOutName(walk, nameTo, this.#full)
   }
 
-  /** Whether what is being read is omitted and need not be held. */
+  /** Whether the current value is omitted and need not be held. */
   get isLeavingOut(): boolean {
     return this.#isOmitted
   }
@@ -162,7 +160,7 @@ export class Remainder {
     this.#omission.beginName(walk.nameFrom, to, `${walk.path()} (${why})`)
   }
 
-  /** Begins a string that is no known image. */
+  /** Begins a string that is not a known image. */
   begin(walk: JsonWalk, at: number): void {
     this.#from = at
     this.#fill(at)
@@ -189,7 +187,7 @@ export class Remainder {
     this.#omission.begin(this.#from ?? 0, end, why)
   }
 
-  /** Reads a long text as it arrives. @returns whether it passes: what is held of it is held as a picture */
+  /** Reads a long text as it arrives. @returns whether it passes: the held part of it is held as a picture */
   #readOn(walk: JsonWalk, piece: Buffer, from: number, to: number): boolean {
     if ((this.#muted ?? this.#full) !== undefined) return false
     const isFirst = !this.#texts.isReading
@@ -236,7 +234,7 @@ export class Remainder {
   /** The pictures found in texts since the last call. */
   takePictures(): readonly TextPicture[] {
     const found = this.#texts.take()
-    // Of almost every piece.
+    // True for almost every piece.
     if (found.length === 0) return found
     return found.filter(({ image, mark }) => {
       if (this.#billed.has(mark)) return false
@@ -379,7 +377,7 @@ export class Remainder {
   }
 
   /**
-   * Compares what has arrived, up to `end`, with the images, their texts and what belongs to them. The excess is not
+   * Compares the bytes received, up to `end`, with the images, their texts and what belongs to them. The excess is not
    * delivered.
    * @throws Unrecognised if `mayRefuse`: nothing of the answer was delivered
    */

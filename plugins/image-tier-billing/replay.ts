@@ -37,7 +37,7 @@ export function ruleOf(rule: TierRule, name: string) {
   return rule.lines?.find(one => one.name === name || one.first?.name === name)
 }
 
-/** What was known when the item was rated. */
+/** The facts that were known when the item was rated. */
 export function comeOf({ width, height, told }: Pick<ChargeItem, 'width' | 'height' | 'told'>): Come {
   const output = width === null || height === null ? null : { width, height }
   return { output, reported: told?.size ?? null, facts: told?.facts && new Map(Object.entries(told.facts)) }

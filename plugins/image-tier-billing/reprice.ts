@@ -93,7 +93,7 @@ function valueKept(name: string, charge: Charge, forwarded: boolean): string | n
   return names.has(name) ? (old.asked?.[name] ?? null) : undefined
 }
 
-/** What decides the price of an image besides its tier. */
+/** The names that decide the price of an image besides its tier. */
 function namesOfImages({ by = [], times = [] }: Pick<TierRule, 'by' | 'times'>): ReadonlySet<string> {
   return new Set([...by, ...times.flatMap(one => Object.keys(one.if))].filter(name => name !== 'tier'))
 }
@@ -142,7 +142,7 @@ function extraLineNow(rule: TierRule, line: ChargeItem): RatedNow | undefined {
   return { tier, source, price }
 }
 
-/** Whether the size that the answer reports decides before anything known otherwise. */
+/** Whether the size in the answer takes precedence over every other known fact. */
 function needsReportedSize(rule: TierRule, { width, height }: ChargeItem): boolean {
   if (rule.by && !rule.by.includes('tier')) return false
   for (const source of rule.tierFrom) {

@@ -5,14 +5,14 @@ import type { AnswerWords } from './remainder.ts'
 import { EventShell } from './scan-shells.ts'
 import type { FoundImage, Scanned, Scanner } from './scanned.ts'
 
-/** How much waits for the first picture if something was omitted before it. */
+/** The bytes that wait for the first picture if something was omitted before it. */
 const waitingBytesMax = 64 * 1024
 
 /**
  * Finds the pictures of an event stream in its vendor's own format as it passes: every event is an answer. Each event
- * is held whole up to the blank line that ends it, before which no parser of events can use it, until its pictures are
- * committed. If the budget for whole records is used up, everything passes except a picture's last 4 KiB and what
- * follows them.
+ * is held completely up to the blank line that ends it, before which no event parser can use it, until its pictures are
+ * committed. If the budget for complete records is used up, everything passes except a picture's last 4 KiB and all
+ * that follows.
  */
 export class DescribedEventScanner implements RecordVisitor, Scanner {
   readonly #shell: EventShell<DescribedItems>

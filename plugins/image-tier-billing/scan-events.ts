@@ -21,14 +21,15 @@ import {
   Unrecognised,
 } from './scanned.ts'
 
-/** The records that carry a finished image (wire facts 1.4). */
+/** The records that contain a finished image (wire facts 1.4). */
 const finishedTypes: ReadonlySet<string> = new Set(['image_generation.completed', 'image_edit.completed'])
-/** Records that carry a preview, which is never billed. */
+/** Records that contain a preview, which is never billed. */
 const previewTypes: ReadonlySet<string> = new Set(['image_generation.partial_image', 'image_edit.partial_image'])
 /** Members that may number the image. */
 const indexNames: ReadonlySet<string> = new Set(['index', 'image_index'])
 /**
- * How much waits for the first image if something was omitted before it: an answer without one can still be refused.
+ * The bytes that wait for the first image if something was omitted before it: an answer without one can still be
+ * refused.
  */
 const waitingBytesMax = 64 * 1024
 const none: readonly FoundImage[] = []
@@ -64,7 +65,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   #done: FoundImage[] = []
   #count = 0
   readonly #seen = new Set<string>()
-  /** Content of a record that does not describe an image and may be one. */
+  /** Content of a record that does not describe an image but may be one. */
   #strange: string | undefined
 
   #event = ''

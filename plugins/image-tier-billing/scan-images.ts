@@ -57,7 +57,7 @@ export type ImageScannerOptions = AnswerWords & {
  * hide the first).
  */
 export class ImageScanner implements JsonVisitor, Scanner {
-  /** Texts and links are kept in pieces until they are verified; nothing is kept of an image. */
+  /** Texts and links are kept in pieces until they are verified; of an image nothing is kept. */
   readonly letsGo = true
   readonly #asUrl: boolean
   readonly #shell: JsonShell
@@ -77,7 +77,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
   #hasUrl = false
   /** The first image's beginning may be delivered, with all that precedes it. */
   #released = false
-  /** The answer has the list of images; it reports what went wrong. */
+  /** The answer contains the list of images, or reports an error. */
   #listed = false
   #refused = false
   /** A deciding member of the element has arrived. */
@@ -328,7 +328,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#makeWay(walk)
   }
 
-  /** A url that is no string gives up its name to the image in the same element. */
+  /** A url that is not a string gives up its name to the image in the same element. */
   #makeWay(walk: JsonWalk): void {
     this.#name(walk.name === 'url' ? b64Name : undefined)
   }
@@ -345,7 +345,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#inline = false
   }
 
-  /** The value is known: the name passes as it is, or is replaced. */
+  /** The value is known: the name passes unchanged, or is replaced. */
   #name(bytes: Buffer | undefined): void {
     if (this.#owed !== undefined && bytes) this.#holdback.replace(this.#walk.nameFrom, this.#walk.nameTo, bytes)
     this.#owed = undefined

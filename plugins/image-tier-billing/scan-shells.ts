@@ -40,7 +40,7 @@ export class JsonShell<Visitor extends JsonVisitor = JsonVisitor> {
     return false
   }
 
-  /** What follows the answer is not part of it. @throws Unrecognised if the answer has no picture */
+  /** The text after the answer is not part of it. @throws Unrecognised if the answer has no picture */
   cut(count: number): void {
     const shape = 'data after the JSON object'
     if (count === 0) throw new Unrecognised(shape)
@@ -70,7 +70,7 @@ export class EventShell<Visitor extends JsonVisitor = JsonVisitor> {
   walk: JsonWalk
   /** Why the record is not delivered. */
   flaw: string | undefined
-  /** The data, if it is no object. */
+  /** The data, if it is not an object. */
   #text = ''
 
   constructor(visitorOf: (omission: Omission) => Visitor, budget: ByteBudget) {

@@ -4,8 +4,8 @@ import { type Scanned, type Scanner, Unrecognised } from './scanned.ts'
 import { ToolResults } from './tool-results.ts'
 
 /**
- * Finds the images that tools made in an answer `{"output":[{"type":…,"result":…}, …]}` as it passes, and holds back of
- * each the last 4 KiB and all that follows until its object has ended and its charge is committed.
+ * Finds the images that tools created in an answer `{"output":[{"type":…,"result":…}, …]}` as it passes, and holds back
+ * of each the last 4 KiB and all that follows until its object has ended and its charge is committed.
  */
 export class ToolAnswerScanner implements Scanner {
   readonly #shell: JsonShell<ToolResults>

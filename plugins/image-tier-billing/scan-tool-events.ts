@@ -7,10 +7,11 @@ import { ToolResults } from './tool-results.ts'
 const listed = 4
 
 /**
- * Finds the images that tools made in an event stream as it passes: in `item`, and in `response.output`, where only
- * those count that no earlier event had. Every record is held whole up to the blank line that ends it, before which no
- * parser of events could use it, until its images are committed. If the budget for whole records is used up, everything
- * passes except an image's last 4 KiB and what follows. Previews have no `result` and are never billed.
+ * Finds the images that tools created in an event stream as it passes: in `item`, and in `response.output`, where only
+ * images count that no earlier event contained. Every record is held completely up to the blank line that ends it,
+ * before which no event parser can use it, until its images are committed. If the budget for complete records is used
+ * up, everything passes except an image's last 4 KiB and all that follows. Previews have no `result` and are never
+ * billed.
  */
 export class ToolEventScanner implements RecordVisitor, Scanner {
   readonly #shell: EventShell<ToolResults>

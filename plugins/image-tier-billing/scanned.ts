@@ -1,18 +1,18 @@
 import type { Size } from './tier.ts'
 
-/** How much of an image is held until it is paid: without it a PNG has no end, nor has a JPEG. */
+/** The bytes of an image that are held until it is paid: without them a PNG has no end, nor has a JPEG. */
 export const tailBytes = 4 * 1024
 /** The longest link, or stretch between a link and its element's end, that is held whole. */
 export const linkBytesMax = 64 * 1024
-/** How much may follow an image in its event or object. */
+/** The maximum bytes after an image in its event or object. */
 export const afterImageBytesMax = 1024 * 1024
 
 /** One complete returned image. */
 export type FoundImage = {
-  /** How many came before it. */
+  /** The number of images before it. */
   readonly index: number
   readonly kind: 'bytes' | 'link'
-  /** Null for a link, and for bytes that are no readable image. */
+  /** Null for a link, and for bytes that are not a readable image. */
   readonly size: Size | null
   /** For bytes without a size: their type, or the problem with their header. */
   readonly unread?: readonly string[]
@@ -30,7 +30,7 @@ export type Scanner = {
   write(chunk: Buffer): Scanned
   /** Ends the answer. @throws Unreadable, Unrecognised */
   end(): Scanned
-  /** What was omitted so far and may be an image; undefined if nothing was. */
+  /** A possible image that was omitted so far; undefined if nothing was. */
   readonly omitted: string | undefined
   /** Releases shared memory. Idempotent. */
   close?(): void
@@ -38,7 +38,7 @@ export type Scanner = {
   readonly letsGo?: boolean
 }
 
-/** The answer breaks off or is malformed; nothing more of it may be delivered. */
+/** The answer is truncated or malformed; nothing more of it may be delivered. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable'
 }
@@ -46,13 +46,13 @@ export class Unreadable extends Error {
 const shapeCharsMax = 120
 
 /**
- * The answer holds something that may be an image in an unknown place, or nothing known at all; nothing more of it may
- * be delivered. `shape` describes it for people.
+ * The answer contains a possible image in an unknown place, or nothing known at all; nothing more of it may be
+ * delivered. `shape` describes it for messages.
  */
 export class Unrecognised extends Error {
   override readonly name = 'Unrecognised'
   readonly shape: string
-  /** It is no answer and holds nothing that may be an image: nothing was bought. */
+  /** It is not an answer and contains no possible image: nothing was bought. */
   readonly isNothing: boolean
 
   constructor(shape: string, isNothing = false) {
@@ -63,7 +63,7 @@ export class Unrecognised extends Error {
   }
 }
 
-/** An upstream's own words; characters that would control a terminal are shown escaped. */
+/** An upstream's own text; characters that would control a terminal are escaped. */
 export function readable(shape: string): string {
   const clean = shape.replaceAll(/[^\x20-\x7e\xa0-\uffff]/g, '?')
   return clean.length > shapeCharsMax ? `${clean.slice(0, shapeCharsMax)}…` : clean

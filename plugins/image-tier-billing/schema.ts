@@ -26,7 +26,7 @@ const conditions = {
   },
 } as const satisfies Schema
 
-/** Where pictures are in answers that pass unchanged, as in `translate.answer`. */
+/** The places of pictures in answers that pass unchanged, as in `translate.answer`. */
 const described = {
   type: 'object',
   additionalProperties: false,

@@ -10,7 +10,7 @@ export type SizeReader = {
   push(byte: number): void
 }
 
-/** The most pixels of one byte of a JPEG with Huffman coding: a block takes at least a bit. */
+/** The maximum pixels of one byte of a JPEG with Huffman coding: a block takes at least a bit. */
 const jpegPixelsPerByte = 4096
 
 /** ITU-T T.81 B.1: walks the segments, so that the SOF of a thumbnail inside one is skipped. */

@@ -48,9 +48,9 @@ type Open = {
   readonly head: ImageHead
   readonly digest: PictureDigest
   chars: number
-  /** It was charged before its end. */
+  /** Whether it was charged before its end. */
   isCharged: boolean
-  /** Pieces that hold its last characters: the offset of each, and the number of characters before it. */
+  /** Pieces with its last characters: the offset of each, and the number of characters before it. */
   tail: { readonly at: number; readonly before: number }[]
 }
 
@@ -69,7 +69,7 @@ export class TextChannel {
   #isBorder = true
   /** The whole text, while it may consist only of links, and its offset. */
   #start: { text: string; from: number | undefined } | undefined
-  /** The last piece held part of a picture. */
+  /** Whether the last piece contained part of a picture. */
   hasPicture = false
 
   /** @param mayBeLinks in a text that consists only of links, each link is a picture */
@@ -117,7 +117,7 @@ export class TextChannel {
     this.endString()
   }
 
-  /** No more of it can be held: what has arrived of a picture is charged, and its rest passes. */
+  /** No more of it can be held: the received part of a picture is charged, and its rest passes. */
   settle(): void {
     const open = this.#open
     if (open && !open.isCharged) {

@@ -5,7 +5,7 @@ import type { Omission } from './omission.ts'
 const imageName = /image|picture|photo|^result$/i
 /** Types of objects whose links lead to images. */
 const imageType = /image/i
-/** What is between a link and the end of its object is text. */
+/** The maximum text between a link and the end of its object. */
 const heldBytesMax = 4 * 1024 * 1024
 
 type Link = { readonly from: number; to: number | undefined; readonly path: string }
@@ -26,7 +26,7 @@ export class ToolLinks {
     this.#omission = omission
   }
 
-  /** A link is at `from` and has arrived up to `to`. @returns whether it is omitted; the rest follows */
+  /** A link begins at `from` and has arrived up to `to`. @returns whether it is omitted; the rest follows */
   add(walk: JsonWalk, from: number, to: number, isInItem: boolean): boolean {
     const path = `${walk.path()} (a link)`
     for (let depth = 1; depth <= walk.depth; depth++)
@@ -49,7 +49,7 @@ export class ToolLinks {
     this.#before[depth] = this.#links.length
   }
 
-  /** The type of the current object is known. */
+  /** Records the type of the current object. */
   type(walk: JsonWalk, text: string): void {
     if (imageType.test(text)) this.#typed.add(walk.depth)
   }

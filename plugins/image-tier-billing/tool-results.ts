@@ -7,10 +7,10 @@ import { ToolLinks } from './tool-links.ts'
 import { wordSet } from './word-set.ts'
 
 const resultType = 'image_generation_call'
-/** How much of any other string is examined: a picture is recognised by its first bytes. */
+/** The bytes of any other string that are examined: a picture is recognised by its first bytes. */
 const judgedBytesMax = 256
 
-/** Members that hold a model's text, its instructions, and previews: they never hold the image of a tool. */
+/** Members with a model's text, its instructions, and previews: they never contain the image of a tool. */
 const writing = wordSet(`
   text delta arguments code logs refusal input name description message title
   instructions encrypted_content signature obfuscation revised_prompt partial_image_b64
@@ -34,10 +34,10 @@ type Image = {
 }
 
 /**
- * Finds the images that tools made: a non-empty string `result` of an object of type `image_generation_call`, members
- * in any order. The type is known at the end of the object; until then the end of the string has to be held. In an
- * event, one with the id and bytes of an earlier one is a repetition; in the list of all results, as many with the same
- * bytes as have arrived.
+ * Finds the images that tools created: a non-empty string `result` of an object of type `image_generation_call`,
+ * members in any order. The type is known at the end of the object; until then the end of the string has to be held. In
+ * an event, an image with the id and bytes of an earlier one is a repetition; in the list of all results, as many with
+ * the same bytes as have arrived.
  *
  * A picture anywhere else, except in a model's text, is omitted, as is the link of an object of that type. In the
  * `result` of an object of another type it counts as an image.
@@ -60,7 +60,7 @@ export class ToolResults implements JsonVisitor {
   readonly #links: ToolLinks
   /** The result is an object or a list. */
   #strange: string | undefined
-  /** The beginning of a string that is no image, and its offset, until it is verified. */
+  /** The beginning of a string that is not an image, and its offset, until it is verified. */
   #judged: Buffer[] = []
   #judgedBytes = 0
   #judgedFrom: number | undefined
@@ -158,7 +158,7 @@ export class ToolResults implements JsonVisitor {
       this.#open = undefined
       return
     }
-    // No type and no id is longer.
+    // Types and ids are never longer.
     const text = this.#judgedFrom === undefined || this.#again !== undefined ? undefined : this.#judge(walk, at)
     this.#judgedFrom = undefined
     this.#again = undefined

@@ -80,7 +80,7 @@ const reading: AnswerReading = {
 type Turning = {
   /** The kind that arrived; the other one is written. */
   readonly isStream: boolean
-  /** Name of the events that carry an image. */
+  /** Name of the events that contain an image. */
   readonly event: string
   /** Seconds since the epoch. */
   readonly created: number
@@ -88,7 +88,7 @@ type Turning = {
   readonly budget: ByteBudget
   /** Converts an exception of a reader to a failure. */
   readonly onFault: (cause: unknown) => unknown
-  /** Called for what may be an image and is not delivered. */
+  /** Called for a possible image that is not delivered. */
   readonly onOmitted: (shape: string) => void
 }
 

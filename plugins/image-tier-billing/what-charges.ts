@@ -12,7 +12,7 @@ import type { BillingFacet, Shape } from './schema.ts'
 /** A charge stores at most this much of a client's text. */
 const textMax = 100
 
-/** Where an operation's answers have their images. */
+/** The place of the images in an operation's answers. */
 export function shapeOf(operation: string, facet: BillingFacet): Shape {
   const shape = facet.answers?.[operation] ?? 'data'
   return typeof shape === 'string' ? shape : 'described'
@@ -26,7 +26,7 @@ export function chargesImages(operation: string, body: Body, facet: BillingFacet
   return imageToolOf(body) !== undefined && background === false
 }
 
-/** As the family reads it; a family without sizes forwards the sent one, which decides nothing. */
+/** The size as the family reads it; a family without sizes forwards the sent one, which decides nothing. */
 export function askedSize(slots: Slots, body: Body): AskedSize {
   const asked = slots.get(askedSizeSlot)
   if (asked) return asked

@@ -1,12 +1,12 @@
 import { type ByteBudget, ByteClaim } from '../../src/wire/index.ts'
 
-/** The memory for whole records of all streams of a process; what exceeds it is held by its tail. */
+/** The memory for complete records of all streams of a process; beyond it only the end of an image is held. */
 export const wholeEventsBytesMax = 64 * 1024 * 1024
 
 /** The record that a stream holds, whole while the budget has memory for it. */
 export class WholeRecord {
   readonly #claim: ByteClaim
-  /** Nothing of the record was delivered. */
+  /** Whether nothing of the record was delivered. */
   isBorne = true
 
   constructor(budget: ByteBudget) {

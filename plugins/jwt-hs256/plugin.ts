@@ -1,10 +1,10 @@
 import { defineSigner, andThen, parseDuration, type Signature, Tokens } from '../../src/plugin-api/index.ts'
 import { optionsSchema } from './schema.ts'
 
-/** Tokens are valid a little before they were made: the other side's clock may be slow. */
+/** Tokens are valid from a little before their creation: the other side's clock may be slow. */
 const earlierS = 5
 
-/** A JSON Web Token of our own making, signed with a shared secret (HS256), sent as a bearer's. */
+/** A self-issued JSON Web Token, signed with a shared secret (HS256), sent as a bearer token. */
 export const jwtHs256 = defineSigner({
   name: 'jwt-hs256',
   options: optionsSchema,

@@ -3,7 +3,7 @@ import { type ErrorTable, failures } from '../../src/plugin-api/index.ts'
 const bad = 'invalid_request_error'
 const server = 'server_error'
 
-/** Everything that can be wrong with a form. */
+/** All errors of forms. */
 export const errors = {
   form_boundary_invalid: {
     status: 400,

@@ -3,26 +3,28 @@ import { type Awaitable, isPromise } from '../../src/plugin-api/index.ts'
 import { joined } from '../../src/wire/index.ts'
 import { blockBytes, giveBlock, takeBlock } from './blocks.ts'
 
-/** Bytes that are at hand, or are fetched when their turn comes. */
+/** Bytes in memory, or bytes that are fetched when they are needed. */
 export type Piece =
   | Buffer
   | {
       readonly bytes: number
-      /** From 1 to `most` bytes from a place on; where they have to be fetched, into what `target` gives. */
+      /** Reads 1 to `most` bytes from a position on; if they are fetched, into the buffer from `target`. */
       read(at: number, most: number, target?: () => Buffer): Awaitable<Buffer>
     }
 
-/** What one chunk may hold. */
+/** The maximum bytes of one chunk. */
 const chunkBytes = blockBytes
-/** Only chunks are lent of which no two fit into the stream, or into a socket that does not emit `drain`. */
+/**
+ * Only chunks of this size are lent: no two of them fit into the stream, or into a socket that does not emit `drain`.
+ */
 const lentBytesMin = chunkBytes / 2
-/** The chunk that the reader has, the next one, and the one being fetched. */
+/** The chunk at the reader, the next one, and the one being fetched. */
 const lentMax = 3
 
 /**
- * Pieces, one after the other. Small ones leave together: a write to a socket costs more than a copy.
- * With `lend`, the memory of a chunk is used again for the next but one, and by other streams once the last has been taken.
- * Fresh memory for 30 MB is counted by the collector as growth of the heap, and brings on a full collection: with eight
+ * Streams pieces one after another. Small ones are merged: a write to a socket costs more than a copy. With `lend`, the
+ * memory of a chunk is used again for the chunk after the next, and by other streams once the last has been taken. The
+ * garbage collector counts fresh memory for 30 MB as growth of the heap, which causes a full collection: with eight
  * uploads at once a sixth of the CPU.
  */
 export class PieceStream extends Readable {
@@ -32,7 +34,7 @@ export class PieceStream extends Readable {
   /** The lent memory that was filled last. */
   #turn = 0
   #next = 0
-  /** How much of the next piece has been read. */
+  /** The position in the current piece. */
   #at = 0
 
   constructor(pieces: readonly Piece[], lend = false) {
@@ -69,7 +71,7 @@ export class PieceStream extends Readable {
     done(error)
   }
 
-  /** Reads on; at least one byte, unless the piece is empty. */
+  /** Reads further bytes: at least one, unless the piece is empty. */
   #fetch(most: number): Awaitable<Buffer> {
     const piece = this.#pieces[this.#next] as Piece
     if (Buffer.isBuffer(piece)) {
@@ -97,8 +99,8 @@ export class PieceStream extends Readable {
   }
 
   /**
-   * All has been taken: what was lent before the last chunk has been sent, or its reader would not have read that. The
-   * last one a socket may hold for long; it is left to the collector.
+   * After the end: chunks lent before the last one have been sent, or the reader would not have read the last one. A
+   * socket may hold the last one for long; it is left to the garbage collector.
    */
   #giveBack(): void {
     for (const [i, block] of this.#lent.entries()) if (i !== this.#turn) giveBlock(block)

@@ -27,14 +27,14 @@ import { writeForm } from './write-form.ts'
 type Facet = Admits<typeof facet>
 type Form = Extract<Body, { kind: 'form' }>
 
-/** The form of an exchange, so that it is let go of whatever happens. */
+/** The form of an exchange, so that it is freed in any case. */
 const formSlot = defineSlot<Form>('multipart-rewrite/form')
 const busyMs = 1_000
-/** Bodies of these routes are no forms. */
+/** Bodies of these routes are not forms. */
 const passing: ReadonlySet<string> = new Set(['none', 'any'])
 
 /**
- * Reads forms whole, under limits, and writes new ones: never the caller's own bytes, names of files or types
+ * Reads complete forms, with limits, and writes new ones: never with the client's own encoding, file names or types
  * (`docs/rules.md#image-edits`).
  */
 export const multipartRewrite = definePlugin({
@@ -55,7 +55,7 @@ export const multipartRewrite = definePlugin({
       textBytesMax: bytesOf(options.text_bytes_max),
       textFields: new Set(options.text_fields),
     }
-    /** By operation: the model, and so its family, may come after the files. */
+    /** By operation: the model, and so its family, may follow the files. */
     const limitsOf = new Map<string, FormLimits>()
     for (const { operation, traits, modelField } of host.plan.routes) {
       const fileFields = fileFieldsOf(host.plan, operation)
@@ -113,7 +113,7 @@ export const multipartRewrite = definePlugin({
   },
 })
 
-/** Where an upload is kept, and who it is that keeps it there. */
+/** The storage of uploads, and the payer. */
 type Rooms = {
   readonly memory: ByteBudget
   readonly disk: ByteBudget
@@ -122,14 +122,14 @@ type Rooms = {
   readonly payer: string
 }
 
-/** What one upload may take of the memory and the disk that all share. */
+/** The part of the shared memory and disk that one upload may take. */
 class Reserve {
   readonly #memory: ByteClaim
   readonly #disk: ByteClaim
 
   /**
-   * @param expected bytes that may come
-   * @throws Failure form_over_capacity, before a byte of the body is read
+   * @param expected bytes that may arrive
+   * @throws Failure form_over_capacity, before any byte of the body is read
    */
   constructor({ memory, disk, folder, server, payer }: Rooms, expected: number) {
     this.#memory = new ByteClaim(memory, server.memoryBytesMax, payer)
@@ -138,7 +138,7 @@ class Reserve {
     const spooled = expected > heldBytesMax ? expected : 0
     if (this.#memory.hold(held)) {
       if (this.#disk.hold(spooled)) return
-      // What is kept for uploads to come gives way to one that is here.
+      // Files kept for future uploads are removed for a current one.
       folder.clear()
       if (this.#disk.hold(spooled)) return
     }
@@ -146,7 +146,7 @@ class Reserve {
     throw fail('form_over_capacity', {}, { retryAfterMs: busyMs })
   }
 
-  /** The form is here: gives back what it turned out not to need, or needs no more. */
+  /** The form has arrived: returns the part of the reserve that it does not need, or no longer needs. */
   shrink(spool: Spool): void {
     this.#disk.hold(spool.onDisk ? Math.min(spool.bytes, this.#disk.bytes) : 0)
     if (spool.onDisk) this.#memory.hold(Math.min(textsBytesMax, this.#memory.bytes))
@@ -158,7 +158,7 @@ class Reserve {
   }
 }
 
-/** The fields under which some family that takes the operation has files, also one whose models get it translated. */
+/** The file fields of all families with the operation, including a family whose models get it translated. */
 function fileFieldsOf({ families, models }: CompiledConfig, operation: string): ReadonlySet<string> {
   const fields = new Set<string>()
   const translating = new Set(
@@ -172,7 +172,7 @@ function fileFieldsOf({ families, models }: CompiledConfig, operation: string): 
   return fields
 }
 
-/** @throws Failure for a text under a field of files, and for a file that is meant for such a field and would be dropped */
+/** @throws Failure for a text in a file field, and for a file that belongs to such a field and would be dropped */
 function judgePart(facet: Facet, part: Part): void {
   const { kind, name } = part
   if (kind === 'text' && rule(facet, part)) throw fail('form_field_is_file', { name }, { param: name })
@@ -186,7 +186,10 @@ function rule(facet: Facet, part: Part): Facet['files'][string] | undefined {
   return Object.hasOwn(facet.files, base) ? facet.files[base] : undefined
 }
 
-/** Texts as they are; of the files those that the family takes, in the order received, named as its upstream wants. */
+/**
+ * Texts unchanged; of the files those that the family accepts, in the order received, with the names that its upstream
+ * expects.
+ */
 function chooseFiles(parts: readonly Part[], facet: Facet): readonly Part[] {
   const counts = new Map<string, number>()
   for (const part of parts) {
@@ -214,7 +217,7 @@ function fieldOf(sendAs: Facet['files'][string]['send_as'], base: string, severa
   return several ? sendAs.many : sendAs.one
 }
 
-/** Two fields that would reach the upstream under one name. */
+/** Two fields that would reach the upstream with the same name. */
 function findClashes(facet: Facet): readonly Diagnostic[] {
   const owners = new Map<string, string>()
   const diagnostics: Diagnostic[] = []

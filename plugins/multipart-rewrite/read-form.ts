@@ -11,37 +11,37 @@ import { takeChunks } from './take-chunks.ts'
 import type { StoredFile } from './write-form.ts'
 
 export type FormLimits = {
-  /** Most bytes of one text field. */
+  /** Maximum bytes of one text field. */
   readonly textBytesMax: number
-  /** Fields that are one text each: as a file, as a list or a second time they are refused. */
+  /** Fields that must be a single text: as a file, as a list or a second time they are refused. */
   readonly textFields: ReadonlySet<string>
-  /** Fields of files, in some family that this may be for: such a part is a file without a filename too. */
+  /** File fields of the possible families: such a part is a file even without a filename. */
   readonly fileFields?: ReadonlySet<string>
-  /** Files are images: the types that the client names are not used. */
+  /** Files are images: ignores the types that the client sends. */
   readonly areImages?: boolean
 }
 
-/** Most text fields of a form, and most bytes of all of them. */
+/** Maximum text fields of a form, and maximum bytes of all of them. */
 export const textPartsMax = 100
 export const textsBytesMax = 1024 * 1024
-/** Most parts of any kind: nothing else bounds how many empty files a body holds. */
+/** Maximum parts of any kind: nothing else limits the number of empty files in a body. */
 export const partsMax = 10_000
 const nameBytesMax = 256
 
 const headBytes = 64
 const hashBytes = 256 * 1024
-/** Smaller chunks are put together: busboy keeps a view of each while it reads a text. */
+/** Smaller chunks are merged, because busboy keeps a view of each while it reads a text. */
 const smallBytes = 16_384
-/** More than what comes before a file is first read, so that busboy never waits for that. */
+/** Exceeds the bytes that are read before a file, so that busboy never waits for them. */
 const fileBytesAhead = 1024 * 1024
 const identities = new Set(['7bit', '8bit', 'binary'])
 const nothing = Buffer.alloc(0)
-/** The replacement of bytes that are no text. */
+/** The replacement of bytes that are not text. */
 const lost = '\ufffd'
 
 /**
- * Reads a form to its end with busboy: texts into memory, files into the spool, parts in the order received. When it throws,
- * the source is left paused and the spool to be discarded. What busboy skips was not sent
+ * Reads a form to its end with busboy: texts into memory, files into the spool, parts in the order received. If it
+ * throws, the source is left paused and the caller must discard the spool. Parts that busboy skips count as not sent
  * (`docs/decisions/0025-busboy-reads-forms.md`).
  * @throws Failure of `errors.ts`, or the Failure that the source was destroyed with
  */
@@ -57,12 +57,12 @@ export async function readForm(
 }
 
 /**
- * busboy has no other word for it that the closing boundary has come. It goes on reading the chunk in which that is, and
+ * busboy has no other sign that the closing boundary has arrived. It continues with the chunk that contains it, and
  * waits for the end of a file that begins there.
  */
 type Reader = busboy.Busboy & { readonly _complete: boolean }
 
-/** The headers of a file in the form, and the place of its bytes in the spool. */
+/** The headers of a file in the form, and the position of its bytes in the spool. */
 type Found = {
   readonly kind: 'found'
   readonly name: string
@@ -85,7 +85,7 @@ class FormReading {
   #failure: unknown
   /** The stream of the last file that has begun. */
   #last: Readable | undefined
-  /** The last part, where it is no text and none of the files: it may have no bytes. */
+  /** The last part, if it is neither a text nor a file: it may have no bytes. */
   #nameless: { readonly stream: Readable; readonly refuse: () => Error } | undefined
   #small = nothing
   #used = 0
@@ -96,7 +96,7 @@ class FormReading {
     this.#busboy = busboy({
       headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
       defParamCharset: 'utf8',
-      // Keeps the bytes: what is text is decided here, and a file may come without a filename.
+      // Keeps the bytes: the text encoding is decided here, and a file may have no filename.
       defCharset: 'latin1',
       fileHwm: fileBytesAhead,
       limits: { fieldSize: textsBytesMax + 1 },
@@ -107,12 +107,12 @@ class FormReading {
       .on('error', error => this.#judge(() => throwMalformed(error)))
   }
 
-  /** Whether the chunks that came so far are no longer needed: busboy keeps views of them while it reads a text. */
+  /** Whether the chunks received so far are no longer needed: busboy keeps views of them while it reads a text. */
   get isCopied(): boolean {
     return this.#last?.readableEnded === false
   }
 
-  /** @throws Failure. A promise means that the disk is slower. */
+  /** @throws Failure. Returns a promise if the disk is slower. */
   take(chunk: Buffer): Promise<void> | undefined {
     if (chunk.length >= smallBytes) {
       this.#flush()
@@ -135,7 +135,7 @@ class FormReading {
     const parts: Part[] = []
     for (const part of this.#found) {
       if (part.kind !== 'found') parts.push(part)
-      // What a browser sends for an empty file input.
+      // Browsers send this for an empty file input.
       else if (part.bytes > 0 || part.fileName !== undefined) parts.push(this.#toFile(part))
     }
     return parts
@@ -153,7 +153,10 @@ class FormReading {
     if (this.#failure) throw this.#failure
   }
 
-  /** The first failure counts; busboy's streams call at moments when it would not be caught. What follows the end is ignored. */
+  /**
+   * Runs a step; the first failure counts, because busboy's streams call at moments when it would not be caught.
+   * Ignores everything after the end.
+   */
   #judge(take?: () => void): void {
     if (this.#failure || this.#busboy._complete) return
     try {
@@ -174,7 +177,7 @@ class FormReading {
       if (file) return void this.#found.push(file)
     } else if (!isText(info.mimeType)) throw nameless(this.#parts, info)
     if (wanted !== name && textFields.has(wanted)) throw fail('form_field_not_list', { name, wanted }, { param: name })
-    // Which of two values counts is not defined: ours for the bill may differ from the upstream's for the work.
+    // It is not defined which of two values counts: the gateway could charge one while the upstream uses the other.
     if (textFields.has(name) && this.#names.has(name)) throw fail('form_field_duplicate', { name }, { param: name })
     this.#names.add(name)
     if (++this.#texts > textPartsMax) throw fail('form_too_complex', { what: 'more text fields', max: textPartsMax })
@@ -190,7 +193,7 @@ class FormReading {
   }
 
   #addFile(given: string | undefined, stream: Readable, info: FileInfo): void {
-    // Its errors are the form's.
+    // The errors of the stream are those of the form.
     stream.on('error', () => undefined)
     this.#last = stream
     const name = this.#judgeHead(given, info)
@@ -209,7 +212,7 @@ class FormReading {
     })
   }
 
-  /** The bytes of a part have come before the next begins, and its stream hands them out later. */
+  /** The bytes of a part arrive before the next part begins, but its stream emits them later. */
   #judgeLast(): void {
     const last = this.#nameless
     if (last && last.stream.readableLength > 0) throw last.refuse()
@@ -255,8 +258,8 @@ class FormReading {
 }
 
 /**
- * The file that came without a filename under a field of files, and so was read as a text; undefined when it is a text.
- * @throws Failure form_field_is_file where its bytes are lost: it was too long, or named a charset
+ * The file that came without a filename in a file field, and so was read as a text; undefined if it is a text.
+ * @throws Failure form_field_is_file if its bytes are lost: it was too long, or had a charset
  */
 function toFile(name: string, value: string | undefined, info: FieldInfo): FilePart | undefined {
   const isLost = value === undefined || info.valueTruncated || value.includes(lost)
@@ -307,9 +310,9 @@ function isText(mimeType: string): boolean {
 }
 
 /**
- * The text of a field; undefined when it has none. busboy does not say whether the part named a charset. Where it did, the
- * text is decoded; where it did not, each character is a byte, and bytes that are UTF-8 are hardly ever meant as anything else.
- * Where they are not: text that is mostly UTF-8 is damaged, and any other was decoded, or is Latin-1.
+ * The text of a field; undefined if it has none. busboy does not report whether the part had a charset. With a charset,
+ * the text is decoded; without one, each character is a byte, and bytes that are valid UTF-8 are hardly ever anything
+ * else. Otherwise, text that is mostly UTF-8 is damaged, and any other was decoded, or is Latin-1.
  */
 function decode(value: string | undefined): string | undefined {
   if (value === undefined || value.includes(lost)) return undefined

@@ -6,7 +6,7 @@ const bytes = {
   minimum: 1,
 } as const
 
-/** A field name that every reader of forms reads alike. */
+/** A field name that all form parsers read alike. */
 const fieldName = { type: 'string', pattern: '^[^\\u0000-\\u001f\\u007f"\\\\%]{1,256}$' } as const
 
 export const options = {

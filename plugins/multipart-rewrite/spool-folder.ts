@@ -10,34 +10,37 @@ const openFile = promisify(open)
 const unlinkFile = promisify(unlink)
 const truncateFile = promisify(ftruncate)
 
-/** Files that are kept for uploads to come, at most. */
+/** The maximum number of files kept for future uploads. */
 const sparesMax = 16
 
-/** A file without a name, for reading and writing, and how long it is: of an upload before, of which nothing may be read. */
+/**
+ * An unlinked file, for reading and writing, with its length: it may contain bytes of an earlier upload, which must not
+ * be read.
+ */
 export type SpoolFile = { readonly fd: number; readonly bytes: number }
 
-/** Where the files of uploads come from, and go to. */
+/** The source of files for uploads. */
 export type SpoolFiles = {
-  /** @param bytesMax longer it will not be, and is not */
+  /** @param bytesMax the maximum length of the file, including the bytes that it already has */
   take(bytesMax: number): Promise<SpoolFile>
-  /** It is not read or written any more. */
+  /** Returns a file that is no longer used. */
   give(file: SpoolFile): void
-  /** The same of one that the disk refused something of. */
+  /** Returns a file after a disk error. */
   drop(file: SpoolFile): void
 }
 
 /**
- * Gives out files without a name: each is unlinked as soon as it is open, so that nothing is left over however the
- * process ends. The folder is private to us (0700) and made when first needed.
+ * Provides unlinked files: each is unlinked as soon as it is open, so that nothing remains however the process ends.
+ * The folder is private (0700) and created on first use.
  *
- * While other uploads are under way a file that is given back is kept for the next: to overwrite what the system has in
- * memory costs far less than a new file and its end, a fifth of the CPU of an upload of 30 MB. When the last upload ends none
- * is left. The oldest goes first, so that contents are overwritten soon.
+ * While other uploads run, a returned file is kept for the next: overwriting pages in the system's memory costs far
+ * less than creating and deleting a file, a fifth of the CPU of an upload of 30 MB. When the last upload ends, no file
+ * remains. The oldest file is used first, so that contents are overwritten soon.
  */
 export class SpoolFolder implements SpoolFiles {
   readonly #given: string | undefined
   readonly #random: Pick<Random, 'bytes'>
-  /** What the files that are kept take of the disk. */
+  /** The disk space of the kept files. */
   readonly #claim: ByteClaim
   readonly #spares: SpoolFile[] = []
   #inUse = 0
@@ -45,8 +48,8 @@ export class SpoolFolder implements SpoolFiles {
   #path: Promise<string> | undefined
 
   /**
-   * @param path a folder to use, made when absent; one of our own below the system's temporary folder when undefined
-   * @param claim holds what is kept for others; where it cannot, nothing is kept
+   * @param path a folder to use, created if absent; if undefined, a separate folder in the system's temporary folder
+   * @param claim holds the kept bytes; if it has no space, nothing is kept
    */
   constructor(path: string | undefined, random: Pick<Random, 'bytes'>, claim = new ByteClaim(new ByteBudget())) {
     this.#given = path
@@ -54,7 +57,7 @@ export class SpoolFolder implements SpoolFiles {
     this.#claim = claim
   }
 
-  /** A file for reading and writing. The caller gives it back. */
+  /** A file for reading and writing. The caller must return it. */
   async take(bytesMax: number): Promise<SpoolFile> {
     this.#inUse++
     try {
@@ -77,12 +80,12 @@ export class SpoolFolder implements SpoolFiles {
     this.#leave()
   }
 
-  /** Gives back what is kept for uploads to come. */
+  /** Removes the files kept for future uploads. */
   clear(): void {
     this.#keep(0)
   }
 
-  /** Removes the folder, if it is our own. */
+  /** Removes the folder, if it was created here. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.clear()
@@ -114,7 +117,7 @@ export class SpoolFolder implements SpoolFiles {
       return await this.#open()
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-      // Cleaners of temporary folders take away what has been empty for days.
+      // Cleaners of temporary folders remove folders that have been empty for days.
       this.#path = undefined
       return await this.#open()
     }

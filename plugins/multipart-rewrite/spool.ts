@@ -9,21 +9,21 @@ const writeFile = promisify(write)
 const readFile = promisify(read)
 const truncateFile = promisify(ftruncate)
 
-/** Most bytes of one form that are kept in memory. */
+/** Maximum bytes of one form in memory. */
 export const heldBytesMax = 1024 * 1024
-/** The first block of a form whose length is not known. */
+/** The first block of a form of unknown length. */
 const firstBytes = 64 * 1024
 
 const nothing = Buffer.alloc(0)
 
 /**
- * The contents of one form, one after the other: in memory up to 1 MiB, else in a file. What is appended is copied, so
+ * The contents of one form, one after another: in memory up to 1 MiB, else in a file. Appended bytes are copied, so
  * that neither a network buffer nor thousands of tiny ones are held. Reading begins after `finish`.
  */
 export class Spool {
   readonly #files: SpoolFiles
   readonly #bytesMax: number
-  /** Full blocks that are kept or wait to be written. */
+  /** Full blocks that stay in memory or wait to be written. */
   #blocks: Buffer[] = []
   #tail: Buffer
   #used = 0
@@ -33,13 +33,16 @@ export class Spool {
   #written = 0
   #writing: Promise<void> | undefined
   #failed = false
-  /** Calls into the file that have not come back: until then its descriptor may not be closed, or it could become another's. */
+  /**
+   * File operations in progress: until they end the descriptor may not be closed, because it could then belong to
+   * another file.
+   */
   #calls = 0
   #discarded = false
 
   /**
-   * @param expected bytes that may come, when that is known
-   * @param bytesMax bytes that may come at most
+   * @param expected bytes that may arrive, if known
+   * @param bytesMax maximum bytes that may arrive
    */
   constructor(files: SpoolFiles, expected: number | undefined, bytesMax: number) {
     this.#files = files
@@ -48,7 +51,7 @@ export class Spool {
     this.#tail = this.#onDisk ? takeBlock() : Buffer.allocUnsafeSlow(expected ?? firstBytes)
   }
 
-  /** How much has been appended. */
+  /** The number of appended bytes. */
   get bytes(): number {
     return this.#bytes
   }
@@ -69,17 +72,17 @@ export class Spool {
     if (this.#bytes > heldBytesMax) this.#onDisk = true
     if (this.#onDisk && this.#blocks.length > 0 && !this.#writing) {
       this.#writing = this.#write()
-      // The code that appends learns of it by `backlog` or `finish`, unless it has given up before.
+      // The caller gets the error from `backlog` or `finish`, unless it has given up before.
       this.#writing.catch(() => undefined)
     }
   }
 
-  /** Settles when the disk has caught up; undefined when it has. Rejects with a Failure when it refused. */
+  /** Resolves when the disk has caught up; undefined if it has. Rejects with a Failure after a disk error. */
   backlog(): Promise<void> | undefined {
     return this.#failed || this.#blocks.length > 0 ? this.#writing : undefined
   }
 
-  /** Everything appended has been kept. @throws Failure form_spool_failed */
+  /** Resolves when everything appended is stored. @throws Failure form_spool_failed */
   async finish(): Promise<void> {
     this.#turn(nothing)
     if (!this.#onDisk) return
@@ -90,15 +93,15 @@ export class Spool {
   }
 
   /**
-   * From 1 to `most` bytes from a place on. What is in memory comes as it lies there and may not be changed; what is on
-   * disk is read, whole, into what `target` gives, of at least `blockBytes`.
+   * Reads 1 to `most` bytes from a position on. Bytes in memory are returned as a view and must not be changed; bytes
+   * on disk are read, all of them, into the buffer from `target`, of at least `blockBytes`.
    */
   read(at: number, most: number, target?: () => Buffer): Awaitable<Buffer> {
     if (this.#discarded) throw new Error('a form was read after it was discarded')
     return this.#onDisk ? this.#readFile(at, Math.min(most, blockBytes), target) : this.#readBlock(at, most)
   }
 
-  /** Frees memory and disk. Idempotent; reads that are under way end first. */
+  /** Frees memory and disk. Idempotent; reads in progress end first. */
   discard(): void {
     this.#discarded = true
     if (this.#onDisk) giveBlock(this.#tail)
@@ -108,14 +111,14 @@ export class Spool {
     this.#close()
   }
 
-  /** Puts the tail to the full blocks and begins another. */
+  /** Adds the tail to the full blocks and begins another. */
   #turn(next: Buffer): void {
     if (this.#used > 0) this.#blocks.push(this.#tail.subarray(0, this.#used))
     this.#tail = next
     this.#used = 0
   }
 
-  /** What an earlier upload has left after the end would take disk space that is not accounted for. */
+  /** Bytes of an earlier upload after the end would take disk space that is not counted. */
   async #shorten(): Promise<void> {
     const file = this.#file
     if (!file || file.bytes <= this.#written) return
@@ -162,7 +165,7 @@ export class Spool {
   }
 
   async #readFile(at: number, most: number, give: () => Buffer = () => Buffer.allocUnsafeSlow(most)): Promise<Buffer> {
-    // After its end there may be bytes of an earlier upload.
+    // There may be bytes of an earlier upload after the end.
     if (at + most > this.#written) throw new RangeError(`a form of ${this.#bytes} bytes was read at ${at}`)
     const target = give()
     try {

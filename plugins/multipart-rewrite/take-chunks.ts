@@ -3,21 +3,22 @@ import { Failure } from '../../src/plugin-api/index.ts'
 import { freeMemory, ownsMemory } from '../../src/wire/index.ts'
 import { fail } from './errors.ts'
 
-/** What one upload may take of a turn of the event loop, so that others get theirs. */
+/** Maximum bytes of one upload in a turn of the event loop, so that others get their share. */
 const turnBytes = 65_536
 
-/** Takes the chunks of a stream. */
+/** Receives the chunks of a stream. */
 export type ChunkTaker = {
-  /** Where it returns a promise, nothing more is read until that settles. */
+  /** If it returns a promise, nothing more is read until that settles. */
   take(chunk: Buffer): Promise<void> | undefined
-  /** Whether it needs none of the chunks any more that it took: their memory is freed after the turn. */
+  /** Whether it no longer needs any of the received chunks: their memory is freed after the turn. */
   readonly isCopied: boolean
 }
 
 /**
- * Gives a taker every chunk of a stream, and at most 64 KiB or one chunk in a turn. When anything fails the stream is left
- * paused, neither drained nor destroyed.
- * @throws what `take` throws, the Failure that the stream was destroyed with, or Failure form_incomplete when it broke off
+ * Passes every chunk of a stream to a taker, and at most 64 KiB or one chunk in a turn. After an error the stream is
+ * left paused, neither drained nor destroyed.
+ * @throws the error of `take`, the Failure that the stream was destroyed with, or Failure form_incomplete if the stream
+ * was cut
  */
 export function takeChunks(source: Readable, taker: ChunkTaker): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -56,11 +57,11 @@ export function takeChunks(source: Readable, taker: ChunkTaker): Promise<void> {
     if (waiting) waiting.then(goOn, refuse)
     else goOn()
   }
-  // A paused stream may still announce its end while the last chunk is being written.
+  // A paused stream may still emit its end while the last chunk is being written.
   const onEnd = () => (waiting ? waiting.then(() => stop(resolve), refuse) : stop(resolve))
   const onClose = () => source.readableEnded || refuse(fail('form_incomplete'))
 
-  // Stays for good: the code that drains the rest may destroy the stream, and an unhandled error ends the process.
+  // Stays attached: the code that drains the rest may destroy the stream, and an unhandled error ends the process.
   source.on('error', broke)
   if (source.errored) broke(source.errored)
   else if (source.destroyed || source.readableEnded) refuse(fail('form_incomplete'))

@@ -3,18 +3,18 @@ import { nameFile } from './name-file.ts'
 import { type Piece, PieceStream } from './piece-stream.ts'
 import { stripIndex } from './strip-index.ts'
 
-/** A file whose bytes can be had at any place, so that sending it needs no stream in between. */
+/** A file whose bytes are readable at any position, so that sending it needs no intermediate stream. */
 export type StoredFile = FilePart & Exclude<Piece, Buffer>
 
 /**
- * No client can guess so many random bytes. A longer boundary would let a form of the largest size grow beyond it: those of
- * common clients have 30 characters and more.
+ * So many random bytes cannot be guessed. A longer boundary could make a form of the maximum size exceed it: boundaries
+ * of common clients have 30 characters and more.
  */
 const boundaryBytes = 9
 
 /**
- * Writes a new form (RFC 7578): own boundary, own heads, exact length. Its bytes can be had more than once. Files that
- * no rule names go under their own field without brackets, with a file name of our making.
+ * Writes a new form (RFC 7578): own boundary, own part headers, exact length. Its bytes can be read more than once.
+ * Files without a rule stay in their field, without brackets, with a generated file name.
  */
 export function writeForm(parts: readonly Part[], random: Pick<Random, 'bytes'>): EncodedForm {
   const boundary = random.bytes(boundaryBytes).toString('base64url')

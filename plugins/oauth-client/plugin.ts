@@ -1,7 +1,7 @@
 import { askForToken, defineSigner, signAsBearer, Tokens } from '../../src/plugin-api/index.ts'
 import { optionsSchema } from './schema.ts'
 
-/** Access tokens for a client of its own (OAuth 2.0, RFC 6749 4.4), sent as a bearer's. */
+/** Access tokens for an OAuth client (OAuth 2.0, RFC 6749 4.4), sent as a bearer token. */
 export const oauthClient = defineSigner({
   name: 'oauth-client',
   options: optionsSchema,
@@ -18,7 +18,7 @@ export const oauthClient = defineSigner({
   },
 })
 
-/** Each half is written as in a form before the two are joined (RFC 6749 2.3.1). */
+/** Each half is form-encoded before the two are joined (RFC 6749 2.3.1). */
 function basic(id: string, secret: string): string {
   const [left, right] = [id, secret].map(text => new URLSearchParams([['', text]]).toString().slice(1))
   return `Basic ${Buffer.from(`${left}:${right}`).toString('base64')}`

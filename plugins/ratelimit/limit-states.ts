@@ -4,7 +4,7 @@ import { refuses } from './refusal.ts'
 
 const none: readonly LimitState[] = []
 
-/** The state of the tightest limit of each kind, for callers. Limits that never refuse are left out. */
+/** The state of the tightest limit of each kind, for clients. Leaves out limits that never refuse. */
 export function limitStates(limits: readonly Limit[], standings: readonly LimitStatus[]): readonly LimitState[] {
   let requests: LimitState | undefined
   let tokens: LimitState | undefined
@@ -20,13 +20,13 @@ export function limitStates(limits: readonly Limit[], standings: readonly LimitS
   return requests ? [requests, tokens] : [tokens]
 }
 
-/** The one with the least left; of equals the one that takes longest to be free again. */
+/** The limit with less left; of equal ones the one that takes longer until it is free again. */
 function tighter(one: LimitState | undefined, other: LimitState): LimitState {
   if (!one || other.remaining < one.remaining) return other
   return other.remaining === one.remaining && other.resetMs > one.resetMs ? other : one
 }
 
-/** What each limit said of a request: of one that was refused, those that refused it alone. */
+/** The result of each limit for a request; for a refused request only of those that refused it. */
 export function decisions(
   limits: readonly Limit[],
   standings: readonly LimitStatus[],

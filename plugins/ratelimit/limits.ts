@@ -12,7 +12,7 @@ import {
   type Upstream,
 } from '../../src/plugin-api/index.ts'
 
-/** A limit as it applies to one request. */
+/** A limit in the form that applies to one request. */
 export type Limit = LimitRequest & {
   readonly name:
     | 'user_rpm'
@@ -25,10 +25,10 @@ export type Limit = LimitRequest & {
     | 'model_rpm'
     | 'upstream_concurrency'
   readonly counts: 'requests' | 'tokens' | 'places'
-  /** Whose limit it is, for the log: a group, a model, an upstream. */
+  /** The owner of the limit, for the log: a group, a model, an upstream. */
   readonly of: string
   readonly owner: string
-  /** Whose it is, in words, where others than the key share it. */
+  /** A description of the owner, if others than the key share the limit. */
   readonly sharedBy?: string
 }
 
@@ -38,17 +38,17 @@ const ofUsers: { readonly [kind in LimitKind]: Shape } = {
   tpm: { name: 'user_tpm', counts: 'tokens', kind: 'window' },
   concurrency: { name: 'key_concurrency', counts: 'places', kind: 'places' },
 }
-/** How much a request takes of a limit; another plugin knows its tokens. */
+/** The units that a request takes from a limit; another plugin provides its tokens. */
 const asked = { requests: 1, tokens: 0, places: 1 } as const
 const kinds = Object.keys(ofUsers) as readonly LimitKind[]
 
-/** Computed once for a key and its group as they are: every request needs them twice. */
+/** Computed once for a key and its group in their current version: every request needs them twice. */
 const limitsOfKeys = new WeakMap<Key, { readonly group: Group; readonly limits: readonly Limit[] }>()
 
 /**
- * The limits of a caller (`docs/rules.md#limits`): the group's value, counted per key or per user, and the
- * key's own, which is counted per key and wins where it is tighter; then what all keys of the user share, and what all of the
- * group do. None takes tokens yet.
+ * The limits of a client (`docs/rules.md#limits`): the group's value, counted per key or per user, and the key's own,
+ * which is counted per key and applies if it is tighter; then those that all keys of the user share, and those of the
+ * whole group. None takes tokens yet.
  */
 export function userLimits({ key, group }: Caller): readonly Limit[] {
   const known = limitsOfKeys.get(key)
@@ -67,7 +67,8 @@ function findUserLimits(key: Key, group: Group): readonly Limit[] {
     limit: number,
     shadow = false,
   ): void => {
-    // A shadow is counted apart: what it would have refused next to a limit that does refuse.
+    // A shadow limit has its own counter: it counts requests that it would have refused next to a limit that does
+    // refuse.
     const id = `${shadow ? 'shadow ' : ''}${counted.id}`
     const at = limits.findIndex(one => one.id === id)
     if (at !== -1 && (limits[at] as Limit).limit <= limit) return
@@ -87,7 +88,7 @@ function findUserLimits(key: Key, group: Group): readonly Limit[] {
       add(ofUsers[kind], { id: `${kind} ${whose}`, owner }, limit, from.shadow?.includes(kind) === true)
     }
   }
-  // The narrow limits first: a client over its own limit takes nothing from the shared ones.
+  // Narrow limits come first: a client over its own limit takes nothing from the shared ones.
   for (const [from, whose, name, sharedBy] of [
     [group.limitsPerUser, ofUser, 'all_keys', `all keys of user ${key.user}`],
     [group.limitsInAll, ofGroup, 'group', `all keys of group ${group.name}`],
@@ -102,8 +103,8 @@ function findUserLimits(key: Key, group: Group): readonly Limit[] {
 }
 
 /**
- * The limits of the end user of a request. A user's end users are counted apart from those of others, which may have the
- * same names.
+ * The limits of the end user of a request. A user's end users are counted separately from those of other users, which
+ * may have the same names.
  */
 export function endUserLimits({ key, group }: Caller, attribution: Attribution | undefined): readonly Limit[] {
   const { limitsPerEndUser: from } = group
@@ -122,7 +123,7 @@ export function endUserLimits({ key, group }: Caller, attribution: Attribution |
 /** Open jobs that a key may have if its group sets no limit. */
 const jobsMax = 100
 
-/** How many jobs of the key may be open whose clients do not wait. */
+/** The maximum number of open jobs of the key whose clients do not wait. */
 export function jobsLimit({ key, group }: Caller): Limit {
   return {
     name: 'key_jobs',
@@ -139,7 +140,7 @@ export function jobsLimit({ key, group }: Caller): Limit {
 /** The limits of the model: for all requests together, or for each key (`docs/rules.md#limits`). */
 export function modelLimits(model: Model, { key, group }: Caller): readonly Limit[] {
   const { rpm, scope, shadow } = model.limits
-  // All names of a wildcard count together: a caller who invents names has no more requests.
+  // All names of a wildcard count together: a client that invents names gets no additional requests.
   const name = model.wildcard ?? model.name
   if (rpm === undefined) return []
   const isShadow = shadow?.includes('rpm') === true
@@ -159,7 +160,7 @@ export function modelLimits(model: Model, { key, group }: Caller): readonly Limi
   ]
 }
 
-/** How much an upstream takes at once; undefined where nothing is said. */
+/** The concurrency limit of an upstream; undefined if it has none. */
 export function upstreamLimit({ name, concurrency, shadow }: Upstream): Limit | undefined {
   if (concurrency === undefined) return undefined
   return {

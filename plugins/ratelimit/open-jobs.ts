@@ -4,14 +4,14 @@ import { fail } from './errors.ts'
 import type { Limit } from './limits.ts'
 import { refusal } from './refusal.ts'
 
-/** The end of a job is not known; a retry after a second costs little. */
+/** The end of a job is unknown; a retry after a second costs little. */
 const openJobMs = 1_000
 const unavailableMs = 5_000
 
 /**
- * Refuses a job where its key has as many open as it may. They are counted where they are stored: what the counters know of them
- * ends with the processes that hold their places. The places of this request are taken by now, so no other one is admitted
- * meanwhile.
+ * Refuses a job if its key has the maximum number of open jobs. They are counted in the storage, because the counters
+ * lose them when the processes with their slots end. The slots of this request are already taken, so no other request
+ * is admitted meanwhile.
  * @throws Failure rate_limit_exceeded, storage_unavailable
  */
 export async function refuseFull(
@@ -21,7 +21,7 @@ export async function refuseFull(
   limits: readonly Limit[],
 ): Promise<undefined> {
   const open = await countOpen(jobs, keyId)
-  // A batch takes no place of a request in flight.
+  // A batch takes no slot of a request in flight.
   const isBatch = context.route.deferred?.batch !== undefined
   const names = isBatch ? ['key_jobs'] : ['key_jobs', 'key_concurrency']
   const full = limits.filter(({ name, shadow, limit }) => names.includes(name) && !shadow && open + 1 > limit)

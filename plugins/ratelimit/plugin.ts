@@ -30,16 +30,16 @@ import { optionsSchema } from './schema.ts'
 import { ShadowLog } from './shadow-log.ts'
 
 const unavailableMs = 1_000
-/** As much as a caller on a slow line (10 Mbit/s) sends in some 50 ms. */
+/** The bytes that a client on a slow line (10 Mbit/s) sends in some 50 ms. */
 const shortBodyBytes = 65_536
 
-/** What one exchange has taken. */
+/** The limits that one exchange has taken. */
 type Taken = {
   readonly limits: readonly Limit[]
   readonly ticket: Ticket | undefined
-  /** At the upstream that is tried now. */
+  /** The slot at the upstream that is being tried. */
   place: { readonly upstream: string; readonly ticket: Ticket } | undefined
-  /** What ends its reservations of tokens. */
+  /** Functions that end its token reservations. */
   readonly tokens?: readonly ((used: number) => void)[]
 }
 
@@ -58,7 +58,7 @@ export const ratelimit = definePlugin({
     const shadows = host.keep('shadows', () => new ShadowLog(host.clock, host.log))
     const running = host.keep('running', () => new RunningTokens(host.clock))
 
-    /** Takes all limits of the request and the place at the first upstream in one step. */
+    /** Takes all limits of the request and the slot at the first upstream in one step. */
     function admit(context: RequestContext, target: Target, limits: readonly Limit[], place: Limit | undefined) {
       const all = place ? [...limits, place] : limits
       if (all.length === 0) return undefined
@@ -92,7 +92,10 @@ export const ratelimit = definePlugin({
       throw refusal(all, running.expected(all, standings))
     }
 
-    /** A place at an upstream other than the first. @throws Failure rate_limit_exceeded, so that the next is tried */
+    /**
+     * A slot at an upstream other than the first. @throws Failure rate_limit_exceeded, so that the next upstream is
+     * tried
+     */
     function enterNext<T>(context: RequestContext, place: Limit, { ticket, standings }: LimitReservation, out: T): T {
       context.notes.limits = [...(context.notes.limits ?? []), ...decisions([place], standings, ticket !== undefined)]
       if (!ticket) throw refusal([place], standings)
@@ -105,7 +108,8 @@ export const ratelimit = definePlugin({
 
     function settle(context: RequestContext, outcome: Outcome, taken: Taken): Awaitable<void> {
       const { limits, ticket, place } = taken
-      // Refused by whomever before the upstream was touched: the request consumes nothing (`docs/rules.md#limits`).
+      // If the request was refused before the upstream got any of it, for any reason, it consumes nothing
+      // (`docs/rules.md#limits`).
       const isVoid = outcome.kind === 'refused' && outcome.reach === 'untouched'
       const tokens = isVoid ? undefined : context.slots.get(tokenUseSlot)
       const amounts = limits.map(limit => (isVoid ? 0 : usedOf(limit, tokens, outcome)))
@@ -117,7 +121,7 @@ export const ratelimit = definePlugin({
     }
 
     return {
-      // Before the body is read: a key that has used up its minute does not get to upload 32 MiB.
+      // Runs before the body is read: a key that has used up its minute need not upload 32 MiB.
       onRequest(context) {
         if (context.route.serve === undefined && context.part?.kind !== 'turn')
           return lookEarly(context, counters, whenDown)
@@ -152,7 +156,7 @@ export const ratelimit = definePlugin({
   },
 })
 
-/** All limits of a request, with what it may use of them. @throws Failure tokens_over_limit */
+/** All limits of a request, with the tokens that it may use. @throws Failure tokens_over_limit */
 function limitsOf(context: RequestContext, { model }: Target, isDetached: boolean): readonly Limit[] {
   const caller = context.slots.need(callerSlot)
   const ofUser = userLimits(caller)
@@ -165,24 +169,24 @@ function limitsOf(context: RequestContext, { model }: Target, isDetached: boolea
   return withTokens(all, context.slots.get(tokenUseSlot))
 }
 
-/** The places of a turn are those of its connection. */
+/** The slots of a turn are those of its connection. */
 function placeOf({ part }: RequestContext, { upstream }: Target): Limit | undefined {
   return part?.kind === 'turn' ? undefined : upstreamLimit(upstream)
 }
 
-/** A connection takes its places for as long as it lasts, and its turns take what is counted by the minute. */
+/** A connection takes its slots for its whole duration, and its turns take the limits per minute. */
 function limitsOfPart({ part }: RequestContext, limits: readonly Limit[]): readonly Limit[] {
   if (!part) return limits
   return limits.filter(({ counts }) => (part.kind === 'turn' ? counts !== 'places' : counts !== 'tokens'))
 }
 
-/** Reads the limits early, where that is worth it. @throws Failure rate_limit_exceeded */
+/** Checks the limits early, if that saves an upload. @throws Failure rate_limit_exceeded */
 function lookEarly(context: RequestContext, counters: Counters, whenDown: WhenDown): Awaitable<void> {
   const limits = userLimits(context.slots.need(callerSlot))
   if (limits.length === 0) return
   const known = knownOf(counters, limits, whenDown)
   if (known) return look(context, limits, known)
-  // A body as short as this has arrived before a store across the network would have answered: `onAdmit` reads it, once.
+  // A body this short arrives before a store across the network would answer: `onAdmit` checks the limits, once.
   if (bodyBytesOf(context.head) <= shortBodyBytes) return
   return then(counters.peek(limits, whenDown), standings => look(context, limits, standings))
 }
@@ -195,7 +199,7 @@ function look(context: RequestContext, limits: readonly Limit[], standings: read
   throw refusal(limits, standings)
 }
 
-/** Continues with the counters' answer, at once where they are in memory. @throws Failure counters_unavailable */
+/** Continues with the counters' answer, without a wait if it is in memory. @throws Failure counters_unavailable */
 function then<T, U>(asked: Awaitable<T>, goOn: (value: T) => Awaitable<U>): Awaitable<U> {
   return andThen(asked, goOn, refuseWithout)
 }
@@ -213,13 +217,13 @@ function refuseWithout(cause: unknown): never {
   throw cause instanceof CountersDown ? fail('counters_unavailable', {}, { cause, retryAfterMs: unavailableMs }) : cause
 }
 
-/** As it was announced: Infinity where it was not, and what comes in chunks ends when it likes. */
+/** The announced length: Infinity if there is none, because a chunked body may be of any length. */
 function bodyBytesOf({ headers }: Head): number {
   if (headers['transfer-encoding'] !== undefined) return Infinity
   return Number(headers['content-length'] ?? 0)
 }
 
-/** Limits of tokens take what the request may come to. @throws Failure tokens_over_limit */
+/** Token limits take the highest possible use of the request. @throws Failure tokens_over_limit */
 function withTokens(limits: readonly Limit[], tokens: TokenUse | undefined): readonly Limit[] {
   if (!tokens || !limits.some(limit => limit.counts === 'tokens')) return limits
   return limits.map(limit => {

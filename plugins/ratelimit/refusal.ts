@@ -2,7 +2,7 @@ import type { Failure, LimitStatus } from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
 import type { Limit } from './limits.ts'
 
-/** Longer waits are not sat out: some SDKs ignore such a Retry-After and come back at once. */
+/** Clients do not wait longer than this: some SDKs ignore such a Retry-After and retry at once. */
 const patienceMs = 60_000
 const units = {
   requests: 'requests in any 60 seconds',
@@ -10,12 +10,12 @@ const units = {
   places: 'concurrent requests',
 } as const
 
-/** True where a limit is full that refuses. */
+/** True if the limit is full and refuses requests. */
 export function refuses(limit: Limit, status: LimitStatus): boolean {
   return status.waitMs > 0 && !limit.shadow
 }
 
-/** The 429 of the limits that are full. Of several the slowest is named: before it has room, the others do not matter. */
+/** The 429 of the full limits. Of several it reports the slowest: until that one has room, the others do not matter. */
 export function refusal(limits: readonly Limit[], standings: readonly LimitStatus[]): Failure {
   const full = limits.flatMap((limit, i) => {
     const status = standings[i] as LimitStatus
@@ -46,13 +46,13 @@ export function refusal(limits: readonly Limit[], standings: readonly LimitStatu
         seconds: Math.ceil(waitMs / 1000),
       },
       ...(limit.counts === 'tokens' && { type: limit.counts }),
-      // Only the limit of one upstream leaves another one to try.
+      // Only if the limit of one upstream is full, another upstream can be tried.
       ...(limit.name === 'upstream_concurrency' && { elsewhere: true }),
     },
   )
 }
 
-/** The index of the element that comes out above all others; the first of equals. */
+/** The index of the largest element; the first of equal ones. */
 function indexOfMost<T>(all: readonly T[], compare: (a: T, b: T) => number): number {
   let most = 0
   for (let i = 1; i < all.length; i++) if (compare(all[i] as T, all[most] as T) > 0) most = i

@@ -3,26 +3,27 @@ import type { Limit } from './limits.ts'
 
 /** Shorter waits cost as much as they save. */
 const waitMinMs = 1_000
-/** Of so many limits the averages are known. */
+/** The number of limits with known averages. */
 const limitsMax = 10_000
-/** How much the last request counts for what the next one is expected to do. */
+/** The weight of the last request in the averages. */
 const share = 0.2
 
 type Running = { readonly reserved: number; readonly since: number }
 
-/** What is known of one limit of tokens in this process. */
+/** The statistics of one token limit in this process. */
 type Known = {
   readonly running: Set<Running>
   reserved: number
-  /** What was used of each reserved token, on the average. */
+  /** The average share of reserved tokens that was used. */
   usedShare: number
-  /** How long a request took, on the average; undefined while none has ended. */
+  /** The average duration of a request; undefined while none has ended. */
   tookMs: number | undefined
 }
 
 /**
- * The tokens that running requests have reserved, by limit. Most of them are released when the requests end: a caller who is refused
- * for them waits for that, and not for a minute. What other processes have reserved is not known here.
+ * The tokens that running requests have reserved, by limit. Most of them are released when the requests end: a client
+ * that is refused because of them waits for that, and not for a minute. Reservations of other processes are not known
+ * here.
  */
 export class RunningTokens {
   readonly #clock: Pick<Clock, 'tick'>
@@ -32,17 +33,17 @@ export class RunningTokens {
     this.#clock = clock
   }
 
-  /** Of all limits of tokens that a request has taken. */
+  /** Reserves tokens of all token limits that a request has taken. */
   reserve(limits: readonly Limit[]): readonly ((used: number) => void)[] {
     return limits.flatMap(({ counts, id, amount }) =>
       counts === 'tokens' && amount > 0 ? this.#begin(id, amount) : [],
     )
   }
 
-  /** @returns what ends it, with what was used */
+  /** @returns a function that ends the reservation, with the used tokens */
   #begin(id: string, reserved: number): (used: number) => void {
     const known = this.#limits.get(id) ?? { running: new Set(), reserved: 0, usedShare: 0, tookMs: undefined }
-    // The one used last is the last.
+    // Moves the limit to the end: the most recently used is the last.
     this.#limits.delete(id)
     this.#limits.set(id, known)
     if (this.#limits.size > limitsMax) this.#forgetIdle()
@@ -67,8 +68,8 @@ export class RunningTokens {
   }
 
   /**
-   * How long it takes until `missing` tokens more are free: until the oldest of the running requests is expected to end, where
-   * they give that much back; else `waitMs`, when what was used leaves the window.
+   * The time until `missing` more tokens are free: until the oldest of the running requests is expected to end, if they
+   * release that many; else `waitMs`, when used tokens leave the window.
    */
   waitMs(id: string, missing: number, waitMs: number): number {
     const known = this.#limits.get(id)

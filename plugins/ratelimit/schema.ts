@@ -1,6 +1,6 @@
 import type { Schema } from '../../src/plugin-api/index.ts'
 
-/** The limits themselves are in the file's `groups`, `models` and `upstreams`. */
+/** The limits themselves are in the `groups`, `models` and `upstreams` of the file. */
 export const optionsSchema = {
   type: 'object',
   additionalProperties: false,

@@ -1,7 +1,10 @@
 import { type Clock, type LimitStatus, type Log, OnceAMinute } from '../../src/plugin-api/index.ts'
 import type { Limit } from './limits.ts'
 
-/** Says what limits in shadow mode would have refused: each at once, and then once a minute with how many there were. */
+/**
+ * Logs the requests that limits in shadow mode would have refused: the first of each limit at once, and then their
+ * number once a minute.
+ */
 export class ShadowLog {
   readonly #log: Log
   readonly #refused: OnceAMinute
@@ -11,7 +14,7 @@ export class ShadowLog {
     this.#refused = new OnceAMinute(clock)
   }
 
-  /** Takes note of a request that was admitted: `standings` as they were before it. */
+  /** Records an admitted request: `standings` are those before it. */
   note(limits: readonly Limit[], standings: readonly LimitStatus[]): void {
     for (let i = 0; i < limits.length; i++) {
       const limit = limits[i] as Limit

@@ -5,12 +5,12 @@ import { nearestRatio, resolutionOf } from './snap.ts'
 /** The result for a size; null if the rule leaves the choice to the upstream. */
 export type Shape = { readonly resolution: string | null; readonly ratio: string | null }
 
-/** For divisions that are rounded: what is exactly at the border is within it. */
+/** A tolerance for rounded divisions: a value exactly at the border is within it. */
 const rounding = 1e-9
 
 const unknown: Shape = { resolution: null, ratio: null }
 
-/** The resolution and ratio that a size comes to (`docs/rules.md#sizes`). */
+/** The resolution and ratio for a size (`docs/rules.md#sizes`). */
 export function chooseShape(rule: SizeRule, operation: string, size: AskedSize['size']): Shape {
   if (!rule.appliesTo.has(operation)) return unknown
   return rule.kind === 'snap' ? snappedShape(rule, size) : ratioShape(rule, size)

@@ -12,7 +12,7 @@ export function foresee(facet: SizeFacet, operation: string, size: AskedSize['si
   return rule.pixels.get(resolution === null ? ratio : `${resolution} ${ratio}`) ?? null
 }
 
-/** A size as the family reads it, with what will come back. `value` is the field as it was sent; undefined when it was not. */
+/** A size as the family reads it, with the expected result. `value` is the sent field; undefined if it was not sent. */
 export function readAskedSize(facet: SizeFacet, operation: string, value: Json | undefined): AskedSize {
   const rule = readRule(facet)
   const { text, size } = readSize(value, rule.labels)

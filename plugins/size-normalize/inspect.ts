@@ -4,7 +4,7 @@ import type { SizeFacet } from './schema.ts'
 import { asSent, placeholdersOf } from './send-fields.ts'
 import { parseRatio } from './snap.ts'
 
-/** What is wrong with a facet beyond its schema. */
+/** Errors of a facet beyond its schema. */
 export function inspect(facet: SizeFacet, family: Pick<Family, 'forward'>): readonly Diagnostic[] {
   return [
     ...inspectRatios(facet),

@@ -15,8 +15,8 @@ import { sendFields } from './send-fields.ts'
 import { fail } from './errors.ts'
 
 /**
- * What a size means to a family (`docs/rules.md#sizes`): read once, passed to those below, sent in the upstream's own
- * words.
+ * The meaning of a size in a family (`docs/rules.md#sizes`): read once, passed on to later plugins, sent in the
+ * upstream's own form.
  */
 export const sizeNormalize = definePlugin({
   name: 'size-normalize',
@@ -62,14 +62,14 @@ export const sizeNormalize = definePlugin({
   }),
 })
 
-/** The note in the log for a size that is sent as other fields: `size → resolution, aspect_ratio`. */
+/** The log entry for a size that is sent as other fields: `size → resolution, aspect_ratio`. */
 function describeSize(changes: ReturnType<typeof sendFields>): string {
   const sent = [...changes].flatMap(([field, value]) => (value === undefined ? [] : [field]))
   return sent.length === 0 || sent.includes('size') ? 'size' : `size → ${sent.join(', ')}`
 }
 
 /**
- * A family that snaps has to know what a size means; others pass it on (`docs/rules.md#sizes`).
+ * A family that snaps must understand the size; others forward it (`docs/rules.md#sizes`).
  * @throws Failure invalid_size
  */
 function checkSize(facet: SizeFacet, operation: string, asked: AskedSize, model: string): void {

@@ -10,7 +10,7 @@ export type SizeRule = {
   readonly resolutions: readonly Resolution[]
   readonly labels: readonly string[]
   readonly pixelsMin: number
-  /** How far width/height may be from a ratio, as a part of it. */
+  /** The maximum relative difference of width/height from a ratio. */
   readonly within: number
   readonly otherwise: string | null
   readonly appliesTo: ReadonlySet<string>
@@ -20,7 +20,7 @@ export type SizeRule = {
 
 const rules = new WeakMap<SizeFacet, SizeRule>()
 
-/** The rule that a checked facet states; read once, since the facets of a plan are frozen. */
+/** The rule of a checked facet; read once, because the facets of a plan are frozen. */
 export function readRule(facet: SizeFacet): SizeRule {
   let rule = rules.get(facet)
   if (!rule) {

@@ -1,12 +1,13 @@
 import { type AskedSize, isEmptyField, type Json } from '../../src/plugin-api/index.ts'
 
 const pixels = /^([1-9]\d*)[xX×]([1-9]\d*)$/
-/** Longer texts are no sizes; what is kept of them for the record is cut. */
+/** Longer texts are not sizes; they are cut for the record. */
 const textMax = 100
 
 /**
- * Reads a size (`docs/rules.md#sizes`): `<w>x<h>` in whole pixels over 0, with x, X or ×; one of the labels in any
- * case; `auto`, empty or null for none. Surrounding blanks do not count. All else is `unread`, numbers beyond 2^53 too.
+ * Reads a size (`docs/rules.md#sizes`): `<w>x<h>` in whole pixels above 0, with x, X or ×; one of the labels in any
+ * case; `auto`, empty or null for none. Ignores surrounding spaces. Everything else is `unread`, including numbers
+ * beyond 2^53.
  */
 export function readSize(value: Json | undefined, labels: readonly string[]): Pick<AskedSize, 'text' | 'size'> {
   if (value === undefined || isEmptyField(value)) return { text: null, size: { kind: 'none' } }

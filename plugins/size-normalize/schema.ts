@@ -1,6 +1,6 @@
 import { type Admits, imageOperations, type Schema } from '../../src/plugin-api/index.ts'
 
-/** No options on the pipeline's line. */
+/** The plugin has no options in the pipeline. */
 export const optionsSchema = { type: 'object', additionalProperties: false, properties: {} } as const satisfies Schema
 
 /** The section `size-normalize` of a family. `inspect` checks what a schema cannot. */

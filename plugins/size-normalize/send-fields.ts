@@ -3,14 +3,14 @@ import { chooseShape, type Shape } from './choose-shape.ts'
 import { readRule } from './read-rule.ts'
 import type { SizeFacet } from './schema.ts'
 
-/** The value of a `send` field that leaves `size` alone. */
+/** The value of a `send` field that leaves `size` unchanged. */
 export const asSent = 'as-sent'
 
 const placeholder = /\{(\w+)\}/g
 
 /**
- * The changes to the caller's fields that carry a size to the upstream: fields to set, and `size` to take out unless it
- * is sent. Empty when nothing changes.
+ * The changes to the client's fields for a size: fields to set, and `size` to remove unless it is sent. Empty if
+ * nothing changes.
  */
 export function sendFields(
   facet: SizeFacet,
@@ -34,7 +34,7 @@ export function placeholdersOf(template: string): readonly string[] {
   return [...template.matchAll(placeholder)].map(match => match[1] as string)
 }
 
-/** The template with its placeholders filled in; undefined when one of them is not known. */
+/** The template with its placeholders filled in; undefined if one of them has no value. */
 function fill(template: string, { resolution, ratio }: Shape): string | undefined {
   const values: { readonly [name: string]: string | null } = { resolution, ratio }
   if (placeholdersOf(template).some(name => (values[name] ?? null) === null)) return undefined

@@ -40,7 +40,7 @@ export const tc3Hmac = defineSigner({
   },
 })
 
-/** What is signed, and the names of its headers. */
+/** The signed text, and the names of its headers. */
 function canonical(request: Unsigned, digest: string): { readonly text: string; readonly signed: string } {
   const { host, pathname, search } = new URL(request.url)
   const type = headerOf(request, 'content-type')

@@ -7,7 +7,7 @@ import {
   isObject,
 } from '../../src/plugin-api/index.ts'
 
-/** Where requests of any API format set what prices may depend on. */
+/** The request fields of any API format that prices may depend on. */
 const factFields: readonly { readonly field: string; readonly fact: keyof UsageFacts }[] = [
   { field: 'service_tier', fact: 'service_tier' },
   { field: 'serviceTier', fact: 'service_tier' },
@@ -31,13 +31,13 @@ export function askedFacts(body: Body): UsageFacts {
 
 const none: UsageFacts = {}
 
-/** Values for the standard tier, as answers report it. */
+/** Values of the standard tier, as in answers. */
 export function ordinaryFacts(facts: UsageFacts): UsageFacts {
   const { service_tier: tier } = facts
   return tier !== undefined && openValues.has(tier) ? { ...facts, service_tier: 'standard' } : facts
 }
 
-/** Words of a request whose answer may use a kind of tokens, in any API format. */
+/** Texts of a request whose answer may use a kind of tokens, in any API format. */
 const wordsOf: { readonly [unit in UnitName]?: readonly string[] } = {
   input_audio: ['audio', 'AUDIO'],
   cached_input_audio: ['audio', 'AUDIO'],
@@ -45,7 +45,7 @@ const wordsOf: { readonly [unit in UnitName]?: readonly string[] } = {
   output_audio: ['audio', 'AUDIO'],
   cache_write_1h: ['1h', '12h', '24h'],
 }
-/** Any character may be written as an escape. */
+/** Any character may be an escape. */
 const escape = String.raw`\u`
 
 /** Whether an answer to this request may use a kind of tokens. */
@@ -67,14 +67,14 @@ const callsOfTools: readonly (readonly [RegExp, UnitName])[] = [
 /** Fields that request a search without a tool. */
 const searchFields = ['web_search_options', 'search_parameters', 'plugins'] as const
 
-/** Calls that a request allows the upstream to make, and their maximum if the request sets one. */
+/** Calls that a request allows the upstream to make, with their maximum if the request sets one. */
 export function askedCalls(body: Body): ReadonlyMap<UnitName, number | undefined> {
   const calls = new Map<UnitName, number | undefined>()
   const tools = readField(body, 'tools')
   for (const tool of Array.isArray(tools) ? (tools as readonly Json[]) : []) {
     if (!isObject(tool)) continue
     const { type, max_uses: max } = tool
-    // A tool without a type is named by its only member: `{ googleSearch: {} }`.
+    // The name of a tool without a type is its only member: `{ googleSearch: {} }`.
     const names = typeof type === 'string' ? [type] : Object.keys(tool)
     for (const [pattern, unit] of callsOfTools)
       if (names.some(name => pattern.test(name.trim())))

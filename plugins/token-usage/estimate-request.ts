@@ -5,7 +5,7 @@ import { hoursAsked } from './stored-tokens.ts'
 import type { Use } from '../../src/pricing/index.ts'
 import type { UsageFacet } from './schema.ts'
 
-/** Where clients limit the length and number of answers, in every API format. */
+/** The request fields that limit the length and number of answers, in every API format. */
 const limitFields = ['max_completion_tokens', 'max_tokens', 'max_output_tokens']
 const configFields = ['generationConfig', 'generation_config']
 const configLimits = ['maxOutputTokens', 'max_output_tokens']
@@ -47,7 +47,7 @@ export function estimateRequest(body: Body, facet: UsageFacet, traits?: Operatio
 
 /**
  * The longest answer that the request allows, in tokens, for each choice; `otherwise` if it sets no limit. The largest
- * of several limits applies, because it is not known which one the upstream reads. A limit of another API format, or as
+ * of several limits applies, because it is not known which one the upstream uses. A limit of another API format, or as
  * text, may not bind the upstream: it can raise the result and never lowers it.
  */
 export function estimateOutput(body: Body, otherwise: number, traits?: OperationTraits): number {
@@ -67,9 +67,9 @@ export function estimateOutput(body: Body, otherwise: number, traits?: Operation
 
 /** The largest limits of a request; 0 if it sets none. */
 class Limits {
-  /** By the fields of its own API format, as numbers. */
+  /** From the fields of its own API format, as numbers. */
   binding = 0
-  /** By the fields of any API format, also as text. */
+  /** From the fields of any API format, including texts. */
   declared = 0
   readonly #own: readonly string[]
 

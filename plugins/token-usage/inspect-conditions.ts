@@ -85,7 +85,7 @@ function covers(wide: PriceConditions, narrow: PriceConditions): boolean {
   })
 }
 
-/** The fewest input tokens for which a condition can hold. */
+/** The minimum input tokens for which a condition can hold. */
 function leastOf({ input_above: above, input_from: from }: PriceConditions): number | undefined {
   if (above === undefined && from === undefined) return undefined
   return Math.max(above === undefined ? 0 : above + 1, from ?? 0)

@@ -27,7 +27,7 @@ export function inspect(
   ]
 }
 
-/** The other plugin charges images of tools, or no one does. */
+/** Images of tools are charged by the other plugin, or not at all. */
 function toolDiagnostics(facet: UsageFacet, family: Family): Diagnostic[] {
   if (facet.image_tools !== 'bill' || family.facets.has('image-tier-billing')) return []
   const message = `family ${family.name} bills images of tools, but has no tiers for them`
@@ -83,8 +83,8 @@ function hasParentPrice(unit: string, priced: readonly string[]): boolean {
 }
 
 /**
- * Use that costs and is not charged: tokens of one side of a model priced by the other, or all of them. A price of
- * `"0"` marks free use. Existing gateways continue: these refuse nothing at the start.
+ * Chargeable use that is free: tokens of one side of a model priced by the other, or all of them. A price of `"0"`
+ * marks intentionally free use. Existing gateways continue: a start does not refuse these.
  */
 function* givenAway(
   facet: UsageFacet,

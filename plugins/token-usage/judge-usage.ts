@@ -4,7 +4,7 @@ import type { UsageFacet } from './schema.ts'
 /** The plausible part of a report, and the units with implausible counts. */
 export type Judged = { readonly usage: Usage | null; readonly implausible: readonly string[] }
 
-/** What passed. `sentBytes`: where the client sent more than the body. */
+/** The sizes of the transfer. `sentBytes`: if the client sent more than the body. */
 export type Sizes = {
   readonly body: Body
   readonly answerBytes: number
@@ -13,8 +13,8 @@ export type Sizes = {
 }
 
 /**
- * Compares a report with the bytes that passed. A token is at least a byte of text, and so is a second of sound, a
- * searched document, or a tool call; for what no client sees (reasoning, stored conversations, results of the
+ * Compares a report with the transferred bytes. A token is at least a byte of text, and so is a second of audio, a
+ * searched document, or a tool call; for parts that no client sees (reasoning, stored conversations, results of the
  * upstream's own tools) `unseen_tokens_max` is added, for each choice. More cannot have been used, and the kinds of a
  * count do not exceed the count.
  */
@@ -59,13 +59,15 @@ type Bounds = {
 function mostOf(unit: UnitName, { sent, answerBytes, unseen, body }: Bounds): number {
   if (unit === 'input') return sent + unseen
   if (unit === 'output') return answerBytes + unseen * choicesOf(body)
-  // As long as the client has requested.
+  // Tokens are stored for as long as the client has requested.
   if (unit === 'cache_storage') return Number.POSITIVE_INFINITY
   // Bounded by the count that includes it.
   return units.get(unit)?.parent === undefined ? sent : Number.POSITIVE_INFINITY
 }
 
-/** A report of zero use is no report: a request always has an input, unless it extends what is stored already. */
+/**
+ * A report of zero use does not count as a report: a request always has an input, unless it extends something stored.
+ */
 export function withoutPretence(reported: Usage | null): Usage | null {
   if (reported?.counts.input !== 0 || reported.counts.cache_storage !== undefined) return reported
   const { output, second, search_unit: searched } = reported.counts

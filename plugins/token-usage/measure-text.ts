@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Shorter runs without a blank are words, names and links. */
+/** Shorter runs without a space are words, names and links. */
 const runBytesMin = 2048
 
 /** By byte: whether it belongs to the base64 alphabets. */
@@ -13,10 +13,13 @@ const areEncoded = new Uint8Array(65_536)
 for (let pair = 0; pair < areEncoded.length; pair++)
   areEncoded[pair] = (isEncoded[pair & 0xff] as number) & (isEncoded[pair >> 8] as number)
 
-/** The content of a body: bytes of text, and files in base64 (pictures, documents, sound). */
+/** The content of a body: bytes of text, and files in base64 (images, documents, audio). */
 export type TextMeasure = { readonly textBytes: number; readonly files: number }
 
-/** Read at once; longer bodies are read in slices of this size, each in its own turn of the event loop. */
+/**
+ * The bytes that are read at once; longer bodies are read in slices of this size, each in its own turn of the event
+ * loop.
+ */
 const turnBytes = 1024 * 1024
 /** Measuring a shorter body is faster than a look-up. */
 const keptBytesMin = 16 * 1024
@@ -24,7 +27,7 @@ const keptBytesMin = 16 * 1024
 const measured = new WeakMap<Buffer, TextMeasure>()
 
 /**
- * Distinguishes text from files in base64: long runs of its alphabet without a blank or punctuation. Checks backwards
+ * Distinguishes text from files in base64: long runs of its alphabet without a space or punctuation. Checks backwards
  * from the earliest possible end of a run, so that little of the text is read.
  */
 export function measureText(bytes: Buffer): TextMeasure {
@@ -50,9 +53,9 @@ class Measuring {
   readonly #bytes: Buffer
   /** Two bytes at a time, aligned in memory; created for the first run. */
   #pairs: Uint16Array | undefined
-  /** Where the run begins that is searched or read. */
+  /** The beginning of the run that is searched or read. */
   #begin = 0
-  /** How far a sufficiently long run was read; 0 while there is none. */
+  /** The position up to which a sufficiently long run was read; 0 if there is none. */
   #end = 0
   #encoded = 0
   #files = 0
@@ -84,7 +87,7 @@ class Measuring {
     return result
   }
 
-  /** Where the current run ends, or `to`. */
+  /** The end of the current run, or `to`. */
   #runEnd(to: number): number {
     const bytes = this.#bytes
     const first = bytes.byteOffset & 1

@@ -3,7 +3,7 @@ import { treeOf, type UnitName, units, type Usage } from '../../src/plugin-api/i
 const outputTree: ReadonlySet<string> = new Set(treeOf('output'))
 
 /**
- * A later report replaces the earlier one, count by count. Input never shrinks during an answer: a later report may
+ * A later report replaces the earlier one, count by count. Input never decreases during an answer: a later report may
  * omit cached tokens or tool use.
  */
 export function mergeUsage(before: Usage | null, after: Usage | null): Usage | null {

@@ -1,7 +1,7 @@
 import type { Passed, Usage } from '../../src/plugin-api/index.ts'
 import type { Reading } from './reading.ts'
 
-/** An answer that never reports its use: a transcript as text, or sound. Its bytes are counted as they pass. */
+/** An answer that never reports its use: a transcript as text, or audio. Its bytes are counted as they pass. */
 export class PlainReading implements Reading {
   readonly fault = undefined
   readonly model = undefined

@@ -72,7 +72,7 @@ type Counting = {
   readonly payables: readonly Payable[]
   /** The rule of the hold; the answer of an unknown model is charged by it. */
   readonly dearest: Payable
-  /** Of the model that was tried last, as the target, which has its upstream. */
+  /** The facet of the model that was tried last, like the target, which has its upstream. */
   facet: UsageFacet
   target: Target
   /** The body that was sent to it: guards may have replaced some of its text. */
@@ -82,10 +82,10 @@ type Counting = {
   readonly hasImages: boolean
   /** Id of the charge of what the request uses. */
   readonly chargeId: string
-  /** The gateway requested the usage, not the caller. */
+  /** The gateway requested the usage, not the client. */
   removesUsage: boolean
   reading: Reading | undefined
-  /** The work goes on after the response; undefined if the response ends it. */
+  /** The work continues after the response; undefined if the response ends it. */
   readonly deferred: DeferredWork | undefined
 }
 
@@ -100,12 +100,12 @@ type Tools = {
 
 /** Keys with a stored remainder; a dropped one loses at most half a micro-unit. */
 const carriedMax = 100_000
-/** By size: with `max`, lru-cache allocates all of its slots at once, which is a tenth of a start. */
+/** Limited by size: with `max`, lru-cache allocates all of its slots at once, which is a tenth of a start. */
 const newCarried = () => new LRUCache<string, number>({ maxSize: carriedMax, sizeCalculation: () => 1 })
 
 const countingSlot = defineSlot<Counting>('token-usage')
 
-/** Reads the use that an answer reports while it passes, and charges it afterwards (`docs/billing.md`). */
+/** Reads the use in an answer as it passes, and charges it afterwards (`docs/billing.md`). */
 export const tokenUsage = definePlugin({
   name: 'token-usage',
   charges: true,
@@ -153,7 +153,7 @@ export const tokenUsage = definePlugin({
         if (isPaid && !ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
         if (isPaid && checkDeferred(context, target, paysImages(context, target)))
           context.slots.put(detachedJobSlot, true)
-        // A connection uses nothing: its turns do.
+        // A connection itself uses nothing: its turns do.
         if (!isFree(context.route, facet) && context.part?.kind !== 'session')
           context.slots.put(
             tokenUseSlot,
@@ -205,7 +205,7 @@ export const tokenUsage = definePlugin({
           removesUsage,
           ...(route.traits?.usageBehind !== undefined && { usageBehind: route.traits.usageBehind }),
           wantsModel: counting.payables.length > 1 && counting.target.further !== undefined,
-          // Such an event repeats the request, however long, before it reports what was used.
+          // Such an event repeats the request, however long, before its usage.
           ...((counting.hasImages || route.traits?.longLastEvent) && { bytesMax: longEventBytesMax }),
         })
         const stage = mayRefuse(counting, reading)
@@ -213,7 +213,7 @@ export const tokenUsage = definePlugin({
           : reading
         counting.reading = stage
         const { deferred: work, target } = counting
-        // Reads whether the upstream has accepted work that goes on after the response.
+        // Finds out whether the upstream has accepted work that continues after the response.
         const taken = work ? [createTakenStage(workTools, { context, target, work }, reply)] : []
         const headers = removesUsage ? withoutLength(reply.headers) : reply.headers
         return { ...reply, headers, stages: [...reply.stages, ...taken, stage] }
@@ -228,7 +228,7 @@ export const tokenUsage = definePlugin({
   },
 })
 
-/** Reserves the most that the request may cost from its budgets, before an upstream is called. */
+/** Reserves the maximum cost of the request from its budgets, before an upstream is called. */
 async function hold(
   { ledger }: Tools,
   context: RequestContext,
@@ -243,7 +243,7 @@ async function hold(
   }
   const counts = { input: inputOfTurn(context), ...storage }
   const { amount: most } = rateMost(rule, target.body, facet, context.route.traits, counts)
-  // Known before the hold is: if its commit is in doubt, the end of the request still releases it.
+  // Stored before the hold: if its commit is in doubt, the end of the request still releases it.
   counting.held = true
   try {
     await holdMost(ledger, facts, most)
@@ -255,18 +255,18 @@ async function hold(
   return undefined
 }
 
-/** The stored object that the request changes, as its upstream showed it before. */
+/** The stored object that the request changes, in its earlier state at the upstream. */
 function beforeOf({ slots }: RequestContext): Json {
   const shown = slots.get(storedObjectSlot)?.shown
   return shown === undefined || shown === null ? null : (JSON.parse(shown) as Json)
 }
 
-/** Of a turn on a WebSocket: the tokens of the conversation so far, all of which count again. */
+/** For a turn on a WebSocket: the tokens of the conversation so far, all of which count again. */
 function inputOfTurn({ part }: RequestContext): number {
   return part?.kind === 'turn' ? part.inputTokens : 0
 }
 
-/** Whether the rest is read for its charge if the client leaves now: the usage may be all that is missing. */
+/** Whether the rest is read for the charge if the client disconnects now: only the usage may be missing. */
 function readsOn({ facet, reading }: Counting): boolean {
   return facet.on_caller_gone === 'bill' || reading?.reportsUsageNext === true
 }
@@ -313,7 +313,7 @@ function settle(
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateRequest({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)
   const first = rate(answered)
-  // A charge that waits for a person is the one opened for the hold, at its highest price.
+  // A charge that needs a review is the one opened for the hold, at its highest price.
   const isLeft = held && (unread !== undefined || needsPerson(facet, answered.model, { implausible, ...first }))
   const { model, rule } = isLeft ? counting.dearest : answered
   const rated = isLeft ? rate(counting.dearest) : first
@@ -341,7 +341,7 @@ function settle(
   )
 }
 
-/** The charge of work that goes on is ended by its job; without one, by a person. */
+/** The charge of continuing work is ended by its job; without one, by a review. */
 function leaveDeferred({ ledger, log }: Tools, { chargeId, deferred }: Counting): Promise<void> | undefined {
   if (deferred?.course === 'taken') return undefined
   return ledger.review(chargeId, 'background_not_recorded', { hold: 'kept' }).then(
@@ -350,7 +350,7 @@ function leaveDeferred({ ledger, log }: Tools, { chargeId, deferred }: Counting)
   )
 }
 
-/** What an answer looked like that was not handed out for its shape. Where images are charged, their charge waits. */
+/** The shape of an answer that was withheld for it. If images are charged, their charge waits. */
 function unreadShape(context: RequestContext, outcome: Outcome, { hasImages }: Counting): string | undefined {
   const isRefused = outcome.kind !== 'answered' && outcome.reach !== 'untouched' && !hasImages
   return isRefused ? context.notes.unrecognised?.shape : undefined
@@ -382,7 +382,7 @@ function requestTime(context: RequestContext): number {
   return Number.isNaN(at) ? 0 : at
 }
 
-/** An answer that has not left yet, and would be refused for a missing report. Images were paid before their end. */
+/** Whether an answer that was not sent yet may be refused for a missing report. Images were paid before their end. */
 function mayRefuse({ facet, dearest, hasImages }: Counting, reading: Reading): boolean {
   if (facet.missing_usage !== 'refuse' || dearest.rule === undefined) return false
   return reading instanceof JsonReading && !hasImages
@@ -409,7 +409,7 @@ function payableOf({ payables, dearest, target, reading }: Counting): Payable {
   return payables.length === 1 ? dearest : (answeredBy(payables, target, reading?.model) ?? dearest)
 }
 
-/** Refuses what would not be charged, or not at a price of its own. @throws Failure */
+/** Refuses requests that would not be charged, or not at their own price. @throws Failure */
 function refuseUncharged(
   { route }: RequestContext,
   { model: own, body }: Target,
@@ -422,7 +422,7 @@ function refuseUncharged(
 }
 
 /**
- * A tool of the request makes images, which tokens alone would not pay (`docs/price-rules.md#image-tools`).
+ * A tool of the request creates images, which tokens alone would not pay for (`docs/price-rules.md#image-tools`).
  * @throws Failure image_tool_refused, with its path
  */
 function refuseImageTools({ body, model }: Target): void {
@@ -448,7 +448,7 @@ function askForUsage(context: RequestContext, out: Outbound, counting: Counting)
   return { ...out, body }
 }
 
-/** The reader of this answer: text and sound report no use, but have a length. */
+/** The reader of this answer: text and audio report no use, but have a length. */
 function openReading(reply: Reply, options: ReadingOptions & { readonly fileTokens: number }): Reading {
   const { 'content-encoding': encoding = 'identity', 'content-type': type = 'application/json' } = reply.headers
   const isPlain = encoding === 'identity'

@@ -1,9 +1,9 @@
 import type { Json } from '../../src/plugin-api/index.ts'
 import { JsonWalk, type JsonVisitor } from '../../src/wire/index.ts'
 
-/** Longer strings hold no use and no error. */
+/** Longer strings contain no usage and no error. */
 const stringBytesMax = 1_024
-/** Nothing countable is deeper than a source in the metadata of a candidate. */
+/** Countable values are no deeper than a source in the metadata of a candidate. */
 const deepest = 7
 /** The rest of a longer list is omitted. */
 const elementsMax = 512
@@ -72,7 +72,7 @@ class PrunedEvent implements JsonVisitor {
   }
 }
 
-/** Without a prototype: `__proto__` is a name like any other. */
+/** Without a prototype, so that `__proto__` is an ordinary name. */
 function createMembers(): Members {
   return Object.create(null) as Members
 }

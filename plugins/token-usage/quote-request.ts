@@ -15,8 +15,8 @@ import type { UsageFacet } from './schema.ts'
 import { isFree, policyOf, usageRule } from './usage-rule.ts'
 
 /**
- * The hold: the most that a request may cost, as far as it can be known before its answer. `counts`: quantities that
- * the caller states besides the body; they apply if they exceed the estimate.
+ * The hold: the maximum cost of a request, as far as it is known before its answer. `counts`: quantities that the
+ * caller states besides the body; they apply if they exceed the estimate.
  */
 export function rateMost(
   rule: UsageRule,
@@ -57,8 +57,8 @@ function inputMaxOf(body: Body): number {
 }
 
 /**
- * What a request would hold, and what it costs if the caller states its use; otherwise only the answer shows that.
- * Without a group there is no factor.
+ * The hold of a request, and its cost if the caller states its use; otherwise only the answer shows the cost. Without a
+ * group there is no factor.
  * @throws Failure unpriced if the request would be refused
  */
 export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | undefined {

@@ -12,17 +12,17 @@ import { countCharacters } from './count-characters.ts'
 import { estimateInput, estimateRequest } from './estimate-request.ts'
 import type { UsageFacet } from './schema.ts'
 
-/** Statuses whose answers have no body (RFC 9110 15): nothing was made. */
+/** Statuses whose answers have no body (RFC 9110 15): nothing was created. */
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304])
 
-/** All that a request's charge depends on at its end. */
+/** All facts that a request's charge depends on at its end. */
 export type Ended = {
   readonly rule: UsageRule
   readonly facet: UsageFacet
   readonly outcome: Outcome
   /** The client's input. */
   readonly body: Body
-  /** What the upstream got of it, if a guard replaced some of its text. */
+  /** The part that the upstream got, if a guard replaced some of its text. */
   readonly sent?: Body
   /** The plausible part of the upstream's report; null without a report. */
   readonly usage: Usage | null
@@ -36,7 +36,7 @@ export type Ended = {
   readonly failed: boolean
   /** A guard withheld the answer: the upstream sold it. */
   readonly blocked?: boolean
-  /** The shape of an answer that was not delivered: only its request shows what it may have cost. */
+  /** The shape of an answer that was not delivered: only its request shows its possible cost. */
   readonly unread?: string | undefined
   /** The facts of the request that prices may depend on; the answer's facts replace them. */
   readonly asked?: UsageFacts
@@ -80,7 +80,7 @@ export function rateRequest(ended: Ended): RatedRequest {
   return charged(ended, [...estimatedUses(ended), ...requestUses(ended)], 'caller_gone')
 }
 
-/** What a whole answer has used: as reported, and by an estimate where it is not. */
+/** The use of a complete answer: as reported, or else by an estimate. */
 export function usesOfWhole(ended: Ended): {
   readonly uses: readonly Use[]
   readonly missing: readonly string[]
@@ -121,9 +121,7 @@ function factsOf(asked: UsageFacts | undefined, reported: UsageFacts | undefined
   return asked ? { ...asked, ...reported } : (reported ?? {})
 }
 
-/**
- * Units that the answer does not report and that a person may have to see; `nothing_used` if it reported everything.
- */
+/** Units that the answer does not report and that may need a review; `nothing_used` if it reported everything. */
 function reasonOf({ implausible }: Ended, missing: readonly string[]): string {
   if (implausible.length > 0) return 'usage_implausible'
   return missing.length > 0 ? 'usage_missing' : 'nothing_used'
@@ -160,12 +158,12 @@ function missingUses({ body, byLength, facet }: Ended, missing: readonly string[
   return uses.map(use => (use.unit === 'output' ? { ...use, quantity: byLength } : use))
 }
 
-/** What the upstream counted. */
+/** The use that the upstream counted. */
 function reportedUses(usage: Usage | null): readonly Use[] {
   return usage ? usesOf(usage.counts, 'output') : []
 }
 
-/** What the request itself states. */
+/** The use in the request itself. */
 function requestUses({ body, sent = body, facet }: Ended): readonly Use[] {
   const { count_characters_of: field } = facet
   const characters = countCharacters(sent, field) ?? countCharacters(body, field)

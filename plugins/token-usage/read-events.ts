@@ -4,9 +4,9 @@ import { Holdback, joined, RecordReader, type RecordVisitor } from '../../src/wi
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
-/** A record with more data passes unread, unless a reader sets another bound. */
+/** A record with more data passes unread, unless a reader sets another limit. */
 const dataBytesMax = 1024 * 1024
-/** No more of an unfinished record is held; a record to remove is far smaller. */
+/** The maximum held bytes of an unfinished record; a record to remove is far smaller. */
 const heldBytesMax = 65_536
 const none: readonly Buffer[] = []
 const nothing = Buffer.alloc(0)
@@ -16,7 +16,7 @@ export type OnRecord = (data: Buffer, event: string) => boolean
 
 /**
  * Reads an event stream and passes on its records. Bytes pass as they arrive; with `removes`, those of an unfinished
- * record wait until it is whole, before which no parser of events can use them. The rest stays byte for byte.
+ * record wait until it is complete, before which no event parser can use them. The rest stays byte for byte.
  */
 export class EventReader implements RecordVisitor {
   readonly bare = true
@@ -25,21 +25,21 @@ export class EventReader implements RecordVisitor {
   readonly #records = new RecordReader(this)
   /** Undefined if nothing is removed. */
   readonly #holdback: Holdback | undefined
-  /** After the last byte that was read record by record. */
+  /** The position after the last byte that was read record by record. */
   #end = 0
-  /** After a line, before the next record. */
+  /** Whether the stream is after a line, before the next record. */
   #isBetween = false
   #data: Buffer[] = []
-  /** Beyond the bound the record is not read. */
+  /** The data bytes of the record; beyond the limit the record is not read. */
   #dataBytes = 0
   #event = ''
-  /** Part of the unfinished record was delivered: it stays. */
+  /** Part of the unfinished record was delivered, so it cannot be removed. */
   #gone = false
-  /** After the record that was removed last. */
+  /** The position after the last removed record. */
   #takenTo = -1
-  /** Where the records of the current chunk end. */
+  /** The ends of the records in the current chunk. */
   readonly #ends: number[] = []
-  /** The record is completely in the chunk that was written last. */
+  /** Whether the record lies completely in the last chunk. */
   isInside = false
   /** Data of records that were too long to read. */
   unreadBytes = 0
@@ -63,7 +63,7 @@ export class EventReader implements RecordVisitor {
     return this.#holdback?.release(this.#end) ?? none
   }
 
-  /** Whole records of one line of data each. */
+  /** Reads complete records with one line of data each. */
   #readPlain(chunk: Buffer): Passed {
     let kept: Buffer[] | undefined
     let from = 0
@@ -140,7 +140,7 @@ export class EventReader implements RecordVisitor {
 /** The usual beginning of a record: one line of data. */
 const plainStart = Buffer.from('data: ')
 
-/** Whether a chunk consists of whole records of one data line each; their ends are put into `ends`. */
+/** Whether a chunk consists of complete records with one data line each; puts their ends into `ends`. */
 function findPlainRecords(chunk: Buffer, bytesMax: number, ends: number[]): boolean {
   ends.length = 0
   for (let at = 0; at < chunk.length; ) {

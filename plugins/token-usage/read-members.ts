@@ -3,11 +3,11 @@ import { JsonWalk, type JsonVisitor } from '../../src/wire/index.ts'
 
 /** The longest value that is read; a usage object has a few hundred bytes. */
 const valueBytesMax = 65_536
-/** The rest of a longer list is not read. */
+/** The maximum elements that are read of a list. */
 const elementsMax = 1_000
 
 export type Wanted = {
-  /** Top-level members, each read whole. */
+  /** Top-level members, each read completely. */
   readonly members: ReadonlySet<string>
   /** Top-level lists of which some members of each element are read. */
   readonly lists?: ReadonlySet<string>
@@ -32,7 +32,7 @@ export class MemberReader implements JsonVisitor {
     this.#found = found
   }
 
-  /** The text is a list, not an object. */
+  /** Whether the text is a list instead of an object. */
   get isList(): boolean {
     return this.#walk.objects[1] === false
   }

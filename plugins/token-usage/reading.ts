@@ -7,19 +7,19 @@ import { EventReader } from './read-events.ts'
 import { MemberReader } from './read-members.ts'
 import { StreamEstimate } from './stream-estimate.ts'
 
-/** What an answer reports of its use, during and after it. */
+/** The use that an answer reports, during and after it. */
 export type Reading = Stage & {
-  /** As far as it was reported; null if nothing was. */
+  /** The usage reported so far; null if there is none. */
   usage(): Usage | null
   /** Output tokens without a report, by their length. */
   uncounted(): number
   /** Bytes received. */
   readonly bytes: number
-  /** All output tokens, by their length, counted ones included. */
+  /** All output tokens, by their length, including counted ones. */
   byLength(): number
   /** The upstream's error inside an answer of status 200; undefined if there is none. */
   readonly fault: string | undefined
-  /** All of the answer has arrived except its use. */
+  /** Whether all of the answer has arrived except its usage. */
   readonly reportsUsageNext?: boolean
   /** The upstream's name of the model in the answer; undefined if it has none. */
   readonly model: string | undefined
@@ -31,14 +31,14 @@ export type Reading = Stage & {
 export type ReadingOptions = {
   readonly dialect: ApiFormat
   readonly operation: string
-  /** The stored object that the request changes, as it was; absent or null for none. */
+  /** The stored object that the request changes, in its earlier state; absent or null for none. */
   readonly before?: Json
   readonly bytesPerToken: number
-  /** Removes the event that carries only the usage. */
+  /** Removes the event that contains only the usage. */
   readonly removesUsage: boolean
-  /** The member whose value marks the end of the answer, if the use follows in a later event. */
+  /** The member whose value marks the end of the answer, if the usage follows in a later event. */
   readonly usageBehind?: string
-  /** Several models may answer: the model is read before the use is reported. */
+  /** Several models may answer: the model is read before the usage is reported. */
   readonly wantsModel?: boolean
   /** An event with more data is not read; 1 MiB if absent. */
   readonly bytesMax?: number
@@ -84,7 +84,7 @@ export class JsonReading implements Reading {
   readonly #options: ReadingOptions
   readonly #reader: MemberReader
   readonly #members: { [name: string]: Json } = {}
-  /** A short answer, which is parsed at its end; undefined for a longer one. */
+  /** The chunks of a short answer, which is parsed at its end; undefined for a longer one. */
   #short: Buffer[] | undefined = []
   #listed: Usage | null = null
   /** The reports of its members after the first read; undefined again if more are found. */
@@ -145,7 +145,7 @@ export class JsonReading implements Reading {
     return Math.ceil(this.bytes / this.#options.bytesPerToken)
   }
 
-  /** The kept part is read together with what follows. */
+  /** Reads the kept part together with the next chunk. */
   #readOn(chunk?: Buffer): void {
     const short = this.#short
     this.#short = undefined
@@ -172,13 +172,16 @@ export class JsonReading implements Reading {
   }
 }
 
-/** Reads the usage of an event stream, and removes the event that carries only the usage if it was not requested. */
+/**
+ * Reads the usage of an event stream, and removes the event that contains only the usage if the client did not request
+ * it.
+ */
 export class EventReading implements Reading {
   readonly #options: ReadingOptions
   readonly #reader: EventReader
   readonly #estimate: StreamEstimate
   #usage: Usage | null = null
-  /** The chunk that was written last has the name of a use or an error. */
+  /** Whether the last chunk contains the name of a usage or an error. */
   #hasReport = false
   /** `"finish_reason`; undefined if no use is reported after it. */
   readonly #lastName: Buffer | undefined
@@ -266,7 +269,7 @@ const backslash = 0x5c
 /** Whether a value other than null may follow a name: cheap; a false positive only costs a closer check. */
 function hasMember(data: Buffer, name: Buffer): boolean {
   for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
-    // Names inside a text are no members.
+    // Names inside a text are not members.
     if (data[at - 1] === backslash) continue
     let i = at + name.length
     while (data[i] === quote || data[i] === colon || data[i] === space) i++
@@ -281,7 +284,7 @@ function isUsageOnly(json: { readonly [name: string]: Json }): boolean {
   return Array.isArray(choices) && choices.length === 0 && isObject(usage)
 }
 
-/** The model of an answer as an event reports it: at its top, or in its message or response. */
+/** The model of an answer in an event: at its top, or in its message or response. */
 function modelOf(event: { readonly [name: string]: Json }): string | undefined {
   for (const place of [event, event['message'], event['response']]) {
     if (!isObject(place)) continue

@@ -6,7 +6,7 @@ import { fail } from './errors.ts'
 import type { UsageFacet } from './schema.ts'
 
 /**
- * Refuses a request that needs something without a price, before anything is bought.
+ * Refuses a request that needs a unit without a price, before anything is bought.
  * @throws Failure unpriced
  */
 export function refuseUnpriced(model: Model, rule: UsageRule | undefined, body: Body, traits?: OperationTraits): void {

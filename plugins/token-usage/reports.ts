@@ -26,7 +26,7 @@ export class Reports {
     )
   }
 
-  /** Once for a model: its use has no price of its own, and what happened to the charge. */
+  /** Once for each model: its use has no price of its own; includes the effect on the charge. */
   unpriced(context: RequestContext, target: Target, unpriced: readonly string[]): void {
     this.#once(`${target.model.name} unpriced ${unpriced.join(' ')}`, () =>
       this.#log.warn(
@@ -52,7 +52,7 @@ export class Reports {
     report()
   }
 
-  /** Each time: every one of these charges waits for a person. */
+  /** Each time, because every one of these charges needs a review. */
   implausible(
     context: RequestContext,
     target: Target,

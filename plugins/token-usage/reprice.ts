@@ -22,7 +22,7 @@ import {
 import type { UsageFacet } from './schema.ts'
 import { isFree, usageRule } from './usage-rule.ts'
 
-/** A stored charge of use at other prices: each quantity as counted then. */
+/** A stored charge of use at other prices: uses the stored quantities. */
 export function reprice(
   charge: Charge,
   { model, multiplier, operation, traits }: RepriceAsk,
@@ -78,7 +78,7 @@ function flagsOf({ tier, flags }: ChargeItem, { lines }: Charge): readonly strin
 
 /**
  * Whether a charge shows how much of a unit was used: 0 if a priced unit has no item, or if its parent has none.
- * Charges of earlier versions do not know kinds without prices.
+ * Charges of earlier versions do not contain kinds without prices.
  */
 function isKept(unit: string, old: UsageRule, { lines }: Charge): boolean {
   const has = (name: string): boolean => lines.some(line => line.tier === name && (line.quantity ?? 0) > 0)

@@ -7,7 +7,7 @@ import {
   type Micros,
 } from '../../src/plugin-api/index.ts'
 
-/** An estimated charge that waits for a person. */
+/** An estimated charge that needs a review. */
 type Doubted = {
   readonly facts: ChargeFacts
   readonly lines: readonly ChargeItem[]
@@ -20,9 +20,9 @@ type Doubted = {
 }
 
 /**
- * Leaves a charge to a person, with its estimated items: nothing is booked before a person decides. If nothing was held
- * for it, the estimate is. If that cannot be written, the charge is settled as estimated, or posted: the ledger writes
- * it later. Never rejects.
+ * Leaves a charge for a review, with its estimated items: nothing is booked before an administrator decides. If nothing
+ * was held for it, the estimate is held. If that cannot be written, the charge is settled as estimated, or posted: the
+ * ledger writes it later. Never rejects.
  */
 export async function reviewCharge(
   { ledger, log }: { readonly ledger: Ledger; readonly log: Log },

@@ -9,7 +9,10 @@ import {
 
 const hourSeconds = 3_600
 
-/** Hours for which a request keeps its tokens, by its fields; 0 if it keeps none. Without `now` a date counts as the usual time. */
+/**
+ * Hours for which a request stores its tokens, by its fields; 0 if it stores none. Without `now` a date counts as the
+ * usual time.
+ */
 export function hoursAsked(body: Body, traits: OperationTraits | undefined, now = Number.NaN): number {
   const { storesTokens } = traits ?? {}
   if (!storesTokens) return 0

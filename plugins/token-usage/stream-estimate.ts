@@ -1,4 +1,4 @@
-/** The most that surrounds an event's text. */
+/** The maximum bytes around an event's text. */
 const envelopeBytes = 1024
 
 /**
@@ -19,7 +19,7 @@ export class StreamEstimate {
     return Math.ceil(this.#tokens)
   }
 
-  /** Counted tokens too. */
+  /** Includes counted tokens. */
   get all(): number {
     return Math.ceil(this.#before + this.#tokens)
   }
@@ -28,7 +28,7 @@ export class StreamEstimate {
     const last = this.#last
     this.#last = data
     if (last) this.#tokens += Math.max(1, differing(last, data) / this.#bytesPerToken)
-    // The first has no predecessor to compare with: what exceeds any envelope is text.
+    // The first event has no predecessor to compare with: bytes beyond the maximum envelope are text.
     else this.#tokens += Math.max(0, data.length - envelopeBytes) / this.#bytesPerToken
   }
 
@@ -39,7 +39,7 @@ export class StreamEstimate {
   }
 }
 
-/** Compared byte by byte; from there on natively, in stretches that double. */
+/** The bytes that are compared one by one; after them natively, in steps that double. */
 const byteLoop = 64
 
 /** Bytes of `b` outside its common beginning and end with `a`. */

@@ -13,19 +13,19 @@ import type { UsageFacet } from './schema.ts'
 
 const outputUnits = treeOf('output')
 
-/** What is known of the answer at the end of the request. */
+/** Facts about the answer at the end of the request. */
 export type Answered = {
   /** Undefined without an answer, or without a report. */
   readonly reading: Reading | undefined
-  /** Undefined without an answer, or without a report. */
+  /** Whether the images of the request are charged in addition. */
   readonly hasImages: boolean
 }
 
-/** How its request is read. */
+/** Settings for reading the request. */
 export type RequestFacts = {
   readonly facet: UsageFacet
   readonly traits: OperationTraits | undefined
-  /** Input tokens that are known to come with it. */
+  /** The known number of additional input tokens. */
   readonly inputMin?: number
 }
 
@@ -34,7 +34,7 @@ export class TokenCount implements TokenUse {
   readonly #body: Body
   readonly #facet: UsageFacet
   readonly #traits: OperationTraits | undefined
-  /** A model that has prices, and none for output, returns none: vectors, sound, ranks. */
+  /** Whether the model has prices, but none for output, and so returns none: vectors, audio, ranks. */
   readonly #isMute: boolean
   readonly #answered: () => Answered
   readonly #inputMin: number
@@ -60,7 +60,7 @@ export class TokenCount implements TokenUse {
   actual(outcome: Outcome): number {
     const { reach } = outcome
     if (reach === 'untouched' || reach === 'refused') return 0
-    // It may have been received and read.
+    // The upstream may have received and read the request.
     if (reach === 'unknown') return this.#estimatedInput
     const { reading, hasImages } = this.#answered()
     const answerBytes = reading?.bytes ?? 0

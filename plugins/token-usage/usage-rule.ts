@@ -10,7 +10,7 @@ import {
 } from '../../src/plugin-api/index.ts'
 import type { UsageFacet } from './schema.ts'
 
-/** The operation costs nothing, here or anywhere. */
+/** The operation is free, here or in general. */
 export function isFree(
   { operation, traits }: { readonly operation: string; readonly traits?: OperationTraits | undefined },
   facet: UsageFacet,
@@ -18,14 +18,16 @@ export function isFree(
   return traits?.free === true || facet.free_operations.includes(operation)
 }
 
-/** What happens to use without a price. */
+/** The policy for use without a price. */
 export function policyOf(model: Model, facet: UsageFacet): UnpricedPolicy {
   return model.unpriced ?? facet.unpriced
 }
 
 const known = new WeakMap<Model, Map<string, UsageRule>>()
 
-/** The rule by which a model's use is priced for a group; undefined if none of it is. One object for all requests. */
+/**
+ * The rule by which a model's use is priced for a group; undefined if it has no prices. One object for all requests.
+ */
 export function usageRule(model: Model, multiplier: string): UsageRule | undefined {
   let rules = known.get(model)
   if (!rules) known.set(model, (rules = new Map()))
@@ -34,7 +36,7 @@ export function usageRule(model: Model, multiplier: string): UsageRule | undefin
   return rule.prices.length === 0 ? undefined : rule
 }
 
-/** Names of use that `prices` and `overrides` may have. */
+/** Names of units that `prices` and `overrides` may contain. */
 export const priceNames: readonly string[] = [...units.keys(), ...unitAliases.keys()]
 
 function makeRule(model: Model, multiplier: string): UsageRule {

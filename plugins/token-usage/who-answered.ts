@@ -12,7 +12,7 @@ import type { UsageFacet } from './schema.ts'
 /** A model that a request may be charged as, its rule, and the settings of its family. */
 export type Payable = { readonly model: Model; readonly rule: UsageRule | undefined; readonly facet: UsageFacet }
 
-/** The models that may answer: the body's own, those that it names as alternatives, and its fallbacks. */
+/** The models that may answer: the body's own, those that it lists as alternatives, and its fallbacks. */
 export function payablesOf(
   { model, further = [], fallbacks = [] }: Target,
   facet: UsageFacet,
@@ -37,8 +37,9 @@ export function dearestOf(payables: readonly Payable[], body: Body, traits: Oper
 }
 
 /**
- * The model that was called, unless the body names others: then the one that an answer names, by the upstream's names: as requested, or a dated version, as `gpt-5` answers as
- * `gpt-5-2025-08-07`. Undefined if it names none of them.
+ * The model that was called, unless the body lists others: then the one in the answer, by the upstream's names: as
+ * requested, or a dated version, as `gpt-5` answers as `gpt-5-2025-08-07`. Undefined if the answer contains none of
+ * them.
  */
 export function answeredBy(
   payables: readonly Payable[],

@@ -1,11 +1,11 @@
 import type { Awaitable, Passed, Usage } from '../../src/plugin-api/index.ts'
 import type { Reading } from './reading.ts'
 
-/** A longer answer is released before its end is known: a person sees what it does not report. */
+/** A longer answer is released before its end is known: if its report is incomplete, it needs a review. */
 export const withheldBytesMax = 8 * 1024 * 1024
 const none: readonly Buffer[] = []
 
-/** Holds an answer until its end, where `refuse` may throw; one that grows too long passes. */
+/** Holds an answer until its end, where `refuse` may throw; one that becomes too long passes. */
 export class WithheldReading implements Reading {
   readonly #reading: Reading
   readonly #refuse: (reading: Reading) => void
@@ -47,7 +47,7 @@ export class WithheldReading implements Reading {
     return held
   }
 
-  /** @throws what `refuse` throws */
+  /** @throws the error of `refuse` */
   end(): Awaitable<Passed> {
     const passed = this.#reading.end()
     const held = this.#held

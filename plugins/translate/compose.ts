@@ -6,7 +6,7 @@ import { toBase64 } from './to-base64.ts'
 
 type Segment = Buffer | FileBytes
 
-/** The body of a filled template, as JSON: files in it are read while it is sent. */
+/** The body of a filled template, as JSON: its files are read during sending. */
 export function composeJson(value: unknown, random: Pick<Random, 'bytes'>): Composed {
   const mark = `@${random.bytes(12).toString('hex')}:`
   const files: FileBytes[] = []

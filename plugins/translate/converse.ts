@@ -12,36 +12,39 @@ import { follow, type LinkRule } from './follow-link.ts'
 import { type Answer, readAnswer, type Reader } from './read-answer.ts'
 import { Refused } from './refused.ts'
 
-/** What an exchange with an upstream needs to know. */
+/** The inputs of an exchange with an upstream. */
 export type Terms = {
   readonly reading: Reading
   readonly metadata: ResponseMetadata
-  /** Requests, each with its number. */
+  /** The requests, each with its index. */
   readonly asks: readonly ((asker: UpstreamClient) => Promise<Answer>)[]
-  /** Some of it may have gone out before: what is missing now, and not by the upstream's word, would give its place to another. */
+  /**
+   * Whether pictures may have been sent before: then an answer that is missing now, unless the upstream itself reports
+   * that, would leave its place to another picture.
+   */
   readonly hasBegun: () => boolean
-  /** So many of them at once. */
+  /** The maximum number of simultaneous requests. */
   readonly atOnce: number
-  /** Name of the events that carry pictures, where the caller wants a stream. */
+  /** Name of the events with pictures, if the client wants a stream. */
   readonly event: string | undefined
-  /** What becomes of links; undefined where they are handed on. */
+  /** How to handle links; undefined to forward them. */
   readonly links: LinkRule | undefined
   /** Seconds since the epoch. */
   readonly created: number
   readonly claim: MemoryClaim
-  /** Called once, when all has been read. */
+  /** Called once, after the whole answer was read. */
   readonly onUsage: (usage: { readonly [name: string]: number }) => void
   readonly onUnrecognised: (shape: string) => void
-  /** Once, when nothing more is read; with what ended it early. */
+  /** Called once, when nothing more is read; with the error that ended it early. */
   readonly onEnd: (error?: unknown) => void
 }
 
-/** Calls an upstream by its description, and answers in the one API format that all later code reads. */
+/** Calls an upstream by its description, and returns the answer in the one API format that all later code reads. */
 export function createConverse(terms: Terms): CallUpstream {
   return async asker => {
     const answer = speak(asker, terms)
     try {
-      // Until the first picture has begun, a refusal is an answer of its own.
+      // Until the first picture has begun, a refusal is a separate answer.
       const first = await answer.next()
       return spoken(terms, first, answer)
     } catch (error) {
@@ -85,7 +88,7 @@ export function refusal({ status, headers, body }: Refused): PluginResponse {
   }
 }
 
-/** The answers of all requests as one; what is common to all goes before the last word. */
+/** The answers of all requests as one; common facts are written before the end. */
 async function* speak(asker: UpstreamClient, terms: Terms): AsyncGenerator<Buffer> {
   const { reading, metadata, event, created } = terms
   const { links } = terms
@@ -93,7 +96,7 @@ async function* speak(asker: UpstreamClient, terms: Terms): AsyncGenerator<Buffe
     created,
     event,
     follows: links !== undefined,
-    // Where a vendor numbers its events, each picture goes on at once.
+    // If a vendor numbers its events, each picture is forwarded at once.
     waits: reading.stream?.kind !== 'events',
   })
   const sums = { usage: new Map<string, number>(), words: new Map<string, string>() }
@@ -116,7 +119,7 @@ async function* speak(asker: UpstreamClient, terms: Terms): AsyncGenerator<Buffe
   yield* writer.take() as Buffer[]
 }
 
-/** All of it, before any of it goes on; pictures that came before something went wrong have come all the same. */
+/** Reads everything before forwarding any of it; pictures that arrived before an error stay valid. */
 async function* hear(
   answer: AsyncGenerator<Buffer>,
   claim: MemoryClaim,
@@ -135,7 +138,10 @@ async function* hear(
   yield* held
 }
 
-/** Every request's answer in turn. Of several some may fail: what came is the answer. @throws the first failure where nothing came */
+/**
+ * Reads the answers of all requests one after another. Some of several may fail: the rest is the answer. @throws the
+ * first failure if there is no picture
+ */
 async function* readAll(asker: UpstreamClient, terms: Terms, reader: Reader): AsyncGenerator<Buffer> {
   const { asks, atOnce } = terms
   const waiting: Promise<Answer>[] = []
@@ -152,16 +158,16 @@ async function* readAll(asker: UpstreamClient, terms: Terms, reader: Reader): As
       const isWhole = error instanceof Refused || (error instanceof Failure && !reader.writer.isOpen)
       const isMissing = terms.hasBegun() && !isUpstreamsWord(error)
       if (!isWhole || isMissing || asks.length === 1) throw recognised(error, terms)
-      // A refusal of one reveals nothing about another whose outcome is unknown.
+      // A refusal of one request does not show the outcome of another whose result is unknown.
       if (failure === undefined || (failure instanceof Refused && !(error instanceof Refused))) failure = error
-      // An upstream that refuses one refuses all: for a refused key, or a quota that is used up.
+      // An upstream that gives such a refusal refuses all requests: for an invalid key, or an exhausted quota.
       isGivenUp ||= error instanceof Refused && error.isFinal
     }
   }
   if (reader.writer.count === 0 && failure !== undefined) throw recognised(failure, terms)
 }
 
-/** That there is nothing: so there was nothing before. */
+/** Whether the upstream itself reports that there is no picture: then there was none before. */
 function isUpstreamsWord(error: unknown): boolean {
   return error instanceof Refused ? error.endsJob : error instanceof Failure && error.code === 'job_timeout'
 }

@@ -1,7 +1,10 @@
-/** More places than any vendor's unit has. */
+/** More decimal places than any vendor's unit has. */
 const places = 18
 
-/** A number as JSON or a quoted text writes it, times a decimal, as a decimal without trailing zeros; undefined for no number. */
+/**
+ * A number in JSON or a quoted text, multiplied by a decimal, as a decimal without trailing zeros; undefined if it is
+ * not a number.
+ */
 export function multiply(number: string, by: string): string | undefined {
   const one = parse(number)
   const other = parse(by)

@@ -38,7 +38,7 @@ export type JobReading = {
 
 export type Named = readonly (readonly [name: string, path: Path])[]
 
-/** How answers of one operation are read, worked out once. */
+/** How answers of one operation are read, computed once. */
 export type Reading = AnswerReading & {
   readonly facts: Named
   readonly count: Path | undefined
@@ -58,7 +58,7 @@ const faults: ReadingFaults = {
   refused: (message, code) => new Refused(message, { status: 502, code }),
 }
 
-/** Where most vendors report what is wrong. */
+/** The usual places of error messages in vendors' answers. */
 const messages = ['error.message', 'message', 'error', 'detail', 'detail.msg', 'errors', 'msg'] as const
 const codes = ['error.code', 'code', 'error.type', 'type'] as const
 
@@ -121,10 +121,10 @@ export function describe(section: Section): Reading {
 /** The status of an answer, as a path. */
 export const httpStatus = 'http_status'
 
-/** Before the names of what is kept of a job's first answer, as paths. */
+/** The prefix of paths to values that are kept of a job's first answer. */
 export const keptBefore = 'job.'
 
-/** A path of the answer's head or of what was kept before it, which is known before its first byte. */
+/** A path of the answer's head or of a value kept before it, which is known before its first byte. */
 export function isHeader(path: Path): boolean {
   return path.startsWith('header.') || path.startsWith(keptBefore) || path === httpStatus
 }

@@ -7,7 +7,7 @@ import { Refused } from './refused.ts'
 const errorBytesMax = 64 * 1024
 const messageCharsMax = 2_000
 
-/** An error of the upstream, in the caller's API format. */
+/** An error of the upstream, in the client's API format. */
 export async function readError(response: UpstreamResponse, reading: Reading): Promise<Refused> {
   const { status, headers } = response
   const body = await gather(response, errorBytesMax)
@@ -21,7 +21,7 @@ export async function readError(response: UpstreamResponse, reading: Reading): P
   })
 }
 
-/** The body of an answer, as far as it is wanted. */
+/** The body of an answer, up to a maximum length. */
 async function gather({ body }: UpstreamResponse, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -33,7 +33,7 @@ async function gather({ body }: UpstreamResponse, bytesMax: number): Promise<Buf
   return Buffer.concat(chunks).subarray(0, bytesMax)
 }
 
-/** Undefined where it is no JSON. */
+/** Undefined if it is not JSON. */
 function readJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString()) as unknown

@@ -73,14 +73,14 @@ export const fail = failures(errors)
 
 const shapes = new WeakMap<Error, string>()
 
-/** A response that no description covers; `shape` describes it for people. */
+/** A response that no description covers; `shape` describes it for messages. */
 export function undescribed(shape: string): Failure {
   const failure = fail('upstream_answer_undescribed', { shape })
   shapes.set(failure, shape)
   return failure
 }
 
-/** What such an answer looked like. */
+/** The shape in such an error. */
 export function shapeOf(error: unknown): string | undefined {
   return error instanceof Error ? shapes.get(error) : undefined
 }

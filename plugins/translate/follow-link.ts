@@ -3,27 +3,27 @@ import type { LinkToFollow } from '../../src/wire/index.ts'
 import { toBase64 } from './to-base64.ts'
 import { provenWhole } from './whole-picture.ts'
 
-/** What becomes of a link in an answer. */
+/** How to handle a link in an answer. */
 export type LinkRule = {
   readonly do: 'inline' | 'measure'
-  /** Hosts that it may name in addition to the upstream's own. */
+  /** Allowed hosts in addition to the upstream's own. */
   readonly hosts: readonly string[]
   readonly bytesMax: number
 }
 
-/** Enough to detect the format of a picture. */
+/** Enough bytes to detect the format of a picture. */
 const magicBytes = 16
-/** Enough to read its size, for nearly all. */
+/** Enough bytes to read its size, in nearly all cases. */
 const headBytes = 64 * 1024
 
 type Following = {
   readonly asker: UpstreamClient
   readonly rule: LinkRule
-  /** Is given the first bytes of what a link leads to. */
+  /** Receives the first bytes of the linked content. */
   readonly onHead: (index: number, head: Buffer) => void
 }
 
-/** The member of a picture in the one style: itself, or the link where it could not be had. */
+/** The member of a picture in the common format: the picture itself, or the link if it could not be fetched. */
 export async function* follow(link: LinkToFollow, following: Following): AsyncGenerator<Buffer> {
   const { rule, onHead } = following
   const asLink = Buffer.from(`"url":${JSON.stringify(link.url)}`)
@@ -45,14 +45,14 @@ export async function* follow(link: LinkToFollow, following: Following): AsyncGe
   yield Buffer.from('"')
 }
 
-/** Undefined where it leads nowhere, or to an address that is not allowed. */
+/** Undefined if the link cannot be opened, or its address is not allowed. */
 async function openLink(url: string, { asker, rule }: Following): Promise<AsyncIterator<Buffer> | undefined> {
   try {
     const { status, body, endUnknown } = await asker.ask({
       method: 'GET',
       url,
       hosts: rule.hosts,
-      // A link carries what it needs: a key sent with it would be shown to its host.
+      // A link needs no credential: a key sent with it would be revealed to its host.
       withCredential: false,
       bytesMax: rule.bytesMax,
       headers: rule.do === 'measure' ? { range: `bytes=0-${headBytes - 1}` } : {},
@@ -66,7 +66,7 @@ async function openLink(url: string, { asker, rule }: Following): Promise<AsyncI
   }
 }
 
-/** The first bytes, as many as there are; undefined where it breaks off before. */
+/** The first bytes, as many as there are; undefined if the connection breaks before. */
 async function readHead(chunks: AsyncIterator<Buffer>, bytes: number): Promise<Buffer | undefined> {
   const pieces: Buffer[] = []
   let length = 0

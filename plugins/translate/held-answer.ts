@@ -5,21 +5,21 @@ import type { Reading } from './describe.ts'
 import { fail } from './errors.ts'
 import { Pace } from './pace.ts'
 
-/** No answer about a job is longer; a result that comes with it is the whole of it. */
+/** The maximum length of an answer about a job; it may contain the whole result. */
 const answerBytesMax = 64 * 1024 * 1024
-/** What is read again is read in parts of this size, each in its own turn of the event loop. */
+/** Held bytes are read again in parts of this size, each in its own turn of the event loop. */
 const turnBytes = 65_536
-/** What a chunk costs in memory in addition to its bytes: an upstream may send them one by one. */
+/** The memory of a chunk in addition to its bytes: an upstream may send them one by one. */
 const chunkCostBytes = 128
 
-/** The bytes of an answer, held until it is known whether they are read. All of it is billed to the budget. */
+/** The bytes of an answer, held until it is known whether they are read. All of them count toward the budget. */
 export class HeldBody implements AsyncIterable<Buffer> {
   readonly #claim: MemoryClaim
   readonly #bytesMax: number
   #chunks: Buffer[] = []
   #bytes = 0
 
-  /** @param bytesMax what comes after so many bytes is not held: it would not be read */
+  /** @param bytesMax later bytes are not held: they would not be read */
   constructor(claim: MemoryClaim, bytesMax: number) {
     this.#claim = claim
     this.#bytesMax = bytesMax
@@ -30,17 +30,17 @@ export class HeldBody implements AsyncIterable<Buffer> {
     if (this.#bytes >= this.#bytesMax) return
     if (!this.#claim.take(costOf(chunk))) throw fail('upstream_busy')
     this.#bytes += chunk.length
-    // A part of a larger piece of memory would keep all of that.
+    // A view of a larger piece of memory would keep all of it.
     this.#chunks.push(ownsMemory(chunk) ? chunk : Buffer.from(chunk))
   }
 
-  /** It will not be read. Idempotent. */
+  /** Drops bytes that will not be read. Idempotent. */
   drop(): void {
     for (const chunk of this.#chunks) this.#claim.give(costOf(chunk))
     this.#chunks = []
   }
 
-  /** Hands the bytes out once, and gives back what they held. */
+  /** Returns the bytes once, and frees their memory. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
     const chunks = this.#chunks
     this.#chunks = []
@@ -61,10 +61,10 @@ export class HeldBody implements AsyncIterable<Buffer> {
 export type HeldAnswer = { readonly values: AnswerValues; readonly body: HeldBody }
 
 /**
- * Reads all of an answer about a job while it comes. It is never parsed as a whole: a vendor may answer a poll with 64 MiB of
- * numbers. What is no JSON object says nothing.
+ * Reads a whole answer about a job as it arrives. Never parses it as a whole: a vendor may answer a poll with 64 MiB of
+ * numbers. An answer that is not a JSON object has no values.
  * @param keptBytesMax the maximum that is held for a second reader
- * @throws Failure upstream_busy, upstream_answer_unreadable, and what breaks it off
+ * @throws Failure upstream_busy, upstream_answer_unreadable, and the error that cuts it
  */
 export async function holdAnswer(
   response: UpstreamResponse,

@@ -6,7 +6,7 @@ import type { PlaceSettings, Section } from './schema.ts'
 type At = Flaw['path']
 type Paths = string | readonly string[] | undefined
 
-/** Paths of fields of the whole response, which no JSON could ever match. */
+/** Paths of the whole response's fields that could never match JSON. */
 export function pathsIn(section: Section): readonly Flaw[] {
   const { facts, usage, count, cost, errors } = section
   return [
@@ -66,7 +66,7 @@ export function refusalsIn({ refused = [] }: Section): readonly Flaw[] {
   ])
 }
 
-/** What an event may be has to be said wherever events may come. */
+/** If an operation may stream, its section must describe the events. */
 export function streamIn({ operation, section, family, forwards }: Spoken): readonly Flaw[] {
   const { stream, request, rest, job } = section
   if (!stream) {
@@ -123,7 +123,7 @@ function named(paths: object | undefined, at: At): readonly Flaw[] {
   return Object.entries(paths ?? {}).flatMap(([name, path]) => inside(path as string, [...at, name]))
 }
 
-/** Paths of a single value, which the whole answer is none of. */
+/** Paths that must select a single value; the path of the whole answer is invalid. */
 export function inside(paths: Paths, at: At): readonly Flaw[] {
   if (toPaths(paths).includes('.')) {
     const message = '`.` is the whole response, but a single value is needed here'

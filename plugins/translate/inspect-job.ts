@@ -24,7 +24,7 @@ function wordsOf(words: unknown): readonly string[] {
   return [words ?? []].flat().map(String)
 }
 
-/** @param isRefusable a response may report in other words that the job failed */
+/** @param isRefusable a response may report in another way that the job failed */
 function statesIn(job: JobSettings, isRefusable: boolean): readonly Flaw[] {
   const found: Flaw[] = []
   if (wordsOf(job.done).length === 0) {
@@ -61,7 +61,7 @@ function timesIn({ every, within }: JobSettings): readonly Flaw[] {
   return [problem('job_impatient', ['job', 'within'], message, `write more than ${every}`)]
 }
 
-/** The address that is polled, with names that have values. */
+/** Checks the polled address, and the names in it, which must have values. */
 function stepIn(step: StepSettings, key: 'poll' | 'result', job: JobSettings): readonly Flaw[] {
   const at = ['job', key]
   const found: Flaw[] = []

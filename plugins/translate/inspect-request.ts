@@ -7,12 +7,12 @@ import { compileTemplate } from './template.ts'
 type At = Flaw['path']
 type Text = { readonly path: At; readonly text: string; readonly isKey: boolean }
 
-/** Fields that depend on a size: one of the sections that read sizes has to describe it. */
+/** Fields that depend on a size: one of the sections that read sizes must describe it. */
 const sizeRefs = /^(?:width|height|ratio|ratio\.width|ratio\.height|resolution|expected\.width|expected\.height)$/
 const sizeWords: ReadonlySet<string> = new Set(['width', 'height', 'ratio', 'resolution', 'expected'])
 const pictureParts = 'data_url, base64, mime, url, file'
 
-/** What is sent: its placeholders, the fields that it leaves out, and the count. */
+/** Checks the sent body: its placeholders, the fields that it leaves out, and the count. */
 export function requestIn(spoken: Spoken): readonly Flaw[] {
   const { request } = spoken.section
   const texts = request === undefined ? [] : [...textsOf(request, ['request'])]
@@ -84,7 +84,7 @@ function sizeFlaws(ref: string, path: At, { family, operation }: Spoken): readon
 
 type SizeSection = { readonly rule?: string; readonly applies_to?: readonly string[] }
 
-/** A caller who requests three gets three, or an error that there is but one. */
+/** A client that requests three pictures gets three, or an error that only one is possible. */
 function countIn({ section, family, forwards }: Spoken, texts: readonly Text[]): readonly Flaw[] {
   const { request, rest, fan_out: fanOut } = section
   if (family.nMax <= 1 || fanOut !== undefined) return []
@@ -119,7 +119,7 @@ function memberAt(value: unknown, path: string): unknown {
   return there
 }
 
-/** The values of something that is not sent. */
+/** Reports `values` of a field that is not sent. */
 function valuesIn({ section, fields }: Spoken): readonly Flaw[] {
   const { values = {}, request, rest } = section
   const refs = request === undefined ? new Set<string>() : compileTemplate(request).refs

@@ -14,7 +14,7 @@ import type { Section, TranslateFacet } from './schema.ts'
 
 type Seen = { readonly flaw: Flaw; count: number }
 
-/** What is wrong with a section beyond its schema. */
+/** Errors of a section beyond its schema. */
 export function inspect(facet: TranslateFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
   const served = servedBy(family)
   const operations = served.filter(one => isTranslated(facet, one))
@@ -64,7 +64,7 @@ function servedBy({ forward }: Family): readonly string[] {
   return forward.size > 0 ? [...forward.keys()] : [...imageOperations]
 }
 
-/** Other operations pass in the vendor's own API format, whatever the section describes. */
+/** Other operations pass in the vendor's own API format, whatever the section contains. */
 function isTranslated({ per_operation: own }: TranslateFacet, operation: string): boolean {
   return imageOperations.some(one => one === operation) || Object.hasOwn(own ?? {}, operation)
 }
@@ -90,7 +90,7 @@ function placeOf({ per_operation: own }: TranslateFacet, operation: string, path
   return isOwn ? ['per_operation', operation, ...path] : path
 }
 
-/** How many operations read the value at this path. */
+/** The number of operations that use the value at this path. */
 function speakersOf({ per_operation: own }: TranslateFacet, operations: readonly string[], path: Flaw['path']): number {
   const [key = ''] = path
   if (key === 'per_operation') return 1
@@ -110,7 +110,7 @@ function operationsIn({ per_operation: own }: TranslateFacet, operations: readon
     )
 }
 
-/** A fact that decides no price makes answers wait for nothing. */
+/** A fact that no price depends on makes answers wait for nothing. */
 function factsIn(facet: TranslateFacet, family: Family): readonly Diagnostic[] {
   const used = new Set([...family.facets.values()].flatMap(factsUsed))
   return partsOf(facet).flatMap(({ path, part }) =>
@@ -132,7 +132,7 @@ type Priced = {
   readonly lines?: readonly { readonly from?: string }[]
 }
 
-/** What a section that prices goes by, as such sections are written. */
+/** The facts that a pricing section depends on, by the usual form of such sections. */
 function factsUsed(facet: unknown): readonly string[] {
   const { price_by: by, times, lines } = (facet ?? {}) as Priced
   const listOf = <Item>(list: readonly Item[] | undefined): readonly Item[] => (Array.isArray(list) ? list : [])
@@ -143,7 +143,7 @@ function factsUsed(facet: unknown): readonly string[] {
   ]
 }
 
-/** Each model gets the place of its prices; a name without one was never meant. */
+/** Reports names of charges for which no model has a price: such a name is a mistake. */
 function chargesIn(facet: TranslateFacet, models: readonly Model[]): readonly Diagnostic[] {
   const priced = models.filter(model => !model.free)
   if (priced.length === 0) return []

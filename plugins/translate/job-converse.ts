@@ -12,23 +12,26 @@ import { Refused } from './refused.ts'
 
 export type Ask = (asker: UpstreamClient) => Promise<Answer>
 
-/** What an exchange needs to know whose upstream answers with jobs. */
+/** The inputs of an exchange with an upstream that answers with jobs. */
 export type JobTerms = {
   readonly course: JobCourse
-  /** Each hands the upstream work. */
+  /** Each request submits work to the upstream. */
   readonly asks: readonly Ask[]
   readonly atOnce: number
   readonly polling: Polling
-  /** The caller does not wait: its answer when all is taken. */
+  /** If the client does not wait: its answer when all work was accepted. */
   readonly accepted: PluginResponse | undefined
-  /** Writes down what was taken. @throws what the storage throws */
+  /** Stores the accepted work. @throws errors of the storage */
   readonly open: (told: readonly JobNote[], isDetached: boolean) => Promise<void>
   readonly onNotWritten: (error: unknown) => void
-  /** Makes one answer of those that come. */
+  /** Combines the answers into one. */
   readonly finish: (asks: readonly Ask[]) => CallUpstream
 }
 
-/** Hands an upstream its work, writes down that it was taken, and waits for it; or takes up what another exchange has begun. */
+/**
+ * Submits work to an upstream, stores that it was accepted, and waits for it; or resumes work that another exchange has
+ * begun.
+ */
 export function createJobConverse(terms: JobTerms): CallUpstream {
   const { course, polling, finish, accepted } = terms
   return async asker => {
@@ -48,7 +51,7 @@ export function createJobConverse(terms: JobTerms): CallUpstream {
   }
 }
 
-/** The process that resumes the jobs has only those: each of their pictures is to have the place that it had here. */
+/** The process that resumes the jobs has only those: each of their pictures must have the same position as here. */
 function jobsFirst(a: Taken, b: Taken): number {
   return Number(a.kind !== 'job') - Number(b.kind !== 'job')
 }
@@ -57,7 +60,7 @@ function askFor(taken: Taken, polling: Polling): Ask {
   return taken.kind === 'answer' ? () => Promise.resolve(taken.response) : asker => awaitJob(asker, taken.note, polling)
 }
 
-/** Work that cannot be written down is waited for all the same: the upstream makes it. */
+/** Work that cannot be stored is waited for all the same, because the upstream does it. */
 async function write(
   { open, course, onNotWritten }: JobTerms,
   notes: readonly JobNote[],
@@ -72,7 +75,7 @@ async function write(
   }
 }
 
-/** What was taken of all; the refusal where nothing was. @throws the first failure where nothing was taken */
+/** The accepted work of all requests; the refusal if there is none. @throws the first failure if none was accepted */
 async function takeAll(
   asker: UpstreamClient,
   { asks, atOnce, polling }: JobTerms,
@@ -92,7 +95,7 @@ async function takeAll(
   throw failure
 }
 
-/** Whether the end of an upstream request reveals nothing about its job, which goes on. */
+/** Whether the end of an upstream request does not show the outcome of its job, which continues. */
 export function goesOn(error: unknown): boolean {
   if (!(error instanceof Failure)) return false
   return error.code === 'drain_deadline' || error.code === 'job_unreachable' || isTransient(error)

@@ -18,17 +18,17 @@ import type { StepSettings } from './schema.ts'
 import { absent, fillTemplate } from './template.ts'
 import { templateOf } from './shape-request.ts'
 
-/** What an upstream has said of work that it took, by names. */
+/** Values of an upstream's answer about accepted work, by names. */
 export type JobNote = { readonly [name: string]: string }
 
-/** A request that was taken: as a job, or answered at once. */
+/** An accepted request: as a job, or answered at once. */
 export type Taken =
   | { readonly kind: 'job'; readonly note: JobNote }
   | { readonly kind: 'answer'; readonly response: UpstreamResponse }
 
-/** How often an upstream that does not answer is polled once more when a job's time is over. */
+/** How many more times an upstream that does not answer is polled when a job's time is over. */
 const lastAsks = 3
-/** Of an answer about a job that has its result elsewhere: no upstream takes more words to say what is wrong. */
+/** The maximum length of an answer about a job whose result is elsewhere: error messages are never longer. */
 const errorBytesMax = 64 * 1024
 const none: Body = { kind: 'none' }
 
@@ -45,7 +45,7 @@ export async function readTaken(
   return { kind: 'job', note }
 }
 
-/** Undefined where the answer is the result. @throws Refused */
+/** Undefined if the answer is the result. @throws Refused */
 function readNote(
   status: number,
   { values, body }: HeldAnswer,
@@ -53,7 +53,7 @@ function readNote(
 ): JobNote | undefined {
   const { job } = about
   const state = stateOf(job, status, values)
-  // Where the status is the state, the first response only reports that the work was accepted.
+  // If the status is the state, the first response only reports that the work was accepted.
   if (job.state !== httpStatus && job.done.has(state)) return undefined
   const failed = job.running.has(state) ? undefined : failureOf(about, status, values)
   if (failed) {
@@ -70,7 +70,7 @@ function readNote(
   return note
 }
 
-/** How a job is polled. */
+/** How to poll a job. */
 export type Polling = {
   readonly reading: Reading
   readonly job: JobReading
@@ -84,10 +84,10 @@ export type Polling = {
 }
 
 /**
- * Polls a job until it is done. An upstream that does not answer for a while is polled again: it has the work. Its time may
- * have passed while no gateway was there, so it is polled before it is given up.
- * @returns the answer that has the result
- * @throws Refused where it has failed; Failure job_timeout, job_unreachable
+ * Polls a job until it is done. Polls again if the upstream does not answer for a while, because it has the work. The
+ * deadline may have passed while no gateway was running, so the job is polled before it is given up.
+ * @returns the answer with the result
+ * @throws Refused if it has failed; Failure job_timeout, job_unreachable
  */
 export async function awaitJob(asker: UpstreamClient, note: JobNote, polling: Polling): Promise<Answer> {
   const { job, deadlineAt, now } = polling
@@ -103,8 +103,8 @@ export async function awaitJob(asker: UpstreamClient, note: JobNote, polling: Po
 }
 
 /**
- * The answer that has the result, or why there is none yet: it runs, or that is not known.
- * @throws Refused where it has failed
+ * The answer with the result, or why there is none yet: the job is running, or its state is not known.
+ * @throws Refused if it has failed
  */
 async function askOnce(
   asker: UpstreamClient,
@@ -138,7 +138,7 @@ function standOf(
   const state = stateOf(job, status, values)
   if (job.running.has(state)) return 'running'
   const isDone = job.done.has(state)
-  // The result itself is more precise; one that is elsewhere may have failed all the same.
+  // The result itself is more precise; a job with its result elsewhere may have failed all the same.
   const failure = isDone && !job.result ? undefined : failureOf(polling, status, values)
   if (failure) return failure
   if (isDone) return 'done'
@@ -152,12 +152,12 @@ async function askForResult(asker: UpstreamClient, note: JobNote, polling: Polli
   return response && !isLater(response.status) ? { ...response, kept: note } : 'unknown'
 }
 
-/** To be tried again later: it does not report the job's state. */
+/** Whether to retry later: the status does not report the job's state. */
 function isLater(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500
 }
 
-/** Undefined where this poll failed. */
+/** Undefined if this poll failed. */
 async function tryStep(
   asker: UpstreamClient,
   step: StepSettings,
@@ -172,7 +172,7 @@ async function tryStep(
   }
 }
 
-/** @throws what ends the exchange, or will not be otherwise next time */
+/** @throws errors that end the exchange, or that a retry will not change */
 function goOn(error: unknown): undefined {
   const isTransient =
     error instanceof Failure && error.code.startsWith('upstream_') && error.code !== 'upstream_address_refused'
@@ -207,11 +207,11 @@ function fillNames(body: object, names: JobNote): unknown {
   })
 }
 
-/** A reader of addresses goes up at such a name, to a place that was never meant. */
+/** URL parsers resolve such a name to a parent path, which was never intended. */
 const leadsAway = /(?:^|\/)\.{1,2}(?:$|\/)/
 
 /**
- * @param asIs an address stays as it was reported; names in a path are escaped, their slashes stay
+ * @param asIs an address stays as it was reported; names in a path are escaped, except their slashes
  * @throws Failure upstream_answer_undescribed for a name that leads out of its path
  */
 function fillText(text: string, names: JobNote, asIs = false): string {
@@ -228,7 +228,7 @@ function stateOf({ state }: JobReading, status: number, values: AnswerValues): s
   return state === httpStatus ? String(status) : (values.first([state]) ?? '')
 }
 
-/** Why there is no result, where the state is one of those that failed, or the answer is a refusal. */
+/** Why there is no result, if the state is a failed one, or the answer is a refusal. */
 function failureOf(
   { reading, job, metadata }: Pick<Polling, 'reading' | 'job' | 'metadata'>,
   status: number,

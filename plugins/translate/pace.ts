@@ -2,15 +2,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 
 const smallestBytes = 4_096
 const largestBytes = 65_536
-/** So many values cost about a millisecond. */
+/** Reading so many values takes about a millisecond. */
 const valuesOfPiece = 256
 const valuesOfTurn = 1_024
-/** What is passed over costs little, and yet a connection may bring megabytes without a pause. */
+/** Skipped bytes cost little, but a connection may deliver megabytes without a pause. */
 const bytesOfTurn = 131_072
 
 /**
- * How much of an answer is read in one turn of the event loop. What costs is the values in it: a picture passes 64 KiB at a
- * time, while as many bytes of small numbers would keep all others waiting.
+ * Limits how much of an answer is read in one turn of the event loop. The cost depends on the values in it: a picture
+ * passes 64 KiB at a time, while as many bytes of small numbers would block all others.
  */
 export class Pace {
   #pieceBytes = smallestBytes
@@ -18,7 +18,10 @@ export class Pace {
   #values = 0
   #bytes = 0
 
-  /** A piece has been read. @param seen values of the answer so far @returns what is to be awaited before the next */
+  /**
+   * Counts a piece that was read. @param seen values of the answer so far @returns a promise to await before the next
+   * piece
+   */
   took(seen: number): Promise<void> | undefined {
     const values = seen - this.#seen
     this.#seen = seen

@@ -2,13 +2,13 @@ import { type Body, type FilePart, type Json, readField, sniff } from '../../src
 import { fail } from './errors.ts'
 import { absent, Mixed } from './template.ts'
 
-/** A picture that the caller sent. */
+/** A picture from the client. */
 export type Picture =
   | { readonly kind: 'file'; readonly part: FilePart }
   | { readonly kind: 'data'; readonly mime: string; readonly base64: string }
   | { readonly kind: 'link'; readonly url: string }
 
-/** The bytes of a file as they are in the body that is sent. */
+/** The bytes of a file at their position in the sent body. */
 export class FileBytes {
   readonly part: FilePart
   readonly as: 'base64' | 'bytes'
@@ -19,7 +19,7 @@ export class FileBytes {
   }
 }
 
-/** No vendor takes nearly as many; a body has room for tens of thousands, each of which would cost work. */
+/** No vendor accepts nearly as many; a body has room for tens of thousands, each of which would cost work. */
 const picturesMax = 256
 const bracketed = /^(.+?)\[\d*\]$/s
 
@@ -77,7 +77,7 @@ function textOf(value: Json): string | undefined {
   return undefined
 }
 
-/** What a template gets of a picture. @throws Failure picture_is_link */
+/** The values of a picture in a template. @throws Failure picture_is_link */
 export function describePicture(picture: Picture, what: string, name: string): unknown {
   if (what === 'url' && picture.kind === 'link') return picture.url
   if (picture.kind === 'link') throw fail('picture_is_link', { name }, { param: name })

@@ -34,13 +34,13 @@ import type { JobNote } from './job.ts'
 import { facetSchema, optionsSchema, type Section, type TranslateFacet } from './schema.ts'
 import { shapeRequest } from './shape-request.ts'
 
-/** Of answers that cannot go on as they come, all requests together. */
+/** The maximum bytes of answers that cannot be forwarded as they arrive, for all requests together. */
 const heldBytesMax = 512 * 1024 * 1024
 
 /**
- * Speaks a vendor's wire as its description in the file says: writes the vendor's body from the caller's fields, and reads
- * pictures, refusals and facts out of whatever it answers, into the one style that every other plugin knows
- * (`docs/vendors.md`). What a description does not name goes nowhere.
+ * Translates to a vendor's API by its description in the file: writes the vendor's body from the client's fields, and
+ * reads pictures, refusals and facts from its answers, into the one format that every other plugin reads
+ * (`docs/vendors.md`). Drops everything that the description does not contain.
  */
 export const translate = definePlugin({
   name: 'translate',
@@ -82,12 +82,12 @@ export const translate = definePlugin({
   },
 })
 
-/** Others pass as they are, in the vendor's own style. */
+/** Other requests pass unchanged, in the vendor's own format. */
 function translates(facet: TranslateFacet, operation: string, traits: OperationTraits | undefined): boolean {
   return traits?.images !== undefined || facet.per_operation?.[operation] !== undefined
 }
 
-/** A body that is shown, and never sent, needs no unpredictable boundary. */
+/** A body that is only shown, and never sent, needs no unpredictable boundary. */
 const noChance = { bytes: (size: number): Buffer => Buffer.alloc(size) }
 
 type Asking = {
@@ -103,7 +103,7 @@ function createAsking(asking: Asking): CallUpstream {
   const { context, facet, target } = asking
   const section = sectionOf(facet, context.route.operation)
   const reading = readingOf(facet, context.route.operation)
-  // An earlier attempt, with another key or upstream, has a course too: it is over.
+  // An earlier attempt, with another key or upstream, has its own state, which is over.
   const earlier = context.slots.get(jobSlot)
   const resumed = earlier?.resumed && earlier
   const asks = resumed ? [] : createAsks(section, asking)
@@ -144,13 +144,13 @@ function createAsking(asking: Asking): CallUpstream {
   })
 }
 
-/** What each request sends. A file of a form can be sent again and again. */
+/** The body of each request. A file of a form can be sent several times. */
 function createAsks(section: Section, asking: Asking): readonly Ask[] {
   const { target, out } = asking
   const wanted = countOf(target.body)
   const isFanned = section.fan_out !== undefined
   const max = target.family.nMax
-  // What is priced is counted before it is reserved. What is free is not counted.
+  // Priced pictures are counted before the reservation. Free ones are not counted.
   if (isFanned && wanted > max) throw fail('too_many_pictures', { n: wanted, max })
   const body = shapeBody(section, asking, isFanned ? 1 : wanted)
   const ask = (asker: UpstreamClient): Promise<UpstreamResponse> => asker.ask({ body, headers: out.headers })
@@ -167,7 +167,7 @@ function shapeBody(section: Section, { context, out, target, host }: Asking, n: 
   return body
 }
 
-/** What becomes known of the exchange while its answer passes. */
+/** Records facts about the exchange as its answer passes. */
 function accounting({
   context,
   budget,
@@ -186,7 +186,7 @@ function accounting({
         return true
       },
       give(bytes) {
-        // What ended has given all of it back.
+        // An exchange that has ended has already returned all of its memory.
         const given = Math.min(bytes, held)
         budget.give(given)
         held -= given
@@ -226,7 +226,7 @@ function linkRule({ links }: Section, body: Body): LinkRule | undefined {
   return readField(body, 'response_format') === 'b64_json' ? { ...rule, do: 'inline' } : undefined
 }
 
-/** RFC 7240: a client that prefers not to wait is answered at once that the work was taken. */
+/** RFC 7240: a client that prefers not to wait gets an answer as soon as the work is accepted. */
 function isAccepted({ route, head }: RequestContext): boolean {
   const prefer = head.headers['prefer']
   return (
@@ -267,7 +267,7 @@ async function openJob(
   await host.stores.jobs.open(job, isDetached ? 'detached' : 'waited')
 }
 
-/** A job with a waiting client is over with its exchange, unless the gateway has ended that. */
+/** A job with a waiting client ends with its exchange, unless the gateway has ended that. */
 async function endJob({ stores }: Host, context: RequestContext, outcome: Outcome): Promise<void> {
   const course = context.slots.get(jobSlot)
   if (!course || course.resumed || course.handedOver || !(course.isOpen || course.isInDoubt)) return
@@ -276,7 +276,7 @@ async function endJob({ stores }: Host, context: RequestContext, outcome: Outcom
   await stores.jobs.end(context.id, isDone ? 'done' : 'failed', null)
 }
 
-/** What billing has checked already. */
+/** The count, which billing has already checked. */
 function countOf(body: Body): number {
   const n = Number(readField(body, 'n') ?? 1)
   return Number.isInteger(n) && n > 0 ? n : 1

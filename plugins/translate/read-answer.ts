@@ -17,12 +17,12 @@ import { Pace } from './pace.ts'
 import { readBytes } from './read-bytes.ts'
 import { Refused } from './refused.ts'
 
-/** `1024x1024`, `high`, `png`: no text of a vendor's. */
+/** A value such as `1024x1024`, `high`, `png`, as opposed to a text of a vendor. */
 const aWord = /^[\w.:-]{1,40}$/
 /** The place where a response reports an error, whatever its status. */
 const errorMembers = ['error', 'errors'] as const
 
-/** What the answers of one request have said together. */
+/** The sums over the answers of one request. */
 export type Sums = { readonly usage: Map<string, number>; readonly words: Map<string, string> }
 
 export type Reader = {
@@ -31,22 +31,22 @@ export type Reader = {
   readonly metadata: ResponseMetadata
   readonly sums: Sums
   readonly claim: MemoryClaim
-  /** Other answers than this one are parts of what the caller is answered. */
+  /** The answer is one of several that form the client's answer. */
   readonly isOneOfSeveral: boolean
   readonly follow: (link: LinkToFollow) => AsyncGenerator<Buffer>
 }
 
-/** An answer, with what the one has said that took the work, where there was one. */
+/** An answer, with the values that are kept of the answer that accepted the work, if there was one. */
 export type Answer = UpstreamResponse & { readonly kept?: { readonly [name: string]: string } }
 
 /**
- * One answer of the upstream as the writer writes it, while it passes.
+ * One answer of the upstream in the writer's format, as it passes.
  * @throws Refused for a refusal, or a response without a picture; Failure if it cannot be read
  */
 export async function* readAnswer(response: Answer, reader: Reader): AsyncGenerator<Buffer> {
   const { reading, writer } = reader
   if (response.status >= 300) throw await readError(response, reading)
-  // No part was requested.
+  // No partial response was requested.
   if (response.status === 206) throw unrecognised('a partial response (206)')
   const values = new AnswerValues()
   values.addHead(response.status, response.headers)
@@ -92,7 +92,7 @@ async function* passOn(response: UpstreamResponse, reader: Reader, values: Answe
       try {
         answer.write(piece)
       } catch (error) {
-        // What came before it in the same packet has come all the same.
+        // Pictures before the error in the same packet are still valid.
         yield* written(reader)
         throw error
       }
@@ -116,7 +116,7 @@ async function* passOn(response: UpstreamResponse, reader: Reader, values: Answe
   return { failed: answer.failed, shape: answer.shape, omitted: answer.omitted }
 }
 
-/** What has been written so far, links followed. */
+/** The output so far, with links followed. */
 async function* written({ writer, follow }: Reader): AsyncGenerator<Buffer> {
   for (const one of writer.take()) {
     if (Buffer.isBuffer(one)) yield one
@@ -124,7 +124,7 @@ async function* written({ writer, follow }: Reader): AsyncGenerator<Buffer> {
   }
 }
 
-/** Another answer may have made a picture, or has said so. */
+/** Whether another answer may have created a picture, or has reported one. */
 function isPart({ reading, isOneOfSeveral }: Reader): boolean {
   return isOneOfSeveral || reading.job !== undefined
 }
@@ -133,9 +133,9 @@ function unrecognised(shape: string): Error {
   return undescribed(shape.slice(0, 120))
 }
 
-/** The answer had no picture: it is a refusal, or none that is known. */
+/** The answer had no picture: it is a refusal, or has no known form. */
 function whyNothing(reader: Reader, values: AnswerValues, { failed, shape, omitted }: Rest): Error {
-  // It may have been the picture.
+  // The omitted value may have been the picture.
   if (omitted !== undefined) return unrecognised(omitted)
   const refusal = refusalOf(reader, values)
   if (refusal) return refusal
@@ -161,7 +161,7 @@ function refusalOf({ reading, metadata }: Reader, values: AnswerValues): Refused
   return new Refused(message.slice(0, 2_000), { status: rule.status, code: rule.code })
 }
 
-/** @param found so many pictures were in the answer */
+/** @param found the number of pictures in the answer */
 function recordAnswer(reader: Reader, values: AnswerValues, found: number): void {
   const { reading, metadata, sums, writer } = reader
   recordFacts(reader, values, () => true)
@@ -194,7 +194,7 @@ function recordFactsAt({ reading, metadata, writer }: Reader, values: AnswerValu
   for (let i = writer.count - found; i < writer.count; i++) metadata.factsAt.set(i, own)
 }
 
-/** An answer that counts none of what is in it has not counted. */
+/** The reported count; if an answer with pictures reports none, or 0, the number of pictures found. */
 function countOf(text: string | undefined, found: number): number {
   const count = text === undefined ? 0 : Number(text)
   return Number.isSafeInteger(count) && count > 0 ? count : found

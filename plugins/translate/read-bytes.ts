@@ -4,12 +4,13 @@ import { undescribed } from './errors.ts'
 import { toBase64 } from './to-base64.ts'
 import { provenWhole } from './whole-picture.ts'
 
-/** Enough to detect the format of a picture. */
+/** Enough bytes to detect the format of a picture. */
 const headBytes = 16
 
 /**
- * An answer that is the picture itself goes to the writer as base64, piece by piece.
- * @throws Failure upstream_answer_undescribed where it is none, upstream_answer_unreadable where nothing says that it is whole
+ * Passes an answer that is the picture itself to the writer as base64, piece by piece.
+ * @throws Failure upstream_answer_undescribed if it is not a picture, upstream_answer_unreadable if nothing shows that
+ * it is complete
  */
 export async function* readBytes(response: UpstreamResponse, writer: PictureWriter): AsyncGenerator<void> {
   let isOpen = false

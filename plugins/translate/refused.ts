@@ -1,7 +1,7 @@
 import { Failure } from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
 
-/** The upstream has said no, with what a caller should know of it. */
+/** A refusal of the upstream, with the facts for the client. */
 export class Refused extends Error {
   override readonly name = 'Refused'
   readonly status: number
@@ -26,12 +26,12 @@ export class Refused extends Error {
     this.endsJob = answer.endsJob === true
   }
 
-  /** It is about the client, and no other request fares better. */
+  /** The refusal concerns the client, and no other request would succeed. */
   get isFinal(): boolean {
     return [401, 402, 403, 404, 429].includes(this.status)
   }
 
-  /** For a caller whose answer has begun. */
+  /** For a client whose answer has begun. */
   get failure(): Failure {
     const { message } = this
     return this.status >= 500 ? fail('upstream_failed', { message }) : fail('upstream_refused', { message })

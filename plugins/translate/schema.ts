@@ -1,6 +1,6 @@
 import type { Admits, Schema } from '../../src/plugin-api/index.ts'
 
-/** No options on the pipeline's line. */
+/** The plugin has no options in the pipeline. */
 export const optionsSchema = { type: 'object', additionalProperties: false, properties: {} } as const satisfies Schema
 
 const path = { type: 'string', minLength: 1, maxLength: 200 } as const satisfies Schema
@@ -316,7 +316,7 @@ export const facetSchema = {
   },
 } as const satisfies Schema
 
-/** What is not said for one operation is as it is said for all. */
+/** A setting that is missing for one operation has the value for all. */
 function withoutDefaults<S extends typeof shared>(of: S): S {
   const { default: _, ...body } = of.body
   return { ...of, body }

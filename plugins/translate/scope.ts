@@ -10,23 +10,23 @@ import { type Picture, picturesOf, describePicture } from './pictures.ts'
 import type { Section } from './schema.ts'
 import { absent, type Ref, type Scope } from './template.ts'
 
-/** The fields that hold pictures. */
+/** The fields with pictures. */
 export const pictureFields = ['image', 'mask'] as const
 const pictureRef = /^(image|mask)\.(?:(\d+|only|several)\.)?(data_url|base64|mime|url|file)$/
-/** Texts that stay texts, whatever they look like. */
+/** Fields that stay texts, whatever they contain. */
 const texts: ReadonlySet<string> = new Set(['prompt', 'negative_prompt', 'user'])
 
-/** The request, as a template is filled from it. */
+/** The request from which a template is filled. */
 export type Request = {
   readonly body: Body
-  /** How many pictures this one request is for. */
+  /** The number of pictures that this one request is for. */
   readonly n: number
   readonly model: string
   readonly asked: AskedSize | undefined
   readonly values: Section['values']
 }
 
-/** Whether a placeholder is one of a picture; what it wants of which. */
+/** Whether a placeholder refers to a picture; returns which picture and which of its values. */
 export function parsePictureRef(
   ref: Ref,
 ): { readonly field: string; readonly which: string | undefined; readonly what: string } | undefined {
@@ -64,7 +64,7 @@ export class RequestScope implements Scope {
     return this.#mapped(ref, this.#plain(ref))
   }
 
-  /** The value of one of the caller's fields, whatever a placeholder of its name means. */
+  /** The value of one of the client's fields, whatever a placeholder of the same name means. */
   fieldOf(name: string): unknown {
     return this.#mapped(name, this.#field(name, []))
   }
@@ -118,7 +118,7 @@ function sizeOf(asked: AskedSize | undefined): { readonly width: number; readonl
   return asked.size.kind === 'pixels' ? asked.size : (asked.expected ?? undefined)
 }
 
-/** A form has texts alone: what reads as a number or a word of JSON is one. */
+/** A form contains only texts: a text that is a JSON number or literal becomes that value. */
 function unwritten(text: string): unknown {
   if (/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) return Number(text)
   return text === 'true' ? true : text === 'false' ? false : text

@@ -12,7 +12,7 @@ export type ClientRequest = {
   readonly asked: AskedSize | undefined
 }
 
-/** A body for the upstream, and the caller's fields that are not in it. */
+/** A body for the upstream, and the client's fields that are not in it. */
 export type Shaped = { readonly body: Body; readonly value: unknown; readonly dropped: readonly string[] }
 
 const templates = new WeakMap<object, Template>()
@@ -24,7 +24,7 @@ export function templateOf(request: object): Template {
 }
 
 /**
- * What the upstream is sent: the section's template filled in, or the body as it is where there is none.
+ * The body for the upstream: the section's template filled in, or the unchanged body if there is none.
  * @throws Failure picture_is_link, picture_unreadable
  */
 export function shapeRequest(section: Section, asked: ClientRequest, random: Pick<Random, 'bytes'>): Shaped {
@@ -36,9 +36,9 @@ export function shapeRequest(section: Section, asked: ClientRequest, random: Pic
   const value = (filled === absent ? {} : filled) as { [name: string]: unknown }
   const named = new Set([...template.refs].map(ref => ref.split('.', 1)[0] as string))
   for (const field of pictureFields) if (named.has(field)) named.add(`${field}s`)
-  // {width} and the like are the size in other words.
+  // {width} and similar placeholders are other forms of the size.
   if (sizeRefs.some(ref => named.has(ref))) named.add('size')
-  // Where each request is for one picture, no field has the number.
+  // If each request is for one picture, no field contains the number.
   if (section.fan_out !== undefined) named.add('n')
   const rest = fieldNames(body).filter(name => !named.has(name) && !ours.has(name))
   if (section.rest === undefined) return { body: compose(section, value, random), value, dropped: rest }
@@ -47,14 +47,14 @@ export function shapeRequest(section: Section, asked: ClientRequest, random: Pic
 }
 
 const sizeRefs = ['width', 'height', 'ratio', 'resolution', 'expected']
-/** Pictures have placeholders of their own, the rest is read here. */
+/** Pictures have their own placeholders, the rest is read here. */
 const ours: ReadonlySet<string> = new Set(['model', 'image', 'images', 'image[]', 'mask'])
 
 function compose(section: Section, value: unknown, random: Pick<Random, 'bytes'>): Body {
   return section.body === 'form' ? composeForm(value, random) : composeJson(value, random)
 }
 
-/** Where each request is for one picture, no field has the number. */
+/** If each request is for one picture, no field contains the number. */
 function withCount({ fan_out: fanOut }: Section, { body }: ClientRequest): Body {
   return fanOut === undefined || readField(body, 'n') === undefined ? body : withField(body, 'n', undefined)
 }

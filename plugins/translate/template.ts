@@ -1,4 +1,4 @@
-/** What a placeholder names: names with dots between them. */
+/** The reference of a placeholder: names separated by dots. */
 export type Ref = string
 
 type Node =
@@ -7,13 +7,13 @@ type Node =
   | { readonly kind: 'list'; readonly items: readonly Node[] }
   | { readonly kind: 'map'; readonly entries: readonly (readonly [name: string, node: Node])[] }
 
-/** A template with its placeholders found. */
+/** A template with its placeholders located. */
 export type Template = { readonly root: Node; readonly refs: ReadonlySet<Ref> }
 
-/** The value of a placeholder without one. */
+/** The value of a placeholder that has none. */
 export const absent = Symbol('absent')
 
-/** A text of which some parts are no text: what fills the template knows what they are. */
+/** A text with parts that are not text; the code that fills the template interprets them. */
 export class Mixed {
   readonly parts: readonly unknown[]
 
@@ -22,13 +22,15 @@ export class Mixed {
   }
 }
 
-/** What a template is filled from. */
+/** The source of a template's values. */
 export type Scope = {
-  /** The value of a placeholder; `absent` where there is none. `turn` is which of the repeated entries it is in. */
+  /**
+   * The value of a placeholder; `absent` if there is none. `turn` is the index of the repeated entry that contains it.
+   */
   valueOf(ref: Ref, turn: number | undefined): unknown
-  /** How often an entry of a list is repeated that names this placeholder; undefined for once. */
+  /** How often a list entry with this placeholder is repeated; undefined for once. */
   turnsOf(ref: Ref): number | undefined
-  /** The placeholder is of something that may not be there, and with it goes what is said of it. */
+  /** Whether the value of the placeholder may be missing; then fields about it are left out too. */
   isOptional(ref: Ref): boolean
 }
 
@@ -101,7 +103,7 @@ function fillList(items: readonly Node[], scope: Scope, turn: number | undefined
   return filled.length === 0 && items.length > 0 ? absent : filled
 }
 
-/** Of lists within each other the innermost is repeated. */
+/** In nested lists the innermost one is repeated. */
 function turnsOf(node: Node, scope: Scope): number | undefined {
   for (const ref of refsOf(node, 'outside lists')) {
     const turns = scope.turnsOf(ref)
@@ -112,7 +114,7 @@ function turnsOf(node: Node, scope: Scope): number | undefined {
 
 function fillMap(node: Extract<Node, { kind: 'map' }>, scope: Scope, turn: number | undefined): unknown {
   const refs = refsOf(node)
-  // Fields about a missing value are left out with it, such as the type of a picture.
+  // Fields about a missing value, such as the type of a picture, are left out with it.
   const isLost = refs.some(ref => scope.isOptional(ref)) && refs.every(ref => scope.valueOf(ref, turn) === absent)
   if (isLost) return absent
   const entries = node.entries

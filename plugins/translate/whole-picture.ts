@@ -1,12 +1,12 @@
 import { sniff } from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
 
-/** More than any format ends with, and enough to detect it. */
+/** More bytes than any format ends with, and enough to detect it. */
 const keptBytes = 16
 
 /**
- * A picture on its way, of which nothing but the end of its connection says that it is over: half a one would look whole.
- * @throws Failure upstream_answer_unreadable, after its last byte, where it does not end as its format does
+ * Passes a picture whose end is only marked by the end of the connection: half a picture would look complete.
+ * @throws Failure upstream_answer_unreadable, after its last byte, if it does not end as its format does
  */
 export async function* provenWhole(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let head: Buffer = Buffer.alloc(0)

@@ -12,8 +12,8 @@ import {
 } from './batch/batch-work.ts'
 
 /**
- * Adds the jobs that follow deferred work, and the creation of batches, if a route of the configuration has any. Other
- * requests are left to `own`.
+ * Adds the jobs for deferred work, and the creation of batches, if a route of the configuration has any. Passes other
+ * requests to `own`.
  */
 export function withDeferred(
   own: Hooks<UsageFacet>,

@@ -33,17 +33,17 @@ export type WorkTools = {
 /** Work that a job of this process polls. */
 type Followed = { readonly job: Job; readonly traits: DeferredTraits; readonly charge: Charge | undefined }
 
-/** What becomes of the charge of deferred work in its first request. */
+/** The state of the charge of deferred work in its first request. */
 export type DeferredWork = {
   readonly traits: DeferredTraits
-  /** `taken`: a job ends the charge. `unrecorded`: the work goes on, and no job is stored. */
+  /** `taken`: a job ends the charge. `unrecorded`: the work continues, and no job is stored. */
   course: 'asked' | 'taken' | 'unrecorded'
 }
 
 const followedSlot = defineSlot<Followed>('followed-work')
 
 /**
- * Checks a request whose work goes on after its response. Undefined if the response ends it.
+ * Checks a request whose work continues after its response. Undefined if the response ends it.
  * @throws Failure background_images, background_unroutable
  */
 export function checkDeferred(context: RequestContext, target: Target, hasImages: boolean): DeferredTraits | undefined {
@@ -56,14 +56,14 @@ export function checkDeferred(context: RequestContext, target: Target, hasImages
   return traits
 }
 
-/** Reads the response to a request whose work goes on, and stores its job before the client has the id. */
+/** Reads the response to a request whose work continues, and stores its job before the client has the id. */
 export function createTakenStage(
   { stores: { jobs }, clock }: WorkTools,
   asked: {
     readonly context: RequestContext
     readonly target: Target
     readonly work: DeferredWork
-    /** What else its end has to know. */
+    /** Further data for the end of the work. */
     readonly note?: { readonly [name: string]: string }
   },
   { headers }: Pick<Reply, 'headers'>,
@@ -98,7 +98,7 @@ export function followWork(
   if (!followed) return undefined
   const { job, traits, charge } = followed
   const id = job.told[0]?.['id'] as string
-  // A person, or an earlier attempt, has ended it.
+  // An administrator, or an earlier attempt, has ended it.
   if (!charge) return () => answered(id)
   const { log, stores, clock } = tools
   const terms = { charge, job, traits, model: target.model, facet, dialect: context.dialect }

@@ -2,18 +2,17 @@ import { type Charge, type ChargeItem, type Ledger, type Log, type Micros } from
 import { fail } from '../errors.ts'
 import { reviewCharge } from '../review-charge.ts'
 
-/** What deferred work has used, priced. */
+/** The priced use of deferred work. */
 export type RatedWork = {
   readonly lines: readonly ChargeItem[]
   readonly reason: string
   readonly vendorCost?: Micros | undefined
-  /** A person decides about the charge. */
+  /** The charge needs a review. */
   readonly waits: boolean
 }
 
 /**
- * Ends the charge of deferred work, once: items that are stored already stay as they are, and a charge that has ended stays
- * ended.
+ * Ends the charge of deferred work, once: existing items stay unchanged, and a charge that has ended stays ended.
  * @throws Failure use_not_recorded; the job then continues and ends the charge later
  */
 export async function endCharge(
@@ -35,6 +34,6 @@ export async function endCharge(
   } catch (cause) {
     throw fail('use_not_recorded', { charge: id }, { cause })
   }
-  // Another process, or a person, may have ended it meanwhile.
+  // Another process, or an administrator, may have ended it meanwhile.
   if ((await ledger.find(id))?.state === 'reserved') throw fail('use_not_recorded', { charge: id })
 }

@@ -3,9 +3,9 @@ import { joined } from '../../../src/wire/index.ts'
 import { fail } from '../errors.ts'
 import { MemberReader } from '../read-members.ts'
 
-/** Objects of more bytes are not read. */
+/** The maximum size of an object. */
 const objectBytesMax = 64 * 1024 * 1024
-/** The object may not be found yet: it is gone after so many polls that do not find it. */
+/** The object may not exist yet: after so many polls that do not find it, it counts as gone. */
 const missingMax = 3
 
 /** Work that an upstream has accepted. */

@@ -21,7 +21,7 @@ import { refuseUnpriced } from '../../refuse-unpriced.ts'
 import type { UsageFacet } from '../../schema.ts'
 import { isFree, policyOf, usageRule } from '../../usage-rule.ts'
 
-/** Most objects that the requests of a batch may name. */
+/** Maximum objects that the requests of a batch may refer to. */
 const referencesMax = 10_000
 
 /** The model of a batch, and how its use is priced. No rule: its requests are free. */
@@ -37,13 +37,13 @@ type Terms = {
   /** Operation of each request. */
   readonly operation: string
   readonly traits: OperationTraits | undefined
-  /** The requests are in a file that is not rewritten: they have the upstream's names of models. */
+  /** The requests are in a file that is not rewritten: they use the upstream's names of models. */
   readonly isFile: boolean
   readonly tier: string
   readonly parseObject: Host['parseObject']
 }
 
-/** Checks the requests of a batch one by one, as if each were sent alone, and adds up what they may cost. */
+/** Checks the requests of a batch one by one, as if each were sent alone, and adds up their highest cost. */
 export class BatchInput {
   readonly #terms: Terms
   readonly #objects = new Map<
@@ -65,14 +65,14 @@ export class BatchInput {
     return this.#found
   }
 
-  /** Objects that the requests name. */
+  /** Objects that the requests refer to. */
   get objects() {
     return [...this.#objects.values()]
   }
 
   /**
    * @param bytes body of a request
-   * @param place where it is: `line 3`, `requests[2]`
+   * @param place its position: `line 3`, `requests[2]`
    * @throws Failure batch_line_invalid, batch_model_unavailable, batch_models_mixed, batch_tool_refused, unpriced
    */
   add(bytes: Buffer, place: string): void {
@@ -130,7 +130,7 @@ export class BatchInput {
     return { model, facet, rule: usageRule(model, context.slots.need(callerSlot).group.multiplier) }
   }
 
-  /** What a request declares is judged as at its own endpoint. */
+  /** The declarations of a request are checked as at its own endpoint. */
   #checkDeclared({ name, family }: Model, body: Body, json: JsonObjectView, place: string): void {
     const { tools, models, objects } = json.declared
     const drawing = imageToolOf(body)

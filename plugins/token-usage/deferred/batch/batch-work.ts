@@ -28,7 +28,7 @@ import { BatchInput, type BatchModel } from './batch-input.ts'
 
 /** Bytes of requests that are read in one turn of the event loop. */
 const turnBytes = 262_144
-/** A longer line of a batch is refused. */
+/** The maximum length of a line in a batch. */
 const lineBytesMax = 16 * 1024 * 1024
 
 export type BatchTools = WorkTools & { readonly parseObject: Host['parseObject'] }
@@ -71,13 +71,13 @@ function operationOf({ plan }: RequestContext, body: Body, { requests }: BatchTr
   if (!('file' in requests)) return requests.operation
   const path = readField(body, requests.path)
   const route = plan.routes.find(one => one.method === 'POST' && one.path === path && one.serve === undefined)
-  // Images are charged as they pass, and a batch's are not seen.
+  // Images are charged as they pass, but those of a batch do not pass here.
   if (!route || route.body !== 'json' || route.traits?.images || route.deferred?.batch || route.session)
     throw fail('batch_path_refused', { path: textOf(path) }, { param: requests.path })
   return route.operation
 }
 
-/** A value as a client sees it. */
+/** A value as the client sees it. */
 function textOf(value: Json | undefined): string {
   return (typeof value === 'string' ? value : JSON.stringify(value ?? null)).slice(0, 120)
 }
@@ -180,7 +180,10 @@ function parseLine(parse: Host['parseObject'], line: Buffer, place: string): Jso
   }
 }
 
-/** Objects that requests name are the key's, and where the file is. @throws Failure batch_object_unknown */
+/**
+ * The objects in requests must belong to the key, and be at the upstream of the file. @throws Failure
+ * batch_object_unknown
+ */
 async function checkObjects(
   { stores: { objects } }: BatchTools,
   { payer }: RequestContext,
@@ -201,7 +204,7 @@ async function holdBatch(tools: BatchTools, { context, target, found }: BatchReq
   const { model, rule }: BatchModel = input.model
   if (!rule) return
   const facts = chargeFacts(context, { ...target, model, family: model.family }, { rule, n: input.count })
-  // Known before the hold is: if its commit is in doubt, the end of the request still releases it.
+  // Stored before the hold: if its commit is in doubt, the end of the request still releases it.
   found.isHeld = true
   try {
     await holdMost(tools.stores.ledger, facts, input.most)
@@ -212,7 +215,7 @@ async function holdBatch(tools: BatchTools, { context, target, found }: BatchReq
   context.notes.charge = true
 }
 
-/** The names of models in a body that is rewritten anyway. */
+/** Replaces the names of models in a body that is rewritten anyway. */
 export function renameBatch(
   { slots }: RequestContext,
   out: Outbound,

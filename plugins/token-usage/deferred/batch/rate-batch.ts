@@ -17,16 +17,16 @@ import type { RatedWork } from '../end-charge.ts'
 import type { EndedWork } from '../follow.ts'
 import { factsOf, type WorkTerms } from '../rate-response.ts'
 
-/** A longer line of results is not read: the charge then waits for a person. */
+/** The maximum length of a line of results: if one is longer the charge needs a review. */
 const lineBytesMax = 64 * 1024 * 1024
 const none = { kind: 'none' } as const
 
-/** The files of results of an ended batch, and how long each is. */
+/** The result files of an ended batch, with their lengths. */
 export type RatedBatch = RatedWork & { readonly files: ReadonlyMap<string, number> }
 
 type Group = UsageGroup & { readonly uses: Use[] }
 
-/** Adds up what the lines of results report, by the prices that each line has. */
+/** Adds up the use in the lines of results, by the prices of each line. */
 class BatchTotals {
   readonly #terms: WorkTerms
   readonly #operation: string
@@ -150,7 +150,7 @@ type Results = {
   readonly headers: { readonly [name: string]: string }
 }
 
-/** @returns how many bytes there are */
+/** @returns the number of bytes */
 async function readResults(
   client: UpstreamClient,
   { operation, id, headers }: Results,

@@ -10,7 +10,7 @@ type Ended = {
   readonly now: number
 }
 
-/** Records the final state of a batch for lists, and its files of results as objects of its key. */
+/** Records the final state of a batch for lists, and its result files as objects of its key. */
 export async function recordResults(
   objects: Stores['objects'],
   { context, id, ended, files, now }: Ended,
@@ -18,7 +18,7 @@ export async function recordResults(
   const { creates } = context.route.object ?? {}
   if (!creates) return
   const [own] = await objects.find(context.payer, [{ kind: creates.kind, id }])
-  // Its client may have deleted it.
+  // The client may have deleted it.
   if (!own) return
   const value = JSON.parse(ended.bytes.toString()) as { readonly [name: string]: unknown }
   const shown = JSON.stringify(withLinks(creates, id, value))
