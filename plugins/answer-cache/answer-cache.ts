@@ -34,7 +34,7 @@ const resultHeader = `${ownPrefix}cache`
 /** Prevents proxies between the gateway and the client from buffering or changing events. */
 const unbuffered = { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }
 
-/** A request whose answer may be kept. */
+/** A request whose answer may be stored. */
 export type Missed = {
   readonly key: RequestKey
   readonly target: Target
@@ -106,7 +106,7 @@ export class AnswerCache {
     if (!ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
     if (!isBounded(context.slots.need(callerSlot), context.slots.get(attributionSlot))) return
     const held = await ledger.hold({ facts, hold: price, idempotency: null }).catch(async (cause: unknown) => {
-      // The commit of the hold is in doubt: releases what it may have held.
+      // The commit of the hold is in doubt: releases a possible hold.
       await this.#release(facts.id)
       throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
     })

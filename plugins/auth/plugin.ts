@@ -27,7 +27,7 @@ import { KeyCache, type KnownKey } from './key-cache.ts'
 import { optionsSchema } from './schema.ts'
 
 const retryMs = 1_000
-/** Where clients put their key, in most styles. */
+/** The places for a key in a request, in most styles. */
 const keyPlaces = '"Authorization: Bearer <API_KEY>" or "x-api-key: <API_KEY>"'
 /** The maximum number of keys in different places of one request: each is looked up. */
 const severalMax = 4

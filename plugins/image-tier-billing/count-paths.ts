@@ -5,8 +5,8 @@ const otherwise = ['n'] as const
 const none: readonly string[] = []
 
 /**
- * Where requests of the family set the number of images; in a vendor's own format nowhere, unless the family declares
- * it.
+ * The fields in which requests of the family set the number of images; in a vendor's own format there are none, unless
+ * the family declares some.
  */
 export function countPaths(facet: BillingFacet, shape: Shape): readonly string[] {
   return facet.n_from ?? (shape === 'described' ? none : otherwise)

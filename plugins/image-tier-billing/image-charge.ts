@@ -53,7 +53,7 @@ export class ImageCharge {
   #broken = false
   /** The shape of an answer that was not recognised. */
   #shape: string | undefined
-  /** What the answer contained besides its images and was not delivered. */
+  /** The shape of content besides the images that was not delivered. */
   #omitted: string | undefined
   #ended = false
   /** It is known that no possible image arrived. */

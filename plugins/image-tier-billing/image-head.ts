@@ -157,7 +157,7 @@ export class ImageHead {
     } else this.#settle({ kind: 'undecodable', mime: null })
   }
 
-  /** Not `data:`: what was read so far is base64, or a link, which is not opened. */
+  /** Not `data:`: the characters so far are base64, or a link, which is not opened. */
   #body(): void {
     if (this.#link) return this.#settle({ kind: 'undecodable', mime: null })
     const text = this.#text

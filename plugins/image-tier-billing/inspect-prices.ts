@@ -194,7 +194,7 @@ function missingCombinations(
   const text = `model ${model.name} has no price for ${named}${rest}`
   const remedy = 'add them to its prices, or add otherwise: the name of the price for all others'
   const { facts } = metadataNames(family)
-  // What the answer decides cannot be refused in advance.
+  // A combination that the answer decides cannot be refused in advance.
   const isLate =
     by.some(name => facts.has(name)) || (by.includes('tier') && facet.tier_from?.some(from => from !== 'request'))
   return [

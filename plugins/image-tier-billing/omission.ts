@@ -7,8 +7,8 @@ const zero = 0x30
 const runBytesMax = 16_384
 
 /**
- * Omits from an answer what may be an unpaid image. A value becomes empty and blanks fill its place, so the answer
- * remains valid JSON with the types of its members and the length of its head (`docs/billing.md`).
+ * Omits possible unpaid images from an answer. A value becomes empty and spaces fill its place, so the answer remains
+ * valid JSON with the types of its members and the length of its head (`docs/billing.md`).
  */
 export class Omission {
   readonly #holdback: Holdback

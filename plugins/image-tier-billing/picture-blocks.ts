@@ -31,7 +31,7 @@ export class PictureBlocks {
   readonly first: ImageHead
   /** Those after the first. */
   readonly more: ImageHead[] = []
-  /** Where the piece ends in which the second of several began. */
+  /** The end of the piece in which the second of several pictures began. */
   second: number | undefined
   #phase: Phase = 'body'
   /** The base64 after a separator, as far as it has arrived. */
@@ -65,7 +65,7 @@ export class PictureBlocks {
     return [this.first, ...this.more].map(head => ({ kind: 'bytes', ...sizeOf(head.end()) }))
   }
 
-  /** Whether the first picture's base64 has begun: what precedes it is no separator. */
+  /** Whether the first picture's base64 has begun: characters before it are not a separator. */
   #start(piece: Buffer, from: number, to: number): number {
     if (this.#hasBegun) return from
     if (this.first.isOpening) return to

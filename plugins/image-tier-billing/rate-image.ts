@@ -48,7 +48,7 @@ function isLarger(rule: TierRule, image: FoundImage, metadata: ResponseMetadata 
   return (source === 'output' || source === 'told') && rankOf(tier) > rankOf(largestOutput)
 }
 
-/** What is charged in addition to an image; nothing if the image is not charged. */
+/** The additional charges for an image; none if the image is not charged. */
 export function rateWithImage(
   image: FoundImage,
   line: ChargeItem,
@@ -70,7 +70,7 @@ function factsAt(metadata: ResponseMetadata, index: number): ReadonlyMap<string,
   return metadata.factsAt.get(index) ?? metadata.facts
 }
 
-/** A count of 0 with an image present is no count. */
+/** A count of 0 in an answer with an image is not a valid count. */
 function isUncounted({ index }: FoundImage, metadata: ResponseMetadata | undefined): boolean {
   return metadata?.count !== undefined && metadata.count > 0 && index >= metadata.count
 }

@@ -92,7 +92,7 @@ export class Remainder {
   #dense = 0
   #images = 0
   #ofText = 0
-  /** Where the text begins. */
+  /** The beginning of the text. */
   #origin = 0
   #numbers = 0
 

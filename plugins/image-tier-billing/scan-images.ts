@@ -270,7 +270,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     } else if (!open.text.write(piece, from, to)) this.#leaveOut(open, end, 'longer than any link')
   }
 
-  /** Where another picture of the same string begins, the one before it is counted. */
+  /** If another picture of the same string begins, the previous one is counted. */
   #read(open: Open, piece: Buffer, from: number, to: number): void {
     if (!open.blocks.write(piece, from, to, this.#omission.base + to)) return
     if (!this.#counted) this.#measured(open.blocks.first)

@@ -338,6 +338,6 @@ export const facetSchema = {
 } as const satisfies Schema
 
 export type BillingFacet = Admits<typeof facetSchema>
-/** Where answers have their images; `described`: as the family describes it. */
+/** The place of images in answers; `described`: by the family's description. */
 export type Shape = 'data' | 'output' | 'none' | 'described'
 export type DescribedAnswer = Admits<typeof described>

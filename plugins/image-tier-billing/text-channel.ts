@@ -7,7 +7,7 @@ import { type FoundImage, tailBytes } from './scanned.ts'
 
 /** Lines of base64 are longer; a shorter stretch between blanks is a word. */
 const stretchMin = 16
-/** A longer text that consists only of links is decided by what has arrived. */
+/** The maximum characters of a text that consists only of links; a longer one is judged by these. */
 const linksCharsMax = 8192
 const beginningChars = 4
 const contextChars = 64

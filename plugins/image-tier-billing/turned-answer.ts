@@ -148,7 +148,7 @@ export class TurnedAnswer implements Stage {
     return last
   }
 
-  /** Releases what it holds. Idempotent. */
+  /** Releases its memory. Idempotent. */
   close(): void {
     this.#claim.free()
   }

@@ -80,7 +80,7 @@ type Counting = {
   held: boolean
   /** The images of the request are charged in addition, under the request's own id. */
   readonly hasImages: boolean
-  /** Id of the charge of what the request uses. */
+  /** Id of the charge for the use of the request. */
   readonly chargeId: string
   /** The gateway requested the usage, not the client. */
   removesUsage: boolean

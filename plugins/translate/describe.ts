@@ -64,7 +64,7 @@ const codes = ['error.code', 'code', 'error.type', 'type'] as const
 
 const usual: PlaceSettings = { at: 'data', picture: ['b64_json', 'url'], text: { revised_prompt: 'revised_prompt' } }
 
-/** What a response reports about its images, under the names that SDKs read. */
+/** Facts of a response about its images, under the names that SDKs read. */
 export const wordsOfAnswer = ['size', 'quality', 'background', 'output_format'] as const
 
 /** The section for one operation. */

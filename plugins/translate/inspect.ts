@@ -83,7 +83,7 @@ function namesIn(value: unknown): readonly string[] {
   return typeof value === 'object' && value !== null ? Object.keys(value) : []
 }
 
-/** What is set for one operation is there in the file, what is set for all at the top. */
+/** The place in the file: under the operation if the setting is for one, else at the top. */
 function placeOf({ per_operation: own }: TranslateFacet, operation: string, path: Diagnostic['path']): Flaw['path'] {
   const [key] = path
   const isOwn = key !== undefined && Object.hasOwn(own?.[operation] ?? {}, key)

@@ -241,7 +241,7 @@ function accept(context: RequestContext, { target, host }: Asking): PluginRespon
     status: 202,
     headers: { 'content-type': 'application/json' },
     body: (async function* () {
-      // Only this answer has it.
+      // Only this answer has the header.
       context.answerHeaders['location'] = `/v1/jobs/${context.id}`
       yield Buffer.from(JSON.stringify(job))
     })(),

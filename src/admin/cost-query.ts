@@ -52,8 +52,8 @@ type Where = { readonly [P in CostPart]?: string }
 const filtersMax = 12
 
 /**
- * The filters of a query, one for each combination of values; a user who may see only their own costs gets a filter for
- * themselves.
+ * The filters of a query, one for each combination of values; a user without access to the costs of others gets only
+ * their own.
  *
  * @throws Failure forbidden, invalid for too many combinations
  */

@@ -23,7 +23,7 @@ export type Operation = {
   /** A first request for a person with a new key; `{baseUrl}`, `{secret}` and `{model}` are placeholders. */
   readonly firstSteps?: readonly FirstStep[]
   readonly answer?: OperationAnswer
-  /** Where answers report their usage, if not at the usual place of the API format. */
+  /** The place of usage in answers, if it is not the usual one of the API format. */
   readonly usage?: {
     /** The member of a stream's event that contains a whole answer. */
     readonly inside?: 'response'

@@ -178,7 +178,7 @@ function* addEventIfLast(zoned: Zoned, { upstream, last, others, at, by }: Gone)
     yield* writeEvent({ kind: 'upstream.exhausted', data: { upstream, last, keys: remaining.length + 1 } }, at)
 }
 
-/** What keys of an upstream have spent in total, today and this month, by period and name. */
+/** The spending of an upstream's keys in total, today and this month, by period and name. */
 function* spentNow({ zone }: Zoned, upstream: string, at: number): QueryProgram<ReadonlyMap<string, number>> {
   const { day, month } = spellsAt(at, zone)
   const rows = yield ask(

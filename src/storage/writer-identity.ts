@@ -22,5 +22,5 @@ export type WriterIdentity = {
   readonly thresholds: readonly number[]
 }
 
-/** The writer, with the source of the ids of what it writes, and its count of the log's uncompacted pages. */
+/** The writer, with the source of the ids that it assigns, and its count of the log's uncompacted pages. */
 export type Scribe = WriterIdentity & { readonly ids: Ids; readonly uncompacted: UncompactedBatches }

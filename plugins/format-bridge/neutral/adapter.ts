@@ -81,7 +81,7 @@ export type WriteFacts = {
   readonly model: string
   /** The client's request. */
   readonly request: Conversation
-  /** For a format with state: what the gateway does for the request. */
+  /** For a format with state: the gateway's own handling of the request's state. */
   readonly state?: { readonly before: string | null; readonly isStored: boolean }
   /** An estimate of the input's tokens, for a format that reports them earlier than the upstream does. */
   readonly inputEstimate: number

@@ -39,7 +39,7 @@ export function* writeKeyEvents(
 
 const startsOf = (row: Row) => ({ day: whole(row, 'day_start'), month: whole(row, 'month_start') })
 
-/** What a key has spent in the period that begins with `start`. */
+/** The spending of a key in the period that begins with `start`. */
 function* spentOf(identity: EventTerms, key: Row, per: BudgetPeriod, start: number, at: number): QueryProgram<number> {
   if (per === 'total') return whole(key, 'spent')
   // 0 if its row is for an earlier day or month.

@@ -26,7 +26,7 @@ export type FoundBudget = {
   readonly held: number
   /** The column `budget_told`. */
   readonly sent: string | null
-  /** The refused amount, which exceeded what was left. */
+  /** The refused amount, which exceeded the rest of the budget. */
   readonly isRefused: boolean
   /** A soft budget is never exhausted: it refuses nothing. */
   readonly isSoft: boolean

@@ -16,7 +16,7 @@ import { type FoundBudget, writeBudgetEvents } from './budget-events.ts'
 import { mainPart } from './levels.ts'
 import { lockOne, spentBefore } from './move.ts'
 
-/** What a request holds, in micro-units of the currency, and when. */
+/** The hold of a request, in micro-units of the currency, and its time. */
 type Holding = { readonly amount: number; readonly currency: string; readonly at: number }
 type Overdrawn = Extract<HoldResult, { kind: 'overdrawn' }>
 
@@ -24,14 +24,14 @@ type Overdrawn = Extract<HoldResult, { kind: 'overdrawn' }>
 type Spans = PlainPeriod | 'window'
 const spansOf = (period: BudgetPeriod): Spans => (isWindow(period) ? 'window' : period)
 
-/** What a row of an account has spent in a window: on the day of the row, and on earlier ones. */
+/** The spending of an account's row in a window: on the day of the row, and on earlier ones. */
 export const spentInWindow = (account: string): string =>
   `CASE WHEN ${account}.day_start BETWEEN ? AND ? THEN ${account}.day_spent ELSE 0 END
     + coalesce((SELECT sum(s.spent) FROM account_spell s WHERE s.kind = ${account}.kind AND s.name = ${account}.name
       AND s.part = ${account}.part AND s.period = 'day' AND s.start BETWEEN ? AND ?
       AND s.start <> ${account}.day_start), 0)`
 
-/** What a row of an account has spent in the current period, as SQL. */
+/** The spending of an account's row in the current period, as SQL. */
 export const spentNow = (account: string, period: Spans): string =>
   period === 'window'
     ? spentInWindow(account)
@@ -40,12 +40,12 @@ export const spentNow = (account: string, period: Spans): string =>
       : `CASE WHEN ${account}.${period}_start BETWEEN ? AND ? THEN ${account}.${period}_spent
         ELSE ${spentBefore(period, account, '?')} END`
 
-/** What an account has spent in the current period, over all its rows; `periodParams` are its parameters. */
+/** The spending of an account in the current period, over all its rows; `periodParams` are its parameters. */
 const spentOfAll = (period: Spans): string =>
   `(${spentNow('account', period)} + coalesce((SELECT sum(${spentNow('p', period)}) FROM account p
         WHERE p.kind = account.kind AND p.name = account.name AND p.part > ''), 0))`
 
-/** What is left of a budget whose amount is the first parameter; those of `periodParams` follow. */
+/** The rest of a budget whose amount is the first parameter; those of `periodParams` follow. */
 const left = (kind: LevelKind, period: Spans): string => {
   // The books record the payments, not the client's key.
   const amount =
@@ -87,7 +87,7 @@ export function* holdLevels(
   return undefined
 }
 
-/** Releases what was held from an account. */
+/** Releases a hold of an account. */
 export function releaseLevel(kind: LevelKind, name: string, hold: number) {
   return ask(
     `UPDATE account SET held = held - ? WHERE kind = ? AND name = ? AND part = '${mainPart}'`,
@@ -144,7 +144,7 @@ function foundIn(
   return { level: kind, name, user, currency, amount, per, start, spent, held, sent, isRefused, isSoft: soft === true }
 }
 
-/** What an account has spent in the current window. */
+/** The spending of an account in the current window. */
 export function* spentOfWindow(
   identity: Pick<WriterIdentity, 'zone'>,
   { kind, name, per }: { readonly kind: LevelKind; readonly name: string; readonly per: WindowPeriod },

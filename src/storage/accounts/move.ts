@@ -9,7 +9,7 @@ type Zoned = Pick<WriterIdentity, 'zone'>
 export type Move = {
   readonly kind: LevelKind
   readonly name: string
-  /** What was spent in total, and in the current day and month; negative for a refund. */
+  /** The amount spent in total, and in the current day and month; negative for a refund. */
   readonly spent: number
   readonly day: number
   readonly month: number
@@ -41,7 +41,7 @@ const statementOf = (rows: number): string => `INSERT INTO account (${columns}) 
   .join(', ')}
   ON CONFLICT (kind, name, part) DO UPDATE SET spent = account.spent + excluded.spent, held = account.held - excluded.held,
     ${booked('day')}, ${booked('month')}`
-// The spending of the tested row, with what the account's other rows have spent in the same periods.
+// The spending of the tested row, with that of the account's other rows in the same periods.
 const ofParts = (spent: string, isSame: string): string =>
   `coalesce((SELECT sum(p.${spent}) FROM account p WHERE p.kind = account.kind AND p.name = account.name AND p.part > ''
     ${isSame}), 0)`

@@ -11,7 +11,7 @@ const add = `INSERT INTO account_spell (kind, name, part, period, start, spent, 
 const addToRow = `UPDATE account SET day_spent = day_spent + ?
   WHERE kind = ? AND name = ? AND part = ? AND day_start = ? RETURNING part`
 
-/** Adds to what a row of an account has spent on a day: its current day, or an earlier one. */
+/** Adds to the spending of an account's row on a day: its current day, or an earlier one. */
 export function* addToDay(
   { kind, name, part }: Account & { readonly part: string },
   day: number,

@@ -25,8 +25,8 @@ const lastSpent = `WHERE kind = 'end_user' AND name IN (SELECT name FROM account
 const notEndUsers = `WHERE kind <> 'end_user'`
 
 /**
- * What users, balances and groups have spent so far, and what is held from them, as budgets count it: the sum of each
- * account's rows. Reads the named accounts, or all; end users have their own query.
+ * The spending of users, balances and groups so far, and their holds, as budgets count them: the sum of each account's
+ * rows. Reads the named accounts, or all; end users have their own query.
  */
 export function* readSums({
   at,

@@ -17,7 +17,7 @@ export type ChargeBatch = {
   readonly count: number
   /** As stored; `docs/storage.md` describes the format. */
   readonly body: string
-  /** What keys have spent, as the JSON of `Spent[]`: one for each key and quarter of an hour, sorted by key id. */
+  /** The spending of keys, as the JSON of `Spent[]`: one for each key and quarter of an hour, sorted by key id. */
   readonly spent: string
   /** The columns of a lone charge that sums need. */
   readonly alone: Alone | null
@@ -138,7 +138,7 @@ export class ChargeBatchDraft {
   }
 }
 
-/** What keys have spent, over all their end users. */
+/** The spending of keys, over all their end users. */
 function spentBy(payers: readonly Paying[]): Spent[] {
   const spent = new Map<string, Spent>()
   for (const { facts, amount, at, quarter } of payers) {

@@ -42,7 +42,7 @@ export function readSound(row: Row): readonly Booked[] | undefined {
   }
 }
 
-/** What was refunded of charges that are in segments, by their ids. */
+/** The refunded amounts of charges in segments, by their ids. */
 export function* findRefunds(ids: readonly string[]): QueryProgram<ReadonlyMap<string, number>> {
   const rows = yield* askIn(`SELECT charge_id, amount FROM reversal WHERE charge_id IN (…)`, ids)
   const sums = new Map<string, number>()

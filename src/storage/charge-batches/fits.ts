@@ -10,7 +10,7 @@ const plainId = /^req_[0-9a-z]+(?:\.u)?$/
 
 /**
  * A charge that a segment can hold: counted items, no vendor cost, and a recent request. All others have rows of their
- * own, which also record what is wrong with them.
+ * own, which also record their problem.
  */
 export function fits({ facts, lines, at, vendorCost }: Posting): boolean {
   const age = at - begunAt(facts.id)

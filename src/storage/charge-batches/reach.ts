@@ -24,7 +24,10 @@ export function begunAt(id: string): number {
 /** Later than every time that an id can contain. */
 const endMs = 32 ** 10
 
-/** When a request began whose id sorts directly at or before a text, which may be no id; -1 for text before all ids. */
+/**
+ * The start of the request whose id sorts directly at or before a text, which need not be an id; -1 for text before all
+ * ids.
+ */
 export function standsAt(text: string): number {
   const begun = begunAt(text)
   if (!Number.isNaN(begun)) return begun

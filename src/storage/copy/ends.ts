@@ -53,7 +53,7 @@ export type CopiedTable = {
   readonly digest: string
 }
 
-/** What was copied, and how it was verified. */
+/** The copied rows, and the results of the verification. */
 export type Copied = {
   readonly from: string
   readonly to: string

@@ -8,7 +8,7 @@ const rowsMost = 2_000
 /** The limit for a table with bodies: the next one may be a thousand times as large as the last. */
 const bodiesMost = 16
 
-/** Reads a table in the order of its key, and computes the digest of what it has read. */
+/** Reads a table in the order of its key, and computes the digest of the rows read. */
 export class TableWalk {
   rows = 0
   /** Texts that were changed while reading. */

@@ -23,7 +23,7 @@ const linesOf = 'SELECT * FROM line WHERE charge_id IN (…) ORDER BY charge_id,
 const refundsIn = (table: 'entry' | 'reversal'): string =>
   `SELECT charge_id AS id, nth, amount FROM ${table} WHERE kind = 'refund' AND charge_id IN (…)`
 
-/** Where each chain ends, and how far a pass has added it up, for chains where the two differ. */
+/** The end of each chain, and the position up to which a pass has added it up, for chains where the two differ. */
 export const openChains = `SELECT c.id, c.position AS last, coalesce(s.position, 0) AS upto
   FROM chain c LEFT JOIN cost_progress s ON s.pass = ? AND s.chain = c.id
   WHERE c.position > coalesce(s.position, 0) ORDER BY c.id`

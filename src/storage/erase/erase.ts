@@ -37,7 +37,8 @@ type Naming = Signed & { readonly name: string }
 
 /**
  * The step before a person is erased: disables the user and revokes the keys, in its own transaction, so that every
- * gateway knows before running requests are checked. @returns what ends with it; null if there is no such user
+ * gateway knows before running requests are checked. @returns the rows of sessions, invitations and admin tokens that
+ * end with it; null if there is no such user
  * @throws StorageError `erases_self`, `erases_local`, `last_admin`
  */
 export function* closeUser(

@@ -5,7 +5,7 @@ import { deleteLogBatch, rewriteLogBatch } from '../log-batches/write.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { begunAt } from '../charge-batches/reach.ts'
 
-/** Where `meta` stores how far the log was pruned. */
+/** The name in `meta` under which the position of pruning is stored. */
 export const prunedUntil = 'pruned_until'
 
 /** Deletes at most `limit` rows older than `until`, the oldest first. Charges stay. @returns the number of rows. */

@@ -123,7 +123,7 @@ function endOf({ until, before }: TotalsMatch): number | undefined {
   return ends.length === 0 ? undefined : Math.min(...ends)
 }
 
-/** The sums of a page: how many requests of each kind, and under its number what they were charged. */
+/** The sums of a page: the number of requests of each kind, and under the page's number their charges. */
 type Kept = KeptSpans | number
 
 type Taken = {

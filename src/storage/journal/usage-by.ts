@@ -10,7 +10,7 @@ const usePart = useChargeId('')
 
 type UsageQuery = { readonly since: number; readonly until: number; readonly by: UsageSort }
 
-/** What one charge adds to a sum. */
+/** The values that one charge adds to a sum. */
 type Part = Pick<UsageSum, 'images' | 'quantity' | 'amount' | 'refunded'>
 
 /**

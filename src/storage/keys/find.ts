@@ -8,7 +8,7 @@ import { text, textOrNull, toKey, whole, wholeOrNull } from '../rows.ts'
 const keyColumns = [...columnsOf(keyMembers), 'day_start', 'day_spent', 'month_start', 'month_spent']
   .map(column => `k.${column}`)
   .join(', ')
-/** What a key has spent on past days, if its budget needs them. */
+/** The spending of a key on past days, if its budget needs them. */
 export const daysOf = (key: string): string =>
   `CASE WHEN ${key}.budget_period IN ('total', 'day', 'month') THEN NULL ELSE (SELECT string_agg(s.start || ':' || s.spent, ' ')
     FROM spell s WHERE s.key_id = ${key}.id AND s.period = 'day') END`

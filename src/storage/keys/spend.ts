@@ -26,7 +26,7 @@ const isNow = (period: Period): string => `${period}_start BETWEEN ? AND ?`
 const before = (period: Period): string =>
   `coalesce((SELECT spent FROM spell WHERE spell.key_id = key.id AND spell.period = '${period}' AND spell.start = ?), 0)`
 
-/** What a key has spent in the current period, as SQL with `spellParams` for parameters. */
+/** The spending of a key in the current period, as SQL with `spellParams` for parameters. */
 const spentNow = (period: Period): string =>
   `CASE WHEN ${isNow(period)} THEN ${period}_spent ELSE ${before(period)} END`
 
@@ -110,7 +110,7 @@ export function spellNow(zoned: Zoned, period: Period, start: number, at: number
   return start >= first && start <= last ? start : first
 }
 
-/** What is left of a key's budget whose period is not a window, as SQL with `leftParams` for parameters. */
+/** The rest of a key's budget whose period is not a window, as SQL with `leftParams` for parameters. */
 export const left = `(budget - held - CASE budget_period WHEN 'total' THEN spent
   WHEN 'day' THEN ${spentNow('day')} ELSE ${spentNow('month')} END)`
 
@@ -119,7 +119,9 @@ export function leftParams(zoned: Zoned, at: number): readonly number[] {
   return [day, dayAhead, day, month, monthAhead, month]
 }
 
-/** What a key has spent in a window, as SQL with `windowParams` for parameters: the day of its row, and earlier ones. */
+/**
+ * The spending of a key in a window, as SQL with `windowParams` for parameters: the day of its row, and earlier ones.
+ */
 export const spentInWindow = `(CASE WHEN key.day_start BETWEEN ? AND ? THEN key.day_spent ELSE 0 END
   + coalesce((SELECT sum(s.spent) FROM spell s WHERE s.key_id = key.id AND s.period = 'day' AND s.start BETWEEN ? AND ?
       AND s.start <> key.day_start), 0))`

@@ -17,7 +17,7 @@ const nextSegments = `SELECT chain, position, first_id, last_id, count, ${aloneC
 
 /**
  * Proves every segment against its own row and its reversals: it has the stated number of charges, each of them once
- * and in no other place, where a search finds it. Adds up what keys have spent in segments.
+ * and in no other place, where a search finds it. Adds up the spending of keys in segments.
  */
 export function* auditChargeBatches(findings: Findings): QueryProgram<void> {
   // Charges that a later segment may repeat.

@@ -63,8 +63,8 @@ export function* readLeftBehind({ running }: Pick<Findings, 'running'>): QueryPr
 const placeOf = (payer: string, period: 'day' | 'month', start: number): string => `${payer} ${period} ${start}`
 
 /**
- * Proves what a payer has spent in the current day and month. A charge that ended in the hour before midnight may count
- * on the new day, if another charge of the new day was booked before it.
+ * Proves the spending of a payer in the current day and month. A charge that ended in the hour before midnight may
+ * count on the new day, if another charge of the new day was booked before it.
  * @returns the problems
  */
 export function auditRunning(

@@ -89,7 +89,8 @@ export function toEntry(row: Row): Entry {
 }
 
 /**
- * What the hash of an entry covers: the facts of the charge and every item, in order. Rows of `charge` and of `line`.
+ * The text that the hash of an entry covers: the facts of the charge and every item, in order. Takes rows of `charge`
+ * and of `line`.
  */
 export function digestCharge(charge: Row, lines: Rows): string {
   const facts = [

@@ -17,7 +17,7 @@ type Spell = { readonly start: number; readonly from: number }
 type Sum = { spent: number; late: number; lateBack: number }
 const nothing: RunningSum = { spent: 0, late: 0, lateBack: 0 }
 
-/** Adds up from charges what keys, users, balances and groups have spent in the current day and month. */
+/** Adds up from charges the spending of keys, users, balances and groups in the current day and month. */
 export class RunningSums {
   readonly #zone: string
   /** Periods by name: the current one, and the next one if it begins within the hour. */

@@ -9,9 +9,9 @@ export const reviews: readonly string[] = [
     WHEN (SELECT state FROM charge WHERE id = NEW.charge_id) NOT IN ('reserved', 'needs_review')
     BEGIN SELECT RAISE(ABORT, 'a charge that has ended takes no more lines'); END`,
 
-  // What was spent in days and months that a key has left. If the clock is set back, the key enters such a period
-  // again. The last few of each key are kept by the order in which the key left them: by time, a wrong clock would
-  // delete the wrong rows.
+  // The spending of days and months that a key has left. If the clock is set back, the key enters such a period again.
+  // The last few of each key are kept by the order in which the key left them: by time, a wrong clock would delete the
+  // wrong rows.
   `CREATE TABLE spell (
     key_id TEXT NOT NULL REFERENCES key (id), period TEXT NOT NULL CHECK (period IN ('day', 'month')),
     start INTEGER NOT NULL, spent INTEGER NOT NULL CHECK (spent >= 0), turn INTEGER NOT NULL,

@@ -1,4 +1,4 @@
-/** Stores what an account has spent in a day or month when it leaves that period. */
+/** Stores the spending of an account in a day or month when it leaves that period. */
 export const accountLeft = (period: 'day' | 'month'): string => {
   const its = `s.kind = OLD.kind AND s.name = OLD.name AND s.part = OLD.part AND s.period = '${period}'`
   return `CREATE TRIGGER account_left_${period} AFTER UPDATE OF ${period}_start ON account
@@ -11,17 +11,17 @@ export const accountLeft = (period: 'day' | 'month'): string => {
 }
 
 export const accounts: readonly string[] = [
-  // What users, groups and balances have spent, and what is held from those with a limit. An account with a limit is
-  // held, tested and booked in the row whose part is empty; for accounts without a limit each connection of PostgreSQL
-  // has its own rows, so that no connection waits for another's commit, and the spending of an account is the sum of
-  // its rows.
+  // The spending of users, groups and balances, and the holds of those with a limit. An account with a limit is held,
+  // tested and booked in the row whose part is empty; for accounts without a limit each connection of PostgreSQL has
+  // its own rows, so that no connection waits for another's commit, and the spending of an account is the sum of its
+  // rows.
   `CREATE TABLE account (
     kind TEXT NOT NULL CHECK (kind IN ('user', 'balance', 'group')), name TEXT NOT NULL, part TEXT NOT NULL,
     spent INTEGER NOT NULL DEFAULT 0, held INTEGER NOT NULL DEFAULT 0 CHECK (held >= 0),
     day_start INTEGER NOT NULL DEFAULT 0, day_spent INTEGER NOT NULL DEFAULT 0,
     month_start INTEGER NOT NULL DEFAULT 0, month_spent INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (kind, name, part)) STRICT, WITHOUT ROWID`,
-  // Like `spell` for keys: what was spent in days and months that an account has left.
+  // Like `spell` for keys: the spending of days and months that an account has left.
   `CREATE TABLE account_spell (
     kind TEXT NOT NULL, name TEXT NOT NULL, part TEXT NOT NULL, period TEXT NOT NULL CHECK (period IN ('day', 'month')),
     start INTEGER NOT NULL, spent INTEGER NOT NULL, turn INTEGER NOT NULL,

@@ -5,7 +5,7 @@ export const vendorKeys: readonly string[] = [
     state TEXT NOT NULL CHECK (state IN ('active', 'cooling', 'suspended')), reason TEXT, code TEXT,
     since INTEGER NOT NULL, until INTEGER, tries INTEGER NOT NULL, changed_at INTEGER NOT NULL,
     PRIMARY KEY (upstream, name, model)) STRICT, WITHOUT ROWID`,
-  // What was charged for requests with a key that has a budget: in total, by days and by months of UTC.
+  // The amounts charged for requests with a key that has a budget: in total, by days and by months of UTC.
   `CREATE TABLE vendor_key_spending (
     upstream TEXT NOT NULL, name TEXT NOT NULL, per TEXT NOT NULL CHECK (per IN ('total', 'day', 'month')),
     begins INTEGER NOT NULL, spent INTEGER NOT NULL,

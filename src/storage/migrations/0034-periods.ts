@@ -32,7 +32,7 @@ export const periods: readonly string[] = [
   `DROP TRIGGER key_changed`,
   ...anyPeriod('key'),
   ...anyPeriod('"user"'),
-  // A soft budget only reports what is spent.
+  // A soft budget only reports spending.
   `ALTER TABLE key ADD COLUMN budget_soft INTEGER NOT NULL DEFAULT 0 CHECK (budget_soft IN (0, 1))`,
   `ALTER TABLE "user" ADD COLUMN budget_soft INTEGER NOT NULL DEFAULT 0 CHECK (budget_soft IN (0, 1))`,
   `CREATE TRIGGER key_changed AFTER UPDATE OF name, user_name, group_name, hash, old_hash, old_until, status, expires_at,

@@ -15,8 +15,8 @@ import { takePlace } from './place.ts'
 type Claiming = Pick<StorageOptions, 'clock' | 'log' | 'timeZone' | 'thresholds'>
 
 /**
- * Claims a database file for the workers of one gateway: migrates its schema and recovers what an earlier gateway left,
- * before the first of them opens it.
+ * Claims a database file for the workers of one gateway: migrates its schema and recovers the charges that an earlier
+ * gateway left, before the first worker opens it.
  * @throws StorageError `storage_in_use`, `storage_newer`, `storage_unavailable`
  */
 export function claimSqlite(

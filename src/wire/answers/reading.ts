@@ -42,7 +42,7 @@ export type ReadingFaults = {
 /** How to read the pictures of an answer. */
 export type AnswerReading = {
   readonly places: readonly AnswerPlace[]
-  /** Where an answer contains its error message. */
+  /** The paths of the error message in an answer. */
   readonly messages: readonly Path[]
   readonly stream: StreamReading | undefined
   /** The paths of the values to collect. */

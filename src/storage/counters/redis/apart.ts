@@ -20,8 +20,8 @@ export async function takeApart(store: Store, parts: readonly [Part, ...Part[]],
 }
 
 /**
- * The state of all limits after a refused take: returns what was taken, in one step with the read. A status without an
- * answer comes from `own`.
+ * The state of all limits after a refused take: returns the taken amounts, in one step with the read. A status without
+ * an answer comes from `own`.
  */
 export async function giveBack(
   store: Store,
@@ -68,7 +68,7 @@ async function takePart(store: Store, { tag, demands }: Part, member: string): P
   }
 }
 
-/** Returns what a failed call may have taken in a store that was only slow. */
+/** Returns amounts that a failed call may have taken in a store that was only slow. */
 export function untake(store: Store, demands: readonly LimitRequest[], member: string, error: unknown): void {
   if (!(error instanceof NotAsked)) void store.settle(member, demands.map(nothingOf))
 }

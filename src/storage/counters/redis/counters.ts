@@ -147,7 +147,7 @@ export class RedisCounters implements Counters {
     }
   }
 
-  /** For counters in several Redis slots: if one refuses, returns to the others what was taken. */
+  /** For counters in several Redis slots: if one refuses, returns the taken amounts to the others. */
   async #takeApart(
     parts: readonly [Part, ...Part[]],
     demands: readonly LimitRequest[],

@@ -5,7 +5,7 @@ const operationsMax = 64
 
 export type LimitAnswer = { readonly taken: boolean; readonly statuses: readonly LimitStatus[] }
 
-/** What a ticket took of a demand, and what was used of it. */
+/** The demand of a ticket, and the amount of it that was used. */
 export type Used = readonly [demand: LimitRequest, amount: number]
 
 /** Runs the script of a turn; if it rejects, `operations` is how many failed with it. */
