@@ -6,8 +6,8 @@ const require = createRequire(import.meta.url)
 export type Pattern = Pick<RE2JS, 'matcher'>
 
 /**
- * A pattern in the syntax of RE2, which takes linear time for any text: a client cannot stop the gateway with one. Loaded on
- * first use. @throws Error for an invalid pattern
+ * A pattern in the syntax of RE2, which takes linear time for any text: a client cannot stop the gateway with one.
+ * Loaded on first use. @throws Error for an invalid pattern
  */
 export function compile(pattern: string, ignoreCase: boolean): Pattern {
   const { RE2JS } = require('re2js') as typeof import('re2js')

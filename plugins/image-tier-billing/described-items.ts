@@ -57,7 +57,7 @@ export class DescribedItems implements JsonVisitor {
   readonly #description: Description
   readonly #omission: Omission
   #items: Item[] = []
-  /** By depth, from 1: the path of the list or object that is open there. */
+  /** By depth, from 1: the path of the open list or object. */
   readonly #paths: Path[] = ['', '']
   /** The string that is read as a picture, and its item. */
   #open: Open | undefined

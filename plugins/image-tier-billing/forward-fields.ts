@@ -16,8 +16,8 @@ const depthMax = 64
 export type Shaped = { readonly body: Body; readonly dropped: readonly string[] }
 
 /**
- * Removes what must not reach an upstream: empty fields, and fields at any depth that set a number of images which the
- * family does not declare.
+ * Removes fields that must not reach an upstream: empty fields, and fields at any depth that set a number of images
+ * which the family does not declare.
  * @throws Failure `count_repeated` if a declared one is ambiguous
  */
 export function shapeFields(body: Body, paths: readonly string[]): Shaped {

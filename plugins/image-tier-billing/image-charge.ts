@@ -166,7 +166,7 @@ export class ImageCharge {
             ...this.#seller,
             ...(answer && { answer }),
           })
-        // What was omitted may have been an image.
+        // The omitted content may have been an image.
         if (this.#omitted !== undefined) return this.#review(unrecognisedReason(this.#omitted), 'kept')
         return this.#ledger.void(id, 'zero_images', cost.vendorCost)
       })
@@ -185,7 +185,7 @@ export class ImageCharge {
     return this.#shape ?? this.#omitted
   }
 
-  /** Delivers the answer without what may have been an uncounted image. */
+  /** Delivers the answer without a possible uncounted image, and records its shape. */
   leftOut(shape: string): void {
     this.#omitted ??= readable(shape)
   }

@@ -25,7 +25,7 @@ export class OpaqueText {
     this.#omission = omission
   }
 
-  /** Reads `piece` from `from` to `to`. Omits what begins like a picture or a link to one. */
+  /** Reads `piece` from `from` to `to`. Omits a string that begins like a picture or a link to one. */
   write(piece: Buffer, from: number, to: number): void {
     if (this.#isOmitted) return this.#omission.more(this.#omission.base + to)
     if (this.judged) return

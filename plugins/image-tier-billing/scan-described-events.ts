@@ -42,7 +42,7 @@ export class DescribedEventScanner implements RecordVisitor, Scanner {
     const isWhole = this.#shell.whole.holds(end - from)
     const out = this.#shell.holdback.release(this.#waits ? 0 : isWhole ? from : this.#safe(end))
     if (out.length > 0) this.#hasGone = true
-    // A record that is held whole charges nothing before it can be delivered.
+    // A completely held record charges nothing before it can be delivered.
     if (!isWhole) this.#done.push(...this.#items.take())
     return { out, done: this.#take() }
   }

@@ -42,8 +42,9 @@ export type ImageScannerOptions = AnswerWords & {
 }
 
 /**
- * Finds the images of an answer `{"data":[{"b64_json":…}|{"url":…}, …]}` (`docs/rules.md#image-responses`) as it passes, and
- * holds back of each the last 4 KiB and the closing quote, or the whole link, until its charge is committed.
+ * Finds the images of an answer `{"data":[{"b64_json":…}|{"url":…}, …]}` (`docs/rules.md#image-responses`) as it
+ * passes, and holds back of each the last 4 KiB and the closing quote, or the whole link, until its charge is
+ * committed.
  *
  * Only non-empty strings of the members `b64_json` and `url` of objects directly in the top-level `data` count; an
  * element counts once, whatever else it has. Nothing is delivered before the first image has begun. What may be an

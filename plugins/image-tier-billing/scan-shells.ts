@@ -61,7 +61,9 @@ export class JsonShell<Visitor extends JsonVisitor = JsonVisitor> {
   }
 }
 
-/** An event stream whose records are JSON objects: each is held whole until it ends, as far as the budget allows. */
+/**
+ * An event stream whose records are JSON objects: each is held completely until it ends, as far as the budget allows.
+ */
 export class EventShell<Visitor extends JsonVisitor = JsonVisitor> {
   readonly holdback = new Holdback()
   readonly omission = new Omission(this.holdback)

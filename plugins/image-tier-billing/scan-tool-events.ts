@@ -35,7 +35,7 @@ export class ToolEventScanner implements RecordVisitor, Scanner {
     const { end } = this.#shell.holdback
     const isWhole = this.#shell.whole.holds(end - this.#records.from)
     const out = this.#shell.holdback.release(isWhole ? this.#records.from : this.#safe(end))
-    // A record that is held whole charges nothing before it can be delivered.
+    // A completely held record charges nothing before it can be delivered.
     if (!isWhole) this.#done.push(...this.#results.take())
     return { out, done: this.#take() }
   }

@@ -24,8 +24,8 @@ const picturesMax = 256
 const bracketed = /^(.+?)\[\d*\]$/s
 
 /**
- * The pictures of a field, in the order sent: files of a form, and in JSON data: URLs, links, objects with one, and lists
- * of these, under the field's name or its plural. @throws Failure picture_unreadable, too_many_input_pictures
+ * The pictures of a field, in the order sent: files of a form, and in JSON data: URLs, links, objects with one, and
+ * lists of these, under the field's name or its plural. @throws Failure picture_unreadable, too_many_input_pictures
  */
 export function picturesOf(body: Body, name: string): readonly Picture[] {
   if (body.kind === 'form') {

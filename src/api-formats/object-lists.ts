@@ -18,7 +18,9 @@ export const listAfter: ObjectList = {
   page: page => ({ object: 'list', ...cursors(page) }),
 }
 
-/** Lists of the messages style: newest first; newer SDKs follow `next_page`, older ones use `after_id` or `before_id`. */
+/**
+ * Lists of the messages style: newest first; newer SDKs follow `next_page`, older ones use `after_id` or `before_id`.
+ */
 export const listAround: ObjectList = {
   query(text: string): ObjectListQuery {
     const wanted = new URLSearchParams(text)

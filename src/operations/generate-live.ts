@@ -1,7 +1,9 @@
 import type { Operation } from './operation.ts'
 import { write } from './samples.ts'
 
-/** Speech and text in both directions on one WebSocket. The first message names the model. Each turn has its own charge. */
+/**
+ * Speech and text in both directions on one WebSocket. The first message names the model. Each turn has its own charge.
+ */
 export const generateLive: Operation = {
   name: 'generate.live',
   style: 'google',

@@ -19,7 +19,9 @@ import { parseCitations } from './parse-blocks.ts'
 
 type Block = { readonly at: number; readonly kind: Part['kind']; hasText: boolean }
 
-/** Reads a stream of messages. Blocks of the vendor's own tools, which no client of another format has, are left out. */
+/**
+ * Reads a stream of messages. Blocks of the vendor's own tools, which no client of another format has, are left out.
+ */
 export class MessagesStreamParser implements StreamParser {
   readonly #facts: ParseFacts
   readonly #kinds: Pick<Part, 'kind'>[] = []

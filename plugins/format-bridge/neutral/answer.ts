@@ -59,8 +59,8 @@ export type PartHead =
  *
  *     usage?, start, (usage | open | text | seal | citations | logprobs | close)*, finish, usage?, end
  *
- * `usage` may come more than once; each replaces the one before, member by member. `end` comes once, when the upstream's
- * terminal record has arrived. `error` comes instead of `end` and is the last event; nothing follows either.
+ * `usage` may come more than once; each replaces the one before, member by member. `end` comes once, when the
+ * upstream's terminal record has arrived. `error` comes instead of `end` and is the last event; nothing follows either.
  */
 export type AnswerEvent =
   | { readonly kind: 'start'; readonly id?: string; readonly model?: string }

@@ -4,8 +4,8 @@ import { EventReader } from '../read-events.ts'
 import { MemberReader } from '../read-members.ts'
 
 /**
- * Reads the id and the state of deferred work from the response to its request. Before the client gets the id, `open` stores
- * the job that charges the work. Work that has ended already needs no job.
+ * Reads the id and the state of deferred work from the response to its request. Before the client gets the id, `open`
+ * stores the job that charges the work. Work that has ended already needs no job.
  */
 export class TakenStage implements Stage {
   readonly letsGo = true

@@ -21,7 +21,10 @@ export type ApiFacts = {
 /** The response of `GET /v1/charges/{id}`. Amounts are decimal strings; members may be added. */
 const { additionalProperties: _, ...chargeSchema } = billView.schema
 
-/** The whole HTTP interface as an OpenAPI 3.1 document: the gateway's endpoints from its plan, the console's from its routes. */
+/**
+ * The whole HTTP interface as an OpenAPI 3.1 document: the gateway's endpoints from its plan, the console's from its
+ * routes.
+ */
 export function describeApi(facts: ApiFacts): ApiDocument {
   const { routes, version, baseUrl, language } = facts
   const words = apiWords[language]

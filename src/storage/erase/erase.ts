@@ -151,7 +151,7 @@ function* countKept(name: string): QueryProgram<Traces['kept']> {
   }
 }
 
-/** What would be erased, by the same queries as the erasure. Changes nothing. */
+/** The rows that an erasure would change, by the same queries. Changes nothing. */
 export function* findTraces(name: string): QueryProgram<Traces | undefined> {
   if (!(yield* findUser(name))) return undefined
   const person = yield* nameAnew(name, name)

@@ -82,7 +82,10 @@ function textOf(value: Json | undefined): string {
   return (typeof value === 'string' ? value : JSON.stringify(value ?? null)).slice(0, 120)
 }
 
-/** Reads the requests of a batch that its body contains, and holds their cost. @throws Failure batch_*, insufficient_quota */
+/**
+ * Reads the requests of a batch that its body contains, and holds their cost. @throws Failure batch_*,
+ * insufficient_quota
+ */
 export async function admitBatch(tools: BatchTools, context: RequestContext, target: Target): Promise<void> {
   const found = context.slots.get(batchSlot)
   if (!found || 'file' in found.batch.requests || target.body.kind !== 'json') return

@@ -40,9 +40,9 @@ export type RedisCountersOptions = {
 type SharedTicket = Ticket & { readonly member: string | undefined }
 
 /**
- * Counters of many processes, in Redis. This process also counts what it admits itself: it refuses requests of a limit
- * that it fills alone without a call to the store, and if the store fails, it uses these counts until the store is
- * back.
+ * Counters of many processes, in Redis. This process also counts the requests that it admits itself: it refuses
+ * requests of a limit that it fills alone without a call to the store, and if the store fails, it uses these counts
+ * until the store is back.
  */
 export class RedisCounters implements Counters {
   readonly #store: Store

@@ -151,7 +151,7 @@ export class Store {
     return standings
   }
 
-  /** Reports what was used. Never rejects: without a report the store drops the amounts after a minute. */
+  /** Reports used amounts. Never rejects: without a report the store drops the amounts after a minute. */
   settle(member: string, used: readonly Used[]): Promise<void> {
     if (!this.#link.isSpread) return this.#settleAt(tagOfAll, member, used)
     const byTag = Map.groupBy(used, ([demand]) => tagOf(demand.owner))

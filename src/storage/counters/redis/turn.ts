@@ -72,7 +72,7 @@ export class Turn {
     })
   }
 
-  /** Sends what is left; resolves when all of it was answered or has failed. */
+  /** Sends the remaining calls; resolves when all of them were answered or have failed. */
   async end(): Promise<void> {
     this.#flush()
     await this.#sent
