@@ -33,8 +33,7 @@ export function* readKey(id: string): QueryProgram<Key | undefined> {
   return row && toKey(row)
 }
 
-/** Keys that people created. */
-/** When each user's keys were last used, and what all of them have spent; users without keys are left out. */
+/** The last use and the total spending of each user's keys; users without keys are left out. */
 export function* sumKeyUses(): QueryProgram<readonly KeyUse[]> {
   const rows = yield ask(
     'SELECT user_name, max(last_used_at) AS last_used_at, sum(spent) AS spent FROM key GROUP BY user_name',
