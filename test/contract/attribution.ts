@@ -90,7 +90,7 @@ async function sell(storage: Storage, clock: ReturnType<typeof clockAt>, keys: r
   return sold
 }
 
-/** The same from the test's own list, without a limit of names. */
+/** Computes the same rows from the test's own list, without a limit on the number of names. */
 function count(sold: readonly Sold[], { since, until: end, bars, by, where }: CostQuery): readonly CostRow[] {
   const rows = new Map<string, { -readonly [N in keyof CostRow]: CostRow[N] }>()
   for (const one of sold) {
@@ -180,7 +180,7 @@ async function compare(t: Test, storage: Storage, sold: readonly Sold[], stage: 
     }
 }
 
-/** As a gateway does every minute. */
+/** Updates the sums, as a gateway does every minute. */
 async function addUp(storage: Storage): Promise<void> {
   let state = await storage.books.rebuildCosts()
   while (!state.isDone) state = await storage.books.rebuildCosts(state)

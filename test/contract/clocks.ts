@@ -8,10 +8,13 @@ const now = Date.UTC(2027, 4, 15, 12)
 const hour = 3_600_000
 const day = 24 * hour
 const far = 400 * day
-/** There and back, both ways, and through each other. */
+/** Clock jumps forward and back, in both orders, and overlapping. */
 const journeys = [[far], [-far], [far, -far], [-far, far], [far, 2 * far, -far, 3 * far]]
 
-/** What a clock that jumps may not break, on every driver: once it is right again everything is as if it had been. */
+/**
+ * Tests for every driver that a clock jump breaks nothing: once the clock is right again, the state is as without the
+ * jump.
+ */
 export async function clocksContract(t: Test, make: Harness): Promise<void> {
   async function start(t: Test, clock: Clock) {
     const harness = await make()

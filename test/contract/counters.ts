@@ -6,12 +6,12 @@ import { seeded } from '../harness/seed.ts'
 
 const minute = 60_000
 
-/** Counters of their own, empty, whose time is `clock`. */
+/** Opens empty counters of its own whose time is `clock`. */
 export type OpenCounters = (clock: Clock) => Promise<Counters>
 
 let ids = 0
 
-/** An id that no test has counted under. */
+/** Returns an id that no other test uses. */
 export function fresh(name = 'limit'): string {
   return `${name} ${process.pid} ${++ids}`
 }
@@ -30,7 +30,7 @@ export function ticketOf({ ticket }: LimitReservation): Ticket {
   return ticket
 }
 
-/** What every driver of the counters promises. */
+/** Tests of the counters, for every driver. */
 export function countersContract(
   t: Test,
   open: OpenCounters,
@@ -38,7 +38,7 @@ export function countersContract(
 ) {
   const setUp = async () => {
     const clock = new HandClock()
-    // Not at zero: drivers may not take a first moment for none.
+    // The clock does not start at zero: a driver might treat a time of 0 as unset.
     clock.move(1e9)
     const counters = await open(clock)
     return {
@@ -79,7 +79,7 @@ export function countersContract(
         while (clock.tick() - start < 10 * minute) {
           const step = random()
           clock.move(step < 0.55 ? random() * 30 : step < 0.99 ? random() * ((10 * minute * 4) / size.steps) : minute)
-          // The wall clock is nobody's business.
+          // The wall clock does not affect the counters.
           clock.jump((random() - 0.5) * 7_200_000)
           const amount = 1 + Math.floor(random() * amountMax)
           const { ticket } = await take({ id, kind: 'window', limit, amount, shadow: false })

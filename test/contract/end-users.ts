@@ -12,7 +12,7 @@ async function accountsIn(harness: StorageHarness) {
   return rows.map(row => [row['name'], Number(row['spent']), Number(row['held']), row['part']])
 }
 
-/** Budgets of end users, on either database. */
+/** Tests of the budgets of end users, on both databases. */
 export async function endUsersContract(t: Test, make: Harness): Promise<void> {
   const clock = clockAt(noon)
   const { harness, storage } = await openHarness(t, make, clock)
@@ -103,7 +103,7 @@ export async function endUsersContract(t: Test, make: Harness): Promise<void> {
     for (const one of [empty, lined]) await ledger.hold(one)
     await ledger.line(lined.facts.id, line(0, { price: 60 }))
     await storage.flush()
-    // Its lease is gone, and its name: whoever begins next ends what it left.
+    // Without its lease and name, the process counts as dead: the next process to start ends its open charges.
     await harness.edit(`DELETE FROM replica`)
     const next = await harness.open('worker', clock)
     t.same(
@@ -134,7 +134,7 @@ export async function endUsersContract(t: Test, make: Harness): Promise<void> {
     for (const table of ['account', 'account_spell', 'event', 'charge', 'label', 'trail'])
       t.notMatch(JSON.stringify(await harness.read(`SELECT * FROM ${table}`)), 'zoe@', caseName({ table }))
     await sound(t)
-    // The same name is a new end user.
+    // After erasure, the same name creates a new end user.
     t.not(await idOf('zoe@example.com'), zoe)
   })
 
@@ -156,7 +156,7 @@ export async function endUsersContract(t: Test, make: Harness): Promise<void> {
   })
 }
 
-/** Made-up names of one key. @returns how many accounts there are after them */
+/** Sends made-up end-user names on one key. @returns the number of accounts afterwards */
 export async function attackContract(t: Test, make: Harness, names: number): Promise<void> {
   await t.test(`${names} made-up end users make no more accounts than the attribution keeps names`, async t => {
     const { harness, storage } = await openHarness(t, make, clockAt(noon))

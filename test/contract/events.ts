@@ -6,7 +6,7 @@ import { used } from './segments.ts'
 const start = Date.UTC(2026, 10, 30, 23, 59)
 const minute = 60_000
 
-/** What every storage driver keeps to of events. */
+/** Tests of events, for every storage driver. */
 export async function eventsContract(t: Test, make: Harness): Promise<void> {
   const clock = clockAt(start)
   const opened = async (t: Test) => {
@@ -284,7 +284,7 @@ async function settled(storage: Storage): Promise<readonly FeedEvent[]> {
   return (await readAll(storage, {})).filter(({ kind }) => kind === 'charge.settled')
 }
 
-/** All pages, one behind the other. */
+/** Reads all pages, one after the other. */
 async function readAll(
   { events }: Storage,
   query: Omit<FeedQuery, 'after' | 'limit'>,

@@ -12,7 +12,7 @@ const sessionOf = (keyId: string, id: string, openedAt: number, more: Partial<Op
   ...more,
 })
 
-/** What open sessions keep to, on every driver. */
+/** Tests of open sessions, for every driver. */
 export async function liveSessionsContract(t: Test, make: Harness): Promise<void> {
   await t.test(
     'sessions of all processes are listed, and each process learns which of its own people ended',

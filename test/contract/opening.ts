@@ -47,7 +47,7 @@ async function buy({ ledger }: Storage, key: Key, price: number) {
   return 'bought'
 }
 
-/** What was spent of budgets at another gateway, in the time that runs. */
+/** Tests of opening spend: amounts that another gateway already charged to budgets in the current period. */
 export async function openingContract(t: Test, make: Harness): Promise<void> {
   const open = async (t: Test) => {
     const clock = clockAt(noon)

@@ -8,11 +8,11 @@ const day = 86_400_000
 const monthEnd = Date.UTC(2026, 10, 30, 23, 59)
 const by = 'ada'
 
-/** So many rows, in words that every database knows. */
+/** Returns SQL for the numbers 1 to `count`, in syntax that every database supports. */
 const numbers = (count: number): string =>
   `WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ${count}) SELECT value FROM n`
 
-/** What every storage driver keeps to of keys, users, sessions and the trail, seen through the port alone. */
+/** Tests of keys, users, sessions and the trail for every storage driver, through the port alone. */
 export async function peopleContract(t: Test, make: Harness): Promise<void> {
   const clock = clockAt(monthEnd)
   const harness = await make()
@@ -23,7 +23,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
   })
   const { keys, users, sessions, signIn, trail, ledger, books } = storage
 
-  /** The trail of one subject, oldest first, without what differs from run to run. */
+  /** Returns the trail of one subject, oldest first, without fields that differ between runs. */
   const trailOf = async (subject: string) =>
     (await trail.list({ limit: 50, subject })).toReversed().map(row => {
       t.equal(row.at, clock.now())
@@ -469,7 +469,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     await t.rejects(harness.edit('DELETE FROM trail'), /the trail is not deleted/)
   })
 
-  /** Spends on a key, now; gives back the charge's id. */
+  /** Charges a key now and returns the charge's id. */
   async function buy(key: Key, price: number): Promise<string> {
     const request = holdOf(key, price)
     t.same(await ledger.hold(request), { kind: 'held' })

@@ -11,7 +11,7 @@ const from = Date.UTC(2027, 4, 20)
 const ever = { since: Date.UTC(2027, 0), until: Date.UTC(2028, 0) }
 const months = [4, 5, 6].map(month => ({ from: Date.UTC(2027, month), until: Date.UTC(2027, month + 1) }))
 
-/** What every storage driver keeps to when parts of a charge are refunded, in rows and in segments. */
+/** Tests of partial refunds of a charge, in rows and in segments, for every storage driver. */
 export async function refundsContract(t: Test, make: Harness): Promise<void> {
   async function start(t: Test) {
     const clock = clockAt(from)

@@ -19,7 +19,7 @@ function objectOf(keyId: string, id: string, more: Partial<StoredObject> = {}): 
   return { id, kind: 'response', keyId, ...place, createdAt: now, expiresAt: null, deletedAt: null, ...more }
 }
 
-/** What stored objects keep to, on every driver. */
+/** Tests of stored objects, for every driver. */
 export async function storedObjectsContract(t: Test, make: Harness): Promise<void> {
   async function start(t: Test) {
     const clock = clockAt(now)
@@ -102,7 +102,7 @@ export async function storedObjectsContract(t: Test, make: Harness): Promise<voi
     await storage.flush()
     still.set(now)
     const shown = async (id: string) => (await storage.objects.find(key, [{ kind: 'response', id }]))[0]?.shown
-    // A server deletes it in its own time.
+    // A server deletes the object later, at a time of its own.
     await until(async () => (await shown('soon')) === null)
     t.equal(await shown('late'), 'content')
     const listed = await storage.objects.list({ limit: 9 })
@@ -131,7 +131,7 @@ export async function storedObjectsContract(t: Test, make: Harness): Promise<voi
     t.same(await objects.sizeOf(one), { count: 5, bytes: 50 })
     t.equal((await objects.list({ keyId: two, limit: 9 })).length, 1)
     t.equal((await objects.list({ kind: 'file', limit: 9 })).length, 6)
-    // The same id of two keys at one moment: each page goes on where the one before ended.
+    // Two keys have the same id at the same time: each page continues where the previous one ended.
     await objects.put([objectOf(two, 'r')])
     const all = await objects.list({ limit: 99 })
     const paged = []

@@ -6,7 +6,7 @@ const day = 86_400_000
 /** The last hour of a month. */
 const at = Date.UTC(2026, 10, 30, 23)
 
-/** What every storage driver keeps to of the keys of upstreams. */
+/** Tests of the keys of upstreams, for every storage driver. */
 export async function vendorKeysContract(t: Test, make: Harness): Promise<void> {
   const harness = await make()
   const storage = await harness.open('gateway', clockAt(at))
@@ -204,7 +204,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     })
     await tokyo.vendorKeys.spend({ upstream: 'one', key: 'first', amount: 5, at })
     const sums = await tokyo.vendorKeys.spent()
-    // The last hour of November in UTC is a morning of December there.
+    // The last hour of November in UTC is a morning of December in that zone.
     t.same(sums.map(({ per, from }) => `${per} ${from}`).toSorted(), [
       `day ${Date.UTC(2026, 11, 1)}`,
       `month ${Date.UTC(2026, 11, 1)}`,

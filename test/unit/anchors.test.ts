@@ -8,7 +8,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const facts = { time: '2026-11-21T00:00:00.000Z', database: '0123456789abcd' }
 
-/** Books whose chains stand where the test puts them, and what is told of them. */
+/** Books whose chain positions the test sets, and the log lines they produce. */
 function setUp() {
   const chains = new Map<string, number>()
   const lines: { facts: object; text: string }[] = []

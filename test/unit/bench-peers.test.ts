@@ -4,7 +4,7 @@ import { peers } from '../../bench/peers/install.ts'
 import { type PeerResult, renderReport, type Report } from '../../bench/peers/report.ts'
 import { starters } from '../../bench/targets.ts'
 
-// What the benchmark with peers says of what it measured. What it measures is tried by running it.
+// Tests of the report of the benchmark with peers. Running the benchmark tests its measurements.
 
 const json = (value: object): Buffer => Buffer.from(JSON.stringify(value))
 const answer = (body: Buffer, more: Partial<Response> = {}): Response => ({ status: 200, headers: {}, body, ...more })

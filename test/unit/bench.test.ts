@@ -10,7 +10,7 @@ import { judgePostgres } from '../../bench/postgres.ts'
 import { rows } from '../../bench/rows.ts'
 import { countConnections, judgeWorkers, mostOverMean } from '../../bench/workers.ts'
 
-// What the bench says of what it measured. What it measures is tried by running it.
+// Tests of the bench's report. Running the bench tests its measurements.
 
 t.test('no two rows of the bench have one name', async t => {
   const names = [...rows, ...figures].map(({ name }) => name)

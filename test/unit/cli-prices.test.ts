@@ -13,7 +13,7 @@ import { bin, makeFolder, root } from '../harness/folder.ts'
 const sourceOf = (from: string): Promise<string> => readFile(join(root, `test/fixtures/prices/${from}.json`), 'utf8')
 const options = { from: 'litellm', source: 'litellm', asOf: '2026-11-23' } as const
 
-/** A table of LiteLLM with a price for one model. */
+/** A LiteLLM table with a price for one model. */
 const oneRow = (fields: string, id = '"m"'): string =>
   `{ "sure": { "mode": "chat", "input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6 }, ${id}: { "mode": "chat", ${fields} } }`
 

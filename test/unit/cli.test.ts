@@ -55,13 +55,13 @@ async function runIn(
   return input === undefined ? runCommand(where, args) : runProcess(where, args, input)
 }
 
-/** `tollgate serve` while it runs. */
+/** A running `tollgate serve`. */
 type Serving = {
   readonly process: ChildProcess
   readonly url: string
   readonly said: () => string
   readonly printed: () => string
-  /** Waits until standard error holds this, from a place on. */
+  /** Waits until standard error matches, from a given position on. */
   readonly hears: (wanted: RegExp, from?: number) => Promise<RegExpExecArray>
   readonly exit: Promise<number | NodeJS.Signals | null>
 }
@@ -268,7 +268,7 @@ t.test('every command works next to a serving gateway', async t => {
     const forger = await generate(url, firstKey, { model: 'alpha-image-2', quality: made, [`a\n${made}`]: 1 })
     await forger.text()
     const forged = String(forger.headers.get('x-request-id'))
-    // Rows of the log are written some at a time.
+    // Rows of the log are written in batches.
     await until(async () => (await run('logs', 'show', forged)).code === 0)
     for (const { code, stdout } of await Promise.all([run('logs'), run('logs', 'show', forged)])) {
       t.equal(code, 0, caseName({ code, stdout }))
@@ -324,7 +324,7 @@ t.test('every command works next to a serving gateway', async t => {
   })
 
   await t.test('the ledger is verified, replayed, resolved and refunded', async t => {
-    // Cut after the request was sent: nobody knows whether an image was made.
+    // Cut after the request was sent: an image may have been made.
     beta.answerOnce(res => void res.socket?.resetAndDestroy())
     const doubtful = await generate(url, firstKey, { model: 'beta-imagine-image' })
     t.equal(doubtful.headers.get('x-should-retry'), 'false')
@@ -377,7 +377,7 @@ t.test('every command works next to a serving gateway', async t => {
     const answered = await generate(url, firstKey, { model: 'beta-imagine-image' })
     t.equal(answered.status, 200)
     await answered.text()
-    // The file of the place is one that nobody can read now.
+    // `root` has a file that cannot be read now.
     const own = ['-c', join(root, 'gateway.yaml')]
     const asked = String(answered.headers.get('x-request-id'))
     await until(async () => (await run('logs', 'show', asked, ...own)).code === 0)
@@ -403,7 +403,7 @@ t.test('every command works next to a serving gateway', async t => {
     await reached.promise
     gateway.process.kill('SIGTERM')
     await gateway.hears(/^SIGTERM: finishing 1 request, for at most 30 s\. Repeat the signal to stop immediately\.$/m)
-    // The door closes after the message: some milliseconds, more on a busy machine.
+    // The gateway stops accepting requests some milliseconds after the message, or later on a busy machine.
     const isShut = async (): Promise<boolean> =>
       fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${firstKey}` } }).then(
         answer => answer.status === 503,
@@ -420,7 +420,7 @@ t.test('every command works next to a serving gateway', async t => {
     t.equal(answered.status, 200)
     t.match(await answered.json(), { data: [picture(64, 64)] })
     t.equal(await gateway.exit, 0)
-    // The newest rows are those of requests that asked whether the door is shut.
+    // The newest rows belong to the requests that polled whether the gateway still accepts any.
     const id = answered.headers.get('x-request-id')
     t.match(
       jsonLines((await run('logs', '--limit', '50', '--format', 'json')).stdout).find(log => log['id'] === id),

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { completeClock, systemClock, systemRandom } from '../../src/util/index.ts'
 
-// The process does not stay for work that is done later: something else has to keep it here.
+// Sleeping does not keep the process alive, so a pending handle has to.
 const ended = new AbortController()
 const stays = systemClock.sleep(60_000, ended.signal)
 t.teardown(async () => {

@@ -22,7 +22,7 @@ const vectors = JSON.parse(readFileSync(new URL('../fixtures/signing/vectors.jso
   readonly google: { readonly file: { readonly [name: string]: string } }
 }
 
-/** A file whose one upstream is written so. */
+/** A file whose one upstream has this text. */
 function withUpstream(upstream: string): string {
   return `version: 1
 upstreams:

@@ -25,7 +25,7 @@ async function findingsOf(text: string, env: { readonly [name: string]: string }
   return loaded.ok ? loaded.notes : loaded.findings
 }
 
-/** Each file says in its first lines what is wrong with it: `# expect LINE:COL code | remedy`. */
+/** The first lines of each file give its expected findings: `# expect LINE:COL code | remedy`. */
 t.test('every error is listed at the place that an editor shows, with the remedy', async t => {
   for (const name of readdirSync(folder).sort()) {
     const text = readFileSync(new URL(name, folder), 'utf8')
@@ -121,7 +121,7 @@ t.test('an empty credential of a real upstream is noted, of a simulated one not'
 t.test('a secret never appears in a finding', async t => {
   const secret = 'hunter2-hunter2-hunter2'
   const faults = [
-    // In the file itself, beside every kind of fault.
+    // The secret is in the file itself, next to every kind of fault.
     sampleText.replace('"Bearer ${ONE_KEY}"', `"Bearer ${secret}", extra: 1`),
     sampleText.replace('"Bearer ${ONE_KEY}"', `"Bearer ${secret}`),
     sampleText.replace('"Bearer ${ONE_KEY}"', `${secret}: ${secret}`),
@@ -133,7 +133,7 @@ t.test('a secret never appears in a finding', async t => {
     sampleText.replace('credential:', `headers: { x-key: "${secret}", "bad name": "1" }, credential:`),
     sampleText.replace('version: 1', `version: 1\nstorage: mysql://user:${secret}@host/db`),
     sampleText.replace('simulator:one', `https://user:${secret}@host`),
-    // From the environment, repeated where it does not belong.
+    // The secret comes from the environment and appears where it does not belong.
     sampleText.replace('family: pictures', 'family: "${ONE_KEY}"'),
     sampleText.replace('rpm: 300', 'rpm: "${ONE_KEY}"'),
     sampleText.replace('"${ONE_URL:-simulator:one}"', '"${ONE_KEY}"'),

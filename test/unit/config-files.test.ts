@@ -7,7 +7,7 @@ import { makeFolder, root } from '../harness/folder.ts'
 
 const shipped = await readFile(join(root, 'gateway.yaml'), 'utf8')
 
-/** A folder with the shipped configuration, which includes files, and these. */
+/** A folder with the shipped configuration, an `include` line, and the given files. */
 async function makeSite(
   t: Test,
   include: string,

@@ -37,7 +37,7 @@ async function take(text: string, env: Env = {}, parts: Parts = {}) {
 
 type Taken = Awaited<ReturnType<typeof take>>
 
-/** The prices that it is read again with, or why not. */
+/** Loads a kept configuration again: returns its prices, or the findings that prevent it. */
 async function again({ kept }: Pick<Taken, 'kept'>, { source, plan }: Taken) {
   const loaded = await source.judgeKept(kept, plan)
   if (!loaded?.ok) return loaded?.findings.map(({ code, path }) => `${code} ${path}`) ?? 'not kept'
@@ -184,7 +184,7 @@ t.test("swapped keys are reported by their places, and no mark contains a key's 
   const both = await take(main({ model: prices('1.00'), more: family, credential: headers }))
   const prints = new Set(Object.values(JSON.parse(markOf(both.plan, both.kept.files).split(' ')[2] ?? '') as object))
   t.ok(prints.size > 2, 'two that are the same do not look so')
-  // Of an earlier version, which kept no more: an update is no change.
+  // The mark of an earlier version has fewer parts: an update of the gateway is not a change of the configuration.
   const old = before.mark.split(' ').slice(0, 2).join(' ')
   t.equal(isSameMark(old, before.mark), true)
   t.strictSame(describeTaken({ ...before, mark: old }, after), [])

@@ -278,7 +278,7 @@ t.test('a literal path may accompany the pattern that covers it, and a narrow pa
   const routes = rest.map(path => `  - { match: "PUT ${path}", operation: x, dialect: openai }\n`)
   const [versions = '', one = '', ...literal] = routes
   const order = [versions, routes[4] ?? '', one, ...literal.slice(0, 2)].join('')
-  // versions and :run end differently, so no path is both.
+  // `versions` and `:run` end differently, so no path matches both.
   t.equal((await planOf(sampleText + order)).routes.length, 8)
 })
 
@@ -700,7 +700,7 @@ t.test('the schema for editors', async t => {
 
 type Node = { readonly [keyword: string]: unknown }
 
-/** Paths of the properties that an editor would have nothing to say about. */
+/** Paths of the properties for which an editor has no description. */
 function undescribed(schema: unknown, path: string): string[] {
   if (typeof schema !== 'object' || schema === null) return []
   if (Array.isArray(schema)) return schema.flatMap((inner, i) => undescribed(inner, `${path}/${i}`))

@@ -33,7 +33,7 @@ t.test('secrets in an address are in no finding, whatever writes it', async t =>
   const { path: pathIn } = await makeFolder(t)
   for (const [i, [address, secret]] of addresses.entries()) {
     const written = pathIn(`${i}.yaml`)
-    // The address is refused, it is asked unencrypted, and it stands in a place that is not known.
+    // The address is invalid, its scheme is unencrypted, and it is also the value of an unknown key.
     const text = file(address.replace('https:', 'ftp:'), `notes: "${address}"\n`)
     await writeFile(written, text)
     const loaded = await loadConfig({ text, file: written }, {})
@@ -205,7 +205,7 @@ t.test('a finding shows a plain reference as written, and hides text next to one
   }
 })
 
-/** A configuration whose every secret comes from outside. */
+/** A configuration whose secrets all come from outside the file. */
 const fromOutside = `version: 1
 storage: "\${BOOKS:-sqlite:./data/books.db}"
 server: { public_url: https://ai.example }

@@ -26,7 +26,9 @@ t.test('every setting of the compiled config is at a key of the file', async t =
     ]),
   )
   const matches = [...own.values()]
-  /** Steps and routes are named by what they call and match; in the file they have a place in a list. Routes may share a path. */
+  /**
+   * Steps and routes have a position in a list: what they call or match names them. Several routes may share a path.
+   */
   const inFile = (path: string): readonly string[] => {
     const rest = /^routes\["([^"]*)"\](.*)$/.exec(path)
     if (rest) return matches.flatMap((match, i) => (match === rest[1] ? [`routes[${i}]${rest[2]}`] : []))

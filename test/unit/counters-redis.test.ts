@@ -18,12 +18,12 @@ const skip = redisMissing()
 const minute = 60_000
 /** `REPEATS=100 node test/unit/counters-redis.test.ts` for a long run. */
 const repeats = Number(process.env['REPEATS'] ?? 20)
-/** Of what must not hang; nothing here takes a tenth of it. */
+/** Limit for calls that must not hang; none here takes a tenth of it. */
 const patienceMs = 10_000
 
 async function open(t: Test, url: string, more: Partial<RedisCountersOptions> = {}) {
   const log = new KeptLog()
-  // How fast the machine is decides nothing here, but where a test says so.
+  // The timeout is long so that a slow machine does not change the result, unless a test sets one.
   const counters = new RedisCounters({ url, clock: systemClock, log, commandMs: 20_000, ...more })
   t.teardown(() => counters.close())
   await counters.ready()

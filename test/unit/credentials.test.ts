@@ -10,7 +10,7 @@ import { type BareOptions, startEngine } from '../harness/engine.ts'
 const origin = { file: 'test', line: 1, col: 1 }
 const signing: Credential = { kind: 'sign', signer: 'test', options: {}, secrets: ['sign-secret'], origin }
 
-/** One upstream that is signed for, and what its signer saw. */
+/** One upstream with signed requests, and what its signer received. */
 async function startSigned(t: Test, sign: Signer['sign'], more: BareOptions = {}, refused?: () => void) {
   const seen: Unsigned[] = []
   const signer: Signer = {

@@ -5,7 +5,7 @@ import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { migrate } from '../../src/storage/sqlite/migrate.ts'
 import { layDatabase } from '../harness/database.ts'
 
-/** All that a file has, but for what differs between any two: its identity, and when its first user was made. */
+/** The content of a file without what differs between any two: the identity, and the time of its first user. */
 function read(path: string) {
   const database = new DatabaseSync(path, { readOnly: true })
   const schema = database.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY rowid').all()

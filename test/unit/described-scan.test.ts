@@ -58,7 +58,7 @@ function scan(scanner: Scanner, pieces: readonly Buffer[]): { out: string; done:
   return { out: Buffer.concat(out).toString(), done }
 }
 
-/** At every byte in two, and in single bytes. */
+/** Splits at every byte into two pieces, and into single bytes. */
 function splits(text: string): Buffer[][] {
   const bytes = Buffer.from(text)
   const pairs = Array.from({ length: bytes.length + 1 }, (_, at) => [bytes.subarray(0, at), bytes.subarray(at)])

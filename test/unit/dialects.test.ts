@@ -74,7 +74,7 @@ function bodyOf(answer: Answer): unknown {
   return JSON.parse(answer.body.toString())
 }
 
-/** What an SDK would be given by the network. */
+/** A `fetch` with a fixed response, in place of the network. */
 function network(status: number, body: string, type = 'application/json'): typeof fetch {
   return () =>
     Promise.resolve(
@@ -82,7 +82,7 @@ function network(status: number, body: string, type = 'application/json'): typeo
     )
 }
 
-/** What the tests ask of an SDK, whatever its version. */
+/** The calls that the tests make on an SDK, whatever its version. */
 type Asked = {
   retrieve(): Promise<unknown>
   stream(): Promise<AsyncIterable<unknown>>
@@ -95,7 +95,7 @@ function openais(fetch: typeof globalThis.fetch): readonly Asked[] {
   const ask = { model: 'm', messages: [], stream: true as const }
   const now = new OpenAI({ ...options, fetch })
   const six = new OpenAI6({ ...options, fetch })
-  // Version 4 has a type of its own for what is the same function.
+  // Version 4 declares its own type for the same function.
   const four = new OpenAI4({ ...options, fetch: fetch as unknown as Fetch4 })
   return [
     {
@@ -143,7 +143,9 @@ async function idsOf(models: AsyncIterable<{ id: string }>): Promise<string[]> {
   return ids
 }
 
-/** Both SDKs of the generative-language style; they take no fetch of one's own, so that theirs is lent ours. */
+/**
+ * Both SDKs of the generative-language style. They accept no custom `fetch`, so this replaces the global one meanwhile.
+ */
 async function withGoogle<T>(
   fetch: typeof globalThis.fetch,
   use: (one: GoogleGenAI | GoogleGenAI1) => Promise<T>,

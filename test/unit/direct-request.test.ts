@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { type BodyTaker, DirectRequest } from '../../src/engine/direct-request.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** What a taker was told, in order. */
+/** The calls that a handler received, in order. */
 class Told implements BodyTaker {
   readonly chunks: Buffer[] = []
   readonly order: string[] = []
@@ -40,7 +40,7 @@ class Told implements BodyTaker {
 
 type Handle = (req: DirectRequest, res: ServerResponse) => void
 
-/** Serves direct requests; a socket to it. */
+/** Serves direct requests; returns a socket to the server. */
 async function open(t: Test, handle: Handle): Promise<{ readonly socket: Socket; readonly text: () => string }> {
   const options = { IncomingMessage: DirectRequest as typeof IncomingMessage }
   const server = createServer(options, (req, res) => handle(req as DirectRequest, res))

@@ -148,7 +148,7 @@ t.test('an answer is read no faster than its client reads it, and only slightly 
   t.ok(bytes > 60 * 1024 * 1024, 'and all of it comes')
 })
 
-/** Reads an answer that never ends, and says when it no longer does. */
+/** Reads an answer that never ends, and calls `over` when it is cut. */
 function endless(over: () => void): Hooks {
   return asking(async asker => {
     const heard = await asker.ask({ body: none, path: '/endless' })

@@ -11,7 +11,7 @@ const credential: readonly Credential[] = [
   { kind: 'query', name: 'key', value: 'our-parameter' },
 ]
 
-/** A gateway whose plugin asks one thing and says what it heard, and a server that is no upstream of its. */
+/** A gateway whose plugin sends one request and reports the response, and a server that is not one of its upstreams. */
 async function startForeign(t: Test, question: (url: string) => UpstreamRequest, more: BareOptions = {}) {
   const other = await startUpstream()
   t.teardown(() => other.close())

@@ -3,7 +3,7 @@ import { clipSnippet, ErrorSnippet, requestWords } from '../../src/engine/error-
 import type { JsonObjectView } from '../../src/domain/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
-// What the log keeps of a refusing upstream's words: never a key, and nothing that the caller may have sent.
+// The log's excerpt of an upstream's error never holds a key, or any text that the caller may have sent.
 
 const prompt = 'a harbour in the morning with seven boats and a lighthouse that nobody has lit for many years'
 

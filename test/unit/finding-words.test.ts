@@ -15,7 +15,7 @@ const book: FindingBook = chinese
 const root = resolve(import.meta.dirname, '../..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 
-/** Three English words in a row, outside of what is quoted and of what is typed. */
+/** Three English words in a row, outside of quotations and literal input. */
 const english = /\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b/
 const unquoted = (text: string): string => text.replaceAll(/“[^”]*”|'[^']*'|"[^"]*"/g, '')
 
@@ -35,7 +35,7 @@ function codesIn(): readonly string[] {
   return [...new Set(found)].filter(one => !isOfTheWire.has(one)).toSorted()
 }
 
-/** A code of an answer to a caller, and no finding. */
+/** Codes of answers to clients that are not findings. */
 const isOfTheWire = new Set(['content_refused'])
 
 t.test('every finding code has Chinese words', async t => {
@@ -105,7 +105,7 @@ t.test('errors of a configuration are shown in Chinese: every case', async t => 
       told++
       const rest = [message, remedy ?? ''].map(unquoted).join(' ')
       t.notMatch(rest, english, caseName({ name, message: found.message, remedy: found.remedy ?? '', told: rest }))
-      // A plugin of the tests has the kind in Chinese, and its own words beside it.
+      // A test plugin has a Chinese text for the kind, and a message of its own next to it.
       if (found.code !== 'tiers_not_rising')
         t.equal(original, null, caseName({ name, message: found.message, remedy: found.remedy ?? '' }))
     }

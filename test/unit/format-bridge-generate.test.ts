@@ -28,7 +28,7 @@ const to: UpstreamFacts = {
 }
 const facts = { issuer: 'up', id: 'x1' }
 const parse = (body: JsonObject): Conversation => generate.parseRequest({ body, stream: false, issuer: 'up' })
-/** The field that a refusal of the parser names. */
+/** The field that the parser's error names. */
 function faultOf(body: JsonObject): string | undefined {
   try {
     parse(body)
@@ -40,7 +40,7 @@ function faultOf(body: JsonObject): string | undefined {
 
 const lossesOf = ({ losses }: Conversation): readonly string[] => losses.map(one => `${one.feature} ${one.field}`)
 
-/** A request with everything that both sides can say. */
+/** A request with every feature that both formats have. */
 const full = {
   systemInstruction: { parts: [{ text: 'Be brief.' }] },
   contents: [

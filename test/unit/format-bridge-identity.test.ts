@@ -20,7 +20,9 @@ const schema = {
 }
 const data = 'iVBORw0KGgo='
 
-/** Requests with everything that a format can say and its upstream takes. Those of the two others are in files of their own. */
+/**
+ * Requests with every feature of a format that its upstream accepts. Other files have those of the other two formats.
+ */
 const requests: { readonly [format in Format]?: JsonObject } = {
   chat: {
     model: 'vendor-model',
@@ -125,7 +127,7 @@ const writeFacts = {
   form: 'events',
 } as const
 
-/** Without what the gateway makes anew: ids, the vendor's own words, packed seals, and counts of 0 that mean none. */
+/** Removes what the gateway generates anew: ids, the vendor's own members, packed seals, and counts of 0 for none. */
 function comparable(answer: ReturnType<typeof answerOf>): unknown {
   const { parts, stop, usage = {} } = answer
   const opened = parts.map(part =>

@@ -68,7 +68,7 @@ function readAll(adapter: Adapter, records: readonly StreamRecord[]): readonly A
   return [...records.flatMap(record => parser.read(record)), ...parser.end()]
 }
 
-/** Without the vendor's own words and ids, which each format has its own of. */
+/** Removes the vendor's own members and ids, which differ in each format. */
 function comparable({ parts, stop, usage }: Answer) {
   const kept = Object.entries(usage ?? {}).filter(([, value]) => value > 0)
   return { parts: parts.map(part => ({ ...part, seal: undefined })), stop: stop.why, usage: Object.fromEntries(kept) }
@@ -94,7 +94,7 @@ for (const adapter of adapters) {
           .map(event => writer.write(event))
           .join(''),
       )
-      // Chat completions are complete with finish and usage: some vendors leave out [DONE].
+      // Chat completions are complete with finish and usage: some vendors omit [DONE].
       const complete = adapter === chat ? records.length - 1 : records.length
       for (let kept = 0; kept < complete; kept++) {
         const kinds = readAll(adapter, records.slice(0, kept)).map(event => event.kind)
