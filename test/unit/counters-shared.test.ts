@@ -29,7 +29,7 @@ function newGroup() {
   return { group, users, callers }
 }
 
-/** What a request of this caller asks for. */
+/** The limits that a request of this caller needs. */
 function demandsOf(caller: Caller, tokens: number): readonly Limit[] {
   return userLimits(caller).map(limit => (limit.counts === 'tokens' ? { ...limit, amount: tokens } : limit))
 }

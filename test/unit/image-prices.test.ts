@@ -35,7 +35,9 @@ const none: AskedSize = { text: null, size: { kind: 'none' }, expected: null, re
 type Prices = { readonly [label: string]: number }
 type Shop = { readonly family: Family; readonly model: Model }
 
-/** A model whose prices stand on the lines 10, 11 … in their order. `told`: what some plugin says that answers tell. */
+/**
+ * A model whose prices are on lines 10, 11 … in order. `told`: the output facts that some plugin says answers report.
+ */
 function shopOf(prices: Prices, told: object = {}, forward: ForwardRule = all): Shop {
   const some = someTarget()
   const facets = new Map<string, unknown>([['reads-answers', told]])
@@ -95,7 +97,7 @@ function rate(
 
 function chargeOf(rule: TierRule, lines: readonly ChargeItem[], hold = 0): Charge {
   const amount = lines.reduce((sum, { price }) => sum + price, 0)
-  // As it comes back from a database: JSON.
+  // As a database returns it: parsed from JSON.
   const kept = JSON.parse(JSON.stringify({ rule, lines })) as { rule: TierRule; lines: ChargeItem[] }
   return {
     id: 'req_1',
@@ -199,7 +201,7 @@ t.test('[16] a hold covers the largest expected output, and the price of an unre
   for (const [facet, asked, most] of rows) {
     const quoted = ask(shopOf(prices), facet, { asked, n: 2 })
     t.equal(quoted.atMost, 2 * most, caseName({ facet: JSON.stringify(facet), asked: asked.text }))
-    // No image without the flag costs more than was held for it.
+    // An image without the flag never costs more than its hold.
     for (const edge of [512, 2048, 4096]) {
       const [line] = rate(quoted.rule, [[edge, edge]])
       t.ok(line && (line.price <= most || line.flags.includes('larger_than_expected')), caseName({ edge, most }))
@@ -246,7 +248,7 @@ t.test('[10.3] the size that the answer reports may come first, and is stored wi
     at: 'gateway.yaml:11',
   })
   t.match(bill.text, /来源 应答所述×1, 输出尺寸×1, 默认×1, 实际尺寸 1760x2368×1/)
-  // Where both are known, what the picture measures stays with it.
+  // If both are known, the line keeps the measured size of the picture.
   t.match(rate(rule, [[1000, 1000]], told), [{ tier: '2K', source: 'told', width: 1000, height: 1000 }])
   t.end()
 })

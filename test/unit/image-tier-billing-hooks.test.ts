@@ -29,7 +29,7 @@ import { KeptLog, refusalOf, someExchange, someGroup, someHost, someKey, someTar
 import { pngHead } from '../harness/image-heads.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** A ledger in memory that writes down what it was asked, and whose commits wait until they are let go. */
+/** A ledger in memory that records its calls, and whose commits wait until the test releases them. */
 class MemoryLedger implements Ledger {
   readonly asked: string[] = []
   readonly lines: ChargeItem[] = []
@@ -41,7 +41,7 @@ class MemoryLedger implements Ledger {
   fails = false
   #gate: Promise<void> = Promise.resolve()
 
-  /** Commits wait from now on until the returned function is called. */
+  /** From now on, commits wait until the returned function is called. */
   shut(): () => void {
     const { promise, resolve } = Promise.withResolvers<undefined>()
     this.#gate = promise
@@ -144,7 +144,7 @@ async function admit({ hooks, context, target, facet }: Course): Promise<Answer 
   return hooks.onAdmit?.(context, target, facet)
 }
 
-/** The stage that an answer of this head gets; undefined when it gets none. */
+/** The stage for an answer with this head; undefined if there is none. */
 async function replied(
   on: Course,
   headers: Reply['headers'] = { 'content-type': 'application/json' },

@@ -198,7 +198,7 @@ t.test('no mutation of a header throws or loops', async t => {
       t.fail(cut.toString('hex'))
   }
   t.comment(`the slowest took ${slowest.toFixed(2)} ms`)
-  // The most steps that 64 KiB and 1 MiB can be made to cost.
+  // Inputs of 64 KiB and 1 MiB that cost the most steps.
   for (const worst of [
     Buffer.concat([
       avifHead(1, 1).subarray(0, 24),
@@ -260,7 +260,7 @@ t.test('base64 is read leniently, in pieces of any size', async t => {
   t.ok(endless.settled, 'blanks without end are given up')
 })
 
-/** What a head makes of an image that comes as base64 in pieces of so many characters. */
+/** Parses the head of an image that arrives as base64 in pieces of `step` characters. */
 function headOf(image: Buffer, step = 1460, text = image.toString('base64')): ImageHead {
   const head = new ImageHead({ link: false })
   const raw = Buffer.from(text)

@@ -291,7 +291,7 @@ t.test('a client with its old key is served within its limits', async t => {
   t.match(users.get('ada@example.com'), { role: 'user', budget: 19_999_999, budgetPeriod: 'total', balance: null })
   t.match(users.get('default_user_id'), { role: 'user', budget: null })
   const spent = new Map((await gateway.storage.books.levels()).map(one => [`${one.kind} ${one.name}`, one.spent]))
-  // What "main" and "bounded" have asked for is of this month too.
+  // The requests of "main" and "bounded" count in this month too.
   t.match(spent.get('group design'), { total: 240, month: 12_500_240 })
   t.match(spent.get('user u-2'), { total: 0, day: 3_000_000 })
   t.same((await gateway.storage.books.verify()).problems, [])

@@ -24,7 +24,7 @@ async function translate(value: unknown, options: Options = {}) {
   return { ...imported, ...(await load(imported)) }
 }
 
-/** The configuration as a gateway would read it, its secrets beside it. */
+/** The configuration as a gateway would load it, with its secrets next to it. */
 async function load({ text, secrets }: Pick<(typeof shapes)[number]['imported'], 'text' | 'secrets'>) {
   await mkdir(join(folder, 'secrets'), { recursive: true })
   for (const { name, value } of secrets) await writeFile(join(folder, 'secrets', name), value)
@@ -76,7 +76,7 @@ t.test('the table of docs/migration.md matches the import', async t => {
   t.equal(rest.slice(0, rest.indexOf(marks[1])), writeShapes(shapes), 'node test/harness/import-shapes.ts writes it')
 })
 
-/** Every mapping of a value, each with a copy of the whole in which it has one more setting. */
+/** Every mapping of a value, each with a copy of the whole that has one more setting in that mapping. */
 function* withOneMore(
   value: unknown,
   path: readonly (string | number)[] = [],
@@ -108,7 +108,7 @@ t.test('an unknown setting is reported, anywhere in a file', async t => {
       const isTold = notes.some(
         note =>
           note.includes('a_setting_of_next_year') ||
-          // Of a line that is left out it is told that all of it is; of a section that has no place here, too.
+          // If a line is omitted, one note covers all of it; so does one note for a section without an equivalent.
           (note.startsWith(`${name}: `) && note.includes('is left out')) ||
           (note.startsWith('not translated: ') && place.startsWith(note.slice(16).split(':')[0]?.split('[')[0] ?? ' ')),
       )

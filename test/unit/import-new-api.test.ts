@@ -388,6 +388,6 @@ t.test('groups of channels, disabled keys and factors are reported correctly', a
       'group ratios are factors on prices of tokens, calls and seconds here; they do not apply to image prices',
     ),
   )
-  // Channel 5 is of a type that is not asked here, and 4 is off: nobody is led there.
+  // No note mentions channel 5, whose type this request cannot use, or channel 4, which is off.
   for (const note of notes.filter(one => one.includes('had different groups'))) t.notMatch(note, /[(;] ?[45]: /, note)
 })

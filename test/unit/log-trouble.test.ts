@@ -164,7 +164,7 @@ t.test('[9.4] several at once on PostgreSQL', async t => {
     await Promise.all([first.query('BEGIN'), other.query('BEGIN')])
     await new Session(first).run(takeInRows())
     const second = new Session(other).run(takeInRows())
-    // It is through, or waits for the first.
+    // The second session has finished, or waits for the first.
     await Promise.race([second, postgresWaits()])
     await first.query('COMMIT')
     await second

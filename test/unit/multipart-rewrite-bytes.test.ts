@@ -39,11 +39,11 @@ import { seed } from '../harness/seed.ts'
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
-/** How many mutations are tried; a long run raises it. */
+/** Number of mutations; a long run increases it. */
 const rounds = Number(process.env['FUZZ_ROUNDS'] ?? 4_000)
 t.setTimeout(30_000 + rounds * 10)
 
-/** A form as any reader may have seen it: texts and hashes of files, in order. */
+/** A form as a reader sees it: texts and hashes of files, in order. */
 type Seen = readonly (readonly [kind: 'text' | 'file', name: string, value: string])[]
 
 async function seenByUs(parts: readonly Part[]): Promise<Seen> {
@@ -67,7 +67,7 @@ async function seenByUndici(bytes: Buffer, contentType: string): Promise<Seen> {
   )
 }
 
-/** The simulator's reader, which takes what is well formed (RFC 7578) and nothing else. */
+/** The simulator's reader, which accepts only well-formed forms (RFC 7578). */
 async function seenByStrict(bytes: Buffer, contentType: string): Promise<Seen> {
   return readStrictly(bytes, contentType).map(({ name, fileName, content }) =>
     fileName === undefined ? ['text', name, content.toString()] : ['file', name, sha256(content)],
@@ -86,7 +86,9 @@ async function seenByBusboy(bytes: Buffer, contentType: string): Promise<Seen> {
   return Promise.all(seen)
 }
 
-/** What the form says when it is sent: file names are ours, so fields keep their names only up to brackets. */
+/**
+ * Encodes the form and reads it. The gateway chooses file names, so names of fields are compared up to their brackets.
+ */
 async function writeAndRead(form: Form, read: (bytes: Buffer, contentType: string) => Promise<Seen>): Promise<Seen> {
   const encoded = form.encode(form.parts)
   return read(await readAll(encoded.open()), encoded.contentType)
@@ -202,7 +204,7 @@ t.test('a form in lent memory arrives whole at a slow upstream', async t => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => {
       chunks.push(chunk)
-      // Small steps, so that what is sent piles up on the sending side.
+      // Small steps, so that data accumulates on the sending side.
       request.pause()
       setImmediate(() => request.resume())
     })
@@ -376,7 +378,7 @@ t.test('[13.5] reserved disk space counts, and yields to a current upload', asyn
 })
 
 t.test('[13.5] lent memory is reused once its stream was read, except what was filled last', async t => {
-  // All that others have left.
+  // Takes every block that other tests returned.
   const taken = Array.from({ length: 200 }, takeBlock)
   const piece = {
     bytes: 5 * blockBytes,
@@ -445,16 +447,16 @@ t.test('no mutation of a form breaks the reader, and well-formed ones are read a
     read200++
     const form = found as Form
     const seenHere = await seenByUs(form.parts)
-    // A strict reader refuses most of what we take; what it takes is well formed, and means one thing.
+    // A strict reader refuses most of what the gateway accepts; what it accepts is well formed and unambiguous.
     const seenThere = await seenByStrict(body, contentType).catch(() => undefined)
-    // It reads every text as UTF-8, and knows no escapes in quotes.
+    // The strict reader decodes every text as UTF-8 and does not know escapes in quotes.
     if (seenThere && !JSON.stringify(seenThere).includes('\ufffd') && !body.includes('\\"')) {
       wellFormed++
       if (JSON.stringify(seenThere) !== JSON.stringify(seenHere))
         t.fail(`a strict reader reads otherwise in round ${round} of seed ${seed}`)
     }
     const expected = withoutBrackets(seenHere)
-    // A quote in a name is written as %22 (WHATWG), which not every reader turns back.
+    // A quote in a name is written as %22 (WHATWG), which not every reader decodes.
     const plain = (form: unknown): string => JSON.stringify(form).replaceAll('%22', String.raw`\"`)
     const sent = [await writeAndRead(form, seenByUndici), await writeAndRead(form, seenByStrict)]
     for (const seen of sent)

@@ -73,7 +73,7 @@ t.test('what busboy skips counts as not sent, and the rest is read', async t => 
   const plugin = await startPlugin(t)
   for (const [title, body, wanted, sizes] of skippingForms)
     for (const chunks of [[body], [...body].map(byte => Buffer.from([byte]))]) {
-      // Each byte by itself would take its time where there are many.
+      // Byte by byte, a large body would take too long.
       if (chunks.length > 10_000) continue
       const form = await plugin.read(streamOf(...chunks))
       t.same(texts(form.parts), wanted, title)
@@ -140,12 +140,12 @@ t.test('a form that arrives byte by byte uses only the memory of its texts', asy
   let before = 0
   let most = 0
   const held = () => {
-    // The second finishes what the first has left to a thread.
+    // The second collection finishes the work that the first left to a thread.
     collect()
     collect()
     return process.memoryUsage().arrayBuffers
   }
-  // As the engine gathers them: few bytes of a large block.
+  // As the engine collects them: a few bytes of a large block.
   const chunks = function* () {
     before = held()
     for (let at = 0; at < body.length; at += 32) {
@@ -296,7 +296,7 @@ t.test('other bodies are left alone', async t => {
 t.test('a family declares how files are forwarded', async t => {
   const { hooks, read, begin } = await startPlugin(t)
 
-  /** Reads a form and gives the parts that would go upstream, read back from the bytes that would be sent. */
+  /** Reads a form and returns the parts that would be sent upstream, decoded from the encoded bytes. */
   async function forward(body: Buffer, by = facet, contentType?: string) {
     const exchange = begin()
     const form = await read(body, { exchange, ...(contentType !== undefined && { contentType }) })

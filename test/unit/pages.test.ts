@@ -14,11 +14,11 @@ import { caseName } from '../harness/case-name.ts'
 
 const shipped = resolve(import.meta.dirname, '../../gateway.yaml')
 
-/** As the server loads them, from the build. */
+/** The pages as the server loads them, from the build. */
 const built = new URL('../../dist/pages/index.js', import.meta.url)
 const pages = (await import(built.href)) as Pages
 
-/** The page of a list with one model of that name, which is drawn and has tiers of these reaches. */
+/** The page of a list with one image model of that name, with tiers of these sizes. */
 function renderModel(name: string, reaches: readonly TierReach[]): string {
   const model: PricedModel = {
     name,

@@ -7,7 +7,7 @@ import { newKey } from '../contract/storage.ts'
 import { openDatabase } from '../harness/database.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** Each of another kind of character that a terminal obeys. */
+/** Names with one kind of terminal control character each. */
 const odd = [
   'two\nlines',
   'a\rb',

@@ -23,7 +23,7 @@ const first = head.split('\n').length
 type Case = {
   readonly name: string
   readonly lines: readonly string[]
-  /** Its line, the text at its column, code, message, remedy. */
+  /** A finding as its line, the text at its column, its code, message and remedy. */
   readonly expected: readonly [line: number, at: string, code: string, message: RegExp, remedy: RegExp]
 }
 

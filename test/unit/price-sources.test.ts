@@ -172,7 +172,7 @@ t.test('the price walk notices a missing one', t => {
     const own = fieldRows[row.id] ?? {}
     for (const label of Object.keys(row.prices)) {
       const { [label]: _gone, ...prices } = row.prices
-      // What costs the same as what includes it is charged without a price of its own.
+      // A kind with the same price as the count that includes it needs no price of its own.
       const changed = { ...row, prices: { ...prices, [label]: '777.00' } }
       t.not(unchargedFields(own, changed).length, 0, `${row.id} with another price for ${label}`)
     }

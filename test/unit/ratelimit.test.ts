@@ -33,7 +33,7 @@ function setUp(host = someHost({ clock: new HandClock() })) {
     host,
     clock: host.clock as HandClock,
     arrive,
-    /** A whole request: true when it was admitted. */
+    /** Sends a whole request; returns true if it was admitted. */
     ask: (caller: Caller, target: Target = someTarget(), outcome: Outcome = answered): boolean => {
       const context = arrive(caller)
       try {
@@ -62,7 +62,7 @@ function caller(
 
 const out: Outbound = { body: { kind: 'none' }, headers: {}, detach: false }
 
-/** The same target, at an upstream that takes so many at once. */
+/** The same target, at an upstream with this limit of concurrent requests. */
 function withPlaces(target: Target, concurrency: number, name = 'one'): Target {
   const upstream = { ...target.upstream, name, concurrency }
   const upstreams = [{ upstream, weight: 1, priority: 1, sendAs: target.sendAs }]
@@ -93,8 +93,8 @@ t.test('any 60 seconds of a random schedule of 10 minutes admit at most the limi
     const admitted: number[] = []
     let asked = 0
     while (clock.tick() < 10 * minute) {
-      // A burst, so that the limit is reached; then smaller ones, pauses, fractions of a millisecond, and now and then
-      // a step of exactly a window.
+      // A burst that reaches the limit; then smaller ones, pauses, fractions of a millisecond, and sometimes a step of
+      // exactly one window.
       const step = random()
       if (asked > 2 * limit)
         clock.move(step < 0.6 ? random() * 20 : step < 0.98 ? (random() * 60_000) / limit : step < 0.985 ? minute : 0)
@@ -523,7 +523,7 @@ t.test('a full upstream is skipped only while the model has another', async t =>
     elsewhere: true,
     headers: { 'x-ratelimit-scope': 'upstream_concurrency' },
   })
-  // The first upstream took nothing: its place is free when the next is asked.
+  // The first upstream refused: its place is free before the next upstream is called.
   void hooks.onSettle?.(second, answered, undefined)
   void hooks.onForward?.(first, out, undefined, two)
   void hooks.onSettle?.(admit(one), answered, undefined)

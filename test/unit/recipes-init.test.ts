@@ -19,7 +19,7 @@ function recipe(name: string): Recipe {
   return found
 }
 
-/** What a reader sets before a recipe is valid. */
+/** The variables that a reader must set before a recipe is valid. */
 function required({ variables }: Recipe): { readonly [name: string]: string } {
   const names = variables.filter(one => one.required).map(({ name }) => name)
   return Object.fromEntries(names.map(name => [name, /URL|ENDPOINT/.test(name) ? 'https://one.example' : 'k-1']))
@@ -31,8 +31,8 @@ async function load(text: string, env: { readonly [name: string]: string } = {})
 }
 
 /**
- * Vertex shares a family whose prices for text count only where its own style is offered too; what a translation does not carry
- * is always noted.
+ * Vertex shares a family whose text prices count only if the family's own style is offered too; findings about what a
+ * translation cannot carry are always there.
  */
 function isUnexpected({ name }: Recipe): (one: { readonly code: string }) => boolean {
   return ({ code }) => !(name === 'gemini-image/on-vertex' && code === 'price_unused') && code !== 'accepts_losses'

@@ -37,7 +37,7 @@ t.test('a code that quotes our key is never passed on', async t => {
   t.notMatch(code, 'SECRET')
 })
 
-/** An upstream that is sent these. */
+/** An upstream to which these values are sent. */
 const sent = (...value: string[]): Upstream =>
   ({
     url: 'https://vendor.example/v1',

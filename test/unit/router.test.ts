@@ -16,7 +16,7 @@ const routes = [
 ] as const
 const router = new Router(routes.map(([method, path]) => someRoute({ method, path })))
 
-/** The route's path and its parameters, or what the router says instead. */
+/** The route's path and its parameters, or the router's other result. */
 function find(method: string, path: string): readonly unknown[] {
   const match = router.find(method, path)
   if (match.kind === 'route') return [match.route.path, match.params]

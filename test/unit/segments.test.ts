@@ -33,7 +33,7 @@ async function open(t: Test, url: string, options: { startThread?: StartThread }
   return storage
 }
 
-/** A group of charges as it goes to the writer. */
+/** A group of charges as the writer receives it. */
 function groupOf(key: Key, count: number): Posted {
   const queue = new ChargeQueue()
   for (let i = 0; i < count; i++)
@@ -59,7 +59,7 @@ t.test('[9.4] a group whose commit is in doubt is sent again unchanged, and writ
   const path = makeFile(t)
   const threads: ReturnType<StartThread>[] = []
   let deaf = false
-  /** The thread has committed, and dies before it can say so. */
+  /** Ends the writer thread after its commit, before it can report it. */
   const losing: StartThread = (name, start) => {
     const thread = startThread(name, start)
     if (name !== 'writer-thread') return thread
@@ -84,7 +84,7 @@ t.test('[9.4] a group whose commit is in doubt is sent again unchanged, and writ
   deaf = true
   for (const one of posted) storage.ledger.post(one, used, 'confirmed')
   while (threads.length < 2) await new Promise(resolve => setTimeout(resolve, 10))
-  // What came meanwhile goes in a group of its own.
+  // A charge posted in the meantime goes into a group of its own.
   storage.ledger.post(facts(key), used, 'confirmed')
   while (!storage.ledger.healthy()) await new Promise(resolve => setTimeout(resolve, 10))
   await storage.flush()
@@ -202,7 +202,7 @@ t.test('[9.4] a segment can be verified by hand: its hash covers a line and its 
   const path = makeFile(t)
   const storage = await open(t, `sqlite:${path}`)
   const key = await storage.keys.create(newKey())
-  // One object for all requests alike, as a plugin has it.
+  // One object for all requests, as a plugin passes it.
   const { rule } = facts(key)
   for (let i = 0; i < 3; i++) storage.ledger.post(facts(key, { rule }), used, 'confirmed')
   await storage.flush()

@@ -17,7 +17,8 @@ import {
 import { systemClock } from '../../src/util/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
-// What other people's libraries sign: botocore, the vendor's SDK, PyJWT, google-auth. test/fixtures/signing/make.py wrote it.
+// Signatures of other libraries: botocore, the vendor's SDK, PyJWT, google-auth. test/fixtures/signing/make.py wrote
+// them.
 type Vectors = {
   readonly now: number
   readonly sigv4: readonly {
@@ -54,7 +55,7 @@ type Host = SignerHost & {
   }[]
 }
 
-/** A host whose time stands still until a test moves it. */
+/** A host whose clock stands still until a test moves it. */
 function someHost(
   answer: (...ask: Ask) => Promise<Fetched> = () => Promise.reject(new Error('nothing is asked')),
 ): Host {

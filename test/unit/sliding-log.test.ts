@@ -23,7 +23,7 @@ for (const [kind, draw] of kinds)
     const sumAt = (at: number) => model.reduce((sum, { stamp, amount }) => sum + (at - stamp < minute ? amount : 0), 0)
     let now = 1e9
     for (let i = 0; i < 6_000; i++) {
-      // Several at one moment, moments between two milliseconds, and now and then nothing for long.
+      // Several entries at one time, times between two milliseconds, and sometimes a long pause.
       if (random() < 0.7) now += random() < 0.005 ? minute : random() * 900
       log.forget(now)
       model = model.filter(({ stamp }) => now - stamp < minute)
@@ -78,7 +78,7 @@ t.test('a demand above the limit waits for a whole window', async t => {
 })
 
 t.test('a client that waits the reported time fits, even when the sum of two times is rounded down', async t => {
-  // As near beyond a whole number as there is one; 60 seconds later there is none so near.
+  // The float closest above a whole number; 60 seconds later no float is that close.
   const stamp = 6_000 + 2 ** -37
   const log = logOf([stamp, 1])
   const wait = log.waitMs(1, 1, 6_001)

@@ -137,7 +137,7 @@ await t.test('[10.3] a database from before stored facts continues, and its book
   await ledger.line(facts.id, line(0))
   await ledger.settle({ id: facts.id, delivery: 'confirmed', reason: null })
   await storage.close()
-  // The same rows without the columns, and the trigger as it stood.
+  // The same rows without the columns, and the trigger in its old form.
   const before = `${path}.before`
   copyAsOf(9, path, before)
   const again = await openStorage({ url: `sqlite:${before}`, clock: systemClock, log: silentLog, role: 'gateway' })
@@ -197,7 +197,7 @@ await t.test('without room for a copy the schema stays unchanged, and the start 
   for (const statement of migrations.slice(0, 4).flat()) old.db.exec(statement)
   old.db.exec('PRAGMA user_version = 4')
   old.close()
-  // Its name is taken by something that no file can be put in the place of.
+  // A folder has the name of the copy's file, so the copy cannot be written.
   mkdirSync(`${path}.before-schema-${migrations.length}.${process.pid}.part`)
   t.throws(() => openCurrent(path, { isOwn: true }), { code: 'storage_unavailable', message: /copy/ })
   t.equal(versionOf(path), 4)
@@ -388,7 +388,7 @@ await t.test("items in doubt at the writer's death leave no charge open", async 
   const ids = Array.from({ length: 300 }, () => holdOf(key, 100_000))
   await Promise.all(ids.map(request => ledger.hold(request)))
   const lines = ids.map(({ facts }) => ledger.line(facts.id, line(0)))
-  // The group is with the writer; its commit and its end race.
+  // The writer has the group; its commit and its end race.
   await Promise.resolve()
   await new Promise(resolve => setImmediate(resolve))
   void workers[0]?.terminate()

@@ -24,7 +24,7 @@ t.teardown(() => postgres.close())
 const now = 1_800_000_000_000
 const day = 24 * 3_600_000
 
-/** A database whose clock is handed in: runs steps as of a time. */
+/** A database under a given clock: runs steps as of a time. */
 type Base = { run<T>(at: number, steps: (at: number) => QueryProgram<T>): Promise<T>; close(): Promise<void> }
 
 async function sqliteBase(): Promise<Base> {
@@ -52,7 +52,7 @@ async function postgresBase(): Promise<Base> {
         await client.query(
           `CREATE OR REPLACE FUNCTION now_ms() RETURNS BIGINT LANGUAGE sql AS $$ SELECT ${at}::bigint $$`,
         )
-        // By no clock but the database's own.
+        // The database's own clock decides.
         return transact(client, systemClock, () => steps(0))
       }),
     close: () => pool.end(),
@@ -64,7 +64,7 @@ for (const [name, open] of [
   ['PostgreSQL', postgresBase],
 ] as const)
   await t.test(`leases on ${name}`, async t => {
-    /** Three processes with a charge each: two that beat, and one that is gone. */
+    /** Three processes with a charge each: two renew their leases, and one has died. */
     async function start(t: Test) {
       const base = await open()
       t.teardown(() => base.close())
@@ -165,7 +165,7 @@ await t.test('[6.6] a copy with requests in flight is sound: it can be verified 
     await backupStorage({ url: `sqlite:${live}`, to: copy })
     await storage.close()
     const db = new DatabaseSync(copy)
-    // As if the copy were a day old.
+    // Makes the copy look a day old.
     db.exec('UPDATE replica SET lease_until = 1 WHERE lease_until < 9007199254740991')
     db.close()
     const tool = await openDatabase({ url: `sqlite:${copy}`, role: 'tool' })

@@ -87,7 +87,7 @@ function told(rated: ReturnType<typeof rateRequest>): string[] {
   )
 }
 
-/** Every stage's bytes for a text given in pieces that end at these places. */
+/** The bytes that a stage passes for a text in pieces that end at these positions. */
 function passed(
   stage: { write(chunk: Buffer): Passed; end(): Passed },
   bytes: Buffer,

@@ -13,7 +13,7 @@ type Read = {
 
 const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ'
 
-/** What is written of answers that come in pieces of so many bytes. */
+/** The translation of answers that arrive in pieces of this many bytes. */
 async function read(
   section: object,
   answers: readonly string[],

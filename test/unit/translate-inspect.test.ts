@@ -13,7 +13,7 @@ const admits = new Ajv({ useDefaults: true, allowUnionTypes: true, formats: { du
 for (const name of ['host-pattern', 'header-name', 'header-value']) admits.addFormat(name, true)
 const fits = admits.compile<TranslateFacet>(facetSchema)
 
-/** Flow mappings of YAML, so that a row reads as an operator would write it; what is null is taken out of the base. */
+/** Flow mappings of YAML, so that a row reads as an operator would write it; null removes a member from the base. */
 function facetOf(more: string): TranslateFacet {
   const base = {
     request: { prompt: '{prompt}', n: '{n}', pictures: ['{image.url}'], shape: '{ratio}', size: '{resolution}' },

@@ -95,7 +95,7 @@ t.test('[10.5] an answer without pictures that reports a running job is no refus
   })
 })
 
-/** A budget of so many bytes. */
+/** A budget of this many bytes. */
 function budgetOf(bytes: number) {
   let held = 0
   let most = 0
@@ -111,7 +111,7 @@ function budgetOf(bytes: number) {
   return { claim, held: () => held, most: () => most }
 }
 
-/** An upstream that answers polls in turn, in pieces as a connection brings them. */
+/** An upstream that answers polls in turn, in pieces as a connection delivers them. */
 function polled(...answers: readonly string[]): { readonly asker: UpstreamClient; readonly asked: () => number } {
   let asked = 0
   const ask = (): Promise<UpstreamResponse> => {

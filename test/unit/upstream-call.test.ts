@@ -11,7 +11,7 @@ import { type Client, startClient, until } from '../harness/upstream-client.ts'
 const head = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n'
 const timeouts = { ...patient, firstByteMs: 10_000, idleMs: 5_000, totalMs: 60_000, afterLeaveMs: 2_000 }
 
-/** What a relay would be told. */
+/** The calls that a relay would receive. */
 class Told {
   readonly words: string[] = []
   failure: Error | undefined
@@ -52,13 +52,13 @@ function call(server: Server, more: Partial<CallRequest> = {}): UpstreamCall {
 
 const codeOf = (error: unknown): string => (error instanceof Failure ? error.code : String(error))
 
-/** Sends, and waits until it has come. */
+/** Sends a text and waits until the client has received it. */
 async function say(server: Server, place: number, text: string): Promise<void> {
   await until(() => server.asked.length > place, 'the request')
   await new Promise<void>(resolve => server.asked[place]?.write(text, () => resolve()))
 }
 
-/** Passes time, with turns between, as a loop that is not kept has. */
+/** Passes time in steps of at most 500 ms, with event loop turns in between, as on an idle machine. */
 async function pass(server: Server, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 500) {
     server.clock.pass(Math.min(500, left))
@@ -171,7 +171,7 @@ t.test('[9.3] no callback is repeated, late, or of another answer', async t => {
   const next = call(server)
   await until(() => server.asked.length === 2, 'the next, on the same connection')
   t.equal(server.sockets.length, 1)
-  // What is said to the first is not said to the connection any more.
+  // Calls on the first request no longer reach the connection.
   one.pause()
   one.resume()
   one.leave()

@@ -11,7 +11,7 @@ import { type Client, type Question, listenRaw, openClient, startClient, until }
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}'
 const plain: RequestHead = { method: 'POST', path: '/v1/x', host: 'vendor.example', headers: [], reuse: true }
 
-/** What a server received for a question that was answered. */
+/** The request that a server received and answered. */
 async function sent(t: Test, question: Question): Promise<string> {
   let received = ''
   const { answer } = await startClient(t, (socket, text) => {
@@ -22,7 +22,7 @@ async function sent(t: Test, question: Question): Promise<string> {
   return received
 }
 
-/** Sockets that count what is written on them. */
+/** Sockets that count their writes. */
 function counted(port: number) {
   const sizes: number[] = []
   const sockets: Socket[] = []
@@ -203,7 +203,7 @@ t.test('[9.3] an answer in the receive buffer is read after a failed write', asy
   const refusal = 'HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno'
   for (const code of ['EPIPE', 'ECONNRESET'])
     for (const size of [10, 100_000]) {
-      /** Nothing can be written on it; what was said before is still to be read. */
+      /** A socket that accepts no writes; data received before is still readable. */
       class Deaf extends Wire {
         override _write(_chunk: unknown, _encoding: BufferEncoding, done: (error?: Error) => void): void {
           setImmediate(() => this.push(refusal))

@@ -62,7 +62,7 @@ t.test('[9.3] upstreams are called over TLS', { skip: missing }, async t => {
     greeted.length = 0
     for (let i = 0; i < 3; i++) {
       t.equal((await client.answer({ fresh: true })).body.toString(), '{}', caseName({ i }))
-      // What a greeting leaves for the next one comes by itself.
+      // The ticket for the next handshake arrives separately.
       await new Promise(resolve => setImmediate(resolve))
     }
     t.strictSame(

@@ -31,7 +31,7 @@ const keys = [await storage.keys.create(newKey()), await storage.keys.create(new
 let made = 0
 const idNow = (): string => firstIdAt('req_', clock.now()) + String(made++).padStart(10, '0')
 
-/** Requests of some days, most of them in company, some of them charged on the day after they began. */
+/** Requests over several days, most of them concurrent; some are charged on the day after they began. */
 async function work(count: number, stepMs: number): Promise<readonly string[]> {
   const ids: string[] = []
   for (let i = 0; i < count; i++) {
@@ -79,7 +79,7 @@ const spans = fc.tuple(fc.nat(10 * day), fc.nat(10 * day)).map(([a, b]) => ({
 }))
 const who = fc.constantFrom({}, { user: 'ada' }, { user: 'nobody' }, { keyId: keys[0]?.id ?? '' })
 
-/** What is told of some spans of time, by everybody and by some. */
+/** Queries the usage of several spans, for all callers and for some. */
 function tell(asked: readonly (readonly [{ since: number; until: number }, object])[]) {
   return asked.map(([span, of]) => [
     connection.run(sumUsage({ ...span, ...of })),

@@ -20,7 +20,7 @@ const change: fc.Arbitrary<Change> = fc.record({
   how: fc.constantFrom('set', 'delete', 'add', 'repeat'),
 })
 
-/** Changes one place of a value. */
+/** Changes one member of a value. */
 function apply(value: Mapping, { at, to, how }: Change): void {
   const places: [holder: Mapping, key: string][] = []
   const visit = (holder: Mapping): void => {

@@ -24,7 +24,7 @@ function keyOf(name: string, hash: string): VendorKey {
   }
 }
 
-/** What is in the storage when somebody has suspended it. */
+/** The storage's record of a suspended key. */
 function word(changes: Partial<KeyStatus>): KeyStatus {
   const plain = { upstream: 'up', key: 'first', model: '', hash: 'hash', tries: 0 }
   const since = new HandTime().now()

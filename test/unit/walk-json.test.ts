@@ -35,7 +35,7 @@ t.test('any other token ends the walk', async t => {
     t.ok(walk(`{"a":${value}}`, 7).walk.fault, value)
 })
 
-/** Writes down all that is told of a text, which comes in pieces; content of strings that came in several is put together. */
+/** Records all events of a text in pieces; content of strings that arrived in several pieces is joined. */
 function tell(text: Buffer | string, cuts: readonly number[], read: 'skip' | 'bytes' = 'bytes') {
   const told: string[] = []
   let content = ''
@@ -127,7 +127,7 @@ t.test('a selective visitor gets only what it requests', async t => {
 t.test('valid JSON is walked to its end, and nothing else is', async t => {
   const isObject = (text: string): boolean => {
     try {
-      // What stands inside strings is nobody's business here.
+      // The content of strings does not matter here.
       const value = JSON.parse(text.replaceAll(/"(?:\\[^]|[^"\\])*"/g, '""')) as unknown
       return value !== null && typeof value === 'object' && !Array.isArray(value)
     } catch {
@@ -135,7 +135,7 @@ t.test('valid JSON is walked to its end, and nothing else is', async t => {
     }
   }
   let objects = 0
-  // Numbers without end are none here, and byte order marks are passed over.
+  // Leaves out numbers without an end; byte order marks are skipped.
   for (const [name, text] of jsonTexts.filter(([name]) => !/^(?:long|bytes)/.test(name)))
     for (const body of [
       text,
@@ -225,7 +225,7 @@ t.test('a name is its decoded text, up to 192 characters, and empty if it is esc
   t.equal(nameOf('a\tb'), 'a\tb', 'as it stands')
 })
 
-/** Writes down what is told by a walk whose visitor answers by what is named, listed or said. */
+/** Records the events of a walk whose visitor decides by member, element or value. */
 function tellPassed(text: string, cuts: readonly number[], loose = false) {
   const told: string[] = []
   const walked = new JsonWalk({
@@ -255,7 +255,7 @@ function tellPassed(text: string, cuts: readonly number[], loose = false) {
   return { walk: walked, told }
 }
 
-/** What is told of each, but that the object ends. */
+/** The events of each text, without the end of the object. */
 const passed: readonly (readonly [name: string, text: string, told: readonly string[]])[] = [
   ['a value that is not wanted', '{"skip":[1,{"a":"]\\"}"},[]],"b":2,"skip": 3 ,"skip":"\\\\"}', ['2']],
   [

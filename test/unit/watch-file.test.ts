@@ -11,18 +11,18 @@ async function makeFolder(t: Test): Promise<string> {
   return folder
 }
 
-/** The content of each change that was told, in order. */
+/** The content after each reported change, in order. */
 function watchContent(file: string) {
   const told: Promise<string>[] = []
   watchFile(file, () => told.push(readFile(file, 'utf8')))
-  // A watch does not keep its process: something has to, until there is news.
+  // A watch does not keep its process alive, so this polls until there are events.
   return async (count: number) => {
     while (told.length < count) await sleep(20)
     return Promise.all(told)
   }
 }
 
-/** As Kubernetes puts a ConfigMap into a pod: the file is a link through `..data`, and a new version swaps that link. */
+/** As Kubernetes mounts a ConfigMap: the file is a link through `..data`, and a new version replaces that link. */
 async function mountVersion(folder: string, version: number, text: string): Promise<void> {
   const name = `..version_${version}`
   await mkdir(join(folder, name))

@@ -10,7 +10,7 @@ t.test('a zone is a name of the IANA database', async t => {
   for (const name of ['', 'Berlin', 'Europe/Nowhere', '+02:00', 'Mars/Base']) t.notOk(isTimeZone(name), name)
 })
 
-// Zone, a moment, the date there, and when that date begins and the next one does.
+// Zone, a time, its date, and when that date and the next one begin.
 const days: readonly (readonly [string, string, string, string, string])[] = [
   ['UTC', '2027-03-28T12:00Z', '2027-03-28', '2027-03-28T00:00Z', '2027-03-29T00:00Z'],
   // 23 hours and 25.
