@@ -75,7 +75,7 @@ function toldOf(more: {
   return told
 }
 
-/** The lines of an answer with images of these sizes (null: a link), as a charge writes them. */
+/** The lines of an answer with images of these sizes (null: a link), in the form of a charge. */
 function rate(
   rule: TierRule,
   sizes: readonly (readonly [number, number] | null)[],

@@ -203,7 +203,7 @@ t.test('[9.3] an idle connection is checked before use: an ended one is not used
     const asked = await client.answer()
     if (asked.error) failed++
     await turns()
-    // Longer than it would be trusted without a look.
+    // Longer than an idle connection is trusted without a check.
     client.clock.ms += 1_000
     // The connection has closed, and the client has not noticed yet.
     client.sockets.at(-1)?.destroy()
