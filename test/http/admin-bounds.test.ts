@@ -8,19 +8,19 @@ const soon = '2098-01-01T00:00:00.000Z'
 const later = '2099-01-01T00:00:00.000Z'
 const [alpha, beta, chat] = ['alpha-image-2', 'beta-imagine-image', 'sim-chat']
 
-/** What one setting may be for a key of which an administrator has set `most`. */
+/** Values of one setting for a key whose bounds (`most`) an administrator has set. */
 type Row = {
-  /** As an administrator sets it, with what goes with it. */
+  /** The body in which the administrator sets the bound, with the settings that it needs. */
   readonly most: object
-  /** All of it is less, or as much. */
+  /** Values that are all lower or equal. */
   readonly lower: readonly object[]
-  /** All of it is more. */
+  /** Values that are all higher. */
   readonly raise: readonly object[]
-  /** No bound at all: what a key has of which nobody has set anything. */
+  /** The value without any bound, as for a key on which no administrator has set one. */
   readonly none: object
 }
 
-/** By setting, as requests call it. One that is missing here fails the test. */
+/** By setting, in the names of requests. A setting that is missing here fails the test. */
 const rows: { readonly [setting: string]: Row | 'free' | 'never' } = {
   name: 'free',
   group: 'never',
@@ -155,7 +155,7 @@ t.test("field × role × direction: an administrator's bound can be lowered and 
     tried++
   }
 
-  /** What the holder has set themselves, an administrator sends as it is: that is said, too. */
+  /** If an administrator sends a value that the holder has already set, the answer reports that, too. */
   const confirmed = async (setting: string, row: Row, field: string) => {
     const { status, ...given } = row.most as { status?: string }
     const made = await ann.post('/api/keys', { name: 'own', ...given })
@@ -214,7 +214,7 @@ t.test("field × role × direction: an administrator's bound can be lowered and 
       }
       t.same(await shown(id), before, caseName({ role, visitor }))
     }
-    // A new secret is not a new key.
+    // A new secret does not make a new key.
     t.equal((await ann.post(`/api/keys/${id}/rotate`)).status, 200, caseName({ setting }))
     for (const body of row.raise) refused(await change(ann, id, body), field, `${setting} up after a rotation`)
     for (const body of row.raise) {

@@ -22,7 +22,7 @@ type Desk = {
   readonly fail: () => Promise<string>
 }
 
-/** An administrator at the console of a gateway whose upstream draws what it is told. */
+/** An administrator at the console of a gateway whose upstream draws the requested picture. */
 async function openDesk(t: Test, options: StartOptions = {}): Promise<Desk> {
   const started = await start(t, { upstreams: ['alpha'], edit: noLimits, ...options })
   const admin = await enterAsAdmin(started)
@@ -237,7 +237,7 @@ t.test('a tail sends rows that another process wrote', async t => {
   t.equal(row, undefined)
 
   const id = ids.next('req_', Date.now() - 120_000)
-  // It began two minutes ago and has ended now.
+  // The request began two minutes ago and has ended now.
   other.journal.append({
     id,
     time: Date.now() - 120_000,
@@ -327,7 +327,7 @@ t.test('C12 cells that begin like a formula are escaped; exports are complete, p
     t.notMatch((await admin.get(path)).headers.get('content-type'), /html/, 'never as a page')
 })
 
-/** Cells of a table after RFC 4180. */
+/** Cells of a table by RFC 4180. */
 function readCsv(text: string): string[][] {
   return [...text.matchAll(/(?:(?:"(?:[^"]|"")*"|[^",\r\n]*)(?:,|\r\n))+?(?<=\r\n)/g)].map(([line]) =>
     [...line.matchAll(/("(?:[^"]|"")*"|[^",\r\n]*)(?:,|\r\n)/g)].map(([, cell = '']) =>

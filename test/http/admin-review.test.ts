@@ -33,7 +33,7 @@ t.test('a pasted configuration reveals no variable, and waits for no pipe or dev
   t.match((await pasted('USD', '${BETA_URL:-usd}')).text, "found 'usd'", 'what the text itself says is told')
   const hidden = join(started.folder, 'number')
   await writeFile(hidden, '0.75')
-  // One answer for all: whether it is there is not told either, and no sum tells what stands there.
+  // The answer is the same for all: it shows neither whether a variable exists nor a hash of its value.
   for (const foreign of [
     '${ODD}',
     '${ODD:-x}',

@@ -123,7 +123,7 @@ t.test('C7 every answer has security headers', async t => {
   ]) {
     const { headers, status } = await admin.get(path)
     const policy = headers.get('content-security-policy') ?? ''
-    // Pages without scripts allow less than the console does.
+    // Pages without scripts have a stricter policy than the console.
     t.match(policy, /default-src 'self'; object-src 'none'|default-src 'none'/, `${path} ${status}`)
     for (const rule of ["base-uri 'none'", "frame-ancestors 'none'"])
       t.ok(policy.includes(rule), `${path} ${status}: ${rule}`)

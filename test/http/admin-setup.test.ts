@@ -12,7 +12,7 @@ import { caseName } from '../harness/case-name.ts'
 const bin = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
 const shipped = fileURLToPath(new URL('../../gateway.yaml', import.meta.url))
 
-/** Runs `tollgate serve` until it has said a line: the last one of what it tells then. */
+/** Runs `tollgate serve` until it prints a line that matches: the last line of its start. */
 async function serve(t: Test, folder: string, last: RegExp) {
   const env = {
     ...process.env,

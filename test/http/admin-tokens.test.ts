@@ -5,7 +5,7 @@ import { caseName } from '../harness/case-name.ts'
 import { start, type Started } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser, movableClock, newVisitor, type Visitor } from '../harness/visitor.ts'
 
-/** A program with an admin token: no cookie, no header of the console, no origin. */
+/** A program with an admin token: it sends no cookie, no header of the console, and no origin. */
 function program(url: string, token: string) {
   return async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
     const response = await fetch(url + path, {

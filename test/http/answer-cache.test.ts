@@ -238,7 +238,7 @@ t.test('answers are kept for as long as the setting says, by the clock', async t
   const time = new HandTime()
   const { says, logs } = await startCached(t, '{ for: 60s }', { clock: { now: time.now, tick: time.tick } })
   await says(ask('a boat'))
-  // A write that is under way when the clock jumps looks like a storage that hangs.
+  // A write in progress during a clock jump looks like a storage that hangs.
   await logs()
   time.ms = 59_999
   t.match(await says(ask('a boat')), { cache: 'hit', age: '59' })
@@ -388,7 +388,7 @@ t.test('people can stop the use of cached answers: of a model, of a key, or of a
     ['all', {}, 'miss'],
   ] as const) {
     await answers.add(scope, 'root', 'it was wrong')
-    // The plugin reads them every second. Bounded by time, so that a busy machine fails nothing.
+    // The plugin reads them every second. The wait is limited by time, so that a busy machine does not fail the test.
     const end = performance.now() + 20_000
     let seen = (await says(ask('a boat'))).cache
     while (seen !== result && performance.now() < end) {
@@ -406,7 +406,7 @@ t.test('the command line and the admin API stop the use of cached answers', asyn
   const { says, gateway, folder, keyId } = started
   const admin = await enterAsAdmin(started)
   const untilMissed = async (name: string): Promise<void> => {
-    // The plugin reads them every second. Bounded by time, so that a busy machine fails nothing.
+    // The plugin reads them every second. The wait is limited by time, so that a busy machine does not fail the test.
     const end = performance.now() + 20_000
     let seen = (await says(ask('a boat'))).cache
     while (seen !== 'miss' && performance.now() < end) {
@@ -452,7 +452,7 @@ t.test(
     const redis = await startRedis(t)
     const shared = { edit: cached('{ for: 1h, per: group }'), env: { TOLLGATE_COUNTERS: redis.url } }
     const [one, two] = [await startCached(t, '', shared), await startCached(t, '', shared)]
-    // Two gateways of one configuration have the addresses of their upstreams in common.
+    // Two gateways with the same configuration share the addresses of their upstreams.
     const same = { ...shared, upstreams: [], env: { ...shared.env, TEXT_URL: one.upstreams['text']?.url ?? '' } }
     const three = await startCached(t, '', {
       ...same,
@@ -505,7 +505,7 @@ t.test(
   async t => {
     const accepting = '{ for: 1h, per: key, ignore: [seed, metadata] }, accepts: [messages, responses, generate]'
     const { says, post, asked, upstreams, settled, charges } = await startCached(t, '', {
-      // Its family has no responses of its own here.
+      // The edit removes native responses from its family.
       edit: [
         ...cached(accepting),
         ['streams: [chat, completions, responses, responses.get]', 'streams: [chat, completions]'],
@@ -552,7 +552,7 @@ t.test(
     t.equal((await says(ask('a question'))).cache, 'hit')
     const items = (await charges()).flatMap(({ lines }) => lines.map(({ tier }) => tier))
     t.equal(items.filter(tier => tier === 'cached_response').length, cases.length + 1)
-    // The field has another name in the format of the upstream: the client's own counts.
+    // In the upstream's format the field has another name: the client's own name counts.
     const named = { max_tokens: 9, messages, metadata: { user_id: 'ada' } }
     t.equal((await get('/v1/messages', named)).cache, 'hit', 'ignored')
     const stored = await get('/v1/responses', { input: 'a question' })

@@ -27,7 +27,7 @@ const events = `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`
 const json = 'application/json'
 const stream = 'text/event-stream'
 
-/** An answer of that type, in packets of so many bytes. */
+/** An answer of that type, in packets of this many bytes. */
 const answer =
   (type: string | undefined, text: string | Buffer, pieceBytes = 1e9): Reaction =>
   async res => {

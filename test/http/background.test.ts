@@ -6,11 +6,11 @@ import { type Edits, start, type Started } from '../harness/start.ts'
 import type { Upstream } from '../harness/upstream.ts'
 
 const usage = { input_tokens: 100, output_tokens: 50, total_tokens: 150 }
-/** 100 × 0.50 and 50 × 1.50 for a million. */
+/** 100 × 0.50 and 50 × 1.50 per million. */
 const price = '0.000125'
 const ask = { model: 'sim-chat', input: 'hi', background: true } as const
 
-/** An upstream whose responses have the state that a test gives them. */
+/** An upstream whose responses have the state that the test sets. */
 type Work = { state: string; usage: object | null; polls: number; made: number; failing: boolean }
 
 function working({ upstreams }: Started, work: Work): Work {
@@ -110,7 +110,7 @@ t.test('follows a streamed background response whose stream breaks off', async t
   try {
     for await (const event of await started.openai.responses.create({ ...ask, stream: true })) types.push(event.type)
   } catch {
-    // The upstream has cut it.
+    // The upstream closed the stream.
   }
   t.strictSame(types.slice(0, 1), ['response.created'])
   t.match(await started.charges(), [{ state: 'reserved' }])

@@ -23,7 +23,7 @@ const refusalOf = (call: Promise<unknown>): Promise<unknown> =>
 
 const open = (t: Test, edit: Edits = []): Promise<Started> => start(t, { simulated: true, edit })
 
-/** The charge of the batch that was created last, when it has ended. */
+/** The charge of the newest batch, once it has ended. */
 const ended = (started: Started) =>
   until(async () => {
     const found = (await started.charges()).filter(({ lines, state }) => lines.length > 0 || state === 'reserved')

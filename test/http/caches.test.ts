@@ -39,7 +39,7 @@ t.test('lets only its key use, extend, list and delete cached content, and charg
       ['cache_storage', 2_000],
     ],
   )
-  // 1,000 tokens at 0.30 a million, and 2,000 token-hours at 1.00 a million.
+  // 1,000 tokens at 0.30 per million, and 2,000 token-hours at 1.00 per million.
   t.equal(written?.amount, '0.0023')
   t.match(await google.caches.get({ name }), { name })
   const listed = []

@@ -6,15 +6,15 @@ import { fail } from '../../src/engine/errors.ts'
 import type { Outcome } from '../../src/plugin-api/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** Refuses as an upstream does that is too busy. */
+/** Refuses, like an overloaded upstream. */
 function refuse(status: number, headers: Record<string, string> = {}): Reaction {
   return res => void res.writeHead(status, { 'content-type': 'application/json', ...headers }).end('{"error":{}}')
 }
 
-/** Nobody listens there, and nobody can: a port that was free a moment ago may be another test's by now. */
+/** No process can listen on port 1. A port that was free a moment ago may belong to another test by now. */
 const deadUrl = 'http://127.0.0.1:1'
 
-/** Two upstreams: the first is always tried first. */
+/** Two upstreams: the first has the higher priority. */
 async function startPair(
   t: Test,
   options: BareOptions = {},

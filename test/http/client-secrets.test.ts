@@ -25,7 +25,7 @@ async function open(t: Test) {
   return { on, vendor, secretOf, pass: (ms: number) => void (aheadMs += ms) }
 }
 
-/** Of an answer that is no 101. */
+/** The status of an answer other than 101. */
 async function statusOf(opening: Promise<unknown>): Promise<string> {
   try {
     await opening

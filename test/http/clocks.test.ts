@@ -46,7 +46,7 @@ for (const jump of [far, -far])
     t.equal((await draw()).status, 200)
     t.equal((await draw()).status, 402, 'by the right day one was bought before, and one after')
     t.match(await storage.keys.find(key.id), { spent: 3 * 40_000, held: 0 })
-    // What is still being written would be a day late at once.
+    // A write in progress would immediately seem a day late.
     await settled()
     await storage.flush()
     clock.move(day)

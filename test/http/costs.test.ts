@@ -271,7 +271,7 @@ t.test('budgets and the month have a forecast at the current pace, exact to the 
   const clock = new HandClock()
   const zone: Edits = [['currency: USD\n', 'currency: USD\nbudgets: { time_zone: Europe/Berlin }\n']]
   const started = await start(t, { clock, simulated: true, edit: [...noLimits, ...zone] })
-  // To the beginning of a month there: clocks are put back in it.
+  // To the beginning of a month in which that zone puts its clocks back.
   clock.move(Date.UTC(2026, 8, 30, 22) - clock.now())
   const admin = await enterAsAdmin(started, completeClock(clock))
   const made = await admin.post('/api/keys', { name: 'shop', budget: '5', budget_period: 'month' })
@@ -338,7 +338,7 @@ t.test('a user sees each budget that applies: of their keys, their own, and of a
   t.equal((await bob.get('/api/budgets?user=ada')).status, 403)
 })
 
-/** The administrator of `enterAsAdmin`, whose session has ended meanwhile. */
+/** The administrator of `enterAsAdmin`, whose session has ended since. */
 async function enterAgain(started: Started): Promise<Visitor> {
   const visitor = newVisitor(started.url)
   await visitor.post('/api/session', { name: 'root', password: passwordOfTests })

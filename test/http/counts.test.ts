@@ -10,7 +10,7 @@ import { caseName } from '../harness/case-name.ts'
 const generations = '/v1/images/generations'
 const nested = 'sequential_image_generation_options'
 const one = { created: 1, data: [{ url: 'https://pictures.example/one.png' }] }
-/** Family B forwards all fields, and knows of the nested number. */
+/** Family B forwards all fields, and declares the nested number. */
 const declared: Edits = [
   { 'families/beta-image/forward/image.generate': { all: true } },
   ['      tier_from: [request] ', `      n_from: [n, ${nested}.max_images]\n      tier_from: [request] `],

@@ -2,10 +2,10 @@ import t, { type Test } from 'tap'
 import { builtins } from '../../plugins/index.ts'
 import { type Edits, start } from '../harness/start.ts'
 
-/** A plugin after the translation. */
+/** A plugin placed after the translation. */
 const following = (plugin: string) => ['format-bridge,', `format-bridge, ${plugin},`] as const
 
-/** The shipped file, whose chat models take requests of messages. */
+/** The shipped file, whose chat models also accept requests of messages. */
 const translated = (more: Edits = []): Edits => [
   ['\n  messages:\n', '\n  messages:\n    format-bridge: { reasoning: budget, max_tokens: 4000 }\n'],
   ['sim-chat: { family: chat,', 'sim-chat: { family: chat, accepts: [messages, generate, responses],'],

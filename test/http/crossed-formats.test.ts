@@ -16,12 +16,12 @@ const answer: Answer = {
 
 const directions = formats.flatMap(client => formats.map(upstream => ({ client, upstream })))
 
-/** Each format once as that of the client and once as that of the upstream. */
+/** Each format is once the client's and once the upstream's. */
 const ring = formats.map((client, i) => ({ client, upstream: formats[(i + 1) % formats.length] as Format }))
 
 const pipeline = (more: string): Edits => [['pipeline: [auth, ratelimit, format-bridge,', `pipeline: [auth, ${more},`]]
 
-/** One upstream that answers each operation in its format. */
+/** One upstream that answers each operation in its own format. */
 async function open(t: Pick<Test, 'teardown'>, edit: Edits = []) {
   const started = await startFour(t, edit)
   serve(started, answer)
@@ -51,7 +51,7 @@ function formatOf(url: string): Format {
   return url.startsWith('/v1/messages') ? 'messages' : 'generate'
 }
 
-/** The signs of an error in a client's format. */
+/** The markers of an error in a client's format. */
 const errors: { readonly [format in Format]: object } = {
   chat: { error: { message: String, code: String } },
   responses: { error: { message: String, code: String } },
@@ -146,7 +146,7 @@ t.test('limits of tokens count what the upstream reports, and refuse in the form
   for (const { client, upstream } of ring) {
     const name = caseName({ client, upstream })
     const { says, post, upstream: up } = await open(t, limited)
-    // 42 tokens each. Until a request has been answered, what it may use counts.
+    // 42 tokens each. Until a request is answered, its estimate counts.
     for (const time of [1, 2, 3]) {
       const got = await says(client, upstream, shortly[client])
       t.equal(got.status, 200, `${name} ${time}: ${got.text}`)
@@ -235,7 +235,7 @@ t.test('requests for pictures are refused, and pictures that come anyway are del
         const [path, body] = askOf(client, `up-${upstream}`, stream)
         const got = await started.post(path, body)
         const text = await got.text()
-        // A message has no place for a picture.
+        // A message cannot carry a picture.
         if (client === 'messages') t.match(text, /"error"/, name)
         else for (const part of ['Here.', image]) t.ok(text.includes(part), name, { text })
       }

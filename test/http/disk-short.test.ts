@@ -12,7 +12,7 @@ t.test('a disk with less than 256 MiB free is reported by readiness, status and 
     TOLLGATE_OPS: '127.0.0.1:0',
     TOLLGATE_STORAGE: `sqlite:${t.testdir()}/a.db`,
   }
-  // A disk on which there is never enough.
+  // A disk that is always too full.
   const small: typeof startThread = (name, data) =>
     startThread(
       name,

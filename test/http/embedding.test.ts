@@ -13,7 +13,7 @@ import { quietLog } from '../harness/start.ts'
 const packages = fileURLToPath(new URL('../../node_modules/', import.meta.url))
 const samples = await readBlocks('embedding.md', 'js')
 
-/** The sample of the page that has this line, in a project of its own. */
+/** The code sample on the page that contains this line, in a project of its own. */
 async function laySample(t: Test, line: string) {
   const { folder } = await layProject(t.testdir())
   for (const name of ['fastify', 'express']) await symlink(join(packages, name), join(folder, 'node_modules', name))
@@ -32,7 +32,7 @@ async function laySample(t: Test, line: string) {
   return { folder, child, storage: env.TOLLGATE_STORAGE }
 }
 
-/** The port that the sample tells. */
+/** The port that the sample prints. */
 async function portOf({ stdout }: ChildProcess): Promise<string> {
   if (stdout)
     for await (const line of createInterface({ input: stdout })) {

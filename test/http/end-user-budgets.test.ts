@@ -13,7 +13,7 @@ const bounded = (group: string, more = ''): Edits => [
   [/default: \{ rpm: 60,[^}]*\}/, `default: { rpm: 1000000, ${group} }`],
 ]
 const messages = [{ role: 'user', content: 'hi' }]
-/** Comes to 0.02 USD by the shipped prices of the model. */
+/** Costs 0.02 USD by the shipped prices of the model. */
 const answer = {
   id: 'c',
   object: 'chat.completion',
@@ -96,7 +96,7 @@ t.test('each end user has the budget of the group or one by name, and every view
   t.match(single.stdout, /end_user\s+ada\s+local\s+0\.01\s+week/)
   t.match(none.stderr, "The end user 'nobody' has no budget, or has spent nothing of it yet.")
   t.equal(proof.code, 0, proof.stdout + proof.stderr)
-  // A reload changes what is left at once.
+  // A reload changes the remaining amount immediately.
   const file = join(started.folder, 'gateway.yaml')
   const text = await readFile(file, 'utf8')
   await writeFile(file, text.replace('end_user_budget: { amount: "0.01"', 'end_user_budget: { amount: "5.00"'))

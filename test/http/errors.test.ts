@@ -11,7 +11,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const generations = '/v1/images/generations'
 const good = { model: 'alpha-image-2', prompt: 'a boat' }
-/** Larger than what is held back of a picture, so that a part of it is on its way when the rest fails to come. */
+/** Larger than the part of a picture that is held back, so that some of it is sent before the rest fails to arrive. */
 const answerText = JSON.stringify({ created: 1, data: [picture(1254, 1254, jpeg)] })
 
 async function startOpen(t: Test, options: StartOptions = {}): Promise<Started> {
@@ -20,12 +20,12 @@ async function startOpen(t: Test, options: StartOptions = {}): Promise<Started> 
   return started
 }
 
-/** The shipped timeouts of the upstream alpha, shorter. */
+/** Shortens the shipped timeouts of the upstream alpha. */
 function timeouts(text: string): StartOptions {
   return { edit: [['timeouts: { connect: 5s, first_byte: 600s, idle: 120s, total: 15m }', `timeouts: { ${text} }`]] }
 }
 
-/** Bytes that are an answer, sent past Node's own writer; then the connection ends, or is reset. */
+/** Sends the bytes of an answer past Node's own writer; then the connection ends, or is reset. */
 function sendRaw(res: ServerResponse, bytes: string | Buffer, how: 'end' | 'reset' | 'stay' = 'end'): void {
   const { socket } = res
   if (!socket) throw new Error('the connection is gone')
@@ -35,7 +35,7 @@ function sendRaw(res: ServerResponse, bytes: string | Buffer, how: 'end' | 'rese
   })
 }
 
-/** Bytes into a body: how an answer says where it ends, and what is left of it when the upstream breaks off. */
+/** How an answer marks its end, and the bytes sent before the upstream breaks off, `sent` bytes into the body. */
 const framings: { readonly [name: string]: (body: string, sent: number) => string } = {
   'Content-Length': (body, sent) =>
     `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, sent)}`,
@@ -45,7 +45,7 @@ const framings: { readonly [name: string]: (body: string, sent: number) => strin
     `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n${body.slice(0, sent)}`,
 }
 
-/** The kinds of client that take an answer for a whole, successful one. */
+/** The kinds of client that accept an answer as complete and successful. */
 async function whoIsSatisfied({ url, key, openai }: Started): Promise<string[]> {
   const body = JSON.stringify(good)
   const lines = [`x-api-key: ${key}`, 'Content-Type: application/json', `Content-Length: ${body.length}`]
@@ -335,7 +335,7 @@ t.test('an upstream that does not answer in time is 504, and forbids retries', a
   const started = await startOpen(t, timeouts('connect: 5s, first_byte: 100ms, idle: 120s, total: 15m'))
   const { url, key, upstream, charges, logs } = started
   upstream.answer(() => undefined)
-  // With the SDK's own retries: the picture may have been made, and a second request would buy another.
+  // With the SDK's own retries: the picture may have been made, so a second request could buy another.
   const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: key })
   const error: unknown = await openai.images.generate(good).catch((cause: unknown) => cause)
   t.match(error, { status: 504, code: 'upstream_timeout', type: 'server_error', message: /100 ms/ })
@@ -392,7 +392,7 @@ for (const [name, frame] of Object.entries(framings)) {
 
 t.test('an answer of its declared length is whole, although its upstream closes unannounced [U1]', async t => {
   const { post, upstream, charges } = await startOpen(t)
-  // Larger than what is taken in one turn of the event loop: the end of the connection is there before it is read.
+  // Larger than one read of the event loop: the end of the connection arrives before the body is read.
   const text = JSON.stringify({ created: 1, data: [{ b64_json: jpeg(1254, 1254, 3_000_000).toString('base64') }] })
   const frame = framings['Content-Length'] as (typeof framings)[string]
   for (const response_format of ['b64_json', 'url']) {
@@ -632,7 +632,7 @@ t.test('a redirect is not followed: 502, whatever its target [U15]', async t => 
 
 t.test("an upstream's refusal reaches the client unchanged, and costs nothing", async t => {
   const { openai, upstream, charges } = await startOpen(t)
-  // What is about our key is told as ours: see vendor-only-key.test.ts.
+  // Statuses about the gateway's key become its own errors: see vendor-only-key.test.ts.
   for (const status of [400, 404, 409, 422, 429, 500, 503]) {
     upstream.answerOnce(res => {
       res.writeHead(status, { 'content-type': 'application/json', 'retry-after': '7' })

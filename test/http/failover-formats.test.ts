@@ -7,7 +7,10 @@ import { smallConfig } from '../harness/small-config.ts'
 import { type Edits, type Started, start } from '../harness/start.ts'
 import type { Reaction, Upstream } from '../harness/upstream.ts'
 
-/** Two vendors, each with an API format of its own and two keys; the models of each fall back to those of the other. */
+/**
+ * Two vendors, each with an API format of its own and two keys; the models of each fall back to the models of the
+ * other.
+ */
 const yaml = `${smallConfig()}pipeline: [auth, ratelimit, format-bridge, token-usage]
 upstreams:
   bells: { url: "\${BELLS_URL}", cooldown: { failures: 10000 }, credential: { header: x-api-key, value: "{key}" }, keys: { a: { value: bell-a }, b: { value: bell-b } } }
@@ -128,7 +131,7 @@ t.test('a fallback of another API format answers and is charged at its own price
       for (const stream of [false, true])
         for (const fault of [529, 500, 'cut'] as const) {
           const name = caseName({ model, format, stream, fault })
-          // A refusal is followed by the vendor's next key; what may have been sold is not.
+          // After a refusal the vendor's next key is tried; a request that may have been sold is not repeated.
           for (let i = 0; i < (fault === 529 ? keys : 1); i++) first.answerOnce(fault === 'cut' ? cut : refuse(fault))
           const answer = await post(paths[format], { model, stream, ...ask })
           const body = await answer.text()
@@ -190,7 +193,7 @@ t.test('what a fallback cannot carry, and what has begun, stays with the first u
   t.match((await logs(1))[0], { model: 'drum', upstream: 'drums', outcome: 'upstream_cut' })
   const paid = (await charges()).length
 
-  // Both fail, again and again: the error is the client's, and nothing is charged.
+  // Both fail repeatedly: the error is in the client's format, and nothing is charged.
   drums.answer(refuse(500))
   bells.answer(refuse(500))
   for (const [format, type] of [
@@ -203,7 +206,7 @@ t.test('what a fallback cannot carry, and what has begun, stays with the first u
     t.same(tried, [undefined, 'bell-small', undefined, 'bell-small'], format)
   }
   t.equal((await charges()).length, paid)
-  // The second round may end at the first upstream again.
+  // The second round may end after the first upstream.
   drums.answer(serveChat)
   drums.answerOnce(refuse(500))
   const again = await post(paths.messages, { model: 'drum', ...ask, top_k: 3 })

@@ -21,10 +21,10 @@ const operations = {
 const causes = [408, 429, 500, 502, 503, 504, 529, 'timeout', 'reset', 'connect'] as const
 const listed = `retry_on: [${causes.join(', ')}], retry: { backoff: 1ms }`
 const policies = { off: '', retry_on: listed, may_pay_twice: `${listed}, may_pay_twice: true` } as const
-/** The first upstream, as each cause needs it. */
+/** The first upstream, prepared for each cause. */
 const placeOf = (cause: (typeof causes)[number]): string =>
   cause === 'timeout' ? 'late' : cause === 'connect' ? 'gone' : 'first'
-/** Refusals that were certainly not sold, and requests that never arrived. */
+/** Causes without a sale: refusals that certainly sold nothing, and requests that never arrived. */
 const unsold = new Set<unknown>([429, 503, 529, 'connect'])
 
 t.test('who is asked again, by cause, operation and policy, and what may have been bought', async t => {
@@ -96,7 +96,7 @@ function squeeze(line: string): string {
 }
 
 const all = 'retry_on: [429, 500, 503, timeout, reset, connect]'
-/** Asks for a conversation with a model. @returns the status, and the answer's text */
+/** Requests a conversation with a model. @returns the status, and the answer's text */
 async function ask({ post }: Failover, model: string, more: object = {}): Promise<readonly [number, string]> {
   const answer = await post('/v1/chat/completions', { model, ...chat, ...more })
   return [answer.status, await answer.text()]

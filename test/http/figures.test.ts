@@ -6,7 +6,7 @@ import { holdOf, newKey } from '../contract/storage.ts'
 
 const path = '/v1/images/generations'
 
-/** The value of one series; NaN where it is not there. */
+/** The value of one series; NaN if it does not exist. */
 function valueOf(text: string, series: string): number {
   const line = text.split('\n').find(one => one.startsWith(`${series} `))
   return Number(line?.slice(series.length + 1) ?? Number.NaN)
@@ -97,7 +97,7 @@ t.test('metrics report outcomes of images, money, limits and upstreams', async t
   await t.test('client-chosen names create no series [X9]', async t => {
     const series = async (): Promise<number> => {
       await settled()
-      // A busy machine may add a series for a long turn.
+      // A busy machine may add a series for a long turn of the event loop.
       return (await scrape()).split('\n').filter(line => /^(?!#|tollgate_long_turns_total)./.test(line)).length
     }
     await post(path, { model: 'made-up', prompt: 'a' })

@@ -8,7 +8,7 @@ const chat = '/v1/chat/completions'
 const ask = { model: 'sim-chat', messages: [{ role: 'user', content: 'hi' }], stream: true }
 const delta = { id: 'c1', object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content: 'H' } }] }
 
-/** A stream of these events, whose connection stays open where it does not end. */
+/** A stream of these events; with `isOpen` its connection stays open. */
 const stream =
   (text: string, isOpen = false): Reaction =>
   res => {

@@ -2,7 +2,9 @@ import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { type Edits, start, type Started } from '../harness/start.ts'
 
-/** The parts of requests of coding agents that no other client sends; `npm run test:agents -- --translated` runs the agents. */
+/**
+ * Parts of coding agents' requests that no other client sends; `npm run test:agents -- --translated` runs the agents.
+ */
 
 const only = (format: string): string => `
   only-${format}:
@@ -39,7 +41,7 @@ const chatAnswer = {
 }
 const schema = { type: 'object', properties: { cmd: { type: 'string' } }, required: ['cmd'] }
 const exec = { type: 'function', name: 'exec', strict: false, parameters: schema }
-/** What Codex sends with every request. */
+/** The fields that Codex sends with every request. */
 const codex = {
   model: 'on-chat',
   instructions: 'Be brief.',

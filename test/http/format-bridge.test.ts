@@ -4,7 +4,7 @@ import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { type Edits, start, type Started } from '../harness/start.ts'
 
-/** The shipped file, with both families translated. */
+/** The shipped file, with translation for both families. */
 const bridged = (more: Edits = []): Edits => [
   ['\n  messages:\n', '\n  messages:\n    format-bridge: { reasoning: budget, max_tokens: 4000 }\n'],
   ['sim-chat: { family: chat,', 'sim-chat: { family: chat, accepts: [messages],'],
@@ -22,10 +22,10 @@ async function open(t: Test, more: Edits = []) {
   return { started, anthropic, openai, text, sent }
 }
 
-/** What an error of an SDK has to hold: its type has more members. */
+/** The required members of an SDK's error, whose type has more. */
 const like = (wanted: object): Error => wanted as Error
 
-/** An event stream, one write for each record. */
+/** An event stream, with one write per record. */
 const stream = (records: readonly string[]) => (res: ServerResponse) => {
   res.writeHead(200, { 'content-type': 'text/event-stream' })
   for (const record of records) res.write(record)

@@ -11,7 +11,7 @@ const patterns = `guard-patterns: { longest: 24, rules: [
       { name: card, pattern: "\\\\d{4}-\\\\d{4}-\\\\d{4}-\\\\d{4}", do: mask, put: "[card]" },
       { name: forbidden, words: [dragon] } ] }`
 
-/** The families of text with a section more. */
+/** The families of text with one more section. */
 function guarded(section: string): readonly (readonly [RegExp, string])[] {
   return [
     [pipeline[0], pipeline[1]],
@@ -44,7 +44,7 @@ function textOf(stream: string): string {
     .join('')
 }
 
-/** A moderation service that answers as a test says. */
+/** A moderation service whose answers the test sets. */
 async function startService(t: Test, answer: (asked: Asked) => object | number) {
   const asked: Asked[] = []
   const server = createServer(async (req, res) => {
@@ -317,7 +317,7 @@ t.test('no place of a request or a stream hides a word', async t => {
     t.equal(received.length, 0, caseName({ body }))
   }
   t.equal((await post('/v1/chat/completions', prompt('a dragonfly, or snake_dragon_case'))).status, 200)
-  // Some vendors repeat in each chunk all that was said so far.
+  // Some vendors repeat the whole text so far in each chunk.
   const chunk = (delta: string, content: string) => {
     const choice = { index: 0, delta: { content: delta }, message: { role: 'assistant', content } }
     return `data: ${JSON.stringify({ choices: [choice] })}\n\n`

@@ -36,7 +36,7 @@ async function ask({ post }: Started): Promise<readonly [number, string]> {
 
 type Script = (socket: Socket, bytes: Buffer, read: number) => void
 
-/** Waits for a condition without an event of its own. */
+/** Polls a condition that has no event. */
 async function until(isMet: () => boolean): Promise<void> {
   while (!isMet()) await new Promise(resolve => setTimeout(resolve, 5))
 }
@@ -223,7 +223,7 @@ t.test('an invalid address of a proxy stops the start: no request goes out direc
     ['http://[::1]:3128', true],
   ] as const) {
     t.equal(parseProxy(text) !== undefined, isRight, text.slice(0, 40))
-    // Refused at the start: without a proxy requests would leave directly.
+    // Refused at the start, because without a proxy requests would leave directly.
     for (const name of ['HTTPS_PROXY', 'http_proxy'] as const) {
       if (isRight || text.length > 100) continue
       const error = await open(t, 'reuse: true', { [name]: text }).catch((cause: unknown) => cause)
@@ -255,7 +255,7 @@ t.test(
       return { tls, url: `https://127.0.0.1:${(server.address() as AddressInfo).port}` }
     }
     const right = await listen('right', 'IP:127.0.0.1,IP:192.0.2.1')
-    // Valid for the proxy, and for the name that Node assumes without one.
+    // Valid for the proxy, and for the name that Node assumes if none is given.
     const stranger = await listen('stranger', 'DNS:localhost')
     setDefaultCACertificates([...known, right.tls.cert.toString(), stranger.tls.cert.toString()])
     const plain = await startConnectProxy(t)
@@ -277,7 +277,7 @@ t.test(
         const proxy = parseProxy(address)
         const doctor = await reach(server.url, proxy).catch((error: unknown) => error)
         t.equal(doctor === undefined, isRight, `${name}: doctor, ${String(doctor)}`)
-        // Webhooks go by the environment, in which this machine needs no proxy.
+        // Webhooks follow the environment, which sets no proxy for this machine.
         process.env['HTTPS_PROXY'] = address
         const poster = new Poster(systemClock)
         const url = server.url.replace('127.0.0.1', '192.0.2.1')
@@ -383,7 +383,7 @@ t.test('a reload changes the proxy for new requests; a stream goes on through th
   for (const [from, to] of [
     [`http://ada:b@127.0.0.1:${one.port}`, `http://127.0.0.1:${two.port}`],
     [`http://127.0.0.1:${two.port}`, 'none'],
-    // The same proxy with credentials that another spelling of the pool's name would mistake for the first.
+    // The same proxy, with credentials that an unescaped pool name would confuse with the first.
     ['proxy: "none"', `proxy: "http://ada%20b:@127.0.0.1:${one.port}"`],
   ] as const) {
     t.match(await started.reload([[from, to]]), { ok: true }, to)

@@ -197,7 +197,7 @@ t.test('a tool whose images would not be charged is refused, and nothing is sent
     t.equal(images, undefined, caseName({ more }))
     t.equal(use, undefined, caseName({ more }))
   }
-  // In the background its images would not be seen at all.
+  // In the background its images would not be visible at all.
   const later = await ask(shared, { background: true })
   t.match([later.status, JSON.parse(later.text)], [501, { error: { code: /^background_/ } }])
   t.equal(shared.upstream.received.length, before)

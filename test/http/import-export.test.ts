@@ -8,7 +8,7 @@ import { ask, messages, movedTo, vendorAt } from '../harness/import-vendor.ts'
 import { start } from '../harness/start.ts'
 import { startUpstream } from '../harness/upstream.ts'
 
-// What an administrator gets from a new-api with curl: pages of channels, options, and the prices in effect.
+// The files that an administrator gets from a new-api with curl: pages of channels, options, and the prices in effect.
 
 const channel = (id: number, more: object) => ({
   id,
@@ -58,7 +58,7 @@ const options = {
     { key: 'SystemName', value: 'Ours' },
   ],
 }
-/** The ratios of `claude-x` are in the code of the source, so only this has them. */
+/** The ratios of `claude-x` are in the source program's code, so only this file has them. */
 const pricing = {
   success: true,
   group_ratio: { default: 1, vip: 0.9 },

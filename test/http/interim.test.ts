@@ -24,7 +24,7 @@ const interim: { readonly [what: string]: string } = {
 }
 const final = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n{"ok":true}'
 
-/** Each byte in a packet of its own, as far as the system sends them so. */
+/** Sends each byte in a packet of its own, as far as the system allows. */
 async function drip(socket: Socket, bytes: string): Promise<void> {
   for (const byte of Buffer.from(bytes, 'latin1')) await send(socket, Buffer.from([byte]))
 }
@@ -49,7 +49,7 @@ t.test('any interim answers before the answer are skipped, in one packet or in m
       const answer = await post()
       t.equal(answer.status, 200, `${what}, ${way}`)
       t.equal(await answer.text(), '{"ok":true}', `${what}, ${way}`)
-      // Whoever comes next gets what is his, on the same connection or another.
+      // The next request gets its own answer, on the same connection or another.
       write = socket => socket.write(final.replace('true', 'null'))
       t.same(await (await post()).json(), { ok: null }, `${what}, ${way}: the next`)
     }

@@ -44,7 +44,7 @@ families:
 const small = png(512, 512).toString('base64')
 const ask = (more: object = {}) => ({ model: 'maker-1', prompt: 'a cat', ...more })
 
-/** An upstream whose jobs stand as a test says. */
+/** An upstream whose jobs have the state that the test sets. */
 type Works = { state: string; words: string | undefined; polls: number; submits: number; readonly upstream: Upstream }
 
 function working({ upstreams }: Started): Works {

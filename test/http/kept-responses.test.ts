@@ -291,7 +291,7 @@ t.test('counts, sessions and other models of the key know the conversation', asy
   t.ok(started.upstream.received.at(-1)?.body.includes('a long question'))
   talk.socket.close()
   await talk.closed
-  // The upstream keeps its own, and knows none of these.
+  // The upstream stores only its own responses, and knows none of these.
   const native = await refusalOf(
     openai.responses.create({ model: 'up-responses', input: 'hi', previous_response_id: id }),
   )

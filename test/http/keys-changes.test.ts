@@ -10,7 +10,7 @@ const bearer = (key: string): { authorization: string } => ({ authorization: `Be
 const settings = { name: 'changed', user: 'ada' } as const
 const by = 'the test'
 
-/** Every change after which a key that was taken is not, and the one that mends it. */
+/** Each change that makes a valid key invalid, and the change that makes it valid again. */
 const changes: readonly {
   readonly name: string
   readonly status: number
@@ -83,7 +83,7 @@ t.test(
   },
 )
 
-/** Changes keys by another process's hand and waits for the gateway to know. */
+/** Changes keys through another process and waits until the gateway has noticed. */
 async function changeElsewhere(t: Test, started: Started): Promise<void> {
   const elsewhere = await openDatabase({ url: `sqlite:${join(started.folder, 'tollgate.db')}`, role: 'tool' })
   const slowest = { ms: 0 }

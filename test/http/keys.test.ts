@@ -17,7 +17,7 @@ import { caseName } from '../harness/case-name.ts'
 const generations = '/v1/images/generations'
 const good = { model: 'alpha-image-2', prompt: 'a boat' }
 const noLimits = [['rpm: 60,', 'rpm: 100000,']] as const
-/** Bad keys are counted by address, and all of ours come from one. */
+/** Bad keys are counted by address, and all requests of these tests come from one address. */
 const manyBadKeys = [['pipeline: [auth,', 'pipeline: [{ auth: { bad_keys_per_minute: 10000 } },']] as const
 
 async function startWith(t: Test, options: StartOptions = {}): Promise<Started> {
@@ -36,7 +36,9 @@ function ask(url: string, headers: Record<string, string>, path = generations): 
 
 const bearer = (key: string): { authorization: string } => ({ authorization: `Bearer ${key}` })
 
-/** Time passes while nothing is being written: a write that is under way when a minute goes by has hung. */
+/**
+ * Passes time while no write is in progress: a write in progress during a jump of a minute looks like one that hangs.
+ */
 async function pass({ settled }: Started, clock: HandClock, ms: number): Promise<void> {
   await settled()
   clock.move(ms)
@@ -313,7 +315,7 @@ t.test(
 
 t.test('a bad key is refused before a byte of the body is read, and the connection continues [A9]', async t => {
   const { gateway, key, upstream, url: ownUrl } = await startWith(t)
-  // The gateway mounted in a server of our own, which knows how many bytes were taken when the answer left.
+  // The gateway mounted in the test's own server, which knows how many bytes were read when the answer was sent.
   const taken: number[] = []
   const server = createServer((req, res) => {
     res.once('finish', () => taken.push(req.socket.bytesRead))
@@ -477,7 +479,7 @@ t.test('the OpenAI SDK waits as long as a 429 asks, and its own retry succeeds',
     async fetch(input, init) {
       const answer = await fetch(input, init)
       if (answer.status !== 429) return answer
-      // The time that the SDK is going to wait passes for the gateway too.
+      // The SDK's wait passes for the gateway too.
       const waitMs = Number(answer.headers.get('retry-after-ms'))
       waits.push(waitMs)
       await pass(started, clock, waitMs)
@@ -577,13 +579,13 @@ t.test("the upstream's key reaches no client, log line or file, even if the upst
         'www-authenticate': `Bearer ${secret}`,
         'set-cookie': secret,
       })
-      // In two pieces, cut through the middle of it.
+      // In two pieces, cut in the middle of it.
       res.write(`{"error":{"message":"Incorrect API key provided: ${secret} (sent as Bearer ${secret.slice(0, 9)}`)
       res.end(`${secret.slice(9)}).","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`)
     })
     const answer = await ask(url, bearer(key))
     const text = await answer.text()
-    // What blames our key is told in our words.
+    // An error about the gateway's key is replaced by the gateway's own message.
     const isOfKey = status <= 403
     t.equal(answer.status, isOfKey ? 502 : status, caseName({ status }))
     if (isOfKey) t.match(JSON.parse(text), { error: { code: 'upstream_credentials' } }, caseName({ status }))

@@ -30,7 +30,7 @@ async function startLimited(t: Test) {
   return { redis, started }
 }
 
-/** Another process takes what is left of the minute of the only key. */
+/** Uses up the rest of the only key's minute from another process. */
 async function useUp(t: Test, redis: RedisServer): Promise<void> {
   const id = /\{tollgate\}:window:(rpm key \S+?)(?::sum)?\r\n/.exec(await redis.text('KEYS', '*rpm key *'))?.[1] ?? ''
   const other = open(t, redis)

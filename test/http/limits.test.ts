@@ -99,7 +99,7 @@ for (const [name, sized] of [
       answer.headers['connection']?.includes('close'),
       'the connection stays: a client that is still sending reads it',
     )
-    // The client sends on as if nothing had been said, and then asks for something else.
+    // The client continues to send the body, and then sends another request.
     await wire.write(Buffer.alloc(bodyMax + 1))
     await wire.write(modelsHead(started))
     t.equal((await wire.read()).status, 200, 'the rest is thrown away, and the connection serves on')
@@ -114,7 +114,7 @@ for (const [name, sized] of [
     const wire = await openWire(started.url)
     await wire.write(headOf(started, sent, 'Transfer-Encoding: chunked'))
     await writeChunked(wire, sent.body.subarray(0, bodyMax))
-    // Of a body that has not ended nothing more is sent until the answer is there.
+    // The rest of the unfinished body is discarded until the answer is sent.
     await writeChunked(wire, sent.body.subarray(bodyMax))
     const answer = await wire.read()
     t.equal(answer.status, 413)
@@ -202,7 +202,7 @@ t.test('a form refused unread leaves nothing behind: its timeout is no fault of 
   await wire.write(requestHead('POST', edits, lines))
   await wire.write('--')
   t.equal((await wire.read()).status, 400)
-  // This once ended the process, half a minute after the answer.
+  // An earlier version ended the process here, half a minute after the answer.
   later = 60_000
   for (const run of intervals) run()
   t.equal((await get('/v1/models')).status, 200)
@@ -294,7 +294,7 @@ t.test('65 large forms at a time exceed the space: the 65th gets 503 [L5]', asyn
     if (status === 503) t.match(headers['retry-after'], /^[1-9]\d*$/)
     return status
   }
-  // One key alone has no more than three quarters of the room, so that it is never the only one to be served.
+  // One key alone may use at most three quarters of the room, so that it never locks out the others.
   const other = await createKey(started.gateway.storage, { name: 'other', user: 'local' })
   for (let i = 1; i <= 48; i++) if ((await askFor()) !== 100) t.fail(`form ${i} was not called for`)
   t.equal(await askFor(), 503, 'form 49 of one key')
@@ -302,7 +302,7 @@ t.test('65 large forms at a time exceed the space: the 65th gets 503 [L5]', asyn
     if ((await askFor(other.secret)) !== 100) t.fail(`form ${i}, of another key, was not called for`)
   t.equal(await askFor(other.secret), 503, 'form 65')
   t.comment(`memory ${Math.round((process.memoryUsage().rss - memory) / 2 ** 20)} MiB more`)
-  // Those that leave make room.
+  // Closed connections make room.
   for (const wire of wires) wire.socket.destroy()
   await started.settled()
   t.equal(await askFor(), 100)
@@ -438,7 +438,7 @@ t.test(
     const started = await startOpen(t, {
       edit: [['idle: 120s, total: 15m }   # one', `idle: ${idleMs}ms, total: 15m }   # one`]],
     })
-    // More than the kernel keeps for the two ends of a connection.
+    // Larger than the kernel's buffers for both ends of a connection.
     const large = { created: 1, data: [picture(1254, 1254, (width, height) => jpeg(width, height, 12_000_000))] }
     started.upstream.answer(large)
     const sent = sizedJson(2 ** 20)
@@ -449,7 +449,7 @@ t.test(
     const slow = await openWire(started.url)
     await slow.write(headOf(started, sent, `Content-Length: ${sent.body.length}`))
     await slow.write(sent.body)
-    // Whoever takes some now and then is waited for, however long all of it takes.
+    // A client that reads a little at a time is waited for, whatever the total time.
     slow.socket.on('data', () => slow.socket.pause())
     const takes = setInterval(() => slow.socket.resume(), 10)
     const since = performance.now()
@@ -478,11 +478,11 @@ t.test('a form whose client resets the connection after sending all of it ends a
     const wire = await openWire(started.url)
     await wire.write(headOf(started, sent, `Content-Length: ${sent.body.length}`))
     await wire.write(sent.body)
-    // At any moment of its reading.
+    // At a varying moment of the body's reading.
     await new Promise(resolve => setTimeout(resolve, i % 10))
     wire.socket.resetAndDestroy()
   }
-  // Less than the time after which a body that stops arriving is given up.
+  // Ends before the timeout for a body that stops arriving.
   await started.settled()
   for (const { state } of await started.charges(100)) t.not(state, 'reserved', caseName({ state }))
 })

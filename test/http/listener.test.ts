@@ -11,7 +11,7 @@ import { makeCertificate, opensslMissing } from '../harness/certificates.ts'
 import { start } from '../harness/start.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** The name in the certificate that a caller is shown. */
+/** The name in the certificate that the gateway presents to a client. */
 async function shownAt(url: string): Promise<string | undefined> {
   const socket = connectTls({ port: Number(new URL(url).port), host: '127.0.0.1', rejectUnauthorized: false })
   await once(socket, 'secureConnect')
@@ -60,7 +60,7 @@ t.test('a gateway with an unreadable certificate does not start, and reports why
   await t.rejects(start(t, { simulated: true, edit }), /\/none\.pem cannot be read: ENOENT/)
 })
 
-/** A connection that goes when the gateway has answered what it sent. */
+/** A connection that closes once the gateway has answered its request. */
 async function connectedTo(url: string): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   await once(socket, 'connect')

@@ -106,7 +106,7 @@ t.test('charges each turn by modality, in text and binary messages, and cached t
   model.send(said)
   model.send({ ...over, ...used(1000, 300, details) })
   await caller.next('usageMetadata')
-  // Voice detection begins a turn, and the vendor writes JSON in binary frames.
+  // Voice detection begins a turn, and the vendor sends JSON in binary frames.
   model.socket.send(Buffer.from(JSON.stringify(said)), { binary: true })
   const cached = { cachedContentTokenCount: 100, thoughtsTokenCount: 20 }
   model.socket.send(Buffer.from(JSON.stringify({ ...over, ...used(200, 10, cached) })), { binary: true })
@@ -116,7 +116,8 @@ t.test('charges each turn by modality, in text and binary messages, and cached t
   model.send({ ...over, ...used(10, 5) })
   await caller.next('usageMetadata')
   await end(caller)
-  // 600 text at 0.5, 400 sound at 3, 100 words at 2, 200 sound at 12; 100 at 0.5, 100 cached at 0.05, 30 at 2; a search at 0.035.
+  // 600 text tokens at 0.5, 400 audio at 3, 100 words at 2, 200 audio at 12; 100 at 0.5, 100 cached at 0.05, 30 at 2; a
+  // search at 0.035.
   t.strictSame(await amountsOf(on), ['0.0041', '0.000115', '0.035015'])
 })
 

@@ -12,7 +12,7 @@ import { openShop } from '../harness/shop.ts'
 const bin = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
 const idsOf = ({ stdout }: CliResult): readonly string[] => stdout.match(/req_[0-9a-z]+/g) ?? []
 
-/** `tollgate logs -f` while it runs. */
+/** A running `tollgate logs -f`. */
 function follow(t: Test, folder: string, ...more: readonly string[]) {
   const child = spawn(
     process.execPath,

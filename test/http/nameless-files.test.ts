@@ -128,7 +128,7 @@ t.test('a form of exactly 32 MiB reaches the upstream, and no more than that [15
     form.set('size', '1024x1024')
     form.set('image', new Blob([''], { type: 'image/png' }), 'a.png')
     const empty = await new Response(form).arrayBuffer()
-    // The boundary of each body is another of the same length.
+    // The boundary of each body is replaced by one of the same length.
     const content = Buffer.concat([bytes, Buffer.alloc(bytesMax - empty.byteLength - bytes.length)])
     form.set('image', new Blob([content], { type: 'image/png' }), 'a.png')
     const headers = { authorization: `Bearer ${started.key}` }
@@ -147,7 +147,7 @@ t.test(
     const wrong: readonly (readonly [row: Row, code: string])[] = [
       [[part('image'), 'https://example.com/a.png'], 'form_field_is_file'],
       [[part('image', 'Content-Type: text/plain'), 'aGk='], 'form_field_is_file'],
-      // busboy decodes it as the charset says, and the bytes are lost.
+      // busboy decodes it in the declared charset, and the original bytes are lost.
       [[part('image', 'Content-Type: text/plain; charset=utf-8'), bytes], 'form_field_is_file'],
       [[part('image', 'Content-Type: image/png'), picture('png', 1_100_000)], 'form_field_is_file'],
       [[part('other', octets), bytes], 'form_malformed'],

@@ -26,7 +26,7 @@ t.test('a storage whose reads fail costs a charged request nothing, and the metr
     reads++
     throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 10 })
   }
-  // Every read of this thread begins so; the writer has a thread of its own.
+  // Breaks every read of this thread; the writer has a thread of its own.
   DatabaseSync.prototype.exec = broken
   Object.assign(ledger, { find: broken })
   const answer = await post('/v1/images/generations', asked)
@@ -72,7 +72,7 @@ t.test('a log that always throws refuses no request [6.10]', async t => {
   }
   const log = { ...quietLog(), debug: broken, info: broken, warn: broken, error: broken, request: broken }
   const { upstreams, post, settled, gateway } = await start(t, { log })
-  // One that is told of: the upstream fails, and its message is a warning.
+  // The upstream fails, and its message is a warning.
   upstreams['text']?.answer((res: ServerResponse) => void res.socket?.destroy())
   const failed = await post('/v1/chat/completions', { model: 'sim-chat', messages: [] })
   t.equal(failed.status, 502)
@@ -84,7 +84,7 @@ t.test('a log that always throws refuses no request [6.10]', async t => {
   t.equal(gateway.open, 0)
 })
 
-/** What only observes fails at every call. */
+/** Makes every call of pure observers fail. */
 function throwAlways({ storage, metrics }: Gateway): void {
   const broken = (): never => {
     throw new Error('an observer that is broken')

@@ -39,7 +39,7 @@ type Sent = {
   }[]
 }
 
-/** A receiver of OTLP/HTTP in JSON that keeps what it is sent. */
+/** A receiver of OTLP/HTTP in JSON that keeps what it receives. */
 async function startReceiver(t: Test) {
   const received: { path: string; authorization: string | undefined; body: Sent }[] = []
   let status = 200

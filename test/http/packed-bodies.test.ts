@@ -27,7 +27,7 @@ const packers: readonly Packed[] = [
   ['gzip, deflate, br, zstd', bytes => zstdCompressSync(quickBrotli(deflateSync(gzipSync(bytes))))],
 ]
 
-/** A chat of so many bytes: half noise, half repetition. */
+/** A chat of this many bytes: half noise, half repetition. */
 function chatOf(bytes: number, model = 'sim-chat'): Buffer {
   const noise = randomBytes(Math.ceil((bytes * 3) / 8)).toString('base64')
   return Buffer.from(
@@ -190,7 +190,7 @@ t.test('a body that expands beyond bounds is 413, and little of it was ever in m
     ['br', quick(zeros.subarray(0, 64 * mebibyte)), 'body_too_dense'],
     ['zstd', zstdCompressSync(zeros), 'body_too_dense'],
     ['gzip', gzipSync(Buffer.concat([randomBytes(mebibyte), zeros.subarray(0, bodyMax)])), 'body_too_large'],
-    // Of no coding more than the limit, and little comes out of it.
+    // No layer alone exceeds the limit, and the result is small.
     ['gzip, br', quick(Buffer.concat(Array.from({ length: 2_000_000 }, () => nothing))), 'body_too_dense'],
   ]
   for (const [coding, bytes, code] of bombs)
@@ -200,7 +200,7 @@ t.test('a body that expands beyond bounds is 413, and little of it was ever in m
     ] as const) {
       const before = process.memoryUsage().arrayBuffers
       const answer = await ask(started, path, coding, bytes, type)
-      // A form that begins with zeros is none, which may be known first.
+      // A form must not begin with zeros, and that error may be detected first.
       t.ok([413, path === edits ? 400 : 413].includes(answer.status), `${coding} on ${path}: ${answer.status}`)
       const told = (await answer.json()) as { error: { code: string } }
       if (path === chat) t.equal(told.error.code, code, `${coding} on ${path}`)

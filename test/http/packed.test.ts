@@ -32,7 +32,7 @@ function codingOf(name: string): string {
   return name === 'deflate, raw' ? 'deflate' : name
 }
 
-/** Half noise, half repetition, and more than any one piece. */
+/** Half noise, half repetition, and larger than any one piece. */
 const text = Buffer.from(
   JSON.stringify({ noise: randomBytes(150_000).toString('base64'), same: 'boat '.repeat(60_000) }),
 )
@@ -109,7 +109,7 @@ t.test('compressed events arrive one by one, as they are written [6.5]', async t
   for await (const chunk of answer.body ?? []) {
     got += Buffer.from(chunk as Uint8Array).toString()
     seen.push(got)
-    // The next is written once this one has arrived: nothing waits for more.
+    // Each event is written after the previous one has arrived: nothing waits for more data.
     steps.shift()?.()
   }
   t.equal(got, `${[0, 1, 2, 3, 4].map(i => `data: {"i":${i}}\n\n`).join('')}data: [DONE]\n\n`)
@@ -154,7 +154,7 @@ t.test('invalid compressed bytes are 502 or a cut, and hang no client [6.5]', as
     const packed = Buffer.from(pack(text))
     const half = Buffer.from(packed.subarray(0, packed.length >> 1))
     packed.fill('x', packed.length >> 2, (packed.length >> 2) + 400)
-    // Brotli, zstd as it is written here, and deflate without its wrapper have no sum by which spoilt contents could be told.
+    // Brotli, zstd as encoded here, and raw deflate have no checksum that would show corrupt contents.
     const spoilt = ['br', 'zstd', 'deflate, raw'].includes(name) ? [] : [packed]
     for (const bytes of [Buffer.from('{"plain":"json"}'), half, ...spoilt]) {
       upstreams[0]?.answerOnce(res => answerPacked(res, codingOf(name), bytes, 'a length'))
@@ -174,7 +174,7 @@ t.test('an answer that expands beyond bounds is cut, and little of it was ever i
     ['gzip, gzip', gzipSync(bomb)],
     ['br', brotliCompressSync(Buffer.alloc(64 * 1024 * 1024), { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
     ['zstd', zstdCompressSync(Buffer.alloc(64 * 1024 * 1024))],
-    // Nothing comes out of it, and much of it passes between the two.
+    // The result is empty, but much data passes between the two layers.
     [
       'gzip, br',
       brotliCompressSync(Buffer.concat(Array.from({ length: 1_000_000 }, () => nothing)), {
@@ -228,7 +228,7 @@ t.test('an endless answer whose client has left ends, and its charge with it [6.
   upstream.answerOnce(res => {
     res.writeHead(200, json)
     res.write('{"created":1,"data":[{"b64_json":"')
-    // Slowly, so that no bound of bytes ends it.
+    // Slowly, so that no limit of bytes ends it.
     const drip = setInterval(() => res.write('AAAA'), 20)
     res.once('close', () => {
       clearInterval(drip)

@@ -65,7 +65,7 @@ async function chargedOnce(url: string, key: string): Promise<string> {
   return answer.headers.get('x-request-id') ?? ''
 }
 
-/** What somebody reads on a page: its texts, in order. */
+/** The texts on a page, in reading order. */
 function readPage(page: string): string {
   return page
     .replaceAll(/<[^>]*>/g, '')
@@ -77,7 +77,7 @@ const marks: { readonly [name: string]: string } = { lt: '<', gt: '>', quot: '"'
 const withLanguage = (path: string, language: string) => `${path}${path.includes('?') ? '&' : '?'}lang=${language}`
 const enabled = (plan: CompiledConfig) => [...plan.models.values()].filter(model => model.enabled)
 
-/** What is English on any page: samples, names, and what is sent and answered. */
+/** The text of a page without what is English on every page: samples, names, and requests and answers. */
 function proseOf(page: string): string {
   const silent = /<(pre|code|script|style|textarea)\b[^>]*>.*?<\/\1>|<title>.*?<\/title>/gs
   return page
@@ -255,7 +255,7 @@ t.test('the pages go without a script, and load nothing from elsewhere', async t
         /^default-src 'none'; style-src 'self'/,
         caseName({ path, language }),
       )
-      // The reference has a file of ours, which makes more of what is there without it.
+      // The reference loads one script, which enhances the static page.
       const scripts = page.match(/<script\b[^>]*>[^<]*/gi) ?? []
       const own = /^<script type="module" src="\/console\/assets\/reference-[\w-]+\.js">$/
       t.equal(scripts.length, path === '/docs' ? 1 : 0, path)
@@ -355,7 +355,7 @@ t.test('the OpenAPI document', async t => {
     for (const [path, methods] of Object.entries(paths))
       for (const { 'x-codeSamples': own = [] } of Object.values(methods))
         for (const { label, source } of own.filter(one => one.label === 'curl')) {
-          // A job there is none of.
+          // No job exists to query.
           if (path === '/v1/jobs/{id}') continue
           if (path === '/v1/images/edits') await copyFile(join(shop, 'boat.png'), join(shop, 'lake.png'))
           env['REQUEST_ID'] ??= await chargedOnce(url, key)

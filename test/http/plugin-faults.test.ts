@@ -21,10 +21,10 @@ const env = { TOLLGATE_LISTEN: '127.0.0.1:0', TOLLGATE_OPS: 'off', TOLLGATE_STOR
 
 type Mine = Project & { readonly line: number; readonly step: string }
 
-/** Code is loaded once in a process: each has a file of its own. */
+/** A process loads code only once, so each plugin has a file of its own. */
 let files = 0
 
-/** A project whose pipeline begins with a plugin, on a line of its own; its number too. */
+/** A project whose pipeline begins with a plugin, on a line of its own; returns the line's number too. */
 async function lay(t: Test, code: string, options = ''): Promise<Mine> {
   const step = `./mine-${++files}.js`
   const put = options === '' ? step : `{ ${step}: ${options} }`
@@ -217,7 +217,7 @@ t.test('[8.1] a subscribed plugin gets every charge that ends, whoever made it',
   t.same([images.status, words.status], [200, 200], 'what it throws is nobody’s answer')
   await settled()
   await until(() => told.length === 2)
-  // An answer with a length is whole for its caller before its charge has ended.
+  // For its client, an answer with a length is complete before its charge has ended.
   const byModel = told.toSorted((a, b) => a.model.localeCompare(b.model))
   t.match(byModel, [
     {

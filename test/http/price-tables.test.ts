@@ -117,7 +117,7 @@ t.test('a charge by an imported row names its file and line in every explanation
   t.equal((await post('/v1/images/generations', { model: 'drawn', prompt: 'a boat' })).status, 200)
   t.match((await charges())[0]?.lines, [{ price: '0.03', at: `prices.yaml:${await lineOf('drawn-1')}` }])
 
-  // A newer table: what was charged stays as it was, and what comes is charged by the new row.
+  // After a newer table, existing charges stay as they were, and new ones use the new row.
   await write(3e-6)
   t.match(await started.reload([['groups: { default: {} }', 'groups: { default: {} } ']]), { ok: true })
   upstream.answer({

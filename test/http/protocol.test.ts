@@ -23,7 +23,7 @@ t.test('a target in absolute form is its path, and its host is the Host [6.9]', 
     [`HTTP://Gateway.Example:8080${chat}`, 'Host: Gateway.Example:8080'],
     [`https://gateway.example${chat}`, 'Host: gateway.example'],
     [`http://[::1]:8080${chat}`, 'Host: [::1]:8080'],
-    // RFC 9112 3.2.2: Host has no say beside it.
+    // RFC 9112 3.2.2: the absolute target overrides the Host header.
     [`http://gateway.example${chat}`, 'Host: another.example'],
   ] as const) {
     const answer = await exchangeRaw(url, post(target, ...lines))
@@ -164,7 +164,7 @@ t.test('HEAD is answered wherever GET is, without a body [6.9]', async t => {
   ]) {
     const get = await exchangeRaw(url, `GET ${path} HTTP/1.1\r\n${lines}\r\n`)
     const wire = await openWire(url)
-    // Whatever came as a body would be read as the next answer.
+    // A body would be read as the next answer.
     await wire.write(`HEAD ${path} HTTP/1.1\r\n${lines}\r\nGET /v1/nowhere HTTP/1.1\r\n${lines}\r\n`)
     let raw = ''
     wire.socket.on('data', (chunk: Buffer) => {

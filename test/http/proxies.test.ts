@@ -7,7 +7,7 @@ import { start } from '../harness/start.ts'
 import { newVisitor } from '../harness/visitor.ts'
 import { startSignIns } from '../harness/sign-in.ts'
 
-// All proxies, and their table: `npm run test:proxies`.
+// `npm run test:proxies` runs all proxies, and prints their table.
 for (const proxy of [composeNginx, haproxy, ...bareProxies])
   t.test(
     `through ${proxy.name} each purchase is delivered once and charged once`,

@@ -5,7 +5,7 @@ import { start } from '../harness/start.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const text = { model: 'sim-chat', input: 'hi', query: 'q', documents: ['a'], messages: [], max_tokens: 1 }
-/** Spelling by spelling: what a client asks for, and where its upstream is asked. */
+/** For each spelling: the client's path, and the upstream's path. */
 const spelled: readonly (readonly [sent: string, asked: string, model: string])[] = [
   ['/v1/chat/completions', '/v1/chat/completions', 'sim-chat'],
   ['/v1/v1/chat/completions', '/v1/chat/completions', 'sim-chat'],

@@ -5,7 +5,7 @@ import { modelName, patient, startEngine } from '../harness/engine.ts'
 import { caseName } from '../harness/case-name.ts'
 import { HandTime } from '../harness/hand-time.ts'
 
-/** An upstream that has been asked and does not answer. */
+/** An upstream that receives a request and does not answer. */
 async function startSilent(upstream: Partial<typeof patient>, clock: HandTime) {
   const { promise: asked, resolve } = Promise.withResolvers<void>()
   const started = await startEngine(t, { clock, upstreams: [{ timeouts: { ...patient, ...upstream } }] })
@@ -31,7 +31,7 @@ await t.test('the injected clock ends the wait for a body', async t => {
   const socket = connectTcp({ host: hostname, port: Number(port) })
   t.teardown(() => socket.destroy())
   const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: application/json\r\n`
-  // It says when it is listened to.
+  // The `100 Continue` shows that the gateway reads the connection.
   socket.write(`${head}expect: 100-continue\r\ncontent-length: 90\r\n\r\n`)
   let answer = ''
   const { promise: told, resolve: tell } = Promise.withResolvers<void>()

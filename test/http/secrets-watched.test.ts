@@ -25,7 +25,7 @@ models: { m: { family: talk, upstream: one, price: free } }
 routes: [{ match: POST /v1/chat/completions, operation: chat, dialect: openai }]
 `
 
-/** As Kubernetes puts a Secret into a pod: files are links through `..data`, and a new version swaps that link. */
+/** As Kubernetes mounts a Secret: files are links through `..data`, and a new version replaces that link. */
 async function mountVersion(folder: string, version: string, files: { readonly [name: string]: string }) {
   const name = `..version_${version}`
   await mkdir(join(folder, name), { recursive: true })
@@ -54,7 +54,7 @@ t.test('a secret is reloaded from its file, however it was replaced, and reporte
     plan: () => gateway.plan,
     reload: async () => results.push(await gateway.reload()),
     log,
-    // Looks are the test's own; what they wait for in between is over at once.
+    // The test triggers the polls itself; their short waits end immediately.
     clock: { ...systemClock, after: (ms, run) => systemClock.after(ms < 1_000 ? 0 : 2 ** 30, run) },
   })
   t.teardown(() => watch.close())

@@ -20,7 +20,7 @@ const handshake = (key: string): string =>
     '',
   ].join('\r\n')
 
-/** Time that a test moves ahead; long sleeps end only by that, timers run as always. */
+/** A clock that a test advances; long sleeps end only by that, short timers run as usual. */
 class AheadTime {
   #aheadMs = 0
   #sleeps: { readonly until: number; wake(): void }[] = []
@@ -60,7 +60,7 @@ function answer(model: Talk, id: string): void {
   model.send({ type: 'response.done', response: { id, status: 'completed', usage } })
 }
 
-/** From now on it reads and answers no pings, like a peer whose machine is gone. */
+/** From now on it neither reads nor answers pings, like a peer whose machine is gone. */
 function fallSilent({ socket }: Talk): void {
   Object.assign(socket, { _autoPong: false })
 }
@@ -71,7 +71,7 @@ t.test('pings both sides after silence, and keeps a session whose sides answer',
     const pings = [once(caller.socket, 'ping'), once(model.socket, 'ping')]
     time.pass(31_000)
     await Promise.all(pings)
-    // What each side sends after its pong has arrived behind it.
+    // Messages sent after each side's pong arrive behind it.
     caller.send({ type: 'input_audio_buffer.clear' })
     await model.next('input_audio_buffer.clear')
     model.send({ type: 'input_audio_buffer.cleared' })
@@ -141,7 +141,7 @@ t.test('a turn beyond the limit of requests waits, with an error event, until th
   caller.send({ type: 'response.create' })
   await caller.next('response.done')
   t.equal(model.events.filter(({ type }) => type === 'response.create').length, 2, 'it is not forwarded yet')
-  // In one step, neither side could answer a ping before its time is over.
+  // In one step, neither side could answer a ping before its timeout.
   const pings = [once(caller.socket, 'ping'), once(model.socket, 'ping')]
   time.pass(31_000)
   await Promise.all(pings)

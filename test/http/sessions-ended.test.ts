@@ -109,7 +109,7 @@ t.test('sessions of one key are counted in all gateways that count together', as
   const edit: Edits = [['operation: realtime, dialect: openai, session: {', '$& per_key: 1,']]
   const one = await open(t, { counters, edit })
   const two = await open(t, { counters, edit })
-  // Both have the same key, as gateways on one storage do.
+  // Both have the same key, as for gateways on one storage.
   const db = new DatabaseSync(join(two.on.folder, 'tollgate.db'), { timeout: 5_000 })
   db.prepare('UPDATE key SET id = ?, hash = ? WHERE id = ?').run(one.on.keyId, hashSecret(one.on.key), two.on.keyId)
   db.close()

@@ -167,7 +167,7 @@ t.test('a mismatched nonce, code, issuer, audience, signature or time is refused
     change(address)
     return comeBack(visitor, address)
   }
-  /** Signs in, and changes what the token endpoint says on its way. */
+  /** Signs in, and modifies the token endpoint's answer on the way. */
   const meddled = async (change: (tokens: { id_token: string }) => void) => {
     issuer.meddleTokens = change
     const answer = await changed(() => undefined)

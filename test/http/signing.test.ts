@@ -81,7 +81,7 @@ t.test('a token that ends early costs no request, and suspends no key', async t 
     clock,
   })
   const waiting: (() => void)[] = []
-  /** Those that come with an old token are refused together: each may find that the next one is there already. */
+  /** Refuses requests with an old token together: each may find that another has already renewed it. */
   const refuseTogether = (count: number): void =>
     one.upstream.answer((res, { headers }) => {
       if (headers.authorization === `Bearer token-${good}-abcdef`) {

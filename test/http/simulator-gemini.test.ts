@@ -13,7 +13,7 @@ registerHooks({
     return next(url, context)
   },
 })
-// What stands in this file's own imports is loaded before the hook, and not seen.
+// This file's own imports load before the hook, so it does not record them.
 const { at, eventsIn, openVendors, pictureIn } = await import('../harness/vendors.ts')
 const vendors = await openVendors()
 

@@ -3,7 +3,7 @@ import { startSimulator } from '../../src/simulator/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const model = 'any-model'
-/** One simulator for all: what a test sees depends on its own request alone. */
+/** One simulator for all tests: a result depends only on its own request. */
 const simulator = await startSimulator()
 t.teardown(() => simulator.close())
 const url = simulator.url('text') ?? ''

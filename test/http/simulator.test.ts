@@ -8,7 +8,7 @@ import { startSimulator } from '../../src/simulator/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const model = 'any-model'
-/** One simulator for all: what a test sees depends on its own request alone. */
+/** One simulator for all tests: a result depends only on its own request. */
 const simulator = await startSimulator()
 t.teardown(() => simulator.close())
 const alpha = connect('alpha')
@@ -25,10 +25,10 @@ t.test('family A gives the output of the rules (4.3) for the requested size', as
     ['2160x3840', '1254x1254'],
     ['1600x1200', '1254x1254'],
     ['huge', '1254x1254'],
-    // "Only for these ratios: … 2:3, 3:4": dimensions of the simulator's own.
+    // "Only for these ratios: … 2:3, 3:4": the simulator chooses the dimensions.
     ['2000x3000', '1024x1536'],
     ['900x1200', '1086x1448'],
-    // Within 1 % is recognised, and not beyond.
+    // A ratio is recognised within 1 %.
     ['1515x1000', '1536x1024'],
     ['1520x1000', '1254x1254'],
     [undefined, '1254x1254'],
@@ -523,7 +523,7 @@ function file(bytes: Buffer) {
   return toFile(bytes, 'reference')
 }
 
-/** A reference image: the head of a PNG is all that its dimensions need. */
+/** A reference image: the head of a PNG contains its dimensions. */
 function picture(width: number, height: number): Buffer {
   const bytes = Buffer.from('89504e470d0a1a0a0000000d49484452000000000000000008020000000000000000', 'hex')
   bytes.writeUInt32BE(width, 16)

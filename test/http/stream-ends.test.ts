@@ -43,7 +43,7 @@ const streams = {
   },
 }
 
-/** Reads a stream until a text has come, and closes the connection then. */
+/** Reads a stream until a text arrives, and then closes the connection. */
 function readUntil({ url, key }: Started, path: string, body: object, last: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }

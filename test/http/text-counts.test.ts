@@ -12,7 +12,7 @@ const all = `${words} [[cached 2]][[written 4 1]][[audio 3]][[reasoning 5]][[sea
 type Case = {
   readonly path: string
   readonly body: object
-  /** Written as the column `counts` has them. */
+  /** In the notation of the column `counts`. */
   readonly counts: string
 }
 

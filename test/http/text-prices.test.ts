@@ -3,7 +3,7 @@ import { replayCharge } from '../../src/index.ts'
 import type { Json } from '../../src/domain/index.ts'
 import { start } from '../harness/start.ts'
 
-/** One family for each API format; what a model costs is in the table below. */
+/** One family for each API format; the table below has the prices of the models. */
 const yaml = `
 version: 1
 currency: USD
@@ -78,9 +78,9 @@ type Row = {
   readonly model: string
   readonly path: string
   readonly streamPath?: string
-  /** What the request has besides its model and a text. */
+  /** The fields of the request next to its model and a text. */
   readonly asks?: Members
-  /** Members of the answer that report what was used. */
+  /** Members of the answer that report usage. */
   readonly report: Members
   readonly amount: string
 }
@@ -95,7 +95,7 @@ const generate = (model: string) => ({
 })
 const search = { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'boats' } }
 
-/** Prices as their vendors publish them; amounts worked out by hand from the vendor's own rules. */
+/** Prices as vendors publish them; amounts computed by hand from the vendor's own rules. */
 const table: readonly Row[] = [
   {
     ...messages,
@@ -279,7 +279,7 @@ const table: readonly Row[] = [
   },
 ]
 
-/** The answer as a whole, or as the events of its API format. */
+/** The complete answer, or the events of its API format. */
 function answerOf({ path, report }: Row): Members {
   if (path.includes('/messages')) return { type: 'message', role: 'assistant', content: [], ...report }
   if (path.includes('/responses')) return { id: 'r1', object: 'response', status: 'completed', output: [], ...report }

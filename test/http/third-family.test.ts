@@ -10,7 +10,7 @@ import { type Edits, start } from '../harness/start.ts'
 import { sha256 } from '../harness/upstream.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** Everything that this gateway is told of a vendor it has never heard of. */
+/** The gateway's complete knowledge of a vendor that no code mentions. */
 const third: Edits = [
   [
     '\nupstreams:\n',
@@ -59,7 +59,7 @@ models:
 
 const names = ['alpha', 'beta', 'gamma']
 
-/** A test of the third family; when it is over, the books have to hold. */
+/** A test of the third family; at its end, it verifies the books. */
 function sketched(title: string, run: (t: Test, edited: Edited) => Promise<void>): void {
   void t.test(`a third family, in YAML only: ${title}`, async t => {
     const edited = await startEdits(t, { edit: third, upstreams: names })
@@ -69,7 +69,7 @@ function sketched(title: string, run: (t: Test, edited: Edited) => Promise<void>
   })
 }
 
-/** Size asked for → what the upstream hears → what it sends back → what is billed. */
+/** Requested size → size sent to the upstream → size of its output → billed size. */
 const rows: readonly {
   readonly size: string | undefined
   readonly heard: { readonly width_class: string; readonly shape?: string }
@@ -177,7 +177,7 @@ sketched('its edits have file fields of its own', async (t, { postForm, openai, 
   t.match(await charges(), [{ size: '1500x1200', tier: 'M', source: 'output', amount: '0.025' }])
   t.strictSame(new Set((await logs(1))[0]?.dropped), new Set(['background', 'image']))
 
-  // What the SDK calls `image` is no field of this family.
+  // The SDK's field `image` does not exist in this family.
   await openai.images.edit({ model: 'gamma-sketch-1', prompt: 'p', image: await toFile(png(9, 9), 'a.png') })
   t.strictSame(filesOf(await sent('gamma'), 'image'), [])
 })
@@ -208,7 +208,7 @@ sketched(
   async (t, { url, key, upstreams, charges, logs, gateway }) => {
     const aborted = Promise.withResolvers<void>()
     upstreams['gamma']?.answer((res, _received, req) => {
-      // Never answered: the gateway hangs up.
+      // Never answered: the gateway closes the connection.
       res.on('close', () => aborted.resolve())
       req.on('error', () => undefined)
     })

@@ -42,7 +42,7 @@ async function run(t: Test) {
       body: JSON.stringify({ model: 'sim-rerank', query: 'a boat', documents: ['a boat', 'a tree'] }),
     })
   const get = (path: string) => fetch(url + path, { headers: { authorization } })
-  /** Until every request so far is in the log. */
+  /** Waits until every request so far is in the log. */
   const settled = async () => {
     await until(() => gateway.open === 0)
     await gateway.storage.flush()

@@ -9,7 +9,7 @@ const vectors = [
 ]
 const usage = { prompt_tokens: 7, total_tokens: 7 }
 
-/** `open` answers in the format of OpenAI, `gem` in that of Google, under other names. */
+/** `open` answers in the format of OpenAI, `gem` in the format of Google, under other names. */
 const edit: Edits = [
   { 'families/gem': { forward: { 'generate.embed': { all: true } }, 'token-usage': {} } },
   {

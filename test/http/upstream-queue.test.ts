@@ -8,10 +8,10 @@ import { chatAnswer } from '../harness/vendor-keys.ts'
 
 const chat = '/v1/chat/completions'
 const plenty = ['rpm: 60, tpm: 500000', 'rpm: 6000, tpm: 500000000'] as const
-/** The shipped bound of one key, out of the way. */
+/** Removes the shipped limit of one key. */
 const unbound = [/, concurrency: 32/, ''] as const
 
-/** A gateway whose vendor answers when it is told to, and clients by the names that stand in their requests. */
+/** A gateway whose vendor answers on demand, and clients named in their requests. */
 async function open(t: Test, own: string, clock?: HandTime) {
   const started = await start(t, {
     ...(clock && { clock }),
@@ -28,7 +28,7 @@ async function open(t: Test, own: string, clock?: HandTime) {
   const has = async (count: number): Promise<void> => {
     while (held.length < count) await new Promise<void>(resolve => void arrivals.push(resolve))
   }
-  /** Answers whoever came first. @returns who that was */
+  /** Answers the oldest request. @returns its client */
   const next = async (): Promise<string> => {
     await has(1)
     const one = held.shift()
@@ -121,7 +121,7 @@ t.test('[13.9] Retry-After is when the queue will have drained, at the latest ra
   await waits(1)
   served.push(ask('a'))
   await waits(2)
-  // One is served from the queue, and six seconds later another.
+  // One request leaves the queue, and another six seconds later.
   await next()
   await waits(1)
   clock.pass(6_000)

@@ -48,7 +48,7 @@ t.test('an administrator suspends a key, optionally for a time, and resumes it, 
   t.match((await admin.post(pathOf('first', 'resume'))).body, { state: 'active', reason: null, note: null })
   t.equal(await started.chat(), 200)
   const told = await kindsOf(started)
-  // That a time was over is told when the gateway next looks.
+  // The gateway reports the end of a suspension at its next check.
   t.same(
     told.filter(kind => kind !== 'upstream.key_resumed'),
     [...Array<string>(3).fill('upstream.key_suspended'), 'upstream.exhausted'],

@@ -24,7 +24,7 @@ async function readUpstreams(visitor: Visitor): Promise<Upstreams['upstreams']> 
 const keysOf = async (visitor: Visitor) =>
   (await readUpstreams(visitor)).find(({ name }) => name === 'text')?.keys ?? []
 
-/** Asks until a key has been asked so often. */
+/** Sends requests until a key has received this many. */
 async function chatUntil({ chat }: Keyed, isDone: () => boolean): Promise<void> {
   for (let i = 0; i < 60 && !isDone(); i++) await chat()
 }

@@ -77,7 +77,7 @@ routes:
 
 const shared = await start(t, { yaml, upstreams: ['text'] })
 
-/** The one gateway of this file, of whose records a test sees its own. */
+/** The one gateway of this file; each test sees only its own records. */
 async function begin(): Promise<Started & { readonly asked: () => number }> {
   const before = new Set((await shared.logs(500)).map(log => log.id))
   const receivedBefore = shared.upstream.received.length
@@ -120,7 +120,7 @@ function openEvents(...pieces: string[]): { readonly reaction: Reaction; readonl
   }
 }
 
-/** Asks for a stream, reads until some bytes have come, and leaves. */
+/** Requests a stream, reads until some bytes arrive, and disconnects. */
 async function readAndLeave(started: Started, path: string, body: object, until: string, key = started.key) {
   const req = request(started.url + path, {
     method: 'POST',
@@ -425,7 +425,7 @@ t.test('[8.1] a quote of text equals what its budget reserves, to the last micro
     )
 })
 
-/** Sends some events, and the rest when told to; `gone` says whether the other side has closed it before. */
+/** Sends some events, and the rest on a signal; `gone` reports whether the other side had closed before. */
 function inTwo(first: readonly string[], rest: readonly string[]) {
   const { promise, resolve } = Promise.withResolvers<void>()
   const sent = { gone: false, go: resolve }
@@ -454,7 +454,8 @@ t.test('a client that leaves after the last word pays the usage that the upstrea
     const { reaction, sent } = inTwo(pieces, [usageEvent, finished])
     started.upstream.answer(reaction)
     await readAndLeave(started, '/v1/chat/completions', { model, messages, stream: true }, 'there')
-    // Long enough for the gateway to see it; an answer that it has given up is closed by then.
+    // Long enough for the gateway to notice; if it has given up the upstream's answer, the connection is closed by
+    // then.
     await sleep(300)
     sent.go()
     await started.settled()
@@ -525,7 +526,7 @@ t.test('every event is passed on as it arrives, before the next one is sent', as
   t.equal(text, content('part0') + content('part1') + content('part2') + finished)
 })
 
-/** A chat whose usage is this text of JSON. */
+/** A chat whose usage has this JSON text. */
 function chatWith(usage: string): Reaction {
   return res => {
     const content = 'The boat is red. '.repeat(10)

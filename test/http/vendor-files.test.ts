@@ -113,7 +113,7 @@ t.test('lets only its key use a file that it uploaded in the generative format',
   t.ok(key)
 })
 
-/** Starts an upload and returns the link of the gateway. */
+/** Starts an upload and returns the gateway's link. */
 async function startUpload(url: string, key: string, bytes: number): Promise<{ link: string; headers: Headers }> {
   const response = await fetch(`${url}/upload/v1beta/files`, {
     method: 'POST',
@@ -183,7 +183,7 @@ t.test('takes an upload in one request, and ends the record of another key that 
   t.match(await (await upload(mine.key, 'files/chosen')).json(), { file: { name: 'files/chosen', sizeBytes: '5' } })
   t.equal((await upload(other.key, 'files/chosen')).status, 409, 'the vendor has one of that name')
   t.match(await mine.google.files.get({ name: 'files/chosen' }), { name: 'files/chosen' })
-  // Meanwhile the vendor has lost the first one, which the records do not know.
+  // The vendor has lost the first file in the meantime, and the records do not show it.
   await mine.google.files.delete({ name: 'files/chosen' })
   const [row] = await gateway.storage.objects.list({ limit: 1 })
   if (row) await gateway.storage.objects.put([{ ...row, deletedAt: null, expiresAt: null }])

@@ -20,7 +20,7 @@ const secrets = { TEXT_KEY_1: 'vendor-secret-one', TEXT_KEY_2: 'vendor-secret-tw
 const mark = 'credential: { header: authorization, value: "Bearer {key}" }'
 const two = 'first: { value: "${TEXT_KEY_1}" }, second: { value: "${TEXT_KEY_2}" }'
 
-/** What an upstream with keys is written as, in place of its credential. */
+/** The text of an upstream with keys, in place of its credential. */
 function keyed(name: 'TEXT' | 'ALPHA', keys: string, more = ''): readonly (readonly [string, string])[] {
   return [
     [
@@ -30,7 +30,7 @@ function keyed(name: 'TEXT' | 'ALPHA', keys: string, more = ''): readonly (reado
   ]
 }
 
-/** A gateway whose upstream for chat, and that for pictures where it is asked for, has keys. */
+/** A gateway whose upstream for chat, and on request its upstream for pictures, has keys. */
 function open(
   t: Test,
   options: StartOptions & { readonly keys?: string; readonly more?: string } = {},
@@ -43,7 +43,7 @@ function keyOf({ headers }: Received): string {
   return String(headers.authorization).replace('Bearer vendor-secret-', '')
 }
 
-/** What each key is answered with; the others get an answer. */
+/** Answers by key; all other keys get a normal answer. */
 function answerBy(upstream: Upstream, by: { readonly [key: string]: Reaction }, whole: object = completion): void {
   upstream.answer((res, received, req) => {
     const reaction = by[keyOf(received)]
@@ -154,7 +154,7 @@ t.test('if all keys are limited, returns 429 with the Retry-After of the first u
   }
   t.equal(upstream.received.length, 3, 'one request cools one key, and none is asked before')
   await settled()
-  // What is under way when the clock jumps would look as if it had taken so long.
+  // Work in progress during a clock jump would seem to have taken that long.
   await gateway.storage.flush()
   clock.pass(20_000)
   answerBy(upstream, { one: limit('30') })
@@ -163,7 +163,7 @@ t.test('if all keys are limited, returns 429 with the Retry-After of the first u
   t.equal(upstream.received.map(keyOf).at(-1), 'two')
 })
 
-/** Other secrets are other keys: what comes next begins with sound ones. */
+/** New secrets are new keys, which begin in the active state. */
 async function renew({ reload }: Started, count: number): Promise<void> {
   await reload([[/vendor-secret-(\w+?)(?:-\d+)?"/g, `vendor-secret-$1-${count}"`]])
 }

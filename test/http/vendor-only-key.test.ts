@@ -13,7 +13,10 @@ type Refusal = readonly [status: number, body: unknown, headers?: { readonly [na
 
 const badKey: Refusal = [401, { error: { message: 'Incorrect API key provided', code: 'invalid_api_key' } }]
 
-/** The shipped gateway, whose upstreams have one credential each; `spare` lets another stand in for the one of chat. */
+/**
+ * The shipped gateway, whose upstreams have one credential each; with `spare` another upstream can replace the one for
+ * chat.
+ */
 async function open(
   t: Test,
   { spare = false, edit = [], ...options }: StartOptions & { readonly spare?: boolean } = {},
@@ -56,7 +59,8 @@ t.test('a dead key of an upstream without a list is reported as ours, and shown'
     const got = await post(chat, chatRequest)
     t.equal(got.status, 502, name)
     t.match(await got.json(), { error: { code: 'upstream_credentials' } }, name)
-    // A 402 without a word may be about what was asked for: another request has to be refused so too.
+    // A 402 without a text may be caused by the request, so another request has to be refused before the key is
+    // suspended.
     if (answer[0] === 402) {
       t.match(report(), { state: 'active', asked: true }, name)
       await post(chat, { ...chatRequest, max_tokens: 5 })
@@ -83,7 +87,7 @@ t.test('it returns when one request is served, a minute later', async t => {
   clock.pass(minute)
   await post(chat, chatRequest)
   await post(chat, chatRequest)
-  // A look of the gateway's own may come between, and is a try too.
+  // A probe of the gateway may come in between, and counts as a try too.
   t.ok(asked() <= 2, 'one tries it, and no other')
   refusal.now = undefined
   for (let i = 0; i < 3 && report()?.state !== 'active'; i++) {

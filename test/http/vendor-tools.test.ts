@@ -28,7 +28,7 @@ const ask = (style: string, more: object, key = shipped.key, url = shipped.url) 
   const { path, body } = asks[style] as Asked
   return askOnce(url, { ...body, ...more }, { path, key, headers: { 'x-api-key': key } })
 }
-/** The same for a text that JavaScript would not write: its members go in front of those of the request. */
+/** The same for JSON text that JavaScript would not write: its members come before those of the request. */
 const askText = (style: string, text: string, url = shipped.url, key = shipped.key) => {
   const { path, body } = asks[style] as Asked
   const own = JSON.stringify(
@@ -166,7 +166,7 @@ t.test('a restricted key reaches no other model by any name in a request, with o
       const before = one.received.length
       const barred = await ask('chat', body('sim-messages'), key, url)
       t.match(barred.json(), { error: { param: place } }, caseName({ place, text: barred.text }))
-      // A model of another family cannot answer in its place, whoever asks.
+      // A model of another family cannot be a fallback, with any key.
       t.ok(barred.status === 400 || barred.status === 403, place)
       const unheard = await ask('chat', body('vendor/other-model'), key, url)
       t.ok(unheard.status === 403 || unheard.status === 404, caseName({ place, text: unheard.text }))

@@ -8,7 +8,7 @@ import type { Received } from '../harness/upstream.ts'
 const rachel = '21m00Tcm4TlvDq8ikWAM'
 const sound = Buffer.from([0xff, 0xf3, 0x84, 0xc4, 0, 1, 2, 3])
 
-/** `eleven` is a model of a vendor that has the voice in the path, at $100 per million characters. */
+/** `eleven` is a model of a vendor with the voice in the path, at $100 per million characters. */
 const edit: Edits = [
   {
     'families/text-to-speech/format-bridge': { voices: { alloy: rachel } },

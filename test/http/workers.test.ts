@@ -107,7 +107,8 @@ t.test('a reload is applied by every worker or by none', { skip }, async t => {
         const now = await workersOf(gateway)
         return now.length === 2 && !now.includes(pid) && (await figure(gateway, /tollgate_workers/)) === 2
       })
-      // Without one that listens the port would be given up, and the next would have another: it is 0 here.
+      // Without a listening worker the port would be released, and the next worker would get another: the configured
+      // port is 0.
       await until(async () => {
         const { workers } = (await (await fetch(`${await gateway.ops}/status`)).json()) as Status
         return workers.length === 2 && workers.every(({ ready, pid: now }) => ready && now !== pid)
