@@ -7,10 +7,10 @@ import { enterAsUser } from '../harness/visitor.ts'
 const skip = browserMissing
 t.setTimeout(280_000 * slowness)
 
-/** More than any page has of what can be reached. */
+/** More than the number of focusable elements on any page. */
 const pressesMax = 60
 
-/** Presses Tab until what is meant has the focus; how often. */
+/** Presses Tab until the element has the focus; returns the number of presses. */
 async function tabTo(page: Page, selector: string): Promise<number> {
   for (let presses = 1; presses < pressesMax; presses++) {
     await pressTab(page)
@@ -210,7 +210,7 @@ t.test('on a narrow phone each row is a card with the names of its values', { sk
     await cell.waitFor()
     t.strictSame(await lookAt(page), [], path)
     t.not(await cell.getAttribute('data-label'), null, path)
-    // Firefox says where the text stands, Chromium what it is.
+    // Firefox returns the attribute's name, Chromium its value.
     const told = await page.evaluate(
       `(at => ({
         label: getComputedStyle(at, '::before').content.replace('attr(data-label)', JSON.stringify(at.dataset.label)),

@@ -10,7 +10,7 @@ import { enterAsAdmin, enterAsUser, passwordOfTests } from '../harness/visitor.t
 const skip = browserMissing
 t.setTimeout(170_000 * slowness)
 
-/** Asks for another price of a tier of alpha-image-2, and gathers it. */
+/** Enters another price for a tier of alpha-image-2, and adds it to the pending edits. */
 async function gather(page: Page, price: string, words: { readonly gather: string }): Promise<void> {
   await page.getByRole('link', { name: 'alpha-image-2' }).click()
   await page.locator('[name="models.alpha-image-2.prices.2K"]').fill(price)
@@ -75,7 +75,7 @@ t.test('a price is changed in steps: collected, reviewed, costed, written and ap
   t.equal(await readFile(file, 'utf8'), `${original}# meanwhile\n`, 'nothing was written over it')
   await difference.locator('ins').filter({ hasText: '2K: "0.05"' }).waitFor()
 
-  // The sign-in is no longer fresh.
+  // The sign-in is no longer recent.
   ahead = 660_000
   await page.getByRole('button', { name: 'Apply', exact: true }).click()
   await page.getByLabel('Your password').fill(passwordOfTests)

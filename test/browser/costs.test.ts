@@ -32,7 +32,7 @@ function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10)
 }
 
-/** A gateway with what two users drew last month, one of them asked for in words, and one drew today. */
+/** A gateway with pictures of two users last month, one of them with a size in the prompt, and of one user today. */
 async function furnished(t: Test): Promise<Browsing & { readonly admin: Visitor }> {
   let ahead = 0
   const clock = completeClock({ now: () => Date.now() + ahead, tick: () => performance.now() })
@@ -66,7 +66,7 @@ async function furnished(t: Test): Promise<Browsing & { readonly admin: Visitor 
   return { ...browsing, admin }
 }
 
-/** From here on every click counts, those that a key makes too. */
+/** From here on every click counts, including clicks by keyboard. */
 const countClicks = `globalThis.clicks = 0; addEventListener('click', event => { globalThis.clicks += event.isTrusted ? 1 : 0 }, true)`
 const clicksOf = (page: Page) => page.evaluate<number>('globalThis.clicks')
 
@@ -126,7 +126,7 @@ t.test('a unit cost links to exactly the requests that it counts', { skip }, asy
   await page.getByRole('rowheader').getByRole('link', { name: 'Input tokens', exact: true }).click()
   await page.locator('.chip.used', { hasText: 'Input tokens' }).waitFor()
   const requests = page.getByRole('table', { name: 'Latest requests' }).locator('tbody tr')
-  // The list of all requests gives way to that of one, with none between them.
+  // The list of all requests is replaced by the list of one, without an empty list in between.
   await until(async () => (await requests.count()) === 1)
   t.match(await requests.first().textContent(), /sim-chat/, 'of seven requests the one of text')
   await page.getByRole('link', { name: 'View all in the log' }).click()
@@ -324,7 +324,7 @@ t.test('costs by end user and tag, what the answer cache saved, and the statemen
   }
   t.equal(totals[0]?.charges, 2)
   const sum = page.getByRole('region', { name: 'Total USD' }).locator('.sums dd').last()
-  // The sums of before are shown until these are here.
+  // The earlier sums stay visible until the new ones arrive.
   await sum.filter({ hasText: `${totals[0]?.costs}` }).waitFor()
   await page.getByRole('link', { name: 'Costs of this month' }).click()
   await page.locator('.chip.used', { hasText: 'gil' }).waitFor()
@@ -353,7 +353,7 @@ t.test('no sum can be read under a filter that it is not of', { skip }, async t 
       await released
       await route.continue()
     })
-    // As a link of the page does.
+    // Like a link on the page.
     await page.evaluate(
       `history.pushState(null, '', '/console${changed}'); dispatchEvent(new PopStateEvent('popstate'))`,
     )
@@ -398,7 +398,7 @@ t.test('budgets show which are nearly spent, and a statement prints without the 
   await page.getByText('Example & Sons').waitFor()
   const filters = page.getByRole('search', { name: 'Filters' })
   await filters.getByRole('button', { name: 'Split by', exact: true }).click()
-  // The filter of a tag comes first.
+  // The first such button is the filter by tag.
   await filters.getByRole('button', { name: 'Tag', exact: true }).last().click()
   const byTag = page.getByRole('region', { name: 'Costs by Tag USD' })
   await byTag.getByText('without label').waitFor()

@@ -208,7 +208,7 @@ t.test('language and look are chosen once, and kept', { skip }, async t => {
   await page.getByRole('button', { name: '外观：深色' }).waitFor()
   t.equal(await ground(), dark)
   t.equal(await page.evaluate('document.documentElement.lang'), 'zh-CN')
-  // What is chosen does not follow the system.
+  // A chosen theme does not follow the system.
   if (isFirefox) t.comment(`the system's theme: ${leftOut}`)
   else {
     await page.emulateMedia({ colorScheme: 'light' })

@@ -7,7 +7,7 @@ import type { KeyStore } from '../../src/domain/index.ts'
 import { systemClock } from '../../src/util/index.ts'
 import { openDatabase } from '../harness/database.ts'
 
-// What a change of one key costs those of all others: a count, not a time.
+// The cost of one key's change for all other keys: a count, not a time.
 
 for (const count of [100, 10_000]) {
   t.test(`[9.7] looks up only the changed one of ${count} cached keys`, async t => {

@@ -33,7 +33,7 @@ t.test('a pasted configuration reveals no variable, and waits for no pipe or dev
   t.match((await pasted('USD', '${BETA_URL:-usd}')).text, "found 'usd'", 'what the text itself says is told')
   const hidden = join(started.folder, 'number')
   await writeFile(hidden, '0.75')
-  // The answer is the same for all: it shows neither whether a variable exists nor a hash of its value.
+  // The answer is the same for all: it shows neither whether the source exists nor, through a sum, its value.
   for (const foreign of [
     '${ODD}',
     '${ODD:-x}',

@@ -102,7 +102,7 @@ t.test(
     await closed
     const turns = (await on.logs()).filter(row => row.status === 200).toSorted((a, b) => (a.id < b.id ? -1 : 1))
     t.equal(turns.length, 3)
-    // 3 for a million tokens of heard sound, 12 for spoken.
+    // 3 per million input audio tokens, 12 per million output audio tokens.
     t.equal(Number(turns[0]?.billing?.amount), (heard * 3 + said * 12) / 1e6)
   },
 )

@@ -6,7 +6,7 @@ import { png } from '../harness/pictures.ts'
 import { bodyBytesMax, caught, collect, headerOf, readOut, type SdkGateway, startForSdk } from './sdk-gateway.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** The versions in use, read as the newest: what they have in common is what is called here. */
+/** The versions in use, with the types of the newest: the tests call only what they have in common. */
 const versions = [
   { version: 7, Sdk: OpenAI, toFile },
   { version: 6, Sdk: OpenAI6 as unknown as typeof OpenAI, toFile: toFile6 as unknown as typeof toFile },
@@ -76,7 +76,7 @@ for (const { version, Sdk, toFile } of versions) {
   })
 }
 
-// They need an environment of their own and most of a minute.
+// These tests need an environment of their own and most of a minute.
 t.test('the SDKs of openai, anthropic and google-genai for Python', { skip: 'npm run test:python' }, () => undefined)
 
 async function callText(t: Test, client: OpenAI, gateway: SdkGateway, version: number): Promise<void> {
@@ -209,7 +209,7 @@ async function callImages(t: Test, client: OpenAI, makeFile: typeof toFile, vers
       data: [{ b64_json: String }],
     })
     t.match(await client.images.edit({ ...beta, image: await picture() }), { data: [{ url: /^http/ }] })
-    // The oldest has no reader for these.
+    // The oldest version cannot parse these.
     if (version === 4) return
     const drawn = await collect(await client.images.generate({ ...alpha, stream: true, partial_images: 1 }))
     t.same(

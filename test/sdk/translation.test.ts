@@ -30,7 +30,7 @@ const shape = {
 }
 const question = 'Is it warm there?'
 
-/** One tool loop with an image and structured output, by the official SDK of a format. */
+/** One tool loop with an image and structured output, through the official SDK of a format. */
 const clients: { readonly [format in Format]: (ask: Ask) => Promise<Loop> } = {
   async chat({ url, key, model, stream }) {
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 })

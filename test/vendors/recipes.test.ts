@@ -48,7 +48,7 @@ function promptOf({ vendor }: Row, name: OperationName, { demand }: Try): string
   return `${name} by ${vendor}${demand ? ` ${demand}` : ''}`
 }
 
-/** The pictures are those that the vendor says that it made, and cost what it charges. */
+/** Checks that the pictures match the vendor's record, and that the charge matches the vendor's charge. */
 async function answer(t: Test, row: Row, name: OperationName, own: Try): Promise<void> {
   const prompt = promptOf(row, name, own)
   const { pictures, id } = await market.ask({ model: row.model, prompt, ...own })
@@ -69,7 +69,7 @@ function sizeOf(picture: string): string | undefined {
   return picture.split(' ', 1)[0]
 }
 
-/** A refusal is an error with words, and free. */
+/** Checks that a refusal is an error with a message, and free. */
 async function refuse(t: Test, row: Row, name: OperationName, own: Try): Promise<void> {
   const asked = market.ask({ model: row.model, prompt: promptOf(row, name, own), ...own })
   await t.rejects(asked, { status: /^4\d\d$/, message: /\w/ })

@@ -194,7 +194,7 @@ t.test('[10] the books are valid afterwards', async t => {
   t.strictSame(await checkBooks(market.started.gateway), [])
 })
 
-/** A server that counts what it is asked. */
+/** A server that counts its requests. */
 async function listen(t: Test): Promise<{ readonly port: number; readonly asked: () => number }> {
   let asked = 0
   const server = createServer((_req, res) => {
