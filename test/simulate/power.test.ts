@@ -9,7 +9,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const script = resolve(import.meta.dirname, 'run.ts')
 
-/** What a battery of its own process found. */
+/** The findings of a battery in a process of its own. */
 async function losePower(...args: readonly string[]): Promise<Omit<PowerResult, 'problems'> & { problems: number }> {
   const run = promisify(execFile)(process.execPath, [script, ...args])
   const { stdout } = await run.catch((error: { stdout: string }) => error)
