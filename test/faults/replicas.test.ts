@@ -3,8 +3,8 @@ import { openFleet } from './fleet.ts'
 import { crashDatabase, freezeReplicas, injectConflicts, killReplicas } from './replicas.ts'
 import { seed } from '../harness/seed.ts'
 
-// `npm run test:faults` does more of each, and waits for leases to run out by themselves. What callers had is compared with
-// the books when all of it is over: one fleet takes as long to start as a fault takes.
+// `npm run test:faults` runs more of each, and waits for leases to expire by themselves. The comparison with the books
+// comes at the end of all faults: starting a fleet takes as long as one fault.
 const fleet = await openFleet(t, { seed, clients: 9 })
 const extent = { secondsMax: 8, isPatient: false }
 
