@@ -35,9 +35,9 @@ export type Fleet = {
   kill(at: number): Promise<void>
   signal(at: number, signal: NodeJS.Signals): void
   hears(at: number, wanted: RegExp): Promise<unknown>
-  /** Waits until each gateway has sent a complete answer since then. */
+  /** Waits while the load continues. */
   until(holds: () => boolean | Promise<boolean>): Promise<void>
-  /** Until each gateway has answered whole since then. */
+  /** Waits until each gateway has sent a complete answer since then. */
   answers(since: number): Promise<void>
   /** Open charges of these gateways. */
   openOf(of: (life: Life) => boolean): Promise<readonly Order[]>

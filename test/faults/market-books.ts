@@ -36,7 +36,7 @@ type Terms = {
   readonly lines: readonly (readonly [tier: string, source: string, flags: readonly string[]])[]
 }
 
-/** Every charge, by SQL and a reading of segments of the test's own (docs/storage.md#charge-tables). */
+/** Every charge, by SQL and a segment reader of the test's own (docs/storage.md#charge-tables). */
 export async function readSales(look: Look): Promise<readonly Sale[]> {
   const refunds = await look(
     `SELECT charge_id, sum(amount) AS amount FROM (SELECT charge_id, amount FROM entry WHERE kind = 'refund'

@@ -67,7 +67,7 @@ export async function askGateway({ path, body, signal, onMark }: Asking): Promis
 const soonTries = 15
 const soonMs = 150
 const laterMs = 1_000
-/** What an upstream continues to make after its client has left takes minutes at most. */
+/** The maximum time for which an upstream continues after its client has left: a few minutes. */
 const triesMax = 600
 const rowsMax = 50
 
