@@ -332,7 +332,7 @@ t.test('costs by end user and tag, what the answer cache saved, and the statemen
   t.same(faults, [])
 })
 
-t.test('no sum can be read under a filter that it is not of', { skip }, async t => {
+t.test('no sum can be read under another filter than its own', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, admin, faults } = browsing
   await admin.ask('PATCH', '/api/users/bob', { budget: '9', budget_period: 'total' })

@@ -99,7 +99,7 @@ t.test('on a phone the menu is behind one button, and Escape closes it', { skip:
 })
 
 t.test(
-  'the palette gets every letter that is typed after Ctrl+K, however late it comes',
+  'the palette gets every letter that is typed after Ctrl+K, even if it opens late',
   { skip: browserMissing },
   async t => {
     const browsing = await browse(t)
@@ -127,7 +127,7 @@ t.test(
   },
 )
 
-t.test('what is typed into a picker stays when the names arrive', { skip: browserMissing }, async t => {
+t.test('text typed into a picker stays when the names arrive', { skip: browserMissing }, async t => {
   const browsing = await browse(t)
   const admin = await enterAsAdmin(browsing)
   const { body } = await admin.post('/api/keys', { name: 'storefront' })
@@ -150,7 +150,7 @@ t.test('what is typed into a picker stays when the names arrive', { skip: browse
 })
 
 t.test(
-  'the keyboard alone sets a budget, sends a request, finds it and gives it back',
+  'the keyboard alone sets a budget, sends a request, finds it and refunds it',
   { skip: browserMissing },
   async t => {
     const browsing = await browse(t)

@@ -141,7 +141,7 @@ t.test('a link in an answer is never loaded automatically', { skip }, async t =>
   t.equal(sentinel.received.length, 0)
 })
 
-t.test('advice is a button, and a chat goes on with the turns before it', { skip }, async t => {
+t.test('advice is a button, and a chat continues after its earlier turns', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, faults, admin } = browsing
   const page = await browsing.newPage({ as: admin })

@@ -14,7 +14,7 @@ t.setTimeout(110_000 * slowness)
 
 const go = (page: Page, name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click()
 
-t.test('from the setup link to a bill that is understood, and the key that is taken away again', { skip }, async t => {
+t.test('from the setup link to a bill with reasons, and the revocation of the key', { skip }, async t => {
   const browsing = await browse(t)
   const { url, faults, settled } = browsing
   const page = await browsing.newPage({ language: 'zh' })
@@ -147,7 +147,7 @@ t.test('an administrator refunds and decides with a reason, which the audit keep
 })
 
 t.test(
-  'an administrator sees why a key of a vendor is not asked, tries, resumes and suspends it',
+  "an administrator sees why a vendor's key is not used, probes, resumes and suspends it",
   { skip },
   async t => {
     const browsing = await browse(t, { simulated: false, upstreams: ['text'], edit: [keyedEdit()] })
@@ -190,7 +190,7 @@ t.test(
   },
 )
 
-t.test('language and look are chosen once, and kept', { skip }, async t => {
+t.test('language and theme are chosen once, and kept', { skip }, async t => {
   const browsing = await browse(t)
   const { url } = browsing
   const page = await browsing.newPage({ language: 'en', theme: 'light' })

@@ -38,7 +38,7 @@ export async function clocksContract(t: Test, make: Harness): Promise<void> {
   for (const period of ['day', 'month', 'week', '30d'] as const) {
     for (const journey of journeys) {
       const name = journey.map(ms => ms / day).join(', ')
-      await t.test(`[6.7] a budget for a ${period} is exact after the clock jumped by ${name} days`, async t => {
+      await t.test(`[6.7] a budget for a ${period} is exact after a clock jump of ${name} days`, async t => {
         const clock = clockAt(now)
         const { storage, ledger, books, keys } = await start(t, clock)
         const key = await keys.create(newKey({ budget: 100_000, budgetPeriod: period }))

@@ -137,7 +137,7 @@ export function countersContract(
     t.equal(admitted, 100)
   })
 
-  t.test('tokens settle to the real use: less is free at once, more delays later requests [R7]', async t => {
+  t.test('tokens settle to actual usage: a surplus is free at once, an excess delays later requests [R7]', async t => {
     const { clock, counters, take, count } = await setUp()
     const tokens = window(1_000, 400)
     const first = await take(tokens)
@@ -156,7 +156,7 @@ export function countersContract(
     t.equal(await count(3, tokens), 2)
   })
 
-  t.test('use beyond an expired estimate is counted when it is known', async t => {
+  t.test('usage beyond an expired estimate is counted when it is known', async t => {
     const { clock, counters, take } = await setUp()
     const tokens = window(1_000, 200)
     const ticket = ticketOf(await take(tokens))

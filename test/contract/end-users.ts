@@ -43,7 +43,7 @@ export async function endUsersContract(t: Test, make: Harness): Promise<void> {
   }
 
   await t.test(
-    'parallel holds take an end user to the budget and no further, and every end gives them back',
+    "parallel holds reach an end user's budget but never exceed it, and every outcome releases them",
     async t => {
       const ada = await idOf('ada')
       const levels = [
@@ -96,7 +96,7 @@ export async function endUsersContract(t: Test, make: Harness): Promise<void> {
     await sound(t)
   })
 
-  await t.test('the holds of a dead gateway are given back to end users', async t => {
+  await t.test('the holds of a dead gateway are released for end users', async t => {
     const eve = await idOf('eve')
     const levels = [ofEndUser(eve, 'ann smith', 1_000)]
     const [empty, lined] = [heldBy(eve, 100, levels), heldBy(eve, 100, levels)]
@@ -114,7 +114,7 @@ export async function endUsersContract(t: Test, make: Harness): Promise<void> {
     await next.close()
   })
 
-  await t.test('events have the name until it is erased, and the account stays proved', async t => {
+  await t.test('events have the name until it is erased, and the account still verifies', async t => {
     const zoe = await idOf('zoe@example.com')
     await buy(heldBy(zoe, 100, [ofEndUser(zoe, 'ann smith', 100)]), 100)
     const told = async () => {
@@ -158,7 +158,7 @@ export async function endUsersContract(t: Test, make: Harness): Promise<void> {
 
 /** Sends made-up end-user names on one key. @returns the number of accounts afterwards */
 export async function attackContract(t: Test, make: Harness, names: number): Promise<void> {
-  await t.test(`${names} made-up end users make no more accounts than the attribution keeps names`, async t => {
+  await t.test(`${names} made-up end users create at most as many accounts as the attribution keeps names`, async t => {
     const { harness, storage } = await openHarness(t, make, clockAt(noon))
     const key = await storage.keys.create(newKey())
     const ids = new Set<string>()

@@ -375,7 +375,7 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     await storage.users.create(user, 'boss')
   })
 
-  await t.test('the name of a person who paid in for another is not given away', async t => {
+  await t.test('the name of a person who topped up for another is not shown', async t => {
     const { storage, clock, sweep } = await start(t, make)
     const user = { name: rare.name, group: 'default', role: 'admin', passwordHash: 'y' } as const
     await storage.users.create(user, 'boss')

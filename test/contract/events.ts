@@ -239,7 +239,7 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     t.equal(await webhooks.again('nobody', { id: one }), false)
   })
 
-  await t.test('old events are deleted, except those that a receiver has not got', async t => {
+  await t.test('old events are deleted, except those that a receiver has not received', async t => {
     const { storage, keys, events } = await opened(t)
     clock.set(start)
     const key = await keys.create(newKey({ budget: null }))

@@ -183,7 +183,7 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
   const idsOf = async (filter: LogFilter) => (await journal.list(filter)).map(({ row }) => row.id)
 
   for (const [name, match, is] of matches)
-    await t.test(`the log by ${name}: pages in both directions, and steps of time`, async t => {
+    await t.test(`the log by ${name}: pages in both directions, and time steps`, async t => {
       const wanted = written.filter(is).map(({ row }) => row.id)
       const found: string[] = []
       for (;;) {
@@ -257,7 +257,7 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
     return written.findIndex(one => one.row.id === row.id) % 6 ? 'USD' : 'EUR'
   }
 
-  await t.test('use by day, key and model is the sum of its charges, with refunds', async t => {
+  await t.test('usage by day, key and model is the sum of its charges, with refunds', async t => {
     for (const match of [{}, { user: 'ada' }, { keyId: owners[0]?.id ?? '' }]) {
       const told = await journal.usage({ since: from, until: from + days * day, ...match })
       const own = written.filter(
@@ -312,7 +312,7 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
     )
   })
 
-  await t.test('what the keys of each user have spent, and when one was last used', async t => {
+  await t.test("the spend of each user's keys, and the last use", async t => {
     const all = await keys.list({ sessions: true })
     const uses = await keys.uses()
     t.same(uses.map(({ user }) => user).toSorted(), [...new Set(all.map(({ user }) => user))].toSorted())

@@ -312,7 +312,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     ])
   })
 
-  await t.test('an audit finds money that was not paid in, and changed entries', async t => {
+  await t.test('an audit finds a balance without a top-up, and changed entries', async t => {
     const own = await openHarness(t, make)
     const { name } = await somebody(own.storage)
     const made = await own.storage.users.topUp(name, 300, null, 'boss')

@@ -15,7 +15,7 @@ const sessionOf = (keyId: string, id: string, openedAt: number, more: Partial<Op
 /** Tests of open sessions, for every driver. */
 export async function liveSessionsContract(t: Test, make: Harness): Promise<void> {
   await t.test(
-    'sessions of all processes are listed, and each process learns which of its own people ended',
+    "all processes' sessions are listed, and each process learns which of its own were ended by a person",
     async t => {
       const harness = await make()
       const [here, there] = [await harness.open('worker'), await harness.open('worker')]

@@ -82,7 +82,7 @@ export async function openingContract(t: Test, make: Harness): Promise<void> {
     t.same(await problems(), [])
   })
 
-  await t.test('an audit reports what was counted twice in one period', async t => {
+  await t.test('an audit reports amounts that were counted twice in one period', async t => {
     const { storage, harness, clock, problems } = await open(t)
     const [first] = await harness.read(`SELECT charge_id FROM topup WHERE credit = 'group:team'`)
     await harness.tamper(`UPDATE topup SET credit = 'group:other' WHERE credit = 'group:team'`)

@@ -551,7 +551,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.same((await books.verify()).problems, [])
   })
 
-  await t.test('use posted without a hold counts on its day', async t => {
+  await t.test('usage posted without a hold counts on its day', async t => {
     const key = await keys.create(newKey({ budget: 100, budgetPeriod: 'day' }))
     const { facts } = holdOf(key, 0)
     ledger.post(facts, [line(0, { price: 90, quantity: 9 })], 'confirmed')

@@ -44,7 +44,7 @@ export async function refundsContract(t: Test, make: Harness): Promise<void> {
 
   const next = (at: number, n: number): string => firstIdAt('req_', at) + String(n).padStart(10, '0')
 
-  await t.test('a charge is refunded in parts, which never exceed it; the whole of it is what is left', async t => {
+  await t.test('a charge is refunded in parts, which never exceed it; a full refund takes the rest', async t => {
     const { clock, storage, key, ledger, books, spentOf } = await start(t)
     for (const [n, isText] of [false, true].entries()) {
       const id = await sell(storage, key, next(clock.now(), n), isText)
@@ -161,7 +161,7 @@ export async function refundsContract(t: Test, make: Harness): Promise<void> {
     t.equal(found, kept.length, 'one image of each charge that was not refunded was priced by its request')
   })
 
-  await t.test('verification finds refunds that exceed their charge, and numbers that are gone', async t => {
+  await t.test('verification finds refunds that exceed their charge, and missing numbers', async t => {
     for (const [table, isText] of [
       ['entry', false],
       ['reversal', true],

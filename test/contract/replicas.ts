@@ -3,7 +3,7 @@ import { type Harness, holdOf, line, newKey } from './storage.ts'
 
 /** Tests of several processes that bill on one database, for every driver. */
 export async function replicasContract(t: Test, make: Harness): Promise<void> {
-  await t.test('three processes admit exactly ten of 201 requests on a budget for ten', async t => {
+  await t.test('three processes admit exactly ten of 201 requests under a budget for ten', async t => {
     const harness = await make()
     const storage = await harness.open('worker')
     const poor = await storage.keys.create(newKey({ budget: 400_000 }))

@@ -212,7 +212,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     ])
   })
 
-  await t.test('old days are deleted, and the total is kept', async t => {
+  await t.test('old days are deleted, and the total stays', async t => {
     await vendorKeys.spend({ upstream: 'one', key: 'first', amount: 1, at: at + 100 * day })
     const sums = (await vendorKeys.spent()).filter(one => one.key === 'first')
     t.same(sums.map(({ per, spent }) => `${per} ${spent}`).toSorted(), ['day 1', 'month 1', 'total 24'])

@@ -112,7 +112,7 @@ const expected: { readonly [point in Point]: { charge: object | undefined; deliv
 }
 
 for (const point of points) {
-  t.test(`killed at ${point}, a gateway knows after its restart what is owed [B4]`, { buffered: true }, async t => {
+  t.test(`killed at ${point}, a gateway recovers the charge after its restart [B4]`, { buffered: true }, async t => {
     const { site, upstream, onBytes } = await openSite(t, point)
     const child = site.start()
     const answer = await askOnce(await child.ready, alpha, { key: site.key, onBytes })

@@ -28,7 +28,7 @@ await t.test('two of three gateways are killed under load: the others continue a
   t.match(await killReplicas(fleet, { ...extent, times: 2 }), { faults: 2 }),
 )
 
-await t.test('nothing was given away, billed twice or billed unmade, and no hold stays [D6] [D7] [D11]', async t => {
+await t.test('nothing was lost, billed twice or billed unmade, and no hold remains [D6] [D7] [D11]', async t => {
   const figures = await fleet.finish()
   t.comment(JSON.stringify(figures))
   t.match(figures, { violations: [], unbilled: 0, double: 0, phantom: 0 })

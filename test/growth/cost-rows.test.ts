@@ -163,7 +163,7 @@ const narrowed: readonly CostQuery['where'][] = [
   { user: 'user 3', tier: '4K' },
 ]
 
-t.test('[9.7] the most expensive of very many keys read as much under any filter', async t => {
+t.test('[9.7] the most expensive of very many keys take as many reads under any filter', async t => {
   const many = 150
   const [few, twice] = [new Counted(4, many), new Counted(8, many)]
   twice.isExplained = true

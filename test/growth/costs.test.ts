@@ -26,7 +26,7 @@ const most: { readonly [figure: string]: number } = {
   calls: 1_500,
 }
 
-t.test('a chat enters no more files, and makes no more promises, writes, objects and calls than before', async t => {
+t.test('a chat enters no more files, and creates no more promises, writes, objects and calls than before', async t => {
   const stop = new AbortController()
   t.teardown(() => stop.abort())
   const folder = t.testdir()

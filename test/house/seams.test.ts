@@ -100,7 +100,7 @@ t.test('the files that read time and chance are the listed ones, each with a rea
   t.strictSame(off.toSorted(), Object.keys(homes).toSorted())
 })
 
-t.test('no date is of the moment in which it is made, and no line turns the lint off', async t => {
+t.test('no `new Date()` reads the current time, and no line disables the lint', async t => {
   const isHome = (file: string): boolean => Object.keys(homes).some(home => file.startsWith(home.replace('**', '')))
   const files = globSync('{src,plugins}/**/*.{ts,tsx}', { cwd: root }).filter(file => !isHome(file))
   t.ok(files.length > 300)

@@ -339,7 +339,7 @@ function leavesOf(value: unknown): readonly string[] {
   return Object.values(value as object).flatMap(leavesOf)
 }
 
-t.test('the console, the public pages and the reference use one word for one thing', async t => {
+t.test('the console, the public pages and the reference use one term for each concept', async t => {
   t.ok(spoken.length > 50)
   for (const file of spoken) {
     const { zh, en } = textsOf(file)

@@ -35,7 +35,7 @@ t.test('the configuration is shown without its secrets, with the origin of its v
   t.match(answer.body, { revision: started.plan.revision, last_reload: null })
 })
 
-t.test('a pasted configuration is checked and nothing of it runs', async t => {
+t.test('a pasted configuration is checked, and none of its code runs', async t => {
   const { started, admin } = await openDesk(t)
   const { text } = (await admin.get('/api/config')).body as { text: string }
   const check = async (changed: string) =>

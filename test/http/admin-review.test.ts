@@ -55,7 +55,7 @@ t.test('a pasted configuration reveals no variable, and waits for no pipe or dev
   }
 })
 
-t.test('a tail ends with the role, the session or the time that it began with, before another row', async t => {
+t.test('a tail ends with its role, its session or its time limit, before another row', async t => {
   const clock = movableClock()
   const started = await start(t, { upstreams: ['alpha'], clock })
   const admin = await enterAsAdmin(started, clock)

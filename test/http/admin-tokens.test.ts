@@ -112,7 +112,7 @@ t.test('a token is bound to its role, scopes, addresses and expiry', async t => 
   t.match(await admin.post('/api/admin-tokens', { role: 'admin', name: 'late' }), { code: 'sign_in_again' })
 })
 
-t.test('a token ends when its creator is no longer an administrator, and wrong ones are slowed down', async t => {
+t.test('a token ends when its creator is no longer an administrator, and invalid ones are rate limited', async t => {
   const clock = movableClock()
   const started = await start(t, { upstreams: [], clock })
   const root = await enterAsAdmin(started, clock)
@@ -132,7 +132,7 @@ t.test('a token ends when its creator is no longer an administrator, and wrong o
   t.equal((await own('GET', '/api/users')).status, 200)
 })
 
-t.test('a session needs no token, and a bearer of a proxy in front does not hide it', async t => {
+t.test("a session needs no token, and a proxy's bearer header does not hide it", async t => {
   const started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)
   const bearer = { authorization: 'Bearer eyJhbGciOi.of.a.proxy' }
@@ -148,7 +148,7 @@ t.test('a session needs no token, and a bearer of a proxy in front does not hide
   t.match(sent, { status: 403, code: 'cross_site' }, 'a sign-in stays bound to its page')
 })
 
-t.test('every endpoint has a scope, or is for people alone', async t => {
+t.test('every endpoint has a scope, or is only for people', async t => {
   const open = apiRoutes.filter(route => route.access !== 'anyone')
   const barred = open.filter(route => scopeOf(route) === undefined).map(endpointOf)
   t.strictSame(barred.toSorted(), [
@@ -175,7 +175,7 @@ t.test('every endpoint has a scope, or is for people alone', async t => {
   t.strictSame(paths['/api/account/password']?.['post']?.security, [{ session: [] }])
 })
 
-t.test('a key is put by its name: created once, then only changed', async t => {
+t.test('PUT of a key by its name creates it once, and then only changes it', async t => {
   const started: Started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)
   const ask = program(started.url, (await make(admin, { name: 'terraform' })).token)

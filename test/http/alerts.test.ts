@@ -81,7 +81,7 @@ for (const [mark, id, isDealt] of [
   ['webhook/other/evt_b', 'webhook/finance/evt_a', false],
   ['event/2', 'event/1', false],
 ] as const)
-  t.test(`what ${mark} says of ${id}: ${isDealt ? 'dealt with' : 'reported again'}`, async t => {
+  t.test(`${mark} of ${id}: ${isDealt ? 'dealt with' : 'reported again'}`, async t => {
     t.equal(dealtWith({ id }, [{ alert: mark, by: 'root', at: 1 }]).length > 0, isDealt)
   })
 
@@ -126,7 +126,7 @@ for (const [name, event, { keys, budget: now }, isOpen] of [
     t.equal(still.length > 0, isOpen)
   })
 
-t.test('an alert of a budget has what is spent now next to its threshold', async t => {
+t.test('a budget alert has the current spend next to its threshold', async t => {
   const event = of('budget.threshold', { ...total, amount: '22.00', spent: '17.80', percent: 80 }, 1)
   const [alert] = stillOpen(findAlerts([event], nothing), {
     keysOf: () => undefined,

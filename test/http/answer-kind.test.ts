@@ -194,7 +194,7 @@ t.test('an error of the upstream passes unchanged, whatever was requested', asyn
   t.same(await charges(), [], 'nothing is charged')
 })
 
-t.test('a wrong kind that shows after the head is an error of the stream', async t => {
+t.test('a wrong kind that is detected after the head is an error in the stream', async t => {
   const { upstreams, openai, charges } = await start(t)
   const messages = [{ role: 'user' as const, content: 'hi' }]
   upstreams['text']?.answer(async res => {

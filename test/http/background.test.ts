@@ -104,7 +104,7 @@ t.test('charges what a cancelled or failed response reports, and nothing without
   t.strictSame(await checkBooks(started.gateway), [])
 })
 
-t.test('follows a streamed background response whose stream breaks off', async t => {
+t.test('follows up a streamed background response whose stream breaks off', async t => {
   const { started, work } = await open(t)
   const types: string[] = []
   try {
@@ -118,7 +118,7 @@ t.test('follows a streamed background response whose stream breaks off', async t
   t.match(await ended(started), { state: 'settled', amount: price })
 })
 
-t.test('a gateway that starts again goes on with the work of the one before, and charges it once', async t => {
+t.test("a restarted gateway continues the previous one's work, and charges it once", async t => {
   const { started, work } = await open(t)
   const made = await started.openai.responses.create(ask)
   work.failing = true
@@ -134,7 +134,7 @@ t.test('a gateway that starts again goes on with the work of the one before, and
   t.strictSame(await checkBooks(again.gateway), [])
 })
 
-t.test('refuses background work beyond a budget, and leaves lost work to a person', async t => {
+t.test('refuses background work beyond a budget, and sends lost work to review', async t => {
   const { started, work } = await open(t)
   const { key } = await started.newKey({ budget: 1 })
   const post = (body: object, secret = started.key) =>

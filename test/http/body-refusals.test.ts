@@ -74,7 +74,7 @@ t.test("refusals caused by one client's requests affect no other client and no k
   }
 })
 
-t.test('a client that varies each of its requests cannot lock others out either', async t => {
+t.test('a client with varying requests cannot lock others out either', async t => {
   for (const refusal of bodyRefusals) {
     const { send, other, states, clock } = await open(t, refusal)
     for (let i = 0; i < 12; i++) await send(large(i))
@@ -93,7 +93,7 @@ t.test('a client that varies each of its requests cannot lock others out either'
   }
 })
 
-t.test('a key with more credit serves what another cannot afford', async t => {
+t.test('a key with more credit serves a request that another cannot afford', async t => {
   const { send, always, states } = await open(t, undefined)
   const [refusal] = bodyRefusals as [BodyRefusal]
   always.set('one', [refusal.status, refusal.body]).set('two', [refusal.status, refusal.body])
@@ -101,7 +101,7 @@ t.test('a key with more credit serves what another cannot afford', async t => {
   t.same(states(), active)
 })
 
-t.test('one request changes at most one key, whatever all of them answer', async t => {
+t.test('one request changes the state of at most one key, whatever the answers', async t => {
   const rows: readonly (readonly [Answer, string])[] = [
     [[401, { error: { code: 'invalid_api_key' } }], 'suspended'],
     [[429, { error: { code: 'insufficient_quota' } }], 'suspended'],

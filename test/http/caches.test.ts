@@ -75,7 +75,7 @@ t.test('lets only its key use, extend, list and delete cached content, and charg
   t.match(await refusalOf(google.caches.get({ name })), { status: 404 })
 })
 
-t.test('refuses to cache what no price covers, no budget pays, or no room is left for', async t => {
+t.test('refuses to cache content without a price, a sufficient budget, or room', async t => {
   const { google, newKey, url, reload } = await open(t)
   const { key } = await newKey({ name: 'poor', budget: 1_000 })
   const poor = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: url } })

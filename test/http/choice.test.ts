@@ -26,7 +26,7 @@ async function startPair(
   return { ...bare, first, second }
 }
 
-t.test('requests go to the upstream of the first priority, and by weight among equals', async t => {
+t.test('requests go to the upstream of the first priority, distributed by weight among equals', async t => {
   const { post, upstreams } = await startEngine(t, {
     upstreams: [{ weight: 3 }, { weight: 1 }, { priority: 2, weight: 100 }],
   })
@@ -122,7 +122,7 @@ t.test('each upstream gets its own model name and its own key', async t => {
   t.equal(again?.headers['x-api-key'], 'second')
 })
 
-t.test('what an upstream may have accepted is never sent to another [B14, U10]', async t => {
+t.test('a request that an upstream may have accepted is never sent to another [B14, U10]', async t => {
   const kinds: { readonly [what: string]: Reaction } = {
     'a reset after the request': (_res, _received, req) => void req.socket.resetAndDestroy(),
     'an end after the request': (_res, _received, req) => void req.socket.end(),
@@ -234,7 +234,7 @@ t.test('respects the Retry-After of a refusal, in seconds or as a date', async t
   }
 })
 
-t.test('an only upstream is called, however often it has failed', async t => {
+t.test('a single upstream is called, however often it has failed', async t => {
   const { post, upstreams } = await startEngine(t, { upstreams: [{ cooldown: { failures: 1, forMs: 60_000 } }] })
   upstreams[0]?.answer(refuse(503, { 'retry-after': '60' }))
   for (let i = 0; i < 3; i++) t.equal((await post()).status, 503, caseName({ i }))

@@ -66,7 +66,7 @@ for (const jump of [far, -far])
     t.ok(gateway.ready)
   })
 
-t.test('[6.7] a tail begun by a clock ahead shows what ends after the clock is right', async t => {
+t.test('[6.7] a tail begun by a clock ahead shows requests that end after the clock is right', async t => {
   const clock = new HandClock()
   const right = clock.now()
   clock.jump(far)
@@ -91,7 +91,7 @@ t.test('[6.7] a tail begun by a clock ahead shows what ends after the clock is r
   t.ok((asked[0]?.endedFrom ?? Infinity) <= right)
 })
 
-t.test('[6.7] exported metrics begin before they end, whatever the clock did since the start', async t => {
+t.test('[6.7] exported metrics begin before they end, whatever clock jumps since the start', async t => {
   const sent: { readonly resourceMetrics: readonly object[] }[] = []
   const clock = new HandClock()
   const plan = {

@@ -22,7 +22,7 @@ function costOf(plan: CompiledConfig, charge: Charge) {
 
 // Random prices, under which models, tiers, lines and units are added, removed or kept.
 for (const seed of [1, 6])
-  t.test(`charges under other prices equal the cost of the same requests there, seed ${seed}`, async t => {
+  t.test(`the cost under other prices equals the charges of the same requests there, seed ${seed}`, async t => {
     const dice = diceOf(seed * 7_919)
     const asked = randomRequests(dice, 16)
     const [before, after] = [await askAll(t, randomYaml(dice), asked), await askAll(t, randomYaml(dice), asked)]

@@ -30,7 +30,7 @@ const noLimits: Edits = [
   ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 1000000, tpm: 500000 }'],
 ]
 
-t.test('costs over days of a zone: split, filtered, refunded, and of oneself alone', async t => {
+t.test('costs over days of a zone: split, filtered, refunded, and of the user alone', async t => {
   const started = await start(t, { upstreams: ['alpha', 'text'], edit: noLimits })
   const admin = await enterAsAdmin(started)
   const draw = async (width: number, height: number): Promise<string> => {
@@ -127,7 +127,7 @@ t.test('costs over days of a zone: split, filtered, refunded, and of oneself alo
   t.equal((await user.get('/api/costs?user=local')).status, 403)
 })
 
-t.test('names that cost something before and nothing since are listed, marked as deleted', async t => {
+t.test('names with earlier costs and none since are listed, marked as deleted', async t => {
   const clock = new HandClock()
   const started = await start(t, { clock, simulated: true, edit: noLimits })
   const admin = await enterAsAdmin(started, completeClock(clock))
@@ -345,7 +345,7 @@ async function enterAgain(started: Started): Promise<Visitor> {
   return visitor
 }
 
-t.test('totals of the log and the keys, of everyone or of oneself', async t => {
+t.test('totals of the log and the keys, of all users or of one', async t => {
   const started = await start(t, { simulated: true, edit: noLimits })
   const admin = await enterAsAdmin(started)
   const user = await enterAsUser(started, admin, 'ada')

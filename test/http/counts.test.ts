@@ -123,7 +123,7 @@ t.test('[6.8] in JSON empty text is absent too, and n of 0 is still refused', as
   }
 })
 
-t.test('[6.4] check refuses a path that no request can have', async t => {
+t.test('[6.4] check refuses an impossible path', async t => {
   for (const path of ['n.', '.n', 'a..b', 'a[0].n', 'a b', ''])
     await t.rejects(
       start(t, { edit: [['      tier_from: [request] ', `      n_from: ["${path}"]\n      tier_from: [request] `]] }),

@@ -109,7 +109,7 @@ t.test('a request on a busy connection gets 503 during a stop and is closed, not
   await closed
 })
 
-t.test('a begun stream ends whole, and its connection with it [O3]', async t => {
+t.test('a running stream ends completely, and its connection with it [O3]', async t => {
   const started = await start(t, { edit: free })
   const { gateway, url, key } = started
   const text = started.upstreams['text'] as Upstream

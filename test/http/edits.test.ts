@@ -334,7 +334,7 @@ const tricky = rawForm([
   [fileHead('image'), '\r\n'],
 ])
 
-t.test('a form is read alike however the network splits it [M31]', async t => {
+t.test('a form is read the same however the network splits it [M31]', async t => {
   const { url, key, sent, postForm, upstreams } = await startAnswering(t, {
     // Hundreds of charges would measure the disk instead of the reader.
     edit: [[/alpha-image-2: (.*), prices: \{.*?\}/, 'alpha-image-2: $1, price: free']],
@@ -367,7 +367,7 @@ t.test('a form is read alike however the network splits it [M31]', async t => {
   t.equal(differences, 0)
 })
 
-t.test('three parsers read the forwarded form alike [M32]', async t => {
+t.test('three parsers read the forwarded form the same [M32]', async t => {
   const { postForm, sent, upstreams } = await startAnswering(t)
   const large = rawForm([
     [fileHead('image'), Buffer.concat([png(9, 9), randomBytes(3 * MiB)])],

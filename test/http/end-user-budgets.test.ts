@@ -42,7 +42,7 @@ async function statuses(started: Started, endUser: string | undefined, times: nu
   return all
 }
 
-t.test('each end user has the budget of the group or one by name, and every view shows it', async t => {
+t.test("each end user has the group's budget or one by name, and every view shows it", async t => {
   const started = await opened(
     t,
     bounded(
@@ -128,7 +128,7 @@ t.test('a refusal names the end user and the budget in every API format', async 
   t.match(record, { end_user: 'ada' })
 })
 
-t.test('hashed names have budgets, and made-up ones share that of (other)', async t => {
+t.test('hashed names have budgets, and made-up names share the budget of (other)', async t => {
   const started = await opened(
     t,
     bounded(

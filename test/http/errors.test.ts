@@ -360,7 +360,7 @@ t.test('an upstream that breaks off before it answers is 502, and forbids retrie
 })
 
 for (const [name, frame] of Object.entries(framings)) {
-  t.test(`a broken-off answer whose end is marked by ${name} is complete to no client [U1, U2]`, async t => {
+  t.test(`no client takes a cut answer with ${name} for complete [U1, U2]`, async t => {
     const started = await startOpen(t)
     const { upstream } = started
     const { length } = answerText
@@ -407,7 +407,7 @@ t.test('an answer of its declared length is whole, although its upstream closes 
   }
 })
 
-t.test('a 200 that is no JSON and has no marked end is complete to no client [U2, U14]', async t => {
+t.test('no client takes a 200 without JSON and without a marked end for complete [U2, U14]', async t => {
   const started = await startOpen(t)
   const head = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type:'
   for (const rest of ['text/html\r\n\r\n<html><body>5', 'application/json\r\n\r\n', 'text/plain\r\n\r\nok']) {
@@ -428,7 +428,7 @@ for (const [name, limits, code] of [
   ['stalls', 'connect: 5s, first_byte: 600s, idle: 150ms, total: 15m', 'deadline_exceeded'],
   ['drips for ever', 'connect: 5s, first_byte: 600s, idle: 120s, total: 300ms', 'deadline_exceeded'],
 ] as const) {
-  t.test(`an answer that ${name} is cut at its limit, complete to no client [U3, U4]`, async t => {
+  t.test(`an answer that ${name} is cut at its limit, and no client takes it for complete [U3, U4]`, async t => {
     const started = await startOpen(t, timeouts(limits))
     const { upstream, logs, charges } = started
     upstream.answer(res => {
@@ -446,7 +446,7 @@ for (const [name, limits, code] of [
   })
 }
 
-t.test('only those upstream headers pass that clients read [U9]', async t => {
+t.test('only upstream headers that clients read are passed on [U9]', async t => {
   const { post, upstream } = await startOpen(t)
   const stripped = {
     'set-cookie': ['a=1', 'b=2'],
@@ -598,7 +598,7 @@ t.test('[6.2] a 200 of an unknown shape is not delivered, and its charge waits w
   t.equal((await gateway.storage.books.open()).find(one => one.state === 'needs_review')?.count, held)
 })
 
-t.test('a 200 that is no answer and has no image costs nothing, and keeps no hold', async t => {
+t.test('a 200 without an answer and without an image costs nothing, and leaves no hold', async t => {
   const { post, upstream, charges } = await startOpen(t)
   for (const [type, body] of [
     ['text/html', '<html><body>502 Bad Gateway</body></html>'],

@@ -27,7 +27,7 @@ const placeOf = (cause: (typeof causes)[number]): string =>
 /** Causes without a sale: refusals that certainly sold nothing, and requests that never arrived. */
 const unsold = new Set<unknown>([429, 503, 529, 'connect'])
 
-t.test('who is asked again, by cause, operation and policy, and what may have been bought', async t => {
+t.test('repeated calls by cause, operation and policy, and what may have been bought', async t => {
   const models = Object.entries(policies).flatMap(([policy, more]) =>
     (['chat', 'image', 'job'] as const).flatMap(family =>
       ['first', 'late', 'gone'].map(
@@ -146,7 +146,7 @@ t.test('all upstreams are tried again, up to `attempts`; log, metrics and charge
   t.equal((await get('/v1/charges/none')).status, 404)
 })
 
-t.test('a wait lasts as long as Retry-After says, and no request waits longer than `wait_max`', async t => {
+t.test('a wait lasts for the time in Retry-After, and no request waits longer than `wait_max`', async t => {
   const waits: number[] = []
   const hand = new HandTime()
   const clock = {
@@ -198,7 +198,7 @@ t.test('a wait lasts as long as Retry-After says, and no request waits longer th
   t.equal(first.received.length, before + 2)
 })
 
-t.test('a request that waits ends with its client, is sent at once in a drain, and keeps its deadline', async t => {
+t.test('a waiting request ends with its client, is sent at once in a drain, and keeps its deadline', async t => {
   const waiting: (() => void)[] = []
   const clock = {
     ...systemClock,
@@ -254,7 +254,7 @@ t.test('a request that waits ends with its client, is sent at once in a drain, a
   await closed
 })
 
-t.test('a stream is requested again until its first byte has left, and never after it', async t => {
+t.test('a stream is requested again only before its first byte is sent', async t => {
   const started = await startFailover(t, [
     { name: 'two', family: 'chat', upstreams: ['keyed', 'second'], more: `${all}, retry: { backoff: 1ms }` },
   ])

@@ -12,7 +12,7 @@ function valueOf(text: string, series: string): number {
   return Number(line?.slice(series.length + 1) ?? Number.NaN)
 }
 
-t.test('metrics report outcomes of images, money, limits and upstreams', async t => {
+t.test('metrics report images, money, limits and upstreams', async t => {
   const { gateway, opsUrl, upstreams, post, settled } = await start(t, {
     edit: [
       [
@@ -107,7 +107,7 @@ t.test('metrics report outcomes of images, money, limits and upstreams', async t
   })
 })
 
-t.test('models and groups have series of their own where the operator wants them', async t => {
+t.test('models and groups have separate series if configured', async t => {
   const { opsUrl, upstreams, post, settled } = await start(t, {
     edit: [['\nserver:\n', '\nobservability: { metrics: { by: [model, group] } }\nserver:\n']],
   })
@@ -130,7 +130,7 @@ t.test('models and groups have series of their own where the operator wants them
   t.notMatch(text, /made-up/)
 })
 
-t.test('the exposition follows the conventions of Prometheus, and HEAD gets its head', async t => {
+t.test('the exposition follows Prometheus conventions, and HEAD works', async t => {
   const { opsUrl, upstreams, post, settled } = await start(t, {
     edit: [['\nserver:\n', '\nobservability: { metrics: { by: [model, group] } }\nserver:\n']],
   })

@@ -18,7 +18,7 @@ const stream =
 
 const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
 
-t.test('a stream whose first event is an error becomes a status with its JSON', async t => {
+t.test('a stream whose first event is an error becomes an error status with its JSON', async t => {
   const { post, upstreams, logs, settled } = await start(t)
   const upstream = upstreams['text'] as Upstream
   const cases: readonly (readonly [what: string, text: string, status: number, body: object])[] = [
@@ -102,7 +102,7 @@ const withNext = [
   'sim-chat: { family: chat, upstreams: [{ upstream: text }, { upstream: beta, priority: 2 }],',
 ] as const
 
-t.test('a limit as first event leads to the next upstream', async t => {
+t.test('a rate limit as first event leads to the next upstream', async t => {
   const { post, upstreams } = await start(t, { edit: [withNext] })
   const [text, beta] = [upstreams['text'], upstreams['beta']] as [Upstream, Upstream]
   text.answer(stream(data({ error: { code: 429, message: 'slow down' } }), true))
@@ -113,7 +113,7 @@ t.test('a limit as first event leads to the next upstream', async t => {
   t.equal(beta.received.length, 1)
 })
 
-t.test('a first event that may have been sold is tried nowhere else', async t => {
+t.test('a first event that may have been sold is not repeated elsewhere', async t => {
   const cases: readonly (readonly [error: object, status: number])[] = [
     [{ type: 'error', error: { type: 'overloaded_error', message: 'x' } }, 503],
     [{ error: { code: 503, message: 'x' } }, 503],

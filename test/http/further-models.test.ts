@@ -50,7 +50,7 @@ function answered(model: string | undefined) {
   return { id: 'c1', object: 'chat.completion', created: 1, ...(model !== undefined && { model }), choices, usage }
 }
 
-t.test('a further model in a body is checked against the allowed ones, and reported with its path', async t => {
+t.test('an additional model in a body is checked against the allowed ones, and reported with its path', async t => {
   const { key: partner } = await shared.newKey({ group: 'partner' })
   const { key: narrow } = await shared.newKey({ models: ['cheap', 'two'] })
   upstream.answer(answered('vendor/cheap'))
@@ -111,7 +111,7 @@ t.test('a further model in a body is checked against the allowed ones, and repor
   t.same(await shared.charges(), [])
 })
 
-t.test('upstreams get further models by their own names', async t => {
+t.test('upstreams get additional models by their own names', async t => {
   upstream.answer(answered('vendor/cheap'))
   const sent = async (body: { readonly model: string; readonly [name: string]: unknown }): Promise<unknown> => {
     t.equal((await ask(body)).status, 200, caseName(body))

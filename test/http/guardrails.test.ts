@@ -129,7 +129,7 @@ t.test('patterns block and mask requests, in every API format', async t => {
   })
 })
 
-t.test('a whole answer is masked, or withheld and charged as used', async t => {
+t.test('a complete answer is masked, or withheld and charged as used', async t => {
   const { upstreams, post, logs, charges } = await start(t, { edit: guarded(patterns) })
   upstreams['text']?.answer({ choices: [{ message: { role: 'assistant', content: `card ${card}.` } }], usage })
   const masked = await post('/v1/chat/completions', prompt('hello'))
@@ -177,7 +177,7 @@ t.test('a stream is masked and blocked across its events, however they are cut',
   t.notMatch(early, 'dragon')
 })
 
-t.test('messages and responses stream masked too, with their repeated texts', async t => {
+t.test('streams of messages and responses are masked too, with their repeated texts', async t => {
   const { upstreams, post } = await start(t, { edit: guarded(patterns) })
   const sse = (events: readonly (readonly [string, object])[]): Reaction => {
     const text = events
@@ -259,7 +259,7 @@ t.test('a service decides about requests and answers', async t => {
   await settled()
 })
 
-t.test('a service that fails refuses or lets pass, as the operator wants', async t => {
+t.test('a failing service blocks or allows requests, as configured', async t => {
   let status = 500
   const service = await startService(t, () => (status === 200 ? { action: 'dance' } : status))
   for (const [unavailable, expected] of [
@@ -278,7 +278,7 @@ t.test('a service that fails refuses or lets pass, as the operator wants', async
   }
 })
 
-t.test('a service of the moderations format is understood', async t => {
+t.test('a service with the moderations format is supported', async t => {
   const service = await startService(t, ({ input = [] }) => ({
     results: input.map(text => ({
       flagged: text.includes('dragon'),
@@ -305,7 +305,7 @@ t.test('a rule without words or pattern, or with an invalid one, is refused when
     )
 })
 
-t.test('no place of a request or a stream hides a word', async t => {
+t.test('a word is found at every place of a request or a stream', async t => {
   const { upstreams, post } = await start(t, { edit: guarded(patterns) })
   const { received = [] } = upstreams['text'] ?? {}
   for (const body of [
@@ -333,7 +333,7 @@ t.test('no place of a request or a stream hides a word', async t => {
   }
 })
 
-t.test('the probabilities of tokens repeat nothing that was masked', async t => {
+t.test('token probabilities do not contain masked text', async t => {
   const { upstreams, post } = await start(t, { edit: guarded(patterns) })
   const tokens = ['paid ', '1111-', '2222-', '3333-', '4444', ' by card']
   const logprobs = (some: readonly string[]) => ({

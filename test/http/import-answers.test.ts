@@ -53,7 +53,7 @@ async function pricedNames(file: URL): Promise<ReadonlySet<string>> {
   )
 }
 
-t.test('of a dozen configurations nine in ten of the priced names answer the clients of their API format', async t => {
+t.test('nine in ten priced names of a dozen configurations serve the clients of their API format', async t => {
   const place = await makeFolder(t)
   const fake = await startUpstream(vendorAt(path => places.some(place => place.test(path))))
   t.teardown(() => fake.close())

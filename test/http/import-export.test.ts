@@ -85,7 +85,7 @@ const all = {
   'notes.txt': 'not read',
 }
 
-t.test('exports of a new-api become upstreams, models, prices and groups that answer its clients', async t => {
+t.test('exports of a new-api become upstreams, models, prices and groups that serve its clients', async t => {
   const fake = await startUpstream(
     vendorAt(path => /^\/(?:api\.openai\.com|api\.deepseek\.com|spare\.example|api\.anthropic\.com)\/v1\//.test(path)),
   )
@@ -163,7 +163,7 @@ t.test('one file with channels, their keys and options is enough, from the comma
   t.match(await runCommand({ cwd: folder, env: {} }, ['check', 'gateway.yaml']), { code: 0 })
 })
 
-t.test('names and keys of an export cannot leave their places in the configuration', async t => {
+t.test('names and keys of an export cannot inject configuration', async t => {
   const evil = '"}\n  evil: { url: "http://evil.example" } # ${HOME}'
   const files = {
     'a.json': {

@@ -90,7 +90,7 @@ t.test('an upstream with endless interim answers is abandoned, by their bytes [6
   await settled()
 })
 
-t.test('an interim answer after an answer, on an idle connection, reaches no client [6.5]', async t => {
+t.test('an interim answer on an idle connection, after an answer, reaches no client [6.5]', async t => {
   const evil = 'HTTP/1.1 100 Continue\r\n\r\n'
   const poison = final.replace('true', 'evil')
   const url = await startRaw(t, (socket, _request, count) =>

@@ -103,7 +103,7 @@ t.test(
   },
 )
 
-t.test('an issuer can complete an invitation, and no one twice', async t => {
+t.test('an issuer can complete an invitation, but only once', async t => {
   const { started, issuer, admin, signIn, leave, comeBack } = await startSignIns(t)
   issuer.people.set('1', { preferred_username: 'dora' })
   const { token } = await inviteBy(admin, { name: 'dora@example.com', role: 'billing' })

@@ -189,7 +189,7 @@ t.test('[10.5] a job whose client does not wait counts as a concurrent request u
   t.equal((await post('/v1/images/generations', ask(), detached)).status, 202, 'it has ended')
 })
 
-t.test('[10.5] a key has as many open jobs as its group allows, also after a restart', async t => {
+t.test('[10.5] a key has at most as many open jobs as its group allows, also after a restart', async t => {
   const started = await start(t, { edit: limited('jobs: 3'), upstreams: ['maker'] })
   const works = working(started)
   const askMany = async ({ post }: Started) => {

@@ -80,7 +80,7 @@ function asMember(text: Buffer): Buffer {
   return Buffer.concat([Buffer.from('{"first":1,"v":'), text, Buffer.from(',"last":[2]}')])
 }
 
-t.test('a body is JSON exactly if JSON.parse accepts it [J1]', t => {
+t.test('a body counts as JSON exactly if JSON.parse accepts it [J1]', t => {
   let accepted = 0
   for (const [name, text] of jsonTexts) {
     for (const [how, bytes] of [
@@ -108,7 +108,7 @@ t.test('a body is JSON exactly if JSON.parse accepts it [J1]', t => {
   t.end()
 })
 
-t.test('a damaged body is JSON exactly if JSON.parse accepts it [J1]', t => {
+t.test('a damaged body counts as JSON exactly if JSON.parse accepts it [J1]', t => {
   t.comment(`seed ${seed}`)
   const random = seeded(seed)
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
@@ -597,7 +597,7 @@ t.test('values of the wrong kind in fields that are only forwarded are left to t
   t.strictSame(upstream.received[0]?.json(), { ...good, ...odd })
 })
 
-t.test('a raw client reads the same refusal, with its length and a request id', async t => {
+t.test('a raw client gets the same refusal, with its length and a request id', async t => {
   const { url, key } = await startOpen(t)
   const body = '{"model":'
   const answer = await exchangeRaw(

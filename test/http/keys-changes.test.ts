@@ -112,11 +112,11 @@ t.test('a key changed by another process is refused soon after, and accepted aft
   await changeElsewhere(t, await open(t))
 })
 
-t.test('the same holds while the counters do not answer [A5]', async t => {
+t.test('the same applies while the counters do not answer [A5]', async t => {
   await changeElsewhere(t, await open(t, { env: { TOLLGATE_COUNTERS: 'redis://127.0.0.1:1' } }))
 })
 
-t.test('the old secret of a rotated key is accepted until the overlap ends, the new one beyond', async t => {
+t.test('the old secret of a rotated key is accepted until the overlap ends, the new one also afterwards', async t => {
   const clock = new HandClock()
   const started = await open(t, { clock })
   const { storage } = started.gateway

@@ -127,7 +127,7 @@ t.test('an invalid key is 401, without the reason [A1]', async t => {
   t.strictSame(await started.charges(), [])
 })
 
-t.test('of two keys the known one counts; two known ones are 400, and two unknown ones 401 [A1]', async t => {
+t.test('with two keys the known one counts; two known ones are 400, and two unknown ones 401 [A1]', async t => {
   const { url, key, newKey } = await startWith(t, { edit: manyBadKeys })
   const another = (await newKey()).key
   for (const [first, second, status] of [
@@ -468,7 +468,7 @@ t.test('returns 429 with Retry-After when the per-key RPM is exceeded, and admit
   t.equal((await charges()).length, 3)
 })
 
-t.test('the OpenAI SDK waits as long as a 429 asks, and its own retry succeeds', async t => {
+t.test('the OpenAI SDK waits for the time in a 429, and its own retry succeeds', async t => {
   const clock = new HandClock()
   const started = await startWith(t, { clock, edit: [{ 'models/beta-imagine-image/limits/rpm': 1 }] })
   const { url, key, upstreams } = started
@@ -503,7 +503,7 @@ t.test("a model's limit applies to that model, and is named in the refusal", asy
   t.equal((await openai.images.generate(good).asResponse()).status, 200, 'another model has room')
 })
 
-t.test('a key that has used its minute is refused before its body is read', async t => {
+t.test('a key whose limit is used up is refused before its body is read', async t => {
   const { url, key, openai } = await startWith(t, { edit: [['rpm: 60,', 'rpm: 1,']] })
   await openai.images.generate(good)
   const wire = await openWire(url)

@@ -20,7 +20,7 @@ function exact(rows: readonly LogRow[]): ReadonlyMap<string, readonly number[]> 
 const isNear = (found: number | null, wanted: number): boolean =>
   found !== null && found >= wanted && found <= Math.max(wanted * 1.11, wanted + 1)
 
-t.test('latencies of bound and loose pages equal those of the rows, within a tenth', async t => {
+t.test('latencies of bound and loose pages equal those of the rows, within 10 %', async t => {
   const connection = open(t)
   const rows = Array.from({ length: 900 }, (_, i) => rowAt(noon + i * 1_000, i, { durationMs: (i * 7_919) % 40_000 }))
   write(connection, rows, 11, new UncompactedBatches(100))
@@ -66,7 +66,7 @@ t.test('requests, refusals and look-ups are separate, and users see their own', 
   t.equal((await admin.get('/api/latency?since=2020-01-01T00:00:00Z')).code, 'invalid')
 })
 
-t.test('look-ups count in no sum and no chart, and are in the log', async t => {
+t.test('look-ups are in no sum and no chart, but in the log', async t => {
   const started = await start(t, { upstreams: ['text'] })
   const { upstream, post, get, settled } = started
   const admin = await enterAsAdmin(started)

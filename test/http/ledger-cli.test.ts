@@ -101,7 +101,7 @@ t.test('[13.2] charges of answers cut off for unknown content are found, and ref
   )
 })
 
-t.test('[6.6] an anchor stored elsewhere shows what nothing in the database can', async t => {
+t.test('[6.6] an anchor stored elsewhere shows changes that the database alone cannot show', async t => {
   const shop = await openShop(t)
   shop.upstreams['alpha']?.answer({ data: [picture(1254, 1254)] })
   for (let i = 0; i < 3; i++) await shop.ask(alpha)

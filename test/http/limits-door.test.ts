@@ -44,7 +44,7 @@ async function scriptsRun(redis: RedisServer): Promise<number> {
   return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0)
 }
 
-t.test('a short request calls Redis once for admission, and once to report its use [13.6]', { skip }, async t => {
+t.test('a short request calls Redis once for admission, and once to report its usage [13.6]', { skip }, async t => {
   const { redis, started } = await startLimited(t)
   t.equal((await started.post(path, body)).status, 200)
   await started.settled()
@@ -57,7 +57,7 @@ t.test('a short request calls Redis once for admission, and once to report its u
 })
 
 t.test(
-  'a key whose minute was used elsewhere is refused before it uploads 32 MiB, announced or in chunks [13.6]',
+  'a key whose limit was used up elsewhere is refused before it uploads 32 MiB, with or without a length [13.6]',
   { skip },
   async t => {
     const { redis, started } = await startLimited(t)

@@ -160,7 +160,7 @@ t.test(
 )
 
 t.test(
-  'two gateways on one Redis share one limit; while it is gone each applies it alone [R2] [R10]',
+  'two gateways on one Redis share one limit; without Redis each applies it alone [R2] [R10]',
   { skip },
   async t => {
     const redis = await startRedis(t)

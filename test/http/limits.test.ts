@@ -186,7 +186,7 @@ t.test('a client that waits for 100 Continue is refused before it uploads [L1]',
   t.notOk(started.upstream.received[0]?.headers.expect, 'the upstream is not asked to expect anything')
 })
 
-t.test('a form refused unread leaves nothing behind: its timeout is no fault of ours', async t => {
+t.test('a form refused unread leaves nothing behind, and its timeout is not reported as a fault', async t => {
   const { url, key, get } = await start(t)
   const setReal = globalThis.setInterval
   const now = performance.now.bind(performance)
@@ -310,7 +310,7 @@ t.test('65 large forms at a time exceed the space: the 65th gets 503 [L5]', asyn
   t.equal(started.upstream.received.length, 0)
 })
 
-t.test("four reference images are forwarded to family B, and its upstream's error is returned [L7]", async t => {
+t.test("four reference images are forwarded to family B, and its upstream's error is passed on [L7]", async t => {
   const started = await startOpen(t)
   const upstream = started.upstreams['beta']
   upstream?.answer(res => {
@@ -420,7 +420,7 @@ t.test('JSON on edits and a form on generations are 415, with what to send inste
   t.strictSame(await started.charges(), [])
 })
 
-t.test('the JSON of a content type with parameters or a suffix is JSON', async t => {
+t.test('a JSON content type may have parameters or a suffix', async t => {
   const started = await startOpen(t)
   for (const contentType of [
     'application/json; charset=utf-8',

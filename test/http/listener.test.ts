@@ -68,7 +68,7 @@ async function connectedTo(url: string): Promise<Socket> {
   return socket.resume()
 }
 
-t.test("a client's address is the last one that is no trusted proxy", async t => {
+t.test("a client's address is the last one that is not a trusted proxy", async t => {
   const trusted = ['10.0.0.0/8', '127.0.0.1', '2001:db8::/32']
   const cases: readonly (readonly [from: string, forwarded: string | undefined, address: string])[] = [
     ['203.0.113.9', '198.51.100.1', '203.0.113.9'],
@@ -88,7 +88,7 @@ t.test("a client's address is the last one that is no trusted proxy", async t =>
   t.equal(callerAddress('10.0.0.1', '198.51.100.1', undefined), '10.0.0.1')
 })
 
-t.test('a key bound to an address is checked by what a trusted proxy sends, and no one else', async t => {
+t.test("a key bound to an address is checked by a trusted proxy's header, and by no other client's", async t => {
   const asked = async (edit: readonly (readonly [string, string])[]): Promise<number> => {
     const { gateway, url } = await start(t, { simulated: true, edit })
     const { secret } = await createKey(gateway.storage, { name: 'bound', user: 'local', ips: ['198.51.100.0/24'] })

@@ -144,7 +144,7 @@ t.test('charges a turn once, wherever its usage is reported, and a later report 
   }
 })
 
-t.test('charges the differences of running totals', async t => {
+t.test('charges the differences between cumulative totals', async t => {
   const { on, caller, model } = await talk(t, [['session_usage: turn', 'session_usage: running']])
   const audio = (tokenCount: number) => ({ promptTokensDetails: [{ modality: 'AUDIO', tokenCount }] })
   for (const [input, output, heard] of [
@@ -223,7 +223,7 @@ t.test("maps an upstream's refusal of the handshake or of the setup to an error 
   t.same(await turnsOf(fresh.on), [])
 })
 
-t.test('a close that refuses the vendor key counts against the key, and is no error of the client', async t => {
+t.test('a close that refuses the vendor key counts against the key, and is not reported as a client error', async t => {
   const reason = 'API key not valid. Please pass a valid API key.'
   const refuse = async ({ on, vendor }: Awaited<ReturnType<typeof open>>, code: number, why: string) => {
     const caller = await openTalk(t, on.url + path, on.key)
@@ -338,7 +338,7 @@ t.test('records a handle before the client gets it, and continues only sessions 
   t.strictSame(await amountsOf(on), ['0.000015'], 'what came behind the handle was charged')
 })
 
-t.test('refuses a handshake before the WebSocket is open where no setup is needed to know why', async t => {
+t.test('refuses a handshake before the WebSocket opens if the reason does not depend on the setup', async t => {
   const { on } = await open(t)
   const refused = await openTalk(t, on.url + path, 'sk-wrong').then(
     () => undefined,

@@ -25,7 +25,7 @@ async function notesOn(day: string, of = text) {
 }
 
 t.test(
-  '[10] check reports 60 days in advance that a model ends, and afterwards that it has; it refuses nothing',
+  "[10] check reports a model's end 60 days in advance, and afterwards; nothing is refused",
   async t => {
     const path = 'models.beta-imagine-image.ends'
     for (const [day, code, message] of [

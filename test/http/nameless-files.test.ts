@@ -70,7 +70,7 @@ t.test('a part under a declared file field is a file, whatever its headers are [
   t.same(await filesOf(started, 'text'), [['file', 'audio/wav', 16]])
 })
 
-t.test('a sound of unknown type keeps the name and type that it was sent with [15]', async t => {
+t.test('audio of an unknown type keeps its original name and type [15]', async t => {
   const started = await start(t)
   const sounds: readonly (readonly [fileName: string, type: string, content: string])[] = [
     ['long.wav', 'audio/wav', 'RF64....WAVEds64'],
@@ -95,7 +95,7 @@ t.test('a sound of unknown type keeps the name and type that it was sent with [1
   }
 })
 
-t.test('texts of one name are forwarded as often as they were sent, in either kind of family [15]', async t => {
+t.test('repeated texts are forwarded as often as they were sent, in either kind of family [15]', async t => {
   const lists = {
     'families/beta-image/forward/image.edit': ['model', 'prompt', 'n', 'size', 'response_format', 'tag'],
   } as const
@@ -141,7 +141,7 @@ t.test('a form of exactly 32 MiB reaches the upstream, and no more than that [15
 })
 
 t.test(
-  'a text under a file field is refused as no file, and one under another name may not be a file [6.8]',
+  "a text in a file field is refused, and so is a picture's text under another name [6.8]",
   async t => {
     const started = await start(t)
     const wrong: readonly (readonly [row: Row, code: string])[] = [

@@ -72,7 +72,7 @@ async function checkBill(t: Test, { started, made }: Opened, prompt: string): Pr
 }
 
 for (const demand of demands)
-  t.test(`[14.8] generateContent passes byte for byte, and costs what the vendor made: ${demand}`, async t => {
+  t.test(`[14.8] generateContent passes byte for byte, at the vendor's own cost: ${demand}`, async t => {
     const prompt = `whole ${demand}`.trim()
     const res = await google.started.post(`/v1beta/models/${model}:generateContent`, contents(prompt))
     t.equal(res.status, 200)
@@ -86,7 +86,7 @@ for (const demand of demands)
     ['events', '?alt=sse'],
     ['a list', ''],
   ] as const)
-    t.test(`[14.8] streamGenerateContent, as ${title}, costs what the vendor made: ${demand}`, async t => {
+    t.test(`[14.8] streamGenerateContent, as ${title}, has the vendor's own cost: ${demand}`, async t => {
       const prompt = `${title} ${demand}`.trim()
       const path = `/v1beta/models/${model}:streamGenerateContent${query}`
       const res = await google.started.post(path, contents(prompt))
@@ -146,7 +146,7 @@ t.test('[14.8] the chat completions SDK sees the pictures', async t => {
   await checkBill(t, router, 'chat by SDK')
 })
 
-t.test('[14.8] words without a picture that are not declared free wait for a person', async t => {
+t.test('[14.8] words without a picture that are not declared free go to review', async t => {
   const answers = { generate: { refused: [{ if: { promptFeedback: 'any' } }] } }
   const strict = await openRecipe(t, 'gemini-image.md', 'gemini', {
     families: { 'gemini-image': { 'image-tier-billing': { answers } } },

@@ -33,7 +33,7 @@ t.test('commands inspect a running gateway and its storage', async t => {
     t.match((await tollgate('keys', 'list')).stdout, /models test.*revoked/, 'its key is gone')
   })
 
-  await t.test('a command on another storage than that of the gateway is noticed', async t => {
+  await t.test("a command on another storage than the gateway's is detected", async t => {
     const elsewhere = { ...site, database: `${site.database}-elsewhere` }
     const env = { TOLLGATE_OPS: ops.replace('http://', ''), TOLLGATE_LISTEN: url.replace('http://', '') }
     const run = (...words: readonly string[]) => runTollgate(elsewhere, [...words, '-c', site.config], env)

@@ -149,7 +149,7 @@ t.test('requests are exported as spans and GenAI metrics, all of them when the g
   )
 })
 
-t.test('a missing receiver costs spans and no requests, and both are counted', async t => {
+t.test('a missing receiver loses spans but no requests, and both are counted', async t => {
   const receiver = await startReceiver(t)
   receiver.answer(503)
   const { gateway, opsUrl, post, settled } = await start(t, { simulated: true, edit: withOtlp(receiver.url) })
@@ -173,7 +173,7 @@ t.test('a missing receiver costs spans and no requests, and both are counted', a
   t.match(await (await fetch(`${more.opsUrl}/metrics`)).text(), /^tollgate_otlp_failures_total [1-9]/m)
 })
 
-t.test('upstreams get trace headers only if the operator wants it', async t => {
+t.test('upstreams get trace headers only if configured', async t => {
   const receiver = await startReceiver(t)
   for (const [more, told] of [
     ['', undefined],
@@ -252,7 +252,7 @@ t.test('a span names the provider, the answering model, why it ended, and what w
 })
 
 t.test(
-  'spans name the user, the key, the group and the cost where the operator wants it, as Langfuse reads them',
+  'spans name the user, the key, the group and the cost if configured, in the form that Langfuse reads',
   async t => {
     const receiver = await startReceiver(t)
     const langfuse = `${receiver.url}/api/public/otel`
@@ -275,7 +275,7 @@ t.test(
   },
 )
 
-t.test('names that callers invent are no series: those of unknown models, and of answers for wildcards', async t => {
+t.test('invented names create no series: of unknown models, and of answers for wildcards', async t => {
   const receiver = await startReceiver(t)
   const model = '  sim-chat: { '
   const { gateway, upstreams, post, settled } = await start(t, {

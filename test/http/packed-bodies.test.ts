@@ -180,7 +180,7 @@ t.test("an undecodable body is refused in the client's format, and nothing is bo
   for (const [name, { received }] of Object.entries(started.upstreams)) t.equal(received.length, 0, name)
 })
 
-t.test('a body that expands beyond bounds is 413, and little of it was ever in memory', async t => {
+t.test('a body that expands beyond the limits is 413, and little of it was ever in memory', async t => {
   const started = await startChat(t)
   const { body: head, contentType } = form({ model: 'alpha-image-2', prompt: 'blue', image: png(8, 8) })
   const [quick, zeros, nothing] = [quickBrotli, Buffer.alloc(200 * mebibyte), gzipSync('')]
@@ -216,7 +216,7 @@ t.test('a body that expands beyond bounds is 413, and little of it was ever in m
   t.equal(started.gateway.open, 0)
 })
 
-t.test('the limit counts decoded bytes: exactly that passes, one byte more is 413', async t => {
+t.test('the limit counts decoded bytes: exactly that many pass, one byte more is 413', async t => {
   const started = await startChat(t)
   started.upstream.answer({ created: 1, data: [picture(1254, 1254)] })
   const [begin, noise, end] = [

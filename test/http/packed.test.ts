@@ -116,7 +116,7 @@ t.test('compressed events arrive one by one, as they are written [6.5]', async t
   t.ok(seen.length >= 6, `${seen.length} pieces`)
 })
 
-t.test('half of a compressed answer is never a whole one, however it is framed [6.5]', async t => {
+t.test('half of a compressed answer never counts as complete, however it is framed [6.5]', async t => {
   const { url, upstreams } = await startEngine(t)
   for (const [name, pack] of Object.entries(packers)) {
     const packed = pack(text)
@@ -129,7 +129,7 @@ t.test('half of a compressed answer is never a whole one, however it is framed [
   }
 })
 
-t.test('a compressed answer that breaks off delivers all that came before [6.5]', async t => {
+t.test('a compressed answer that breaks off delivers everything before the cut [6.5]', async t => {
   const { url, upstreams, rows, settled } = await startEngine(t)
   const event = (i: number): string => `data: {"i":${i}}\n\n`
   upstreams[0]?.answerOnce(res => {
@@ -165,7 +165,7 @@ t.test('invalid compressed bytes are 502 or a cut, and hang no client [6.5]', as
   t.strictSame(faults, [])
 })
 
-t.test('an answer that expands beyond bounds is cut, and little of it was ever in memory [6.5]', async t => {
+t.test('an answer that expands beyond the limits is cut, and little of it was ever in memory [6.5]', async t => {
   const { url, upstreams, rows, settled } = await startEngine(t)
   const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024))
   const nothing = gzipSync('')

@@ -85,7 +85,7 @@ function proseOf(page: string): string {
     .replaceAll(/<\/?(?:td|th|li|p|h\d|dt|dd|a|summary|option|button|label|div)\b[^>]*>/g, ' · ')
 }
 
-t.test('a Chinese reader sees no English sentence on a public page, and the words of the console', async t => {
+t.test("public pages in Chinese have no English sentence, and use the console's words", async t => {
   const { url } = await start(t, { simulated: true })
   for (const path of pages) {
     const page = readPage(proseOf(await (await fetch(`${url}${path}${path.includes('?') ? '&' : '?'}lang=zh`)).text()))
@@ -244,7 +244,7 @@ t.test("a page uses the language of the address, else the browser's", async t =>
   }
 })
 
-t.test('the pages go without a script, and load nothing from elsewhere', async t => {
+t.test('the pages work without a script, and load nothing from other origins', async t => {
   const { url } = await start(t, { simulated: true })
   for (const path of pages)
     for (const language of languages) {
@@ -402,7 +402,7 @@ t.test('long pages are compressed for clients that accept it, with the same cont
   t.equal(made.headers.get('vary'), null)
 })
 
-t.test('the reference is rendered once for a configuration, and follows its changes', async t => {
+t.test('the reference is rendered once per configuration, and again after a change', async t => {
   const { url, reload } = await start(t, { simulated: true })
   const read = async () => (await fetch(`${url}/docs`)).text()
   const first = await read()
@@ -426,7 +426,7 @@ t.test('the reference is rendered once for a configuration, and follows its chan
   t.match(await (await fetch(`${url}/pricing`)).text(), /sim-tomorrow[^]*?Free/)
 })
 
-t.test('the reference has every endpoint, the notes of every family and the results of sizes', async t => {
+t.test('the API reference has every endpoint, the notes of every family and the results of sizes', async t => {
   const { url, plan } = await start(t, { simulated: true })
   for (const language of languages) {
     const page = await (await fetch(`${url}/docs?lang=${language}`)).text()

@@ -29,7 +29,7 @@ const here: Resolve = (_name, _options, done) => done(null, [{ address: '127.0.0
 const anywhere: PictureNetwork = { resolve: here, isAllowed: () => true }
 const fetchFrom = (url: string, network: PictureNetwork = anywhere) => fetchPicture(url, clock, nobodyLeft, network)
 
-t.test('a picture has the type of its own bytes', async t => {
+t.test("a picture's type comes from its own bytes", async t => {
   const url = await open(t, (_req, res) => res.writeHead(200, { 'content-type': 'text/html' }).end(picture))
   t.match(await fetchFrom(url), { kind: 'picture', type: 'image/png', body: picture })
 })
@@ -66,7 +66,7 @@ t.test('stops an endless body at its bound', async t => {
   t.match(await fetchFrom(url, { ...anywhere, bytesMax: 1_000_000 }), { kind: 'refused', why: 'it is too large' })
 })
 
-t.test('abandons an answer that never comes, or that no one waits for', async t => {
+t.test('abandons an answer that never arrives, or whose client has left', async t => {
   const url = await open(t, () => undefined)
   const atOnce = { after: (_ms: number, run: () => void) => systemTimers.after(0, run) }
   t.match(await fetchPicture(url, atOnce, nobodyLeft, anywhere), { why: 'it took too long' })
@@ -110,7 +110,7 @@ for (const url of [
     t.match(await fetchPicture(url, clock, nobodyLeft), { kind: 'refused' })
   })
 
-t.test('only a link that an answer gave to this session is fetched, for that user', async t => {
+t.test('only a link in an answer of this session is fetched, for that user', async t => {
   const started = await start(t, { upstreams: ['alpha'] })
   const admin = await enterAsAdmin(started)
   const ann = await enterAsUser(started, admin, 'ann')

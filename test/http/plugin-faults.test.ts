@@ -132,7 +132,7 @@ t.test("[8.1] an unknown hook is refused with a suggestion; a plugin's own helpe
   t.match(await check(misplaced), [{ code: 'hook_unknown', remedy: 'hooks are returned by create()' }])
 })
 
-t.test("[8.1] a plugin may not use the kind of rule of another's charges", async t => {
+t.test("[8.1] a plugin may not use another plugin's kind of charge rule", async t => {
   const project = await lay(t, `export default definePlugin({ name: 'mine', rule: 'usage', create: () => ({}) })`)
   t.match(await check(project), [{ code: 'rule_taken', line: project.line, message: /'token-usage'/ }])
 })

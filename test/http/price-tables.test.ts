@@ -41,7 +41,7 @@ routes:
   - { match: "GET /v1/charges/{id}", operation: charges.get, dialect: openai, serve: charge }
 `
 
-t.test('a charge by an imported row names its file and line in every explanation', async t => {
+t.test("every explanation of a charge by an imported row names the row's file and line", async t => {
   const place = await makeFolder(t)
   const table = place.path('prices.yaml')
   const write = async (input: number): Promise<void> =>

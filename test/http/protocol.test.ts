@@ -16,7 +16,7 @@ const post = (target: string, ...lines: readonly string[]): string =>
   ].join('\r\n')
 const chat = '/v1/chat/completions'
 
-t.test('a target in absolute form is its path, and its host is the Host [6.9]', async t => {
+t.test('a target in absolute form counts as its path, and its host as the Host [6.9]', async t => {
   const { url, upstreams, settled } = await startEngine(t)
   for (const [target, ...lines] of [
     [`http://gateway.example${chat}`, 'Host: gateway.example'],

@@ -17,7 +17,7 @@ for (const proxy of [composeNginx, haproxy, ...bareProxies])
     },
   )
 
-t.test('a direct client gets what was bought', async t => {
+t.test('a direct client gets its purchase', async t => {
   for await (const cell of walk(t, undefined, true)) t.ok(isRight(cell), lineOf(cell))
 })
 
@@ -38,7 +38,7 @@ const signInThrough = async (t: Test, proxy: Proxy) => {
   return { front, ...signIns }
 }
 
-t.test('people sign in by an issuer at a public address with a port', { skip: composeNginx.missing() }, async t => {
+t.test('users sign in through an issuer at a public address with a port', { skip: composeNginx.missing() }, async t => {
   const { front, signIn } = await signInThrough(t, composeNginx)
   t.match(new URL(front.url).port, /^\d+$/)
   const visitor = newVisitor(front.url)

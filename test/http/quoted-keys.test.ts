@@ -16,7 +16,7 @@ const forms = {
 }
 const starred = (form: string): string => '*'.repeat(form.length)
 
-t.test('our key is removed from an error in or at the end of a stream, however it is split', async t => {
+t.test('our key is removed from an error within or at the end of a stream, however it is split', async t => {
   const { post, upstreams } = await start(t, { env: { TEXT_API_KEY: secret } })
   for (const [name, form] of Object.entries(forms)) {
     const tell = (quoted: string): string =>

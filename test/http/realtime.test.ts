@@ -111,7 +111,7 @@ t.test('refuses an invalid handshake with an HTTP response before the 101', asyn
   t.equal(on.gateway.open, 0)
 })
 
-t.test('answers a request that offers another protocol as an ordinary request', async t => {
+t.test('serves a request for another protocol as an ordinary request', async t => {
   const { on } = await open(t)
   const socket = connect(Number(new URL(on.url).port), '127.0.0.1')
   const body = JSON.stringify({ model: 'none', messages: [] })

@@ -26,7 +26,7 @@ t.test('reloads drop nothing, and each request sees one configuration from its h
   t.comment(JSON.stringify(figures.p99Ms))
 })
 
-t.test('an invalid file has no effect, and is reported with its place [O2]', async t => {
+t.test('an invalid file has no effect, and is reported with its position [O2]', async t => {
   const site = await prepareSite(await makeFolder(), { upstreams: {} })
   const gateway = site.start()
   t.teardown(() => gateway.kill())

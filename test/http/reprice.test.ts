@@ -160,7 +160,7 @@ t.test('an operator applies corrected prices from the command line', async t => 
   t.match(verified, { code: 0, stderr: /2 charges, 4 lines, 3 entries: 0 problems/ })
 })
 
-t.test('an interrupted run is repeated; two at once book each charge once', async t => {
+t.test('an interrupted run can be repeated; two concurrent runs book each charge once', async t => {
   const started = await start(t, { upstreams: ['alpha', 'text'] })
   started.upstream.answer({ created: 1, data: [picture(1000, 1000)] })
   for (let i = 0; i < 12; i++)
@@ -191,7 +191,7 @@ t.test('an interrupted run is repeated; two at once book each charge once', asyn
   t.equal(await isSound(t, storage, started.plan, 'repeated'), 120_000)
 })
 
-t.test('a price that became free is refunded, a free one is charged, and a refund stays one', async t => {
+t.test('a price that became free is refunded, a free one that got a price is charged, and refunds stay', async t => {
   const started = await start(t, { upstreams: ['alpha', 'text'] })
   started.upstream.answer({ created: 1, data: [picture(1000, 1000)] })
   const ask = async () => {

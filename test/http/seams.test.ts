@@ -13,7 +13,7 @@ async function startSilent(upstream: Partial<typeof patient>, clock: HandTime) {
   return { ...started, asked }
 }
 
-await t.test('the injected clock decides how long an upstream is waited for', async t => {
+await t.test('the injected clock determines the timeout of an upstream', async t => {
   const clock = new HandTime()
   const { post, asked } = await startSilent({ firstByteMs: 3_600_000, totalMs: 7_200_000 }, clock)
   const asking = post()
@@ -91,7 +91,7 @@ await t.test('the injected connector opens connections to upstreams', async t =>
   t.strictSame(dialled, [{ host: 'vendor.example', port: 80, isEncrypted: false }])
 })
 
-await t.test("a connection that cannot be opened is reported like the engine's own", async t => {
+await t.test("a connection that the connector cannot open is reported like the engine's own", async t => {
   for (const [code, told] of [
     ['ECONNREFUSED', 'upstream_unreachable'],
     ['ETIMEDOUT', 'upstream_connect_timeout'],

@@ -72,7 +72,7 @@ t.test('a secret is reloaded from its file, however it was replaced, and reporte
   t.equal(await sent(), '200 Bearer key-one second-one')
   t.equal(results.length, 0, 'nothing has changed')
 
-  await t.test('a link above it is swapped', async t => {
+  await t.test('a link to its folder is replaced', async t => {
     await mountVersion(secrets, 'v2', { vendor: 'key-two\n', second: 'second-one' })
     await watch.look()
     t.equal(await sent(), '200 Bearer key-two second-one')
@@ -84,7 +84,7 @@ t.test('a secret is reloaded from its file, however it was replaced, and reporte
     t.match(JSON.stringify(lines), 'a new configuration is active')
   })
 
-  await t.test('another file is renamed to its place', async t => {
+  await t.test('another file is renamed over it', async t => {
     await writeFile(join(secrets, 'new'), 'key-three')
     await rename(join(secrets, 'new'), join(secrets, 'vendor'))
     await watch.look()
@@ -92,7 +92,7 @@ t.test('a secret is reloaded from its file, however it was replaced, and reporte
   })
 
   await t.test(
-    'a file that is empty or missing for a moment: the old secret stays, and it is reported once',
+    'a file is empty or missing for a moment: the old secret stays, and a single report is made',
     async t => {
       const before = results.length
       for (const [change, reason] of [
@@ -134,7 +134,7 @@ t.test('a secret is reloaded from its file, however it was replaced, and reporte
     t.notMatch(told, secret, caseName({ secret }))
 })
 
-t.test('serve follows them: the next request has the new secret', async t => {
+t.test('serve watches them: the next request has the new secret', async t => {
   const upstream = await startUpstream()
   t.teardown(() => upstream.close())
   const { folder } = await makeFolder(t)

@@ -78,7 +78,7 @@ function masked(message: object, mask: Buffer): Buffer {
   return frame
 }
 
-t.test('frames that come with the 101 reach the client, and are charged', async t => {
+t.test('frames that arrive with the 101 reach the client, and are charged', async t => {
   const { on, vendor } = await open(t)
   const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 }
   vendor.answer = (socket, request) =>
@@ -99,7 +99,7 @@ t.test('frames that come with the 101 reach the client, and are charged', async 
   t.match(turns, [{ billing: { state: 'settled', amount: '0.00012' } }])
 })
 
-t.test('bytes of the client reach the upstream unchanged, also those with a meaning', async t => {
+t.test("the client's bytes reach the upstream unchanged, including special ones", async t => {
   const { on, vendor } = await open(t)
   const got: Buffer[] = []
   const held: { socket?: Duplex } = {}
@@ -128,7 +128,7 @@ t.test('bytes of the client reach the upstream unchanged, also those with a mean
   await on.settled()
 })
 
-t.test('the 101 has headers of the gateway only', async t => {
+t.test('the 101 has only headers of the gateway', async t => {
   const { on, vendor } = await open(t)
   vendor.answer = (socket, request) =>
     accept(socket, request, ['Set-Cookie: a=b', 'OpenAI-Organization: org-secret', 'X-Request-Id: theirs', 'Server: v'])
@@ -236,7 +236,7 @@ t.test('the library gets no TLS options that it could change', async t => {
   }
 })
 
-t.test('a client that floods an upstream that does not read is not read either', async t => {
+t.test('a client that floods a non-reading upstream gets backpressure', async t => {
   const { on, vendor } = await open(t, [['session: { idle: 15m', 'session: { message_max: 2MiB, idle: 15m']])
   const caller = await openTalk(t, on.url + path, on.key)
   const model = await vendor.session()
