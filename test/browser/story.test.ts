@@ -147,7 +147,7 @@ t.test('an administrator refunds and decides with a reason, which the audit keep
 })
 
 t.test(
-  "an administrator sees why a vendor's key is not used, probes, resumes and suspends it",
+  "an administrator sees why a vendor's key is not used, and probes, resumes and suspends it",
   { skip },
   async t => {
     const browsing = await browse(t, { simulated: false, upstreams: ['text'], edit: [keyedEdit()] })

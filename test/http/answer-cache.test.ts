@@ -446,7 +446,7 @@ t.test('a key may opt out, and may have to opt in', async t => {
 })
 
 t.test(
-  'gateways share answers in Redis, and an unavailable Redis is a miss',
+  'gateways share the answers in Redis, and without a reachable Redis each request is a miss',
   { skip: redisMissing() },
   async t => {
     const redis = await startRedis(t)
@@ -501,7 +501,7 @@ t.test(
 )
 
 t.test(
-  "a translated request has separate cached answers, in its client's format, with its dropped fields",
+  "a translated request has separate cached answers, in its client's format and with its dropped fields",
   async t => {
     const accepting = '{ for: 1h, per: key, ignore: [seed, metadata] }, accepts: [messages, responses, generate]'
     const { says, post, asked, upstreams, settled, charges } = await startCached(t, '', {

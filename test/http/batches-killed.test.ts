@@ -30,7 +30,7 @@ function batchSite(at: (received: Received) => void) {
 }
 
 t.test(
-  'a gateway killed before it has charged a batch charges each result once after its restart',
+  'a gateway that was killed before it had charged a batch charges each result once after its restart',
   async t => {
     const { folder } = await makeFolder(t)
     let reached = Promise.withResolvers<void>()

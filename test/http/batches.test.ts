@@ -181,7 +181,7 @@ t.test('charges a message batch once, at the batch price, and serves its results
 })
 
 t.test(
-  'refuses a message batch with a request that its key may not send, and charges no cancelled one',
+  'refuses a message batch with a request that its key may not send, and never charges a cancelled one',
   async t => {
     const started = await open(t)
     const { key } = await started.newKey({ name: 'bound', models: ['sim-messages'] })

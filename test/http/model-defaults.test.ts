@@ -26,7 +26,7 @@ routes:
 const prices = 'prices: { input: "1", output: "1000" }'
 
 t.test(
-  "a model's defaults for missing fields are sent and reserved, by operation, before the family's",
+  "a model's defaults for missing fields are sent and reserved, per operation and before the family's",
   async t => {
     const { upstreams, post, newKey } = await start(t, {
       upstreams: ['text'],

@@ -25,7 +25,7 @@ async function notesOn(day: string, of = text) {
 }
 
 t.test(
-  "[10] check reports a model's end 60 days in advance, and afterwards; nothing is refused",
+  '[10] check reports the end of a model 60 days in advance and also afterwards; no request is refused',
   async t => {
     const path = 'models.beta-imagine-image.ends'
     for (const [day, code, message] of [

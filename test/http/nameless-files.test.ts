@@ -141,7 +141,7 @@ t.test('a form of exactly 32 MiB reaches the upstream, and no more than that [15
 })
 
 t.test(
-  "a text in a file field is refused, and so is a picture's text under another name [6.8]",
+  'a text in a declared file field is refused, and so is binary content in any other kind of field [6.8]',
   async t => {
     const started = await start(t)
     const wrong: readonly (readonly [row: Row, code: string])[] = [

@@ -56,7 +56,7 @@ t.test('an upstream is called through its own proxy, CONNECT or SOCKS5, with and
 })
 
 t.test(
-  "a proxy's refusal is an error whose log line names it without its password; nothing was sent",
+  'a refusal of the proxy is an error whose log line names it without its password, and nothing was sent',
   async t => {
     const connect = await startConnectProxy(t, login)
     const socks = await startSocksProxy(t, login)
