@@ -125,7 +125,7 @@ t.test(
   },
 )
 
-t.test('a turn beyond the limit of requests waits, with an error event, until the limit allows it', async t => {
+t.test('a turn beyond the request limit waits, with an error event, until the limit allows it', async t => {
   const { on, time, caller, model } = await talk(t, [
     ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 3 }'],
   ])
@@ -155,7 +155,7 @@ t.test('a turn beyond the limit of requests waits, with an error event, until th
   t.equal((await on.logs()).filter(row => row.status === 200).length, 3)
 })
 
-t.test('a client that resets while its key is looked up leaves nothing behind', async t => {
+t.test('a client that resets during its key look-up leaves nothing behind', async t => {
   const { on, vendor } = await open(t)
   const sockets = Array.from({ length: 20 }, () => connect(Number(new URL(on.url).port), '127.0.0.1'))
   await Promise.all(sockets.map(socket => once(socket, 'connect')))
@@ -196,7 +196,7 @@ t.test('writes nothing but frames once a WebSocket is open, also when the upstre
   t.strictSame(kinds, [1, 1, 8], 'an event, the error, and the close')
 })
 
-t.test('finds a word in masked bytes at every phase and across every cut', async t => {
+t.test('finds a word in masked bytes at every mask offset and across every cut', async t => {
   const word = '"fileUri"'
   const text = Buffer.from(`{"a":1,${word}:"x"}`)
   const mask = Buffer.from([0x12, 0x34, 0x56, 0x78])

@@ -104,7 +104,7 @@ t.test('administrators list and end sessions in the API, also of responses; othe
   t.match(await on.gateway.storage.trail.list({ action: 'live_session', limit: 9 }), [{ actor: 'root', subject: id }])
 })
 
-t.test('sessions of one key are counted in all gateways that count together', async t => {
+t.test('sessions of one key are counted across all gateways with shared counters', async t => {
   const counters = await openCounters({ url: 'memory:', clock: systemClock, random: systemRandom, log: silentLog })
   const edit: Edits = [['operation: realtime, dialect: openai, session: {', '$& per_key: 1,']]
   const one = await open(t, { counters, edit })

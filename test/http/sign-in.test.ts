@@ -54,7 +54,7 @@ t.test('a verified sign-in at an issuer gets the role of its groups, and a sessi
   t.equal(shown.get('sign_in.passwords'), 'true', 'whether passwords are a way in is no secret')
 })
 
-t.test('the groups of an issuer set the group here, the first that matches, at each sign-in', async t => {
+t.test("an issuer's groups set the gateway's group at each sign-in: the first match counts", async t => {
   const own = { ...byGroup, groups: { engineers: 'partner', staff: 'default', admins: 'partner' }, group: 'default' }
   const { started, issuer, admin, signIn } = await startSignIns(t, { own, issuer: { tellsAll: false } })
   const groupIn = async (...groups: string[]) => {
@@ -70,7 +70,7 @@ t.test('the groups of an issuer set the group here, the first that matches, at e
   t.match(rows[0], { actor: 'issuer company', before: { group: 'partner' }, after: { group: 'default' } })
 })
 
-t.test('without groups at the issuer the group set here stays', async t => {
+t.test("without groups from the issuer, the gateway's own group stays", async t => {
   const { started, issuer, admin, signIn } = await startSignIns(t, { own: { ...byGroup, group: 'partner' } })
   issuer.people.set('1', ann)
   await signIn('1')
@@ -405,7 +405,7 @@ t.test(
   },
 )
 
-t.test('a setup takes a name without anything of its former user', async t => {
+t.test('a setup may reuse a name, without anything of its former user', async t => {
   const own = { allow_sign_up: true, default_role: 'user' }
   const { issuer, signIn, started } = await startSignIns(t, { signIn: { passwords: false }, own })
   issuer.people.set('1', { preferred_username: 'admin' })
@@ -419,7 +419,7 @@ t.test('a setup takes a name without anything of its former user', async t => {
   t.match(await signIn('1'), { code: 'conflict' }, 'nobody is the administrator because they were here first')
 })
 
-t.test('a console opened at another address names the right one; and too many sign-ins are refused', async t => {
+t.test('a console opened at another address shows the right one; and too many sign-ins are refused', async t => {
   const { started } = await startSignIns(t, { publicUrl: 'https://ai.example.com' })
   const visitor = newVisitor(started.url)
   const elsewhere = await visitor.post('/api/sign-in', { issuer: 'company' })

@@ -42,7 +42,7 @@ t.test('family A gives the output of the rules (4.3) for the requested size', as
   }
 })
 
-t.test('family A returns base64 and what it made, and no link', async t => {
+t.test("family A returns base64 and the output's facts, and no link", async t => {
   const body = await postJson('alpha', { model, prompt: 'a boat', quality: 'high' })
   t.equal(body.status, 200)
   const { created, data, ...facts } = JSON.parse(body.text)
@@ -141,7 +141,7 @@ t.test('an edit of family A streams with events named for edits, each record wit
   }
 })
 
-t.test('an edit of family A follows the first reference image, whatever size is', async t => {
+t.test('an edit of family A follows the first reference image, whatever the size', async t => {
   for (const [width, height, output] of [
     [320, 180, '1672x941'],
     [180, 320, '941x1672'],
@@ -196,7 +196,7 @@ t.test('an edit takes image once or image[] any number of times, a mask once, an
   }
 })
 
-t.test('a malformed form is refused, to expose a sloppy sender', async t => {
+t.test('a malformed form is refused, to expose a faulty sender', async t => {
   const part = 'Content-Disposition: form-data; name="model"\r\n\r\nm\r\n'
   const send = (body: string) =>
     post('alpha', '/v1/images/edits', body, { 'content-type': 'multipart/form-data; boundary=XX' })
@@ -439,7 +439,7 @@ t.test('many concurrent clients each get the whole of their own picture', async 
   t.equal(new Set(pictures.slice(0, 4).map(png => decodePng(png).rgb.toString('base64'))).size, 4)
 })
 
-t.test('a client that leaves in mid-stream does no harm', async t => {
+t.test('a client that leaves in mid-stream causes no error', async t => {
   const order = { model, prompt: 'somebody leaves', n: 10, partial_images: 3, stream: true } as const
   for await (const event of await alpha.images.generate(order)) {
     t.equal(event.type, 'image_generation.partial_image', caseName({ event }))

@@ -55,7 +55,7 @@ async function watchMemory<T>(work: () => Promise<T>): Promise<{ readonly result
   }
 }
 
-t.test('a client that sends no request, or drips its head, gets 408 after ten seconds [S1]', async t => {
+t.test('a client that sends no request, or its head too slowly, gets 408 after ten seconds [S1]', async t => {
   const { url } = await startEngine(t)
   const silent = await openWire(url)
   const dripping = await openWire(url)
@@ -79,7 +79,7 @@ t.test('a client that sends no request, or drips its head, gets 408 after ten se
   }
 })
 
-t.test('a dripping body is abandoned, and one that keeps the pace is not [S2]', async t => {
+t.test('a body that arrives too slowly is abandoned, and one at the minimum rate is not [S2]', async t => {
   const { url, rows, settled, upstreams } = await startEngine(t, { callers: { bodyPace: { bytes: 1_000, ms: 400 } } })
   for (const [framing, piece] of [
     ['Content-Length: 100000', ' '],

@@ -25,7 +25,7 @@ async function nextStatus(wire: Wire): Promise<number | 'closed' | 'silent'> {
   }
 }
 
-t.test('two parsers of one request never see two: the battery of 83 [H1, H3, H4, H7, H8, H9, H11]', async t => {
+t.test('two parsers never see two requests in one: 83 cases [H1, H3, H4, H7, H8, H9, H11]', async t => {
   const { url, upstreams, faults, settled } = await startEngine(t)
   const [upstream] = upstreams
   let desync = 0
@@ -69,7 +69,7 @@ t.test('two parsers of one request never see two: the battery of 83 [H1, H3, H4,
   t.strictSame(faults, [], 'and none of it was a fault of the engine')
 })
 
-t.test('data that is no request gets a JSON error with an id, and the connection ends', async t => {
+t.test('invalid data gets a JSON error with an id, and the connection ends', async t => {
   const { url } = await startEngine(t)
   for (const [bytes, status, code] of [
     ['nonsense\r\n\r\n', 400, 'request_malformed'],

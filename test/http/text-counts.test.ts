@@ -168,7 +168,7 @@ t.test('[14.10] service tier, speed and region of a text are fields of its charg
 })
 
 t.test(
-  '[14.7] explain chat holds at least what it says the counts cost, and accepts the body of a request',
+  "[14.7] explain chat's hold is at least its cost for the counts, and it accepts the body of a request",
   async t => {
     const started = await start(t, { upstreams: ['text'] })
     const cli = (...args: string[]) =>

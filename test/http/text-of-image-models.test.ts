@@ -178,7 +178,7 @@ for (const style of styles) {
     }
   })
 
-  t.test(`with beside_images: bill tokens are charged with a picture too: ${page}`, async t => {
+  t.test(`with "beside_images: bill" tokens are charged with a picture too: ${page}`, async t => {
     const family = style.vendor === 'gemini' ? 'gemini-image' : 'openrouter-chat-image'
     const started = await open(t, style, { families: { [family]: { 'token-usage': { beside_images: 'bill' } } } })
     for (const stream of [false, true]) {
@@ -188,7 +188,7 @@ for (const style of styles) {
     }
   })
 
-  t.test(`a price for the request is the minimum of an answer without a picture: ${page}`, async t => {
+  t.test(`the price per request is the minimum of an answer without a picture: ${page}`, async t => {
     const prices = { ...pricesOf(style), request: '0.002' }
     const other = await open(t, style, { models: { [`${style.model}-least`]: modelOf(style, prices) } })
     const plain = { ...style, ...renamed(style, `${style.model}-least`) }

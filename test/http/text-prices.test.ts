@@ -359,7 +359,7 @@ t.test('small requests of a key add up to their exact cost', async t => {
   t.equal(sum, 24)
 })
 
-t.test('use without a price is refused if the request asks for it', async t => {
+t.test('usage without a price is refused if the request asks for it', async t => {
   const { upstream, post } = shared
   const before = upstream.received.length
   const asks: readonly (readonly [Members, RegExp])[] = [
@@ -383,7 +383,7 @@ t.test('use without a price is refused if the request asks for it', async t => {
   t.equal((await post('/v1/chat/completions', { ...plain, ...own })).status, 200, "a client's own function")
 })
 
-t.test('use that only the answer reports is reviewed, or charged as its parent and flagged', async t => {
+t.test('usage that only the answer reports is reviewed, or charged as its parent and flagged', async t => {
   const { upstream, post, charges } = shared
   const report = {
     choices: [],

@@ -50,7 +50,7 @@ const gemini = vendor(
       stream: { each: answer }`,
 )
 
-t.test('[10] a simulated vendor is called as described, and the bill is what it made', async t => {
+t.test('[10] a simulated vendor is called as described, and the bill matches its record', async t => {
   const started = await start(t, { edit: gemini, upstreams: [] })
   const made = async (prompt: string) =>
     (await (await fetch(`${simulator.url('gemini')}/made?prompt=${encodeURIComponent(prompt)}`)).json()) as {

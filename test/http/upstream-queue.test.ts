@@ -112,7 +112,7 @@ t.test('a request that waits too long gets 429 with a time to wait, and costs no
   t.equal((await charges()).length, 1, 'only the one that was served')
 })
 
-t.test('[13.9] Retry-After is when the queue will have drained, at the latest rate', async t => {
+t.test('[13.9] Retry-After is the time until the queue has drained, at the latest rate', async t => {
   const clock = new HandTime()
   const { ask, has, waits, next } = await open(t, 'connections: 1\n    queue: { max: 2 }', clock)
   const served = [ask('a')]

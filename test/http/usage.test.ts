@@ -365,7 +365,7 @@ t.test('a refusal, an unreachable upstream and a stream that it cuts are not est
   t.same(await charges(), [])
 })
 
-t.test('a key with a budget holds an estimate before the upstream is called, and pays the real use', async t => {
+t.test('a key with a budget holds an estimate before the upstream is called, and pays the actual usage', async t => {
   const started = await begin()
   const { upstream, newKey, post, charges, gateway } = started
   const { key, id } = await newKey({ budget: 100_000 })
@@ -630,7 +630,7 @@ t.test('[6.3] in every format a whole answer without usage leaves a charge', asy
   )
 })
 
-t.test('[6.3] an implausible report is estimated and waits for a person, who books it or not', async t => {
+t.test('[6.3] an implausible report is estimated and goes to review', async t => {
   const { upstream, post, charges, gateway, newKey } = await begin()
   const rich = await newKey({ budget: 100_000_000 })
   const keys = [undefined, { authorization: `Bearer ${rich.key}` }]
@@ -666,7 +666,7 @@ t.test('[6.3] an implausible report is estimated and waits for a person, who boo
   t.equal((await gateway.storage.keys.find(rich.id))?.held, 0)
 })
 
-t.test('[6.3] a stream with a nonsensical last event waits for a person', async t => {
+t.test('[6.3] a stream with a nonsensical last event goes to review', async t => {
   const { upstream, post, charges } = await begin()
   const nonsense = usageEvent.replace('"completion_tokens":34', '"completion_tokens":34000000')
   upstream.answer(events(content('Hello'), content(' there'), nonsense, finished))
@@ -676,7 +676,7 @@ t.test('[6.3] a stream with a nonsensical last event waits for a person', async 
   t.ok((charge?.lines[2]?.quantity ?? 0) < 100)
 })
 
-t.test('[6.3] a family may leave missing usage to a person, or refuse it before delivery', async t => {
+t.test('[6.3] a family may send missing usage to review, or refuse it before delivery', async t => {
   const { upstream, post, charges, reload, logs } = await begin()
   await reload([['token-usage: { include_usage: false }', 'token-usage: { missing_usage: review }']])
   upstream.answer(chatWith(''))

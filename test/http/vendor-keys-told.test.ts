@@ -27,7 +27,7 @@ async function readAll({ opsUrl }: Keyed, console: Awaited<ReturnType<typeof ent
 }
 
 t.test(
-  'a 401 on one of two keys: 20 calls, 20 answered, one wasted; every report says why; it returns by itself',
+  'a 401 on one of two keys: 20 of 20 calls are answered, every report has the reason, and the key returns',
   async t => {
     const clock = new HandTime()
     const started = await startKeyed(t, { clock })

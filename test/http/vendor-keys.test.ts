@@ -61,7 +61,7 @@ const say =
 
 const badKey = say(401, { error: { message: 'Incorrect API key: vendor-secret-one', code: 'invalid_api_key' } })
 
-t.test('a 401 on one of two keys: 20 calls, 20 answered, one call wasted', async t => {
+t.test('with a 401 on one of two keys, 20 of 20 calls are answered, and one upstream call is wasted', async t => {
   const { openai, upstreams, charges } = await open(t)
   const upstream = upstreams['text'] as Upstream
   answerBy(upstream, { one: badKey })
@@ -97,7 +97,7 @@ t.test('a refusal compressed unasked is read like any other', async t => {
   }
 })
 
-t.test('a refusal too long when decoded is judged by its status, and passed to the client', async t => {
+t.test('a refusal that is too long when decoded is classified by its status, and passed to the client', async t => {
   const { post, upstreams } = await open(t, { keys: 'first: { value: "${TEXT_KEY_1}" }' })
   const upstream = upstreams['text'] as Upstream
   const long = gzipSync(Buffer.alloc(200_000, ' '))
@@ -170,7 +170,7 @@ async function renew({ reload }: Started, count: number): Promise<void> {
 
 const literal = 'first: { value: "vendor-secret-one" }, second: { value: "vendor-secret-two" }'
 
-t.test('what was not sold goes to the next key at once, and what may have been sold to none', async t => {
+t.test('an unsold request goes to the next key at once, and one that may have been sold to none', async t => {
   const started = await open(t, { keys: literal })
   const { post, upstreams } = started
   const upstream = upstreams['text'] as Upstream
@@ -285,7 +285,7 @@ t.test("a client cannot disable a model for others: a key's refusal counts if an
   t.equal(upstream.received.slice(before + 12).filter(one => keyOf(one) === 'one').length, 1, 'proved once')
 })
 
-t.test('if every key that serves a model has no weight its clients get that reason', async t => {
+t.test('if no key that serves a model has a weight, clients get that reason', async t => {
   const { post, upstreams } = await open(t, {
     keys: 'one: { value: "vendor-secret-one", weight: 0 }, two: { value: "vendor-secret-two", models: [sim-messages] }',
   })
@@ -367,7 +367,7 @@ t.test('a refused upstream is followed by the next, with and without keys', asyn
   t.equal((await post(chat, ask)).status, 500)
 })
 
-t.test('what another upstream sells does not count as spending of the refused key', async t => {
+t.test('a sale of another upstream does not count as spending of the refused key', async t => {
   const { post, upstreams, gateway, settled } = await open(t, {
     keys: 'first: { value: "${TEXT_KEY_1}", budget: { amount: "1.00" } }',
     edit: [

@@ -51,7 +51,7 @@ const deadKeys: readonly (readonly [answer: Refusal, reason: string])[] = [
   [[200, { error: { code: 'invalid_api_key', message: 'no' } }], 'invalid'],
 ]
 
-t.test('a dead key of an upstream without a list is reported as ours, and shown', async t => {
+t.test("a revoked key of an upstream with one key is reported as the gateway's, and shown", async t => {
   for (const [answer, reason] of deadKeys) {
     const name = caseName({ status: answer[0], reason })
     const { post, refusal, report } = await open(t)
@@ -71,7 +71,7 @@ t.test('a dead key of an upstream without a list is reported as ours, and shown'
   }
 })
 
-t.test('if another upstream replaces it, 20 calls are 20 answers and one wasted', async t => {
+t.test('if another upstream replaces it, 20 of 20 calls are answered, and one upstream call is wasted', async t => {
   const { post, refusal, asked, other } = await open(t, { spare: true })
   refusal.now = badKey
   for (let i = 0; i < 20; i++) t.equal((await post(chat, chatRequest)).status, 200, caseName({ i }))
@@ -79,7 +79,7 @@ t.test('if another upstream replaces it, 20 calls are 20 answers and one wasted'
   t.equal(other.received.length, 20)
 })
 
-t.test('it returns when one request is served, a minute later', async t => {
+t.test('it is active again when one request is served, a minute later', async t => {
   const clock = new HandTime()
   const { post, refusal, asked, report } = await open(t, { spare: true, clock: { now: clock.now, tick: clock.tick } })
   refusal.now = badKey
@@ -123,7 +123,7 @@ t.test('errors that are not about the key suspend nothing', async t => {
   t.equal(asked(), rows.length, 'each is asked at once, whatever was said before')
 })
 
-t.test('a refusal that was not sold goes to the next upstream', async t => {
+t.test('an unsold, refused request goes to the next upstream', async t => {
   const rows: readonly Refusal[] = [
     [402, {}],
     [403, { error: { message: 'forbidden' } }],

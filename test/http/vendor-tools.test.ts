@@ -37,7 +37,7 @@ const askText = (style: string, text: string, url = shipped.url, key = shipped.k
   return askOnce(url, Buffer.from(`${text.slice(0, -1)},${own.slice(1)}`), { path, key, headers: { 'x-api-key': key } })
 }
 
-t.test('with the shipped file every request of agents and SDKs with client-side tools passes', async t => {
+t.test('with the shipped file all requests of agents and SDKs with client-side tools pass', async t => {
   for (const [style, bodies] of Object.entries(clientBodies))
     for (const body of bodies) {
       const answer = await ask(style, body)
@@ -47,7 +47,7 @@ t.test('with the shipped file every request of agents and SDKs with client-side 
     }
 })
 
-t.test('with the shipped file no tool that makes images is forwarded, however it is written', async t => {
+t.test('with the shipped file no tool that makes images is forwarded, in any spelling', async t => {
   const before = upstream.received.length
   for (const style of Object.keys(asks))
     for (const text of imageTools) {
@@ -83,7 +83,7 @@ t.test('an unlisted tool that the upstream runs is refused with its name, path a
   await shipped.settled()
 })
 
-t.test('a family that lists a tool forwards it, and its content is checked all the same', async t => {
+t.test('a family that lists a tool forwards it, and its content is still checked', async t => {
   const edit = [['vendor_tools: [web_search, ', 'vendor_tools: ["openrouter:*", web, web_search, ']] as const
   const open = await start(t, { edit })
   const one = open.upstreams['text'] as typeof upstream

@@ -32,7 +32,7 @@ t.test('several processes are one gateway: one address, one storage, one set of 
   t.equal(await figure(gateway, /tollgate_requests_in_flight/), 0)
   t.equal((await fetch(`${await gateway.ops}/readyz`)).status, 200)
 
-  await t.test('a key created or revoked next to them applies in each of them', async t => {
+  await t.test('a key change by a command applies in each of them', async t => {
     const storage = await openDatabase({ url: `sqlite:${site.database}`, role: 'tool' })
     const { key, secret } = await createKey(storage, { name: 'second', user: 'local' })
     const ten = () => Promise.all(Array.from({ length: 10 }, () => askOnce(url, ask, { key: secret })))

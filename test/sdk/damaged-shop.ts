@@ -40,7 +40,7 @@ export async function openDamagedShop(t: Test): Promise<DamagedShop> {
       const before = requests()
       const calling = call(asks, model)
       if (!calling) continue
-      await t.test(`[13.2] one call buys once, and pays for what it receives: ${sdk}, ${asks}, ${title}`, async t => {
+      await t.test(`[13.2] one call buys once, and pays for what it gets: ${sdk}, ${asks}, ${title}`, async t => {
         const { text, error } = await calling
         t.equal(requests() - before, 1, `the vendor sold once${error ? `; the client got ${error}` : ''}`)
         t.equal(new Set(text.match(pictures)).size, images, text.slice(0, 200))

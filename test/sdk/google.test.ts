@@ -87,7 +87,7 @@ async function callContent(t: Test, { models, chats }: GoogleGenAI, gateway: Sdk
     )
   })
 
-  await t.test('a function is called, whole and streamed', async t => {
+  await t.test('a function is called, complete and streamed', async t => {
     const parameters = { type: Type.OBJECT, properties: { city: { type: Type.STRING } } }
     const config = { tools: [{ functionDeclarations: [{ name: 'look_up', parameters }] }] }
     const order = { model, contents: 'look_up Rome', config }

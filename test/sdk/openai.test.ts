@@ -94,7 +94,7 @@ async function callText(t: Test, client: OpenAI, gateway: SdkGateway, version: n
     t.equal(request_id, response.headers.get('request-id'))
   })
 
-  await t.test('chat completions, streamed: usage only on request, and counted all the same', async t => {
+  await t.test('chat completions, streamed: usage only on request, but always counted', async t => {
     const plain = await collect(await client.chat.completions.create({ model, messages, stream: true }))
     t.equal(plain.map(({ choices }) => choices[0]?.delta.content ?? '').join(''), said)
     t.ok(plain.every(chunk => chunk.choices.length === 1))
@@ -123,7 +123,7 @@ async function callText(t: Test, client: OpenAI, gateway: SdkGateway, version: n
     t.equal(told.choices[0]?.message.content, 'simulated answer to: rain')
   })
 
-  await t.test('responses, whole and streamed, with the stream reader of the SDK and a tool', async t => {
+  await t.test('responses, complete and streamed, with the stream reader of the SDK and a tool', async t => {
     const whole = await client.responses.create({ model, input: 'a red boat' })
     t.equal(whole.output_text, said)
     t.match(whole.usage, { input_tokens: 3, output_tokens: 6, total_tokens: 9 })
@@ -222,7 +222,7 @@ async function callImages(t: Test, client: OpenAI, makeFile: typeof toFile, vers
 }
 
 async function callModels(t: Test, client: OpenAI): Promise<void> {
-  await t.test('models, listed and one by one, a slash in a name too', async t => {
+  await t.test('models, listed and one by one, including a name with a slash', async t => {
     const all = await collect(client.models.list())
     for (const id of ['alpha-image-2', 'sim-chat', 'vendor/sim-chat']) {
       t.match(

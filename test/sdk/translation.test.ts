@@ -177,7 +177,7 @@ const clients: { readonly [format in Format]: (ask: Ask) => Promise<Loop> } = {
 }
 
 t.test(
-  'the official SDKs complete a tool loop in every direction, streamed and whole, and the bill is exact',
+  'the official SDKs complete a tool loop in every direction, streamed and not, and the bills are exact',
   async t => {
     const started = await start(t, { upstreams: ['text'], edit: translatedEdits })
     const upstream = started.upstreams['text']

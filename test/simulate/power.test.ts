@@ -18,7 +18,7 @@ async function losePower(...args: readonly string[]): Promise<Omit<PowerResult, 
 
 const everything: Loss = { sectorBytes: 512, kept: 0, isGarbage: false }
 
-t.test('a disk that forgets all it may keeps synced data and synced names', async t => {
+t.test('a disk that loses all unsynced data keeps synced data and synced names', async t => {
   const disk = new UnsyncedDisk()
   disk.put('db', Buffer.from('old'))
   disk.apply({ do: 'create', file: 'db-wal' })

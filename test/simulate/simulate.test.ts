@@ -95,7 +95,7 @@ t.test('any single failing statement or commit breaks no promise', async t => {
   for (const [i, { nth }] of cases.entries()) t.strictSame(news(outcomes[i] as Outcome), [], `${nth.of} ${nth.number}`)
 })
 
-t.test('a seed gives the same run again, in another process whose threads are late', async t => {
+t.test('a seed gives the same run again, in another process with slow threads', async t => {
   const seeds = [1, 3, 10]
   const cases = seeds.map(seed => ({ plan: drawPlan(seed) }))
   const [plain, sluggish] = await Promise.all([runPlans(cases), runPlans(cases, { sluggish: true })])

@@ -41,7 +41,7 @@ t.test('[6.6] the ends of the chains are logged once, and again after they have 
   t.equal(told.at(-1)?.chains.length, 1)
 })
 
-t.test('[6.6] many chains are logged in lines of fifty, and a close logs what was written last', async t => {
+t.test('[6.6] many chains are logged in lines of fifty, and closing logs the last changes', async t => {
   const { chains, told, anchors, flushed } = setUp()
   for (let i = 0; i < 120; i++) chains.set(`c${i}`, 1)
   await anchors.close()

@@ -111,7 +111,7 @@ t.test('a key is sk- and a secret of 256 random bits with a checksum', async t =
   t.ok([...counts.values()].every(count => Math.abs(count - 1387) < 300))
 })
 
-t.test('a key with one character changed is no key', async t => {
+t.test('a key with one character changed is invalid', async t => {
   const secret = createSecret()
   for (let i = 3; i < secret.length; i++) {
     const other = secret[i] === 'a' ? 'b' : 'a'
@@ -194,7 +194,7 @@ t.test('a missing key is distinguished from a bad one', async t => {
   t.match((await refusalOf(() => ask(bearer('sk-x')))).message, /Incorrect API key provided/)
 })
 
-t.test('of two keys that differ the known one counts, and two known ones are 400', async t => {
+t.test('with two different keys the known one counts, and two known ones are 400', async t => {
   const { keys, secret, ask } = setUp(t)
   keys.put(secret, someKey())
   await ask({ ...bearer(secret), 'x-api-key': createSecret() })
@@ -386,7 +386,7 @@ t.test('while the storage cannot report changes, known keys stay valid and the o
   t.equal(log.lines.filter(([level]) => level === 'warn').length, 1)
 })
 
-t.test('of 1,000 bad keys a minute from one address 20 get 401 and the rest 429', async t => {
+t.test('of 1,000 invalid keys per minute from one address 20 get 401 and the rest 429', async t => {
   const { keys, log, secret, ask } = setUp(t)
   keys.put(secret, someKey())
   const statuses: number[] = []

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ByteBudget, ByteClaim } from '../../src/wire/index.ts'
 
-t.test('claims count in the budget, and a refused claim keeps what it held', async t => {
+t.test('claims count in the budget, and a refused claim keeps its earlier bytes', async t => {
   const budget = new ByteBudget(100)
   const one = new ByteClaim(budget)
   const other = new ByteClaim(budget)
@@ -19,7 +19,7 @@ t.test('claims count in the budget, and a refused claim keeps what it held', asy
 })
 
 t.test(
-  'a payer that holds something may not go beyond three quarters; its first body may, and so may the next payer',
+  "a payer's further bodies are limited to three quarters; its first one, and another payer's, are not",
   async t => {
     const budget = new ByteBudget()
     const claim = (payer?: string) => new ByteClaim(budget, 100, payer)
@@ -37,7 +37,7 @@ t.test(
   },
 )
 
-t.test('each claim keeps the bound that it was made with: a reload may lower it', async t => {
+t.test('each claim keeps its original limit after a reload that lowers it', async t => {
   const budget = new ByteBudget()
   const before = new ByteClaim(budget, 100, 'a')
   t.ok(before.hold(50))

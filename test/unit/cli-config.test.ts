@@ -91,7 +91,7 @@ t.test('config prints the effective values and their origins; secrets are redact
   t.match(missing, { code: 2, stdout: '', stderr: /no key 'serverr'\n\(Did you mean server\?\)/ })
 })
 
-t.test('docs finds a key however it is named, and suggests', async t => {
+t.test('docs finds a key in any notation, and suggests similar ones', async t => {
   const place = await makeFolder(t)
   const [timeout, json, near] = await Promise.all([
     place.run('docs', 'upstreams.alpha.timeouts.connect'),

@@ -26,7 +26,7 @@ const models = (...entries: readonly string[]): string =>
   `model_list:\n${entries.map(entry => `  - ${entry}\n`).join('')}`
 const priced = 'mode: chat, input_cost_per_token: 2.5e-06, output_cost_per_token: 1.0e-05'
 
-t.test('prices each become prices per million, exactly', async t => {
+t.test('unit prices become prices per million, exactly', async t => {
   const cases: readonly (readonly [given: unknown, million: string | undefined])[] = [
     [1.5e-7, '0.15'],
     [0.000_002_5, '2.50'],

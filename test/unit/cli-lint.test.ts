@@ -221,7 +221,7 @@ t.test('a rule is still silenced by its old name, and a note gives the new one',
   t.match(await lintOf([unasked]), { findings: [{ message: /costs 150\.00 USD per million output tokens/ }] })
 })
 
-t.test('a listener behind a proxy that is named needs no certificate', async t => {
+t.test('a listener behind a configured proxy needs no certificate', async t => {
   const { shown } = await lintOf([['heartbeat: 15s ', 'trusted_proxies: [10.0.0.0/8] ']], {
     TOLLGATE_LISTEN: '0.0.0.0:8080',
     ALPHA_URL: 'https://api.example.com',

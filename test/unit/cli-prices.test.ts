@@ -267,7 +267,7 @@ t.test('a duplicate or impossible name is left out with a note', async t => {
   )
 })
 
-t.test('long texts and deep lists are read, or refused, in their time', async t => {
+t.test('long texts and deep lists are read, or refused, in linear time', async t => {
   const cost = '"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6'
   for (const filler of ['x'.repeat(4e6), String.raw`\"`.repeat(1e6), String.raw`\\`.repeat(1e6)]) {
     const { rows } = await importPrices(oneRow(`${cost}, "note": "${filler}"`), options)

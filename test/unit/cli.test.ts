@@ -263,7 +263,7 @@ t.test('every command works next to a serving gateway', async t => {
     t.match(other, { code: 0, stdout: '', stderr: /no matching requests/ })
   })
 
-  await t.test('client text moves no cursor and begins no line', async t => {
+  await t.test('client text cannot move the cursor or begin a line', async t => {
     const made = 'high\u001b[2J\r\n2026-11-20T00:00:00.000Z  req_forged  200 answered \u009b1A\u202e'
     const forger = await generate(url, firstKey, { model: 'alpha-image-2', quality: made, [`a\n${made}`]: 1 })
     await forger.text()

@@ -33,7 +33,7 @@ t.test('a cancelled sleep ends without an error', async t => {
   t.equal(await systemClock.sleep(3_600_000, end.signal), undefined, 'told before it began')
 })
 
-t.test('a clock with only the time leaves waiting to the system; one with timers is used', async t => {
+t.test("a clock without timers uses the system's timers; one with timers uses its own", async t => {
   const asked: number[] = []
   const bare = completeClock({ now: () => 5, tick: () => 6 })
   t.equal(bare.now(), 5)
@@ -51,7 +51,7 @@ t.test('a clock with only the time leaves waiting to the system; one with timers
   t.strictSame(asked, [400 * 86_400_000])
 })
 
-t.test('randomness gives as many bytes as requested, and numbers from 0 to less than 1', t => {
+t.test('randomness returns the requested number of bytes, and numbers from 0 to below 1', t => {
   t.equal(systemRandom.bytes(9).length, 9)
   const numbers = Array.from({ length: 100 }, () => systemRandom.unit())
   t.ok(numbers.every(number => number >= 0 && number < 1))

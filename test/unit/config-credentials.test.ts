@@ -134,7 +134,7 @@ t.test("a signing plugin's defaults are filled in, and a similar name is suggest
   ])
 })
 
-t.test('check creates the signer, and reports at its line what fails', async t => {
+t.test('check creates the signer, and reports a failure at its line', async t => {
   const key = { ...vectors.google.file, private_key: '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n' }
   const text = withUpstream(`one: { ${url}, credential: { sign: google-token, with: { key: "\${KEY}" } } }`)
   const bad = await checkConfig({ text }, { KEY: JSON.stringify(key) })
@@ -142,7 +142,7 @@ t.test('check creates the signer, and reports at its line what fails', async t =
   t.equal((await checkConfig({ text }, { KEY: JSON.stringify(vectors.google.file) })).ok, true)
 })
 
-t.test('nothing that shows a configuration shows the parts of a credential', async t => {
+t.test('no view of a configuration shows the parts of a credential', async t => {
   const key = JSON.stringify(vectors.google.file)
   const env = {
     KEY: 'header-secret',
@@ -210,7 +210,7 @@ t.test('a changed secret is reported as changed, and not shown', async t => {
   ])
 })
 
-t.test('lint finds a secret in the file, wherever a credential may have it', async t => {
+t.test('lint finds a secret at every place of a credential in the file', async t => {
   const { path: pathIn } = await makeFolder(t)
   const rows = [
     ['credential: [{ query: key, value: a-literal-secret }]', 'upstreams.one.credential[0].value'],
@@ -270,7 +270,7 @@ t.test('an editor knows the options of each signing plugin, and so does docs', a
   t.match(await findConfigKey('upstreams.query'), { ok: true })
 })
 
-t.test('lint finds an address that gets our secret in clear', async t => {
+t.test('lint finds an address to which our secret is sent unencrypted', async t => {
   const { path: pathIn } = await makeFolder(t)
   const file = pathIn('gateway.yaml')
   const sign = (where: string): string =>

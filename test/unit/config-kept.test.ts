@@ -168,7 +168,7 @@ t.test('redacted values count, and the address of a replica does not', async t =
   t.not(await markFor(text.replace('rpm: 60', 'rpm: 61')), mark)
 })
 
-t.test("swapped keys are reported by their places, and no mark contains a key's text", async t => {
+t.test("swapped keys are reported by their positions, and no mark contains a key's text", async t => {
   const text = (one: string, two: string) => main({ model: prices('1.00'), more: family, credential: keys(one, two) })
   const [a, b] = [await take(text('key-one', 'key-two')), await take(text('key-two', 'key-one'))]
   const [before, after] = [a, b].map(({ plan, kept }) => ({ settings: plan.settings, mark: markOf(plan, kept.files) }))

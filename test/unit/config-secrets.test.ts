@@ -29,7 +29,7 @@ const addresses = [
   ['https://me:hunter2@hunter3@vendor.example/v1', 'hunter2@hunter3'],
 ] as const
 
-t.test('secrets in an address are in no finding, whatever writes it', async t => {
+t.test('secrets in an address are in no finding, from any source', async t => {
   const { path: pathIn } = await makeFolder(t)
   for (const [i, [address, secret]] of addresses.entries()) {
     const written = pathIn(`${i}.yaml`)
@@ -241,7 +241,7 @@ t.test('commands on the storage need no secrets of vendors, receivers and issuer
   t.equal(missing.filter(one => one.startsWith('variable_unset ')).length, 12)
 })
 
-t.test('a key in JSON, similarly named files and headers of calls are not needed either', async t => {
+t.test('a key in JSON, similarly named files, and headers of calls are not required either', async t => {
   const call = 'calls: { chat: { path: /x, headers: { x-api-key: "${A}", x-org: "${B}" } } }'
   const cases = [
     [

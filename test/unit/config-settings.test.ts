@@ -13,7 +13,7 @@ async function load(edit: (text: string) => string = text => text, env: NodeJS.P
 
 const under = (more: string) => (text: string) => `${text}\n${more}\n`
 
-t.test('every setting of the compiled config is at a key of the file', async t => {
+t.test('every setting of the compiled config has a key in the file', async t => {
   const { plan, trace } = await load()
   const traced = trace().map(({ path }) => path)
   const steps = plan.pipeline.map(({ plugin }) => plugin)
@@ -72,7 +72,7 @@ t.test('settings contain no secret, and a changed telemetry secret is no reporte
   t.strictSame(await describeChanges(before.plan, after.plan), [])
 })
 
-t.test('a model that loses its prices is reported as free, and the reverse', async t => {
+t.test('a model that loses its prices is reported as free, and vice versa', async t => {
   const free = (text: string) => text.replace(/(sim-rerank: .*)prices: \{ search_unit: "0\.002" \}/, '$1price: free')
   const [paid, gratis] = [(await load()).plan, (await load(free)).plan]
   t.strictSame(await describeChanges(paid, gratis), [

@@ -101,7 +101,7 @@ t.test('stored warnings are shown in Chinese, by their facts', async t => {
   t.equal(tWarning(describeMismatch({ ...facts, kind: 'other', returned: '1x1' }, 'f')), undefined, 'their own words')
 })
 
-t.test("use and the reason for a charge's end are shown in Chinese", async t => {
+t.test("usage and the reason for a charge's end are shown in Chinese", async t => {
   speakWith('zh', chinese)
   const line = {
     tier: 'input',

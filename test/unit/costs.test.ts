@@ -482,7 +482,7 @@ const lacking = [
 ]
 for (const { version, counts } of lacking)
   t.test(
-    `a gateway sums again what an earlier version summed without ${Object.keys(counts).join(' and ')}`,
+    `a gateway recomputes sums of an earlier version that do not have ${Object.keys(counts).join(' and ')}`,
     async t => {
       const folder = mkdtempSync(join(tmpdir(), 'tollgate-costs-'))
       t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -531,7 +531,7 @@ for (const { version, counts } of lacking)
     },
   )
 
-t.test('the same on PostgreSQL, summed by three at once', async t => {
+t.test('the same on PostgreSQL, summed by three processes at once', async t => {
   const postgres = await startPostgres(['fsync=off'])
   t.teardown(() => postgres.close())
   const url = await postgres.createDatabase()

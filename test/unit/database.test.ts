@@ -21,7 +21,7 @@ function read(path: string) {
   }
 }
 
-t.test('a database of a test is the same as a migrated one', async t => {
+t.test("a test's database equals a migrated one", async t => {
   const folder = t.testdir()
   const [laid, another, migrated] = [`${folder}/laid.db`, `${folder}/another.db`, `${folder}/migrated.db`]
   layDatabase(laid)
@@ -33,7 +33,7 @@ t.test('a database of a test is the same as a migrated one', async t => {
   t.not(read(laid).identity, read(another).identity, 'no two are the same one')
 })
 
-t.test('a file that exists is left as it is', async t => {
+t.test('an existing file stays unchanged', async t => {
   const path = `${t.testdir({ 'kept.db': '' })}/kept.db`
   layDatabase(path)
   t.equal(statSync(path).size, 0)

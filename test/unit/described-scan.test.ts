@@ -291,7 +291,7 @@ t.test('[14.8] held memory does not grow with the size or number of pictures', a
   t.ok(heldOf(8, 100_000) <= small + 1_000)
 })
 
-t.test('[14.8] signatures of megabytes pass before and after a picture, and are no picture', async t => {
+t.test('[14.8] signatures of megabytes pass before and after a picture, and do not count as pictures', async t => {
   const signature = 'CoMB'.repeat(500_000)
   const text = JSON.stringify(
     answer({ text: 'so', thoughtSignature: signature }, inline(7, { thoughtSignature: signature }), inline(8)),

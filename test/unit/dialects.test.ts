@@ -355,7 +355,7 @@ t.test('both Anthropic SDKs, and the OpenAI SDKs, raise the hybrid error', async
     )
 })
 
-t.test('errors in the Gemini format have the word of their status, and the reason', async t => {
+t.test('errors in the Gemini format have the name of their status, and the reason', async t => {
   const words: { [status: string]: string } = {
     400: 'INVALID_ARGUMENT',
     401: 'UNAUTHENTICATED',
@@ -388,7 +388,7 @@ t.test('errors in the Gemini format have the word of their status, and the reaso
   }
 })
 
-t.test('a bad key is API_KEY_INVALID, a limit has its delay, a field its name', async t => {
+t.test('an invalid key is API_KEY_INVALID, a limit has its delay, a field its name', async t => {
   const details = (failure: Failure): unknown =>
     (bodyOf(style('google').error(failure, id)) as { error: { details: unknown } }).error.details
   const rpc = 'type.googleapis.com/google.rpc'
@@ -514,7 +514,7 @@ t.test('an error in a generative-language stream makes both SDKs throw it', asyn
   t.equal(style('google').heartbeat, undefined)
 })
 
-t.test('the formats of Cohere and ElevenLabs write no events', async t => {
+t.test('the formats of Cohere and ElevenLabs have no events', async t => {
   for (const name of ['cohere', 'elevenlabs']) {
     t.equal(style(name).streamError(fail('upstream_cut'), id, 'rerank'), undefined, name)
     t.equal(style(name).heartbeat, undefined, name)

@@ -58,7 +58,7 @@ t.test('a paused upstream comes last, even before one of a better priority', asy
   t.equal(order.length, 3, 'but it is still there: a slim chance is better than none')
 })
 
-t.test('one upstream needs no draw', async t => {
+t.test('a single upstream needs no draw', async t => {
   const only = [candidate('only')]
   t.equal(
     orderCandidates(

@@ -32,7 +32,7 @@ t.test('long quotations are not stored, whatever the quotes', t => {
   t.end()
 })
 
-t.test('endless words cost linear time', t => {
+t.test('endless words take linear time', t => {
   for (const mark of ['"', "'", '`', '“', '«', '‘']) {
     const kept = clipSnippet(mark.repeat(100_000))
     t.ok(kept.length <= 301, caseName({ mark }))
@@ -48,7 +48,7 @@ t.test('a key is removed although JSON has escaped it', t => {
   t.end()
 })
 
-t.test('of an answer that repeats the request, the text before the repetition is stored', t => {
+t.test('for an answer that repeats the request, the text before the repetition is stored', t => {
   const long = '0123456789 '.repeat(1_000)
   const body = `{"detail":[{"type":"missing","msg":"Field required","input":{"message":"${prompt}","x":"${long}"}}]}`
   t.equal(hear(body), 'Field required')

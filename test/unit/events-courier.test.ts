@@ -201,7 +201,7 @@ await t.test('few events are tried for a receiver that is away, and all are sent
   t.match(await events.webhooks.list(), [{ waiting: 0, givenUp: 0 }])
 })
 
-await t.test('one that does not answer is abandoned after a while, and retried', async t => {
+await t.test('a delivery without an answer is abandoned after a while, and retried', async t => {
   const { receiver, tell, clock, courier, plan, events } = await open(t)
   receiver.answer = () => 'never'
   await tell(1)

@@ -73,7 +73,7 @@ await t.test('an e-mail describes the event in one line, and no value becomes a 
 })
 
 await t.test(
-  'a refusal, a missing server and a private address are failures, reported without the address',
+  'a refusal, a missing server and a private address are failures, and reported without the address',
   async t => {
     const { port } = await openPost(t, 'RCPT')
     const mailer = new Mailer(systemClock)

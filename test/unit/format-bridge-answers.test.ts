@@ -34,7 +34,7 @@ function answering(text: string): typeof fetch {
 }
 
 for (const up of formats)
-  t.test(`a stream of ${up} is its whole answer, for every client and its SDK`, async t => {
+  t.test(`a stream of ${up} equals its complete answer, for every client and its SDK`, async t => {
     for (const step of ['calls', 'final'] as const) {
       const { whole, records } = vendorAnswers[up][step] as unknown as { whole: Members; records: readonly Members[] }
       const ended = [...records, ...(up === 'chat' ? ['[DONE]'] : [])]

@@ -108,7 +108,7 @@ const requests: { readonly [format in Format]?: JsonObject } = {
 }
 
 for (const [format, body] of Object.entries(requests) as [Format, JsonObject][])
-  t.test(`a request of ${format} is the same after the neutral conversation`, async t => {
+  t.test(`a request in ${format} is unchanged by a round trip through the neutral form`, async t => {
     const conversation = adapter(format).parseRequest({ body, stream: false, issuer: 'up' })
     t.same(conversation.losses, [])
     const reasoning = format === 'messages' ? 'budget' : 'effort'
@@ -160,7 +160,7 @@ for (const format of formats)
     })
   }
 
-t.test('a request that wants the state of thoughts included makes no model think', t => {
+t.test('a request to include the state of thoughts does not turn reasoning on', t => {
   const body: JsonObject = { model: 'm', input: 'hi', include: ['reasoning.encrypted_content'], store: false }
   for (const reasoning of ['budget', 'adaptive', 'effort', 'none'] as const) {
     const sent = translateRequest('responses', body, 'messages', { facts: { reasoning } })

@@ -253,7 +253,7 @@ function plain({ parts, stop, usage }: Answer) {
 
 for (const up of adapters)
   for (const down of adapters)
-    t.test(`an answer of ${up.operation} is the same for a client of ${down.operation}, streamed or whole`, async t => {
+    t.test(`an answer of ${up.operation} is the same for a client of ${down.operation}, streamed or not`, async t => {
       check(
         t,
         fc.property(answer, one => {

@@ -136,7 +136,7 @@ const found = (facet: BillingFacet, shop: Shop): readonly string[] =>
     ({ severity, code, path }: Diagnostic) => `${severity} ${code} ${path.join('.')}`,
   )
 
-t.test('[10.3] a tier may end by pixels: the bound belongs to it, whatever the shape', t => {
+t.test('[10.3] a tier may end by pixels, inclusive, whatever the shape', t => {
   const facet = facetOf({
     tiers: [{ tier: 'std', pixels_max: 2_610_000 }, { tier: 'high' }],
     tier_from: ['output'],
@@ -163,7 +163,7 @@ t.test('[10.3] a tier may end by pixels: the bound belongs to it, whatever the s
   t.end()
 })
 
-t.test('[10.3] the rule of plain tiers is stored as it always was', t => {
+t.test('[10.3] the rule of plain tiers is stored in the original form', t => {
   const facet = facetOf({
     tiers: [{ tier: '1K', long_edge_max: 1024 }, { tier: '2K' }],
     tier_from: ['output', 'request'],
@@ -450,7 +450,7 @@ t.test('[10.3] factors multiply the price of an image exactly, and it is rounded
   t.end()
 })
 
-t.test('[10.3] pictures that the client sends cost, except free ones', t => {
+t.test('[10.3] input pictures are charged, except free ones', t => {
   const facet = facetOf({ lines: [{ per: 'input_image', free: 1 }] })
   const shop = shopOf({ image: 1000, input_image: 30 })
   const cases: [{ [name: string]: Json }, number][] = [
@@ -542,7 +542,7 @@ t.test('[10.3] megapixels: of each image, rounded up or exact, the first at its 
   t.end()
 })
 
-t.test('[10.3] megapixels of the pictures that the client sends, from their bytes', async t => {
+t.test('[10.3] megapixels of input pictures, from their bytes', async t => {
   const facet = facetOf({
     lines: [{ per: 'megapixel', of: 'input', price: 'input_megapixel', round: 'up', otherwise: 4 }],
   })

@@ -160,7 +160,7 @@ t.test('table prices are those of the called vendor, and 0 in it is no price', a
   t.match((await translate(one({ model: 'gemini/gemini-2.5-flash' }))).text, 'ends: 2027-06-30')
 })
 
-t.test('your own server is free only if you say so', async t => {
+t.test("the operator's own server is free only if an option says so", async t => {
   const local = { model: 'ollama_chat/llama', api_base: 'http://ollama:11434' }
   t.notOk((await translate(one(local))).plan.models.has('m'))
   t.match((await translate(one(local), { localFree: true })).plan.models.get('m'), { free: true })
@@ -168,7 +168,7 @@ t.test('your own server is free only if you say so', async t => {
   t.notOk((await translate(one(far), { localFree: true })).plan.models.has('m'))
 })
 
-t.test('servers that operators run themselves are their own at an address in a variable, too', async t => {
+t.test("an operator's own servers are recognised also if the address is in a variable", async t => {
   const base = { api_base: 'os.environ/BASE', max_tokens: 1 }
   for (const prefix of ['ollama', 'ollama_chat', 'hosted_vllm', 'vllm', 'lm_studio'])
     t.match(
@@ -179,7 +179,7 @@ t.test('servers that operators run themselves are their own at an address in a v
   t.notOk((await translate(one({ model: 'openai/qwen', ...base }), { localFree: true })).plan.models.has('m'))
 })
 
-t.test('a mode is known by the words that files have for it', async t => {
+t.test('a mode is recognised by the names that files use for it', async t => {
   const family = async (model: string, mode: string) =>
     (await translate(one({ model }, { model_info: { mode } }))).plan.models.get('m')?.family.name
   t.equal(await family('openai/tts-1', 'tts'), 'speech')
@@ -187,13 +187,13 @@ t.test('a mode is known by the words that files have for it', async t => {
   t.equal(await family('openai/whisper-1', 'stt'), 'transcription')
 })
 
-t.test('a name between the vendor and the model is not part of the row of a table', async t => {
+t.test('a name between the vendor and the model is ignored in the table look-up', async t => {
   const { plan } = await translate(one({ model: 'azure/responses/gpt-4o', api_base: 'os.environ/BASE' }))
   t.equal(plan.models.get('m')?.prices.get('input')?.micros, 2_500_000)
   t.equal(plan.models.get('m')?.upstreams[0]?.sendAs, 'gpt-4o')
 })
 
-t.test('a model without a vendor is one of Vertex if it has a project', async t => {
+t.test('a model without a vendor belongs to Vertex if it has a project', async t => {
   const file = one({ model: 'gemini-2.5-flash', vertex_project: 'acme', vertex_location: 'europe-west4' })
   await writeFile(join(folder, 'bare.yaml'), stringify(file))
   const imported = await importConfig(join(folder, 'bare.yaml'), 'litellm', { prices: tablePath })
@@ -202,7 +202,7 @@ t.test('a model without a vendor is one of Vertex if it has a project', async t 
   t.match(text, '/v1/projects/acme/locations/europe-west4/publishers/google/models/{model}:generateContent')
 })
 
-t.test('models accept the format that all clients have had, and their own', async t => {
+t.test('models accept the format that all clients used before, and their own', async t => {
   const { plan, text } = await translate({
     model_list: ['anthropic/claude-sonnet-4-5', 'gemini/gemini-2.5-flash', 'openai/gpt-4o', 'openai/tts-1'].map(
       model => ({ model_name: model, litellm_params: { model } }),
@@ -221,7 +221,7 @@ t.test('models accept the format that all clients have had, and their own', asyn
   t.notMatch(speech, /accepts|format-bridge:/, 'a model without conversations accepts no other format')
 })
 
-t.test('Google is called in the format of the other vendors of a name, and of models that fall back to it', async t => {
+t.test("Google is called in the format of the name's other vendors, and of models that fall back to it", async t => {
   const line = (name: string, model: string) => ({
     model_name: name,
     litellm_params: { model, api_key: 'os.environ/K' },
@@ -249,7 +249,7 @@ t.test('Google is called in the format of the other vendors of a name, and of mo
   t.match(text, 'url: "https://generativelanguage.googleapis.com/v1beta/openai"')
 })
 
-t.test('embeddings of Google are those of all clients', async t => {
+t.test("Google's embeddings are available in the format of all clients", async t => {
   const { plan, text } = await translate(
     one({ model: 'gemini/embed', input_cost_per_token: 1e-7 }, { model_info: { mode: 'embedding' } }),
   )
@@ -257,7 +257,7 @@ t.test('embeddings of Google are those of all clients', async t => {
   t.match(text, 'calls: { embeddings: /embeddings }')
 })
 
-t.test('the dearest of several prices is never below one of them', async t => {
+t.test('the highest of several prices is never below one of them', async t => {
   const priced = (prices: Record<string, string>, more: object = {}): Cost => ({
     kind: 'prices',
     prices: new Map(Object.entries(prices)),
@@ -301,7 +301,7 @@ t.test('the dearest of several prices is never below one of them', async t => {
   t.same(dearest([{ kind: 'free' }, flat]), flat)
 })
 
-t.test('a pattern becomes the models that the table has, each with its price', async t => {
+t.test('a pattern becomes the matching models of the table, each with its price', async t => {
   const file = { model_list: [{ model_name: 'm/*', litellm_params: { model: 'mistral/*' } }] }
   const { plan } = await translate(file)
   t.same([...plan.models.values()].map(({ name, upstreams: [first] }) => [name, first?.sendAs]).toReversed(), [
@@ -330,7 +330,7 @@ t.test('a pattern becomes the models that the table has, each with its price', a
   )
 })
 
-t.test('a pattern with a price of its own, or that is free, serves every name that fits', async t => {
+t.test('a pattern that has a price or is free serves every matching name', async t => {
   const { plan, models, losses } = await translate(
     {
       model_list: [
@@ -695,7 +695,7 @@ t.test(
   },
 )
 
-t.test('fallbacks of every kind reach models that take their requests, in any format', async t => {
+t.test('fallbacks of every kind lead to models that accept their requests, in any format', async t => {
   const line = (name: string, model: string, more: object = {}) => ({
     model_name: name,
     litellm_params: {
@@ -769,7 +769,7 @@ t.test('a fallback to an upstream already in use adds nothing, and is reported',
   t.notOk(notes.some(note => note.includes('are charged as')))
 })
 
-t.test('parameters of a line are defaults of its model, by the names of each operation', async t => {
+t.test('parameters of a line become defaults of its model, by the names of each operation', async t => {
   const cost = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 }
   const defaultsOf = async (params: object, more: object = {}) => {
     const { plan, notes } = await translate(one({ ...cost, ...params }, more))
@@ -816,7 +816,7 @@ t.test('parameters of a line are defaults of its model, by the names of each ope
   t.ok(differing.notes.some(note => note.includes('set different fields')))
 })
 
-t.test('what is left out is a comment with its reason, next to the models', async t => {
+t.test('omitted parts are comments with the reason, next to the models', async t => {
   const { text, models } = await translate(
     {
       model_list: [

@@ -115,7 +115,7 @@ t.test('several keys of a channel are one upstream with several keys', async t =
   t.notMatch([text, ...notes].join(), /made-up-\d/)
 })
 
-t.test('embeddings of a Gemini channel are called by all clients of embeddings', async t => {
+t.test('all embedding clients can call the embeddings of a Gemini channel', async t => {
   const tables = madeNewApi(upstream.url).map(table => {
     const type = table.columns.findIndex(([column]) => column === 'type')
     return table.name === 'channels' ? { ...table, rows: table.rows.map(row => row.with(type, 24)) } : table

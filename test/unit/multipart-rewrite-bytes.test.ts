@@ -107,7 +107,7 @@ const tricky = rawForm([
   [textHead('é'), 'ß漢🎈'],
 ])
 
-t.test('a form is read alike however its bytes are split', async t => {
+t.test('a form is read the same however its bytes are split', async t => {
   const { read } = await startPlugin(t)
   const whole = await read(tricky)
   const expected = await seenByUs(whole.parts)
@@ -126,7 +126,7 @@ t.test('a form is read alike however its bytes are split', async t => {
   whole.discard()
 })
 
-t.test('four parsers read the written form alike', async t => {
+t.test('four parsers read the written form the same', async t => {
   const { read } = await startPlugin(t)
   const mixed = ['image', 'image[]', 'image[3]', 'image[0]', 'mask', 'image[]', 'image', 'image[12]', 'image[1]']
   const twelve = rawForm([
@@ -377,7 +377,7 @@ t.test('[13.5] reserved disk space counts, and yields to a current upload', asyn
   for (const form of forms) form.discard()
 })
 
-t.test('[13.5] lent memory is reused once its stream was read, except what was filled last', async t => {
+t.test('[13.5] lent memory is reused once its stream was read, except the last block', async t => {
   // Takes every block that other tests returned.
   const taken = Array.from({ length: 200 }, takeBlock)
   const piece = {

@@ -56,7 +56,7 @@ t.test('the storage accepts no name with control characters from any source', as
   await storage.close()
 })
 
-t.test('names of an older database control no terminal', t => {
+t.test('names from an older database cannot control a terminal', t => {
   for (const name of odd) {
     t.equal(writeOut(name), escapeUnprintable(name), caseName({ name: escapeUnprintable(name) }))
     t.equal(

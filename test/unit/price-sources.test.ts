@@ -325,7 +325,7 @@ t.test('new-api: an expression is translated, or refused with the reason; its ra
   t.end()
 })
 
-t.test('another text is distinguished from such a table', t => {
+t.test('other texts are not mistaken for such a table', t => {
   for (const from of ['litellm', 'openrouter', 'new-api'] as const)
     for (const text of ['', '[', '{}', '[]', 'null', '7', '{"data": {}}', '{"a": {"b": 1}}', '{"data": [{"id": "x"}]}'])
       t.equal(readSourceTable(from, text), undefined, `${from}: ${text}`)

@@ -207,7 +207,7 @@ t.test('only a request refused before the upstream was called releases what it t
   }
 })
 
-t.test('10,000 requests that fail in every way leak nothing', async t => {
+t.test('10,000 requests with every kind of failure leak nothing', async t => {
   t.comment(`seed ${seed}`)
   const random = seeded(seed)
   const { hooks, arrive, ask, clock } = setUp()
@@ -241,7 +241,7 @@ t.test('10,000 requests that fail in every way leak nothing', async t => {
   )
 })
 
-t.test('the body of a key that has used its minute is not read', async t => {
+t.test("the body is not read if the key's limit is used up", async t => {
   const { hooks, arrive, ask } = setUp()
   const who = caller({ rpm: 1 })
   ask(who)
@@ -323,7 +323,7 @@ t.test('without a limit nothing is counted or reported', async t => {
   t.same(context.limits, [])
 })
 
-t.test('limits of a group count each key by itself', async t => {
+t.test('limits of a group count each key separately', async t => {
   const { ask } = setUp()
   for (const key of ['key_1', 'key_2'])
     t.equal(
@@ -395,7 +395,7 @@ t.test("a model's limit counts all requests of the gateway, or each key's if con
     )
 })
 
-t.test('a reload gives no fresh minute, and a lowered limit applies at once', async t => {
+t.test('a reload does not reset a window, and a lowered limit applies at once', async t => {
   const host = someHost({ clock: new HandClock() })
   const before = setUp(host)
   t.equal(
@@ -531,7 +531,7 @@ t.test('a full upstream is skipped only while the model has another', async t =>
   for (const target of [one, two]) void hooks.onSettle?.(admit(target), answered, undefined)
 })
 
-t.test('more keys do not mean more: all keys of a user, and all of a group, share their limits', async t => {
+t.test('more keys do not raise limits: all keys of a user, and all of a group, share theirs', async t => {
   const { ask } = setUp()
   const group = someGroup({ name: 'team', limits: { rpm: 5 }, limitsPerUser: { rpm: 7 }, limitsInAll: { rpm: 10 } })
   const by = (user: string, id: string) => ask({ key: someKey({ id, user }), group })

@@ -212,7 +212,7 @@ t.test('[10] a file in another style than the shipped one accepts a recipe too',
   t.match((await mergeRecipes(empty, [recipe('fal')])).text, /\nmodels:\n {2}fal-ai\/nano/)
 })
 
-t.test('[10] names of a recipe that the file has already stay unchanged, and are reported', async t => {
+t.test('[10] names that the file already has stay unchanged, and are reported', async t => {
   const own = minimal.replace('{ mine:', '{ fal: { url: "https://proxy.example" }, mine:')
   const merged = await mergeRecipes(own, [recipe('fal')])
   t.strictSame(merged.left, ['upstreams.fal'])

@@ -7,7 +7,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const secret = 'abc/def/ghi+jkl==SECRET'
 
-t.test('a secret is removed in whatever form it is quoted, keeping the number of bytes', async t => {
+t.test('a secret is removed in any quoted form, keeping the number of bytes', async t => {
   const forms = {
     plain: secret,
     slashes: secret.replaceAll('/', '\\/'),
@@ -66,7 +66,7 @@ t.test('an answer without a secret passes unchanged, without a copy', t => {
   t.end()
 })
 
-t.test('only a possible beginning of a secret is held, in its own memory', t => {
+t.test('only a possible beginning of a secret is held back, in its own memory', t => {
   const stage = guard(live)
   const chunk = Buffer.from(`data: ${live.slice(0, 12)}`)
   t.equal(stage.write(chunk).toString(), 'data: ')

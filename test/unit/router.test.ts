@@ -23,7 +23,7 @@ function find(method: string, path: string): readonly unknown[] {
   return match.kind === 'method' ? ['method', ...match.allow] : ['none']
 }
 
-t.test('a model in a path is found whatever its name holds, as every SDK writes it', t => {
+t.test('a model in a path is found with any characters in its name, as every SDK encodes it', t => {
   const names = [
     ['gemini-x', 'gemini-x'],
     ['vendor/model-1', 'vendor/model-1'],

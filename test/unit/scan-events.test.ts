@@ -70,7 +70,7 @@ const passing: readonly (readonly [string, string, readonly (number | null)[]])[
   ['blanks around a comment', `:${' '.repeat(600)}a${' '.repeat(600)}\n\n`, []],
 ]
 for (const [name, text, widths] of passing)
-  t.test(`a stream passes unchanged, and its images are found: ${name}`, async t => {
+  t.test(`a stream passes unchanged, and its images are detected: ${name}`, async t => {
     for (const room of rooms)
       for (const step of stepsOf(text))
         t.same(scan(text, step, room), { out: text, widths }, `${step} at once, room ${room}`)

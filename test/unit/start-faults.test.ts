@@ -81,7 +81,7 @@ t.test('an unreadable configuration: exit 3, and the remedy', async t => {
   })
 })
 
-t.test('a path without a possible database: exit 1, one line', async t => {
+t.test('a path that cannot hold a database: exit 1, one line', async t => {
   const { folder, run } = await makePlace(t)
   await writeFile(join(folder, 'file'), 'not a database '.repeat(400))
   await mkdir(join(folder, 'folder'))

@@ -347,7 +347,7 @@ t.test('a write to the source during the copy is not lost silently: the copy is 
   }
 })
 
-t.test('a killed copy is never taken for a whole one, and is made again', async t => {
+t.test('a killed copy never counts as complete, and can be repeated', async t => {
   const source = await fill(t, 60)
   const die = async (to: string, steps: number): Promise<void> => {
     const child = spawn(process.execPath, [dying, source.url, to, String(steps)], { stdio: 'ignore' })
@@ -394,7 +394,7 @@ t.test('during a copy into a database no other copy and no gateway starts', asyn
   await (await open(to)).close()
 })
 
-t.test('invalid books are not copied, and leave nothing', async t => {
+t.test('invalid books are not copied, and nothing is left at the target', async t => {
   const source = await fill(t, 20)
   const db = new DatabaseSync(source.path)
   db.exec(

@@ -116,7 +116,7 @@ for (const [name, open] of [
         },
       )
 
-    await t.test('[6.7] after a pause of all processes the first one back ends no other', async t => {
+    await t.test('[6.7] after a pause of all processes the first one to resume ends no other', async t => {
       const { ada, ben, beats, isOpen } = await start(t)
       await beats(now + 600_000, ada)
       await beats(now + 604_000, ben)
@@ -133,7 +133,7 @@ for (const [name, open] of [
     })
   })
 
-await t.test('[6.6] one gateway on a file lives as long as it has the file, by any clock', async t => {
+await t.test('[6.6] a gateway on a file keeps its lease while it has the file, by any clock', async t => {
   const harness = await sqliteHarness()
   const clock = clockAt(now)
   const storage = await harness.open('gateway', clock)
@@ -152,7 +152,7 @@ await t.test('[6.6] one gateway on a file lives as long as it has the file, by a
   t.match((await storage.books.verify()).problems, [/is still reserved by a gateway that is gone/])
 })
 
-await t.test('[6.6] a copy with requests in flight is sound: it can be verified and restored at any time', async t => {
+await t.test('[6.6] a copy with requests in flight is valid: it can be verified and restored at any time', async t => {
   const folder = t.testdir()
   for (const role of ['gateway', 'worker'] as const) {
     const [live, copy, back] = ['live', 'copy', 'back'].map(name => join(folder, `${role}-${name}.db`)) as [

@@ -3,7 +3,7 @@ import t from 'tap'
 import { createKey, openStorage } from '../../src/index.ts'
 import { prepareThread, startThread } from '../../src/storage/sqlite/thread.ts'
 
-t.test('a thread that was started ahead is the one that writes, and is taken once', async t => {
+t.test('a thread that was started in advance becomes the writer, and is used only once', async t => {
   const path = join(t.testdir(), 'ahead.db')
   const release = prepareThread()
   const storage = await openStorage({ url: `sqlite:${path}`, role: 'gateway' })

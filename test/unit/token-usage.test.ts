@@ -300,7 +300,7 @@ t.test('a request without an answer costs nothing', t => {
   t.end()
 })
 
-t.test('a charge of use is explained by its quantities, and replayed from its own facts', t => {
+t.test('a usage charge is explained by its quantities, and replayed from its own facts', t => {
   const { lines } = rateRequest(ended({ usage: used({ input: 12, output: 34 }), rule: { ...rule, multiplier: '0.9' } }))
   const charge: Charge = {
     id: 'req_1',
@@ -591,7 +591,7 @@ for (const [name, text, fault] of errors) {
   })
 }
 
-t.test('an error that is null is none', t => {
+t.test('a null error is not an error', t => {
   const reading = readingOf(false, openai, 'responses')
   reading.write(Buffer.from('data: {"type":"response.created","response":{"error":null,"usage":null}}\n\n'))
   t.equal(reading.fault, undefined)
@@ -648,7 +648,7 @@ t.test('input does not shrink when a later report omits cached tokens', async t 
   t.same(merged?.counts, { input: 150_010, cached_input: 50_000, output: 7 })
 })
 
-t.test('[6.3] a charge that cannot be left to a person is settled by its items, or posted with them', async t => {
+t.test('[6.3] a charge that cannot go to review is settled by its items, or posted with them', async t => {
   const facts = { id: 'req_1', upstream: 'beta' } as ChargeFacts
   const { lines } = rateRequest(ended({ byLength: 20 }))
   const down = (): Promise<never> => Promise.reject(new Error('disk full'))

@@ -120,7 +120,7 @@ t.test('[10] if one of several answers has no count, none is uncounted', async t
   t.equal(metadata.count, 2)
 })
 
-t.test('[10] the last value of an answer is known, however often it is repeated', async t => {
+t.test('[10] the last value of an answer counts, however often it is repeated', async t => {
   const values = new AnswerValues()
   for (let i = 0; i < 1_000; i++) values.add('usage.total', String(i))
   t.equal(values.last('usage.total'), '999')
@@ -187,7 +187,7 @@ t.test('[13.2] undescribed content does not cut a stream whose picture was deliv
     }
 })
 
-t.test('[13.2] undescribed content without a picture waits for a person', async t => {
+t.test('[13.2] undescribed content without a picture goes to review', async t => {
   const reading = read(roles, [eventsOf({ type: 'strange', b64: picture })], 7, streamed)
   await t.rejects(reading, { code: 'upstream_answer_undescribed', message: /a picture in an event 'strange'/ })
 })

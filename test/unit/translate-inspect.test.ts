@@ -203,7 +203,7 @@ t.test('[10] streams that clients may request are described if the vendor stream
   t.strictSame(found('rest: .', familyOf({ forward: more })), [], 'nor may one be asked for of another family')
 })
 
-t.test('[10] a family that makes one picture needs no count, and one that forwards all knows every field', async t => {
+t.test('[10] a family with a single picture needs no count, and one that forwards all accepts every field', async t => {
   t.strictSame(found('request: { prompt: "{prompt}" }', familyOf({ nMax: 1 })), [])
   const all: ForwardRule = { kind: 'all', except: new Set() }
   const forward = new Map([['image.generate', all]])

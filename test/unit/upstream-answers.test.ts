@@ -36,7 +36,7 @@ async function write(socket: Socket, bytes: string, pieces: number, after: strin
   if (after === 'reset') socket.resetAndDestroy()
 }
 
-t.test('[9.3] an answer is read alike however its bytes are split', async t => {
+t.test('[9.3] an answer is read the same however its bytes are split', async t => {
   const long = 'x'.repeat(1_000)
   const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`
   const answers: {

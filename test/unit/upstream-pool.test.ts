@@ -174,7 +174,7 @@ t.test('[9.3] an expired connection is not used, although it was not checked yet
   t.equal(client.sockets.length, 2)
 })
 
-t.test('[9.3] unasked data of an upstream ends the connection, and reaches no request', async t => {
+t.test('[9.3] unsolicited data of an upstream ends the connection, and reaches no request', async t => {
   const client = await startClient(t, (socket, text) => {
     socket.write(answer.replace('{}', text.includes('/b') ? '[]' : '{}'))
     // The unsolicited response arrives separately, after the answer.

@@ -46,7 +46,7 @@ function counted(port: number) {
   return { sizes, sockets, open }
 }
 
-t.test('[9.3] a head is written as before: host, connection, the list in order, the length', t => {
+t.test('[9.3] a head has the host, the connection, the list in order, and the length', t => {
   t.equal(
     writeHead({ ...plain, headers: ['user-agent', 'tollgate', 'X-Tab', 'a\tb', 'x-word', 'caf\u00e9', 'x-empty', ''] }),
     'POST /v1/x HTTP/1.1\r\nhost: vendor.example\r\nconnection: keep-alive\r\nuser-agent: tollgate\r\nX-Tab: a\tb\r\nx-word: caf\u00e9\r\nx-empty: \r\n',

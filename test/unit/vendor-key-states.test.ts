@@ -144,7 +144,7 @@ t.test('a key suspended by an operator stays so, whatever the answers', async t 
   t.equal(kind(), 'open')
 })
 
-t.test('a key suspended by an operator for a time is then used, and refused like any other', async t => {
+t.test('a key suspended by an operator for a time is used again afterwards, like any other', async t => {
   const { clock, states, kind } = open(t)
   states.refused(key, limited)
   states.learn(word({ until: clock.now() + minute, changedAt: clock.now() - 1 }))
@@ -167,7 +167,7 @@ t.test('a model that a key does not serve is not requested for ten minutes, and 
   t.equal(kind(), 'open')
 })
 
-t.test('of findings of other processes the later one counts', async t => {
+t.test('among findings of other processes the later one counts', async t => {
   const { clock, states, kind, changes } = open(t)
   const found: KeyStatus = {
     upstream: 'up',

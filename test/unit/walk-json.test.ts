@@ -20,7 +20,7 @@ function walk(text: string, cut: number): { readonly walk: JsonWalk; readonly sc
 
 const long = `0.${'1'.repeat(254)}`
 
-t.test('numbers and words of JSON are read whole however they are split', async t => {
+t.test('numbers and literals of JSON are read completely however they are split', async t => {
   for (const value of ['true', 'false', 'null', '0', '-0', '10', '1.25', '1e10', '1E+100', '2.5e-300', long]) {
     const text = `{"a":${value},"b":[${value}]}`
     for (let cut = 0; cut <= text.length; cut++) {
@@ -124,7 +124,7 @@ t.test('a selective visitor gets only what it requests', async t => {
   t.strictSame([texts, walked.complete], [['x'], true])
 })
 
-t.test('valid JSON is walked to its end, and nothing else is', async t => {
+t.test('only valid JSON is walked to its end', async t => {
   const isObject = (text: string): boolean => {
     try {
       // The content of strings does not matter here.
@@ -194,7 +194,7 @@ t.test('64 levels are walked', async t => {
   t.match(tell(text, []).walk, { fault: undefined, complete: true, depth: 0 })
 })
 
-t.test('a text that is no object is foreign, and trailing data is noticed', async t => {
+t.test('a text other than an object is foreign, and trailing data is detected', async t => {
   for (const text of ['[', 'x', '"', '1', ':', '\0', '\ufeff[', '\xa0{}', '{"a"\0:1}', '{\0']) {
     const { walk, told } = tell(`${text}{"a":1}`, [])
     t.equal(walk.foreign, true, JSON.stringify(text))

@@ -43,7 +43,7 @@ t.test('a linked file is read again when its target is swapped, as Kubernetes do
   t.same(await told(2), ['two', 'three'])
 })
 
-t.test('a file is reported once for a change, however it is saved, and its neighbours are not', async t => {
+t.test('a changed file is reported once, however it is saved, and files next to it are not', async t => {
   const folder = await makeFolder(t)
   const file = join(folder, 'gateway.yaml')
   await writeFile(file, 'one')

@@ -33,7 +33,7 @@ for (const [zone, moment, date, begins, ends] of days)
     t.equal(dateIn(zone, at(begins) - 1), name - 86_400_000, 'and not before')
   })
 
-t.test('a month is in the zone too, and has the same name in all', async t => {
+t.test('a month follows the zone too, and has the same name in all zones', async t => {
   const moment = at('2027-10-31T23:30Z')
   t.same(spellsAt(moment, 'UTC'), { day: at('2027-10-31'), month: at('2027-10-01') })
   t.same(spellsAt(moment, 'Europe/Berlin'), { day: at('2027-11-01'), month: at('2027-11-01') })

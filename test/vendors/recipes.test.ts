@@ -27,7 +27,7 @@ t.test('a recipe runs unchanged, without an address and without a key', async t 
   }
 })
 
-t.test('the recipes page lists what was tried, and what is unavailable', async t => {
+t.test('the recipes page lists the tested and the unavailable operations', async t => {
   const recipes = new Map(await Promise.all(pages.map(async page => [page, await readRecipe(page)] as const)))
   const table = writeTable(({ page, model }) => {
     const { texts = [], fragments = [] } = recipes.get(page) ?? {}
