@@ -54,7 +54,7 @@ t.test('a price is changed in steps: collected, reviewed, costed, written and ap
   await page.getByRole('button', { name: words.gather }).click()
   const wrong = page.locator('[name="models.alpha-image-2.ends"][aria-invalid]')
   await wrong.waitFor()
-  t.match(await page.locator('.refusal').textContent(), /2026-12-01/, 'what the check says stands at the field')
+  t.match(await page.locator('.refusal').textContent(), /2026-12-01/, 'the finding of the check is at the field')
   await wrong.fill('')
   await page.getByRole('button', { name: words.gather }).click()
   await page.getByRole('region', { name: 'Staged changes' }).getByText('models.alpha-image-2.prices.2K').waitFor()

@@ -104,7 +104,7 @@ for (const language of ['en', 'zh'] as const)
     t.equal(await reason.count(), 1, 'and one request alone, with its reason')
     t.equal(await clicksOf(page), 3)
 
-    t.match(page.url(), /range=last.*user=ada.*tier=4K/, 'the address says it all')
+    t.match(page.url(), /range=last.*user=ada.*tier=4K/, 'the address has all of it')
     await page.reload()
     await reason.first().waitFor()
     await page.goBack()
@@ -443,7 +443,7 @@ t.test('budgets show which are nearly spent, and a statement prints without the 
     t.ok(await own.isVisible())
     await page.emulateMedia({ media: 'screen' })
   }
-  t.equal(await page.getByRole('region', { name: 'Prepaid balances' }).count(), 0, 'nobody has paid in')
+  t.equal(await page.getByRole('region', { name: 'Prepaid balances' }).count(), 0, 'there were no top-ups')
   await admin.post('/api/users/ada/topups', { amount: '7.50', note: 'invoice 7' })
   await page.goto(`${url}/console/statements?month=${new Date().toISOString().slice(0, 7)}`)
   t.match(await page.getByRole('region', { name: 'Prepaid balances' }).textContent(), /ada.*7\.50/s)

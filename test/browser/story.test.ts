@@ -37,7 +37,7 @@ t.test('from the setup link to a bill with reasons, and the revocation of the ke
   await page.locator('dialog').getByRole('button', { name: '复制' }).first().click()
   await page.getByText('已复制').waitFor()
   const secret = await readClipboard()
-  t.match(secret, /^sk-[\w-]{40,}$/, 'what is copied is the key')
+  t.match(secret, /^sk-[\w-]{40,}$/, 'the copied text is the key')
   await page.getByRole('button', { name: '我已保存' }).click()
 
   await go(page, '费用')
@@ -86,7 +86,7 @@ t.test('from the setup link to a bill with reasons, and the revocation of the ke
   await page.getByText('已吊销').first().waitFor()
   const refused = await draw('alpha-image-2', '1024x1024', 1).catch((error: unknown) => error as { status?: number })
   t.match(refused, { status: 401 }, 'the very next request')
-  t.strictSame(faults, [], 'nothing was asked of another place, nothing broke the policy')
+  t.strictSame(faults, [], 'no request went to another origin, and the policy was not violated')
 })
 
 t.test('an administrator refunds and decides with a reason, which the audit keeps', { skip }, async t => {

@@ -48,7 +48,7 @@ t.test("an administrator's form binds changed fields, or all of them on request"
   await page.goto(`${url}/console/tokens/${hers.key.id}`)
   await drawer.getByRole('button', { name: 'Edit', exact: true }).click()
   await drawer.locator('[name="name"]').waitFor()
-  t.equal(await box.count(), 0, 'nobody binds themselves')
+  t.equal(await box.count(), 0, "a user's own values are no bounds")
   t.strictSame(faults, [])
 })
 

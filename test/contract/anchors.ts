@@ -46,7 +46,7 @@ export async function anchorsContract(t: Test, make: Harness): Promise<void> {
     await buy(4)
     const anchor = await storage.books.anchor()
     await takeNewest(harness)
-    t.same(await problemsOf(storage), [], 'what is left adds up')
+    t.same(await problemsOf(storage), [], 'the remaining rows are consistent')
     t.match((await problemsOf(storage, [anchor])).join('\n'), /^anchor of .*: 4 was there and is gone; they end at 3$/m)
   })
 

@@ -309,7 +309,7 @@ export async function attributionContract(t: Test, make: Harness): Promise<void>
     t.match(trail, { action: 'label.erase', actor: 'admin' })
     t.equal(JSON.stringify(trail).includes('Söhne'), false)
     const fresh = await storage.labels.idOf({ kind: 'end_user', name: 'zoë, Söhne & Co', keyId: 'k', ...most })
-    t.not(fresh, otherLabels.end_user, 'who comes again is new')
+    t.not(fresh, otherLabels.end_user, 'a name that returns is new')
     t.same((await storage.journal.costs({ ...asked, where: { end_user: 'zoë, Söhne & Co' } })).rows, [])
   })
 

@@ -49,7 +49,7 @@ export async function clocksContract(t: Test, make: Harness): Promise<void> {
         }
         clock.set(now + 1)
         t.match(await ledger.hold(holdOf(key, 40_001)), { kind: 'overdrawn', availableMicros: 40_000 })
-        t.ok(await buy(storage, key, 40_000), 'what is left of the right day is there')
+        t.ok(await buy(storage, key, 40_000), 'the rest of the right day is available')
         t.match(await ledger.hold(holdOf(key, 1)), { kind: 'overdrawn', availableMicros: 0 })
         clock.set(now + (period === 'day' ? day : 31 * day))
         t.ok(await buy(storage, key, 100_000), 'the next one is whole')
@@ -191,7 +191,7 @@ export async function clocksContract(t: Test, make: Harness): Promise<void> {
     t.same(await sessions.list('local'), [])
     await sessions.create({ hash: 'right', ...facts, createdAt: now, seenAt: now, expiresAt: now + 12 * hour })
     clock.set(now - far)
-    t.equal(await sessions.find('right'), undefined, 'who is logged in logs in again while the clock is behind')
+    t.equal(await sessions.find('right'), undefined, 'a signed-in user signs in again while the clock is behind')
     clock.set(now)
     t.ok(await sessions.find('right'))
   })

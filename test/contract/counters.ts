@@ -102,7 +102,7 @@ export function countersContract(
     const { count } = await setUp()
     const [requests, tokens, inFlight] = [window(10), window(1_000, 100), places(4)]
     t.equal(await count(20, requests, tokens, inFlight), 4, 'the places are full')
-    t.equal(await count(20, requests, tokens), 6, 'and took six requests from nobody')
+    t.equal(await count(20, requests, tokens), 6, 'and took none of the six requests')
     t.equal(await count(20, tokens), 0)
     const full = window(1)
     t.equal(await count(5, full), 1)
@@ -149,7 +149,7 @@ export function countersContract(
     t.ok(second.ticket)
     await counters.settle(ticketOf(second), [1_500])
     t.match(await counters.peek([{ ...tokens, amount: 1 }], 'refuse'), [{ remaining: 0, waitMs: minute }])
-    t.equal(await count(3, { ...tokens, amount: 0 }), 3, 'what uses none is not delayed')
+    t.equal(await count(3, { ...tokens, amount: 0 }), 3, 'a request without usage is not delayed')
     clock.move(minute - 1)
     t.equal(await count(3, tokens), 0)
     clock.move(1)

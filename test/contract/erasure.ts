@@ -290,14 +290,14 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
       t.not(rows, 0, `${table} had something`)
     }
 
-    t.same(await findLeft(harness), {}, 'the name is where the documentation says, and all else is nowhere')
+    t.same(await findLeft(harness), {}, 'the name is only at the documented places, and everything else is gone')
     t.same((await storage.books.verify([anchor])).problems, [], 'the books are proved, against an anchor of before too')
 
     // Processes with cached keys have to drop them.
     t.same(await keys.changesSince(revision), undefined)
     t.match(await keys.find(key.id), { status: 'revoked', user: pseudonym, name: 'erased', ips: null })
     t.same(await keys.findByHash(rare.hash), undefined)
-    t.same(await users.find(pseudonym), undefined, 'nobody is found by the pseudonym, and nothing changed of them')
+    t.same(await users.find(pseudonym), undefined, 'the pseudonym finds no user, and nothing changed')
     t.same(await users.change(pseudonym, { status: 'active' }, 'boss'), undefined)
     t.same(await users.topUp(pseudonym, 1, null, 'boss'), undefined)
     await t.rejects(Promise.resolve(keys.create(newKey({ user: pseudonym }))), { code: 'user_unknown' })
@@ -355,9 +355,9 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     const path = harness.url.slice('sqlite:'.length)
     // Pages of the log are freed over time, as they are bound.
     const atRest = (await findInFile(path)).filter(what => what !== 'requestId')
-    t.same(atRest, ['name'], 'what is erased is overwritten')
+    t.same(atRest, ['name'], 'erased data is overwritten')
     await harness.edit('VACUUM')
-    t.same(await findInFile(path), ['name'], 'what was freed before is gone with the next VACUUM')
+    t.same(await findInFile(path), ['name'], 'pages freed earlier are gone after the next VACUUM')
   })
 
   await t.test('the name of an erased person without ledger entries is forgotten a day later', async t => {

@@ -219,7 +219,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     const results = await Promise.all(
       Array.from({ length: 40 }, (_, i) => ledger.hold(heldBy(i % 2 ? key : other, 100, facts, [balance]))),
     )
-    t.equal(results.filter(({ kind }) => kind === 'held').length, 3, 'what stands in the books counts, at once')
+    t.equal(results.filter(({ kind }) => kind === 'held').length, 3, 'amounts in the books count at once')
     t.match(
       results.find(({ kind }) => kind === 'overdrawn'),
       { level: 'balance', availableMicros: 0, heldMicros: 300 },
@@ -305,7 +305,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     t.match(await users.erase(name, 'boss'), { pseudonym: /^erased-/ })
     const erased = await ownBooks.statement(may)
     t.strictSame(differencesOf(erased), [])
-    t.same(erased.balances, statement.balances, 'the same of somebody who was erased')
+    t.same(erased.balances, statement.balances, 'the same for an erased person')
     await own.harness.edit(`UPDATE account SET spent = spent + 1 WHERE kind = 'balance'`)
     t.strictSame(differencesOf(await ownBooks.statement(may)), [
       `balance of ${name}: the ledger's entries leave 0.00184, the books 0.001839`,
@@ -442,7 +442,7 @@ export async function zonesContract(t: Test, make: Harness): Promise<void> {
     t.match(await buy(51), { level: 'group', availableMicros: 50, renewsAt: Date.UTC(2027, 4, 31, 15) })
     t.equal(await buy(50), undefined)
     clock.set(noon)
-    t.match(await buy(1), { level: 'user' }, 'a clock that goes back finds the day as it was left')
+    t.match(await buy(1), { level: 'user' }, 'after the clock goes back, the day is unchanged')
     clock.set(Date.UTC(2027, 4, 31, 15))
     t.equal(await buy(100), undefined, 'the month is another one')
     t.same((await storage.books.verify()).problems, [])
@@ -546,7 +546,7 @@ export async function runningContract(t: Test, make: Harness): Promise<void> {
     // Another clock is behind: its charge counts on the new day.
     clock.set(midnight - 60_000)
     await buy(3)
-    t.same(await problems(), [], 'before midnight, with sums of the day that comes')
+    t.same(await problems(), [], 'before midnight, with sums of the next day')
     clock.set(midnight + 120_000)
     await storage.books.refund(before, 'boss', 'sorry')
     await storage.books.refund(await buy(50), 'boss', 'sorry')

@@ -49,7 +49,7 @@ export async function liveSessionsContract(t: Test, make: Harness): Promise<void
       t.equal(await tool.liveSessions.end('req_b', 'ann', null), false)
       await here.close()
       await harness.edit('DELETE FROM replica')
-      t.same(await tool.liveSessions.list({ limit: 9 }), [], 'a process that is gone has no sessions')
+      t.same(await tool.liveSessions.list({ limit: 9 }), [], 'an exited process has no sessions')
       for (const storage of [there, tool]) await storage.close()
       await harness.close()
     },

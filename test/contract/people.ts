@@ -177,7 +177,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.equal(await keys.changesSince(-1), undefined)
     t.equal(keys.ownChangesSince(keys.ownChanges() + 1), undefined)
     await harness.edit(`UPDATE meta SET value = value + 1 WHERE name = 'key_revision'`)
-    t.equal(await keys.changesSince(before), undefined, 'nobody says what moved it')
+    t.equal(await keys.changesSince(before), undefined, 'no change is named')
     t.equal(await keys.changesSince((await keys.revision()) - 1), undefined)
     t.same(await keys.changesSince(await keys.revision()), { keys: new Set(), users: new Set() })
     const later = await keys.revision()
@@ -214,7 +214,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     await keys.create(newKey({ user: 'eve', hash }))
     await sessions.create(session('eve-1', 'eve'))
     t.match(await users.change('eve', { group: 'partner', role: 'admin' }, by), { group: 'partner', role: 'admin' })
-    t.equal(await sessions.find('eve-1'), undefined, 'what somebody may is decided when they enter')
+    t.equal(await sessions.find('eve-1'), undefined, 'permissions are decided at the sign-in')
     await sessions.create(session('eve-1', 'eve'))
     t.match(await sessions.find('eve-1'), { user: { name: 'eve', role: 'admin' } })
     t.match(await users.change('eve', { group: 'default' }, by), { group: 'default' })
@@ -224,7 +224,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.equal(await sessions.find('eve-1'), undefined)
     t.match(await keys.findByHash(hash), { status: 'active', userStatus: 'disabled', userGroup: 'partner' })
     t.match(await users.change('eve', { status: 'active' }, by), { status: 'active' })
-    t.equal(await sessions.find('eve-1'), undefined, 'who comes back signs in again')
+    t.equal(await sessions.find('eve-1'), undefined, 'a returning user signs in again')
     t.equal(await users.change('nobody', { role: 'admin' }, by), undefined)
     t.match(await users.find('eve'), { group: 'partner', role: 'admin', hasPassword: false })
     t.equal(await users.find('nobody'), undefined)
@@ -309,7 +309,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
   })
 
   await t.test('one of 50 concurrent setup claims creates the administrator', async t => {
-    t.equal(await users.hasAdmin(), false, 'an administrator without a password is none yet')
+    t.equal(await users.hasAdmin(), false, 'an administrator without a password does not count yet')
     await users.offerSetup('token', clock.now() + 1_000)
     await users.offerSetup('late', clock.now())
     const claim = (tokenHash: string, name: string) =>
@@ -351,12 +351,12 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     await harness.edit(`INSERT INTO sign_in_trip (hash, told, expires_at)
       SELECT 'of ' || value, '{}', ${clock.now() + 1} FROM (${numbers(10_000)}) AS many`)
     await signIn.saveLogin(trip('c'))
-    t.equal(await signIn.takeLogin('c'), told, 'strangers who are on their way keep nobody out')
+    t.equal(await signIn.takeLogin('c'), told, 'open sign-ins of others block nobody')
     await signIn.saveLogin(trip('d'))
     await harness.edit(`UPDATE sign_in_trip SET expires_at = 1 WHERE hash <> 'd'`)
     await signIn.saveLogin(trip('e'))
     t.equal(await signIn.takeLogin('d'), told)
-    t.equal(await signIn.takeLogin('of 9'), undefined, 'those who never came back are forgotten')
+    t.equal(await signIn.takeLogin('of 9'), undefined, 'abandoned sign-ins are forgotten')
   })
 
   await t.test('an identity is linked to one user, and its subject to no other', async t => {

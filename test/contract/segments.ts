@@ -179,7 +179,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     const span = { since: Date.now() - 5 * minute, until: Date.now() + 5 * minute }
     t.match(await journal.usage(span), [{ requests: 3, amount: 300, refunded: 200 }])
     t.same(await books.verify(), { charges: 3, lines: 6, entries: 5, left: 0, problems: [], sums: [], budgets: 0 })
-    t.equal(await books.resolve(third, 'void', 'ada', 'x'), false, 'what is settled needs no decision')
+    t.equal(await books.resolve(third, 'void', 'ada', 'x'), false, 'a settled charge needs no decision')
   })
 
   await t.test('[9.4] segments and their reversals never change, whoever writes', async t => {
@@ -290,7 +290,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
       UPDATE chain SET position = position - 1, head = (SELECT prev_hash FROM segment WHERE last_id = ${last})
         WHERE id = (SELECT chain FROM segment WHERE last_id = ${last});
       DELETE FROM segment WHERE last_id = ${last}`)
-    t.same(await problemsOf(storage), [], 'what is left adds up')
+    t.same(await problemsOf(storage), [], 'the remaining rows are consistent')
     t.match(await problemsOf(storage, [before, anchor]), [/^anchor of .*: 2 was there and is gone; they end at 1$/])
   })
 

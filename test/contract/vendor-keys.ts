@@ -58,7 +58,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     await keys.put({ ...first, changedAt: at + 1 }, others)
     await keys.put({ ...first, changedAt: at + 2, tries: 2 }, others)
     await keys.put({ ...first, model: 'm', changedAt: at + 2 }, others)
-    t.same(await kinds(), ['upstream.key_suspended first'], 'what several processes find is told once')
+    t.same(await kinds(), ['upstream.key_suspended first'], 'a finding of several processes is reported once')
     await keys.put({ ...second, hash: 'old' }, [{ name: 'first', hash: 'other' }])
     t.same((await kinds()).slice(1), ['upstream.key_suspended second'], 'of another secret nothing is known')
     await keys.put({ ...second, changedAt: at + 1 }, [{ name: 'first', hash: 'abc' }])

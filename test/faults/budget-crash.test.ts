@@ -10,6 +10,6 @@ t.test(
     t.comment(JSON.stringify({ sqlite, postgres }))
     t.strictSame(violations, [])
     t.ok(sqlite.sold > 20 && postgres.sold > 20, 'there was load to speak of')
-    t.ok(sqlite.told > 0 && postgres.told > 0, 'something was told')
+    t.ok(sqlite.told > 0 && postgres.told > 0, 'events were reported')
   },
 )

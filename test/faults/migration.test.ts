@@ -36,7 +36,7 @@ await t.test(
     const commands = everyCommand().filter(([name]) => tried.includes(name))
     const found = await tryBesideOlder(old, sqlitePlace(join(folder, 'beside.db')), join(folder, 'beside'), commands)
     t.same(found.violations, [])
-    t.same(found.worked, ['doctor', 'backup'], 'what does not need the schema works')
+    t.same(found.worked, ['doctor', 'backup'], 'commands that do not need the schema work')
     t.equal(found.refused.length, tried.length - 3, 'all others say what to do; a copy is refused while a gateway runs')
     t.ok(found.requests > 20, `${found.requests} requests`)
     t.same(

@@ -123,7 +123,7 @@ for (const point of points) {
     const db = new DatabaseSync(site.database)
     const open = db.prepare(`SELECT count(*) AS n FROM charge WHERE state = 'reserved'`).get()?.['n']
     db.close()
-    t.equal(open, expected[point].charge && point !== 'after-settle' ? 1 : 0, 'what it left behind')
+    t.equal(open, expected[point].charge && point !== 'after-settle' ? 1 : 0, 'what remains')
     t.match(await readCharge(t, site, 'gateway'), expected[point].charge)
   })
 }

@@ -60,7 +60,7 @@ async function refuses(t: Test, { ask, upstream, stranger }: Omit<Small, 'site' 
     const answer = await ask(alpha, key)
     t.match(answer, { status: 503, headers: { 'retry-after': /^\d+$/ } }, caseName({ key }))
     t.match(answer.json(), { error: { code: 'storage_unavailable' } }, caseName({ key }))
-    t.equal((await ask(chat)).status, 200, 'what costs nothing is answered')
+    t.equal((await ask(chat)).status, 200, 'free requests are answered')
   }
   t.equal(upstream.received.length, calls, 'nothing was sent')
 }

@@ -46,7 +46,7 @@ for (const count of [100, 10_000]) {
     t.equal(await askAll(), 1)
     t.equal((await cache.find(first))?.key.name, 'changed here')
     await cache.poll()
-    t.ok((await askAll()) <= 1, 'it may be told twice: by this process and by the database')
+    t.ok((await askAll()) <= 1, 'it may be reported twice: by this process and by the database')
 
     await elsewhere.keys.revoke(other?.id ?? '', 'a test')
     await cache.poll()

@@ -202,7 +202,7 @@ t.test('Kubernetes', async t => {
 
   t.test('a pod has enough time to stop and enough room for its spool', t => {
     t.ok(Number(pod['terminationGracePeriodSeconds']) * 1000 >= stopMs(plan))
-    t.ok(plan.server.drainWaitMs > 0, 'it is told that it goes before the service has looked away')
+    t.ok(plan.server.drainWaitMs > 0, 'it gets the signal before the service has removed it')
     const spool = list(pod['volumes']).find(volume => text(volume['name']) === 'spool')?.['emptyDir']?.['sizeLimit']
     t.ok(sizeOf(text(spool)) > (parseBytes('1GiB') ?? 0))
     t.end()

@@ -181,7 +181,7 @@ t.test('an older Node is refused with the remedy before anything else is read', 
   t.match(said, /needs Node 24\.14\.1 or newer/)
   t.equal(code, 1)
   const [first] = (await read('src/index.ts')).split('\n')
-  t.equal(first, "import './cli/refuse-old-node.ts'", 'the library asks first too')
+  t.equal(first, "import './cli/refuse-old-node.ts'", 'the library checks the version first, too')
 })
 
 t.test('every npm script checks the Node version first', async t => {
@@ -193,7 +193,7 @@ t.test('every npm script checks the Node version first', async t => {
     t.ok(guarded || chained, name)
   }
   const [first] = (await read('src/cli/tollgate.cjs')).match(/^(?:require|void|const).*$/gm) ?? []
-  t.equal(first, "require('./guard.cjs')", 'the command asks first')
+  t.equal(first, "require('./guard.cjs')", 'the command checks the version first')
 })
 
 t.test(

@@ -155,7 +155,7 @@ t.test('the published package', async t => {
       [],
     )
     const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: object }
-    t.match(scripts, { prepack: 'npm run -s build' }, 'and what it holds is built when it is packed')
+    t.match(scripts, { prepack: 'npm run -s build' }, 'and its content is built during packing')
   })
 
   t.test('third-party plugins run in a built clone, which runs its sources', async t => {

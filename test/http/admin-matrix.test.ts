@@ -459,7 +459,7 @@ t.test("every endpoint's answer matches its schema, field for field", async t =>
       continue
     }
     if (route.url === '/api/admin-tokens/current') {
-      t.equal(answer.status, 404, 'a session is no token')
+      t.equal(answer.status, 404, 'a session is not a token')
       continue
     }
     if (['POST /api/config/write', 'PUT /api/groups/:name'].includes(endpointOf(route))) {

@@ -54,7 +54,7 @@ t.test('C11 serve prints a setup link while no one can sign in, and none afterwa
     t.match(first.text, join(folder, name), caseName({ name }))
     t.equal(((await stat(join(folder, name))).mode & 0o777).toString(8), '600', caseName({ name }))
   }
-  t.notMatch(first.text, first.token ?? '', 'without a terminal the link is not told to whoever reads the log')
+  t.notMatch(first.text, first.token ?? '', 'without a terminal the link is not in the log')
   t.notMatch(first.text, key.trim(), 'nor is the key')
   await first.stop()
 

@@ -41,7 +41,7 @@ t.test('a token administers without a cookie, in its own name, and only at /api'
   t.match(shown, { role: 'admin', scopes: ['read', 'keys', 'people', 'money', 'config'], by: 'root', expires: null })
   const ask = program(url, token)
   t.equal((await ask('POST', '/api/users', { name: 'ann' })).status, 201)
-  t.match(await ask('POST', '/api/keys', { name: 'x' }), { status: 400, code: 'invalid' }, 'it has no keys of its own')
+  t.match(await ask('POST', '/api/keys', { name: 'x' }), { status: 400, code: 'invalid' }, 'a token cannot own keys')
   const made = await ask('POST', '/api/keys', { name: 'x', user: 'ann' })
   t.match(made, { status: 201, body: { key: { user: 'ann' } } })
   const { secret } = made.body as unknown as { secret: string }
@@ -54,9 +54,9 @@ t.test('a token administers without a cookie, in its own name, and only at /api'
   t.match((await admin.get('/api/audit?actor=token%20terraform')).body, {
     rows: [{ action: 'key.rotate' }, { action: 'key.create' }, { action: 'user.create', subject: 'ann' }],
   })
-  t.equal((await program(url, token)('GET', '/v1/models')).status, 401, 'a token is no key')
+  t.equal((await program(url, token)('GET', '/v1/models')).status, 401, 'a token is not a key')
   const refused = await program(url, secret)('GET', '/api/keys')
-  t.match(refused, { status: 401, code: 'token_invalid' }, 'a key is no token')
+  t.match(refused, { status: 401, code: 'token_invalid' }, 'a key is not a token')
   t.match(refused.headers.get('www-authenticate'), 'Bearer')
   const kept = await gateway.storage.adminTokens.list()
   t.notMatch(JSON.stringify([kept, (await admin.get('/api/admin-tokens')).body]), token, 'the secret is kept nowhere')

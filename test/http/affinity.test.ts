@@ -96,7 +96,7 @@ t.test(
     t.equal(await from({ 'session-id': 'a' }, body), 1, 'session-id')
     t.equal(await from({ session_id: 'a' }, body), 1, 'session_id, as older agents write it')
     t.ok((await from({}, body)) > 1, 'no hint')
-    t.ok((await from({ 'session-id': 'a' }, { ...body, prompt_cache_key: 7 })) === 1, 'what is no text is no hint')
+    t.ok((await from({ 'session-id': 'a' }, { ...body, prompt_cache_key: 7 })) === 1, 'only texts are hints')
     const seen = new Set<number>()
     for (let i = 0; i < 12; i++) {
       const { key } = await newKey({ name: `key ${i}` })

@@ -185,7 +185,7 @@ t.test('the number of rows read does not depend on the number of events', async 
   t.equal(events.length, 101)
   for (let i = 0; i < 150; i++)
     await again.events.add({ kind: 'budget.threshold', data: { level: 'key', name: 'own' } })
-  t.equal((await again.watch.alerts()).events.length, 201, 'what is told of keys hides nothing of others')
+  t.equal((await again.watch.alerts()).events.length, 201, 'alerts of keys hide no others')
   t.ok(
     events.some(({ kind }) => kind === 'ledger.differs'),
     'the only one of its kind is the oldest of all',
@@ -241,7 +241,7 @@ t.test('guesses from many addresses do not fill the disk', async t => {
   )
   clock.forward(91 * 24 * 3_600_000)
   await storage.watch.refused({ name: 'none', remote: '198.51.100.1', way: 'password' })
-  t.equal((await storage.watch.listRefused({ limit: 1_000 })).count, 1, 'what is 90 days old has gone')
+  t.equal((await storage.watch.listRefused({ limit: 1_000 })).count, 1, 'alerts older than 90 days are gone')
 })
 
 t.test('the audit log is filtered by time, and counts the rows of a filter', async t => {

@@ -78,7 +78,7 @@ t.test('an equal request gets the cached answer for free, and every report shows
   t.match(first, { status: 200, cache: 'miss', age: null })
   const again = await says({ messages: [{ content: 'a boat', role: 'user' }], model: 'sim-chat' })
   t.match(again, { status: 200, cache: 'hit', age: '0', text: first.text }, 'members in another order')
-  t.equal(again.answer.headers.get('openai-processing-ms'), null, 'it says nothing of the first request')
+  t.equal(again.answer.headers.get('openai-processing-ms'), null, 'it reveals nothing about the first request')
   t.equal(asked(), 1)
   const [hit, miss] = await charges()
   t.match(hit, { state: 'settled', amount: '0.00', lines: [{ tier: 'cached_response', price: '0.00' }] })

@@ -246,7 +246,7 @@ t.test('images requested as a stream and answered as JSON become events of the A
   upstreams['alpha']?.answer(answer(json, asJson()))
   const none = await post('/v1/images/generations', { ...draw, stream: true })
   t.match([none.status, none.headers.get('x-should-retry')], [502, 'false'])
-  t.match(await charges(1), [{ state: 'needs_review' }], 'no image is no empty stream')
+  t.match(await charges(1), [{ state: 'needs_review' }], 'without an image there is no empty stream')
 })
 
 t.test('an answer without a byte costs nothing and keeps no hold', async t => {

@@ -124,7 +124,7 @@ t.test("a restarted gateway continues the previous one's work, and charges it on
   work.failing = true
   const again = await started.reopen()
   await until(async () => work.polls > 0)
-  t.match(await again.charges(), [{ state: 'reserved' }], 'a failing upstream is asked again')
+  t.match(await again.charges(), [{ state: 'reserved' }], 'a failing upstream is polled again')
   work.failing = false
   work.state = 'completed'
   t.match(await ended(again), { state: 'settled', amount: price })

@@ -65,7 +65,7 @@ t.test('a copy made under load balances, and can replace the database [D5]', asy
   const restored = await tollgate('restore', copy)
   t.match(restored, { code: 0, stderr: new RegExp(`^Restored \\S+: ${audit.charges} charges`) })
   const aside = /previous database is (\S+)\.$/m.exec(restored.stderr)?.[1] ?? ''
-  t.ok((await stat(aside)).isFile(), 'what was there is kept')
+  t.ok((await stat(aside)).isFile(), 'existing data is kept')
   const again = site.start()
   t.teardown(() => again.kill())
   t.equal((await askOnce(await again.ready, ask, { key: site.key })).status, 200)

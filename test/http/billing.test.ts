@@ -136,7 +136,7 @@ billed(
     ])
     const told = (await (await shop.get(`/v1/charges/${answer.id}`)).json()) as object
     const { id: _id, ...record } = charge ?? { id: '' }
-    t.strictSame(told, record, 'the caller is told the same object')
+    t.strictSame(told, record, 'the client gets the same object')
     const { key } = await shop.newKey()
     t.equal(
       (await shop.get(`/v1/charges/${answer.id}`, { authorization: `Bearer ${key}` })).status,

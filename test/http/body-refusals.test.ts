@@ -165,7 +165,7 @@ t.test('a key limited for all clients is not used for the reported time', async 
   t.same(states(), ['cooling', 'cooling', 'cooling'])
   const before = vendor.received.length
   t.equal((await send(ask('a word'))).status, 429)
-  t.equal(vendor.received.length, before, 'the client who found it out is refused at once')
+  t.equal(vendor.received.length, before, 'the client that caused it is refused at once')
   t.equal((await send(ask('a word'), other)).status, 429)
   t.equal(vendor.received.length, before + 3, 'another one looks')
   t.equal((await send(ask('a word'), other)).status, 429)

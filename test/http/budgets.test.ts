@@ -94,7 +94,7 @@ t.test('the list of budgets names those that refuse requests, until they are rai
   for (let i = 0; i < 2; i++) t.equal((await ask(started, secret)).status, 200, caseName({ i }))
   t.strictSame(await refusedSince(), [['0.01', false]])
   t.equal((await ask(started, secret)).status, 402)
-  t.strictSame(await refusedSince(), [['0.01', true]], 'what is left is less than the request might cost')
+  t.strictSame(await refusedSince(), [['0.01', true]], 'the rest is less than the request might cost')
   t.equal((await admin.ask('PATCH', `/api/keys/${key.id}`, { budget: '1', budget_period: 'total' })).status, 200)
   t.strictSame(await refusedSince(), [['0.96', false]])
 })
@@ -224,7 +224,7 @@ t.test('a group or user budget returns 402 in every API format, and names its ow
     }
   t.equal(Object.values(started.upstreams).flatMap(({ received }) => received).length, 0, 'nothing was sent')
   await storage.users.change('local', { budget: price, budgetPeriod: 'total' }, 'ada')
-  t.equal((await ask(started, ofUser)).status, 200, 'a budget of their own stands before that of the group')
+  t.equal((await ask(started, ofUser)).status, 200, "a user's own budget overrides the group's")
   t.match((await ask(started, ofUser)).json(), { error: { message: /the user's budget has 0\.00 USD left\. / } })
   await started.settled()
   t.strictSame((await storage.books.verify()).problems, [])

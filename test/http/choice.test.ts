@@ -33,7 +33,7 @@ t.test('requests go to the upstream of the first priority, distributed by weight
   for (let i = 0; i < 200; i++) await (await post()).text()
   const counts = upstreams.map(upstream => upstream.received.length)
   t.comment(`of 200, by weights 3 and 1: ${counts.join(', ')}`)
-  t.equal(counts[2], 0, 'the spare is not asked')
+  t.equal(counts[2], 0, 'the spare is not called')
   // Six standard deviations of a fair draw.
   t.ok(Math.abs((counts[0] as number) - 150) < 37, String(counts))
 })
@@ -51,7 +51,7 @@ t.test(
       t.strictSame(await answer.json(), { from: 'second' }, caseName({ i, status }))
       await settled()
       t.match(rows[i], { upstream: 'upstream-1', status: 200, outcome: 'answered' }, 'the log names who answered')
-      t.match(rows[i], { marks: { asked: Number, askedAgain: Number } }, 'and says when each was asked')
+      t.match(rows[i], { marks: { asked: Number, askedAgain: Number } }, 'and has the time of each call')
     }
     t.equal(first.received.length, 3)
     t.equal(second.received.length, 3)
@@ -98,8 +98,8 @@ t.test('a request that one upstream refused is refused, even if the next has no 
   await (await post()).text()
   await settled()
   t.equal(upstreams[1]?.received.length, 0)
-  t.match(outcomes, [{ kind: 'refused', reach: 'refused' }], 'nobody has to look whether something was made')
-  t.match(rows, [{ upstream: 'upstream-0' }], 'the log names who was asked')
+  t.match(outcomes, [{ kind: 'refused', reach: 'refused' }], 'no review is needed')
+  t.match(rows, [{ upstream: 'upstream-0' }], 'the log names the upstreams called')
 })
 
 t.test('each upstream gets its own model name and its own key', async t => {
@@ -186,7 +186,7 @@ t.test('an upstream with consecutive failures is paused until one request has tr
   }
   first.answer(refuse(503))
   t.strictSame([await ask(), await ask(), await ask(), await ask()], [200, 200, 200, 200])
-  t.equal(first.received.length, 2, 'after two failures it is not asked')
+  t.equal(first.received.length, 2, 'after two failures it is not called')
   tick = 4_999
   await ask()
   t.equal(first.received.length, 2)

@@ -61,7 +61,7 @@ for (const jump of [far, -far])
       rows.some(({ row }) => row.id === id),
       'and stands at its own time in the log',
     )
-    t.ok(rows.length <= 2, 'beside the question for its charge alone')
+    t.ok(rows.length <= 2, 'apart from the query for its charge')
     t.same((await storage.books.verify()).problems, [])
     t.ok(gateway.ready)
   })

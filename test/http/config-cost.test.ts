@@ -51,7 +51,7 @@ for (const seed of [1, 6])
     const whole = await replayCosts(after.started.plan, storage.books, ever)
     t.equal(whole.charges, compared)
     const left = whole.notComparable.reduce((sum, { cost }) => sum + cost, 0)
-    t.equal(whole.before + left, booked, 'what is left out is told, and nothing is lost')
+    t.equal(whole.before + left, booked, 'omitted charges are reported, and none is lost')
     for (const rows of [whole.byModel, whole.byGroup, whole.byUser])
       t.same(
         [rows.reduce((sum, row) => sum + row.before, 0), rows.reduce((sum, row) => sum + row.after, 0)],

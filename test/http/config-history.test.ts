@@ -61,7 +61,7 @@ t.test('every applied configuration is stored once, without its secrets', async 
   t.match((await kept(started, 4))[3], { id: 4, revision: secret?.revision, changes: [], changeCount: 0 })
   const again = await started.reopen()
   await again.gateway.reload()
-  t.equal((await kept(again, 4)).length, 4, 'what is refused, is there already or only started again is not kept')
+  t.equal((await kept(again, 4)).length, 4, 'refused or unchanged configurations and restarts are not stored')
 })
 
 t.test('records who changed it in the console, or the other trigger', async t => {

@@ -39,7 +39,7 @@ t.test('[6.4] a request for ten images in a custom field overdraws no budget', a
     )
   }
   t.equal((await ask({ [nested]: { max_images: 2 } })).status, 200)
-  t.match(upstreams['beta']?.received.at(-1)?.json(), { [nested]: { max_images: 2 } }, 'what is declared goes on')
+  t.match(upstreams['beta']?.received.at(-1)?.json(), { [nested]: { max_images: 2 } }, 'declared fields are forwarded')
   t.match(await charges(), [{ state: 'settled', lines: [{ tier: '1K' }] }])
   t.same(await checkBooks(gateway), [])
 })

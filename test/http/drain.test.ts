@@ -63,7 +63,7 @@ t.test('a stop lets 50 requests in flight end, closes each connection, and accep
 
   const closed = gateway.close()
   t.notOk(gateway.ready)
-  t.equal((await fetch(`${opsUrl}/readyz`)).status, 503, 'it says at once that it is not ready')
+  t.equal((await fetch(`${opsUrl}/readyz`)).status, 503, 'it reports at once that it is not ready')
   t.equal((await fetch(`${opsUrl}/healthz`)).status, 200, 'and that it lives')
   t.equal(await busy.ended, 'end', 'a connection that waits for nothing is closed')
   await t.rejects(get(started, new Agent()), { code: 'ECONNREFUSED' }, 'no new connection is taken')

@@ -509,7 +509,7 @@ t.test('forms of real clients are accepted', async t => {
     const fields = ['-F', 'prompt=a boat', '-F', `mask=@${folder}/mask.png`, '-F', 'model=alpha-image-2']
     const good = await curl(edited.url, ['-H', `authorization: Bearer ${key}`, ...numbered, ...fields])
     t.equal(good.status, 200)
-    t.equal(good.expected, true, 'curl asked before it uploaded')
+    t.equal(good.expected, true, 'curl sent Expect: 100-continue before the upload')
     t.ok(good.uploaded > one.length + two.length)
     const parts = await sent()
     t.strictSame(
@@ -518,7 +518,7 @@ t.test('forms of real clients are accepted', async t => {
     )
     const known = (await charges()).length
     const bad = await curl(edited.url, ['-H', 'authorization: Bearer sk-wrong', ...numbered, ...fields])
-    t.match(bad, { status: 401, uploaded: 0 }, 'a bad key is told so before a byte of the body is sent')
+    t.match(bad, { status: 401, uploaded: 0 }, 'an invalid key is refused before a byte of the body is sent')
     t.equal((await charges()).length, known)
   })
 

@@ -50,7 +50,7 @@ t.test("each end user has the group's budget or one by name, and every view show
     ),
   )
   t.same(await statuses(started, 'ada', 2), [200, 402])
-  t.same(await statuses(started, 'ben', 2), [200, 402], 'another has a budget of its own')
+  t.same(await statuses(started, 'ben', 2), [200, 402], 'another end user has a separate budget')
   t.same(await statuses(started, 'vip', 3), [200, 200, 200])
   t.same(await statuses(started, 'free', 1), [402])
   t.same(await statuses(started, 'watched', 3), [200, 200, 200], 'a soft one refuses nothing')

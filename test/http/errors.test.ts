@@ -153,8 +153,8 @@ t.test('every answer has our request id in x-request-id and request-id', async t
   }
   t.equal(new Set(seen).size, rows.length, 'no two alike')
   const logged = await logs()
-  t.equal(logged[0]?.id, seen.at(-1), 'the log knows it by the same name')
-  t.equal(logged[0]?.client_request_id, 'the-caller-s-own', 'and beside it the one that the caller gave')
+  t.equal(logged[0]?.id, seen.at(-1), 'the log has the same id')
+  t.equal(logged[0]?.client_request_id, 'the-caller-s-own', "and the client's own id next to it")
   t.equal((await fetch(`${opsUrl}/healthz`)).status, 200)
 })
 
@@ -342,7 +342,7 @@ t.test('an upstream that does not answer in time is 504, and forbids retries', a
   t.equal((error as InternalServerError).headers?.get('x-should-retry'), 'false')
   t.equal((await logs()).length, 1, 'it has not tried again')
   t.equal(upstream.received.length, 1)
-  t.match(await charges(), [{ state: 'needs_review', amount: '0.00' }], 'nobody is charged for what nobody knows')
+  t.match(await charges(), [{ state: 'needs_review', amount: '0.00' }], 'an unknown result is not charged')
 })
 
 t.test('an upstream that breaks off before it answers is 502, and forbids retries', async t => {
@@ -488,7 +488,7 @@ t.test('only upstream headers that clients read are passed on [U9]', async t => 
     t.equal(answer.headers.get('x-ratelimit-limit-requests'), '100000', 'limits are those of this gateway')
     t.match(answer.headers.get('x-request-id'), /^req_/, caseName({ status }))
     t.notMatch(answer.headers.get('connection') ?? '', /internal/, caseName({ status }))
-    t.equal(answer.headers.get('openai-processing-ms'), '12', 'what the style’s callers read passes')
+    t.equal(answer.headers.get('openai-processing-ms'), '12', 'headers that clients of the format read are passed on')
   }
 })
 

@@ -142,7 +142,7 @@ t.test('all upstreams are tried again, up to `attempts`; log, metrics and charge
   t.equal((await ask(started, 'pooled'))[0], 200, 'an upstream with several keys is tried again too')
   t.strictSame(await answersOf(started), ['500', '200'])
   first.answerOnce(refuseWith(400))
-  t.equal((await ask(started, 'two'))[0], 400, 'what is not listed is the answer')
+  t.equal((await ask(started, 'two'))[0], 400, 'an unlisted status is returned')
   t.equal((await get('/v1/charges/none')).status, 404)
 })
 
@@ -180,7 +180,7 @@ t.test('a wait lasts for the time in Retry-After, and no request waits longer th
   }
   first.answerOnce(refuseWith(503, { 'retry-after': '2' }))
   const image = await post('/v1/images/generations', { model: 'drawn', prompt: 'a boat' })
-  t.equal(image.status, 200, 'what was not sold is requested again without consent, whatever it is')
+  t.equal(image.status, 200, 'unsold requests are repeated without consent, whatever they are')
   await image.text()
 
   const before = first.received.length
@@ -188,12 +188,12 @@ t.test('a wait lasts for the time in Retry-After, and no request waits longer th
   second.answerOnce(refuseWith(500))
   t.equal((await ask(started, 'two'))[0], 200)
   t.strictSame(await answersOf(started), ['503', '500', '200'])
-  t.equal(first.received.length, before + 1, 'an upstream that asked for time is not called in it')
+  t.equal(first.received.length, before + 1, 'an upstream is not called before its Retry-After')
 
   first.answerOnce(refuseWith(503, { 'retry-after': '30' }))
   const late = await post('/v1/chat/completions', { model: 'first', ...chat })
   t.equal(late.status, 503)
-  t.equal(late.headers.get('retry-after'), '30', 'the client is told, and waits itself')
+  t.equal(late.headers.get('retry-after'), '30', 'the client gets the refusal, and waits itself')
   await late.text()
   t.equal(first.received.length, before + 2)
 })

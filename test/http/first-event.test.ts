@@ -65,7 +65,7 @@ t.test('a stream whose first event is an error becomes an error status with its 
   }
   await settled()
   t.match((await logs())[0], { status: 500, tokens: null, billing: null }, 'and nothing is charged')
-  t.equal(upstream.received.length, cases.length, 'nobody is asked twice')
+  t.equal(upstream.received.length, cases.length, 'no upstream is called twice')
 })
 
 t.test('a stream that does not begin with an error passes unchanged', async t => {
@@ -94,7 +94,7 @@ t.test('a stream that does not begin with an error passes unchanged', async t =>
   t.equal(answer.status, 200)
   t.match(await answer.text(), /later/)
   await settled()
-  t.match((await logs())[0], { status: 200, error: 'upstream_failed' }, 'a later one is told in the log')
+  t.match((await logs())[0], { status: 200, error: 'upstream_failed' }, 'a later one is in the log')
 })
 
 const withNext = [

@@ -147,7 +147,7 @@ t.test('a complete answer is masked, or withheld and charged as used', async t =
     },
   ])
   const [withheld, sent] = await charges()
-  t.equal(withheld?.amount, sent?.amount, 'what the upstream sold costs the same')
+  t.equal(withheld?.amount, sent?.amount, "the upstream's sale costs the same")
   t.ok(Number(sent?.amount) > 0)
 })
 
@@ -165,7 +165,7 @@ t.test('a stream is masked and blocked across its events, however they are cut',
     t.match(got, /\[DONE\]\n\n$/, caseName({ size }))
   }
   const got = await ask(['it was ', 'a dra', 'gon', ' and more ', 'of it'])
-  t.equal(textOf(got), '', 'nothing of the held text leaves')
+  t.equal(textOf(got), '', 'none of the held text is sent')
   t.match(got, /"code":"response_blocked"/)
   t.notMatch(got, 'DONE')
   t.match(await logs(1), [{ error: 'response_blocked', outcome: 'refused', usage: { output_tokens: 40 } }])
@@ -173,7 +173,7 @@ t.test('a stream is masked and blocked across its events, however they are cut',
   t.equal(blocked?.amount, passed?.amount)
 
   const early = await ask('one two three four five six seven eight nine ten a dragon'.match(/.{1,5}/g) ?? [])
-  t.match(textOf(early), /^one two three/, 'what was released before is sent')
+  t.match(textOf(early), /^one two three/, 'text released earlier is sent')
   t.notMatch(early, 'dragon')
 })
 

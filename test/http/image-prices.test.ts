@@ -299,7 +299,7 @@ sold('the price list and explain say all of it', telled, async (t, { url, quoteO
     'the calculator reckons with the fields that prices go by',
   )
   t.match(await calculated('&field.quality=high'), /≤ .*0\.322/s)
-  t.match(await calculated(''), /≤ .*0\.322/s, 'what is not given costs what is otherwise said')
+  t.match(await calculated(''), /≤ .*0\.322/s, 'a missing value has the `otherwise` price')
 })
 
 const streamed = yamlOf(

@@ -99,7 +99,7 @@ t.test('nine in ten priced names of a dozen configurations serve the clients of 
   }
   t.ok(answered / wanted >= 0.9, `${answered} of ${wanted}; not ${missing.join(', ')}`)
   t.comment(`${answered} of ${wanted} priced names answer`)
-  t.same(missing, ['bedrock.yaml: nova', 'voices.yaml: moderate'], 'a format of its own, and a mode that no line says')
+  t.same(missing, ['bedrock.yaml: nova', 'voices.yaml: moderate'], 'a separate format, and a mode that no line gives')
   const claude = fake.received.find(one => one.url.endsWith(':rawPredict'))
   t.match(claude?.headers, { authorization: 'Bearer a-token' })
   t.same(claude?.json(), { max_tokens: 9, messages, anthropic_version: 'vertex-2023-10-16' })

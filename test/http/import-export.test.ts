@@ -97,7 +97,7 @@ t.test('exports of a new-api become upstreams, models, prices and groups that se
   for (const name of ['CHANNEL_1_KEY_1', 'CHANNEL_1_KEY_3', 'CHANNEL_2_KEY', 'CHANNEL_3_KEY', 'CHANNEL_5_KEY'])
     t.match(notes.join('\n'), `the export does not contain its key: set ${name}`, caseName({ name }))
   t.notMatch([text, ...notes].join('\n'), /CHANNEL_1_KEY_2|CHANNEL_4_KEY/, 'keys that are off')
-  t.match(text, 'vip: { multiplier: "0.85" }', 'the option comes before what a page shows')
+  t.match(text, 'vip: { multiplier: "0.85" }', 'the option overrides the value of a page')
   t.ok(notes.includes('settings that are not imported: SystemName'))
   t.ok(notes.some(note => note.startsWith('an export as JSON has no users and keys of clients')))
   const env = Object.fromEntries(
@@ -188,7 +188,7 @@ t.test('names and keys of an export cannot inject configuration', async t => {
   t.notOk([...loaded.plan.upstreams.keys()].includes('evil'))
   const upstreams = loaded.plan.models.get('m')?.upstreams.map(one => one.upstream) ?? []
   t.equal(upstreams.length, 3, 'channels without an id are two')
-  t.match(upstreams[0]?.credential, [{ value: 'Bearer made-up ${HOME}' }], 'a key is no variable')
+  t.match(upstreams[0]?.credential, [{ value: 'Bearer made-up ${HOME}' }], 'a key is not a variable')
   t.match(String(upstreams[1]?.url), /%7Bhome%7D|\{home\}/i, 'and an address has none')
 })
 

@@ -121,7 +121,7 @@ function faulty(
     const last = (await run(t, { ...first, vendor: openVendor(first), time, warned })) ?? first
     await last.settled()
     t.strictSame(await checkBooks(last.gateway), [], 'the books hold')
-    t.strictSame(await last.gateway.storage.jobs.own(), [], 'no job stays behind')
+    t.strictSame(await last.gateway.storage.jobs.own(), [], 'no job remains')
   })
 }
 

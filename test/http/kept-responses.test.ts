@@ -103,7 +103,7 @@ t.test('a conversation continues by the id of a response, on every upstream, str
       t.same(idsOf(await openai.responses.retrieve(first.id)), idsOf(first), name)
       t.match(await refusalOf(openai.responses.retrieve(third.id)), { status: 404 }, `${name}: not stored`)
     }
-  t.equal((await charges(100)).length, 18, 'what is kept here costs nothing')
+  t.equal((await charges(100)).length, 18, 'stored responses cost nothing')
   t.same((await gateway.storage.books.verify()).problems, [])
 })
 

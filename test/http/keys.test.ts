@@ -188,7 +188,7 @@ t.test('a key with a wrong checksum or length never reaches the storage [A2]', a
   const last = key.at(-1) === '0' ? '1' : '0'
   for (const bad of [key.slice(0, -1) + last, `sk-${'A'.repeat(49)}`, `sk-${'A'.repeat(10_000)}`, 'sk-', 'nonsense'])
     t.equal((await ask(url, bearer(bad))).status, 401, caseName({ bad }))
-  t.strictSame(asked(), [], 'the storage was not asked')
+  t.strictSame(asked(), [], 'the storage was not queried')
   t.equal((await ask(url, bearer(createSecret()))).status, 401)
   t.equal(asked().length, 1, 'a well-formed one has to be looked up')
 })
@@ -309,7 +309,7 @@ t.test(
     t.equal(last.headers.get('x-should-retry'), 'false', 'the same key would be refused again')
     t.equal((await ask(url, bearer(key))).status, 200, 'a good key from the same address')
     await pass(started, clock, 60_000)
-    t.equal((await guess()).status, 401, 'a minute later a bad one is told so again')
+    t.equal((await guess()).status, 401, 'a minute later an invalid one gets 401 again')
   },
 )
 
@@ -343,7 +343,7 @@ t.test('a bad key is refused before a byte of the body is read, and the connecti
       t.notOk(answer.headers['connection']?.includes('close'), caseName({ path, type, line }))
       await wire.write(Buffer.alloc(bytes))
       await wire.write(requestHead('GET', '/v1/models', [`x-api-key: ${key}`]))
-      t.equal((await wire.read()).status, 200, 'what the client sent all the same is thrown away')
+      t.equal((await wire.read()).status, 200, 'data that the client sent anyway is discarded')
       wire.socket.destroy()
       await wire.ended
     }
@@ -352,7 +352,7 @@ t.test('a bad key is refused before a byte of the body is read, and the connecti
   await wire.write(
     requestHead('POST', generations, ['Content-Type: application/json', 'Content-Length: 10', 'Expect: 100-continue']),
   )
-  t.equal((await wire.readAny()).status, 401, 'nobody is told to continue')
+  t.equal((await wire.readAny()).status, 401, 'no 100 Continue is sent')
   wire.socket.destroy()
   t.equal(upstream.received.length, 0)
 })
@@ -383,7 +383,7 @@ t.test("a group limits the models of its keys, in addition to a key's own list",
   t.ok(allowed.length > 1 && allowed.length < all.length)
   t.strictSame(await listed(ofGroup), allowed)
   const { key: narrow } = await newKey({ group: 'partner', models: ['alpha-image-2', 'sim-chat'] })
-  t.strictSame(await listed(narrow), ['alpha-image-2'], 'what is in both')
+  t.strictSame(await listed(narrow), ['alpha-image-2'], 'the models in both lists')
   const { key: pattern } = await newKey({ group: 'partner', models: ['beta-*', 'sim-*'] })
   t.strictSame(
     await listed(pattern),

@@ -78,7 +78,7 @@ t.test(
       req.destroy()
     }
     const short = await started.post(path, body)
-    t.equal(short.status, 429, 'what is short is refused when it is there')
+    t.equal(short.status, 429, 'a short body is refused after it has arrived')
     t.equal(short.headers.get('x-ratelimit-scope'), 'user_rpm')
     t.ok(Number(short.headers.get('retry-after')) > 0)
     t.equal(started.upstreams['text']?.received.length, 1)

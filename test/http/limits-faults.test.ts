@@ -209,7 +209,7 @@ t.test('on_store_failure: refuse returns 503 while Redis is frozen, and recovers
     t.equal(answer.headers.get('retry-after'), '1', caseName({ i }))
     t.match(await answer.json(), { error: { code: 'counters_unavailable' } }, caseName({ i }))
   }
-  t.equal((await get('/v1/models')).status, 200, 'what is not limited is not refused')
+  t.equal((await get('/v1/models')).status, 200, 'an unlimited model is not refused')
   t.equal(upstreams['text']?.received.length, 1)
   redis.thaw()
   await until(async () => (await post(path, body)).status === 200)

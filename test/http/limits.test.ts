@@ -162,7 +162,7 @@ t.test('a client that waits for 100 Continue is refused before it uploads [L1]',
         'Expect: 100-continue',
       ),
     )
-    t.equal((await wire.readAny()).status, status, 'and is not told to continue')
+    t.equal((await wire.readAny()).status, status, 'and gets no 100 Continue')
     wire.socket.destroy()
   }
   const bad = await openWire(started.url)
@@ -174,7 +174,7 @@ t.test('a client that waits for 100 Continue is refused before it uploads [L1]',
       'Expect: 100-continue',
     ),
   )
-  t.equal((await bad.readAny()).status, 400, 'nor is one whose form nobody could read')
+  t.equal((await bad.readAny()).status, 400, 'nor is a client with an unreadable form')
   bad.socket.destroy()
   const sent = sizedForm(2_000)
   const wire = await openWire(started.url)
@@ -183,7 +183,7 @@ t.test('a client that waits for 100 Continue is refused before it uploads [L1]',
   await wire.write(sent.body)
   t.equal((await wire.read()).status, 200)
   wire.socket.destroy()
-  t.notOk(started.upstream.received[0]?.headers.expect, 'the upstream is not asked to expect anything')
+  t.notOk(started.upstream.received[0]?.headers.expect, 'the upstream gets no Expect header')
 })
 
 t.test('a form refused unread leaves nothing behind, and its timeout is not reported as a fault', async t => {

@@ -37,7 +37,7 @@ t.test('clients use TLS, and get a new certificate without a restart', { skip: o
   const [answer] = await once(sent, 'response')
   t.equal(answer.statusCode, 200)
   t.match(await text(answer), /alpha-image-2/)
-  await t.rejects(fetch(url), 'who does not know the signer does not trust it')
+  await t.rejects(fetch(url), 'a client without the authority does not trust it')
 
   await writeFile(cert, 'no certificate')
   t.match(await gateway.reload(), { ok: true, changes: [/^server\.tls: the old certificate stays in use: /] })

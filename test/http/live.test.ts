@@ -335,7 +335,7 @@ t.test('records a handle before the client gets it, and continues only sessions 
   await caller.next('usageMetadata')
   await end(again.caller)
   await end(caller)
-  t.strictSame(await amountsOf(on), ['0.000015'], 'what came behind the handle was charged')
+  t.strictSame(await amountsOf(on), ['0.000015'], 'turns after the handle were charged')
 })
 
 t.test('refuses a handshake before the WebSocket opens if the reason does not depend on the setup', async t => {

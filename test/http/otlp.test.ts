@@ -104,7 +104,7 @@ t.test('requests are exported as spans and GenAI metrics, all of them when the g
   upstreams['alpha']?.answer(res => void res.writeHead(500).end('{}'))
   await post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a secret wish' }, { traceparent: 'nonsense' })
   await settled()
-  t.equal(receiver.received.length, 0, 'nobody has waited for it')
+  t.equal(receiver.received.length, 0, 'no request has waited for it')
   await gateway.close()
 
   const all = receiver.spans()
@@ -231,7 +231,7 @@ t.test('a span names the provider, the answering model, why it ended, and what w
       },
       caseName({ i, reasons }),
     )
-  t.equal(facts(own[0]?.attributes ?? [])['user.id'], undefined, 'nobody is named unless the operator wants it')
+  t.equal(facts(own[0]?.attributes ?? [])['user.id'], undefined, 'users are named only if configured')
   const [first] = receiver.points('gen_ai.server.time_to_first_token')
   t.equal(first?.count, '1', 'of the stream alone')
   t.match(facts(first?.attributes ?? []), { 'gen_ai.response.model': 'sim-chat-2026' })

@@ -152,8 +152,8 @@ t.test("an undecodable body is refused in the client's format, and nothing is bo
       }
     }
   const inner = gzipSync(Buffer.concat([gzipSync(body), Buffer.from('x')]))
-  t.equal((await ask(started, chat, 'gzip, gzip', inner)).status, 400, 'bytes behind the end of the inner one')
-  t.equal((await ask(started, chat, 'gzip', gzipSync('no JSON'))).status, 400, 'what is no JSON stays none')
+  t.equal((await ask(started, chat, 'gzip, gzip', inner)).status, 400, 'bytes after the end of the inner one')
+  t.equal((await ask(started, chat, 'gzip', gzipSync('no JSON'))).status, 400, 'invalid JSON stays invalid')
   t.equal((await ask(started, chat, 'gzip', gzipSync(''))).status, 400, 'nothing at all')
   for (const coding of ['compress', 'gzip, cow', '__proto__', 'gzip, gzip, gzip, gzip, gzip'])
     for (const [path, type] of [

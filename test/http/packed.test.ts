@@ -216,7 +216,7 @@ t.test('an endless answer is bounded in bytes, received and decoded [6.9]', asyn
   }
   upstreams[0]?.answerOnce(res => void res.writeHead(200, { ...json, 'content-length': max + 1 }).write('{'))
   const told = await askOnce(url, { model: modelName }, { key: 'any', path: chat })
-  t.equal(told.status, 502, 'one that says its length beforehand is refused before it begins')
+  t.equal(told.status, 502, 'one with a declared length is refused before it begins')
 })
 
 t.test('an endless answer whose client has left ends, and its charge with it [6.9]', async t => {

@@ -240,7 +240,7 @@ t.test("a page uses the language of the address, else the browser's", async t =>
     t.equal(await language(path, 'fr'), 'en', caseName({ path }))
     t.equal(await language(`${path}?lang=en`, 'zh'), 'en', caseName({ path }))
     t.equal(await language(`${path}?lang=zh`), 'zh-CN', caseName({ path }))
-    t.equal(await language(`${path}?lang=zh&lang=en`, 'en'), 'en', 'a query that says two things says nothing')
+    t.equal(await language(`${path}?lang=zh&lang=en`, 'en'), 'en', 'a contradictory query has no effect')
   }
 })
 
@@ -277,7 +277,7 @@ t.test('the pages work without a script, and load nothing from other origins', a
     )
   const [address = '', ...others] = await sheetOf('/console')
   t.strictSame(others, [])
-  for (const path of pages) t.strictSame(await sheetOf(path), [address], 'they wear what the console wears')
+  for (const path of pages) t.strictSame(await sheetOf(path), [address], "they use the console's style")
   const sheet = await fetch(url + address)
   t.match(sheet.headers.get('content-type'), /^text\/css/)
   t.notMatch(await sheet.text(), /url\(|@import|https?:/, 'nor does the style sheet')
@@ -388,17 +388,17 @@ t.test('long pages are compressed for clients that accept it, with the same cont
     t.ok(few !== undefined && many !== undefined && few < many / 2, `${path}: ${few} of ${many} bytes`)
     t.equal(zipped.headers.get('etag'), plain.headers.get('etag'), path)
     if (path.startsWith('/api/') && path !== '/api/pricing')
-      t.equal(zipped.headers.get('cache-control'), 'no-store', 'what is somebody’s own is kept nowhere')
+      t.equal(zipped.headers.get('cache-control'), 'no-store', 'personal content is cached nowhere')
   }
   const packed = await fetch(url + sheet, { headers: { 'accept-encoding': 'gzip, br' } })
   t.equal(packed.headers.get('content-encoding'), 'br', 'files are as small as can be')
   t.match(await packed.text(), /@media/)
   const short = await admin.get('/api/session', { 'accept-encoding': 'gzip' })
-  t.equal(short.headers.get('content-encoding'), null, 'not what is short')
+  t.equal(short.headers.get('content-encoding'), null, 'not short content')
 
   const made = await admin.post('/api/keys', { name: 'n'.repeat(60) }, { 'accept-encoding': 'gzip' })
   t.equal(made.status, 201)
-  t.equal(made.headers.get('content-encoding'), null, 'nor what has a secret in it')
+  t.equal(made.headers.get('content-encoding'), null, 'nor content with a secret')
   t.equal(made.headers.get('vary'), null)
 })
 

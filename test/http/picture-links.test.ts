@@ -124,7 +124,7 @@ t.test('only a link in an answer of this session is fetched, for that user', asy
       { model: 'alpha-image-2', prompt: 'a boat' },
       { authorization: `Bearer ${key}`, ...headers },
     )
-    t.match(await sent.json(), { data: [{ url }] }, 'the answer is what it was')
+    t.match(await sent.json(), { data: [{ url }] }, 'the answer is unchanged')
     await started.settled()
   }
   const show = async (who: Visitor, link = url) => who.get(`/api/playground/picture?url=${encodeURIComponent(link)}`)

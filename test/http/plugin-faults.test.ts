@@ -153,7 +153,7 @@ t.test(
       `pipeline.${project.step}: its code has changed and is loaded at the next start`,
     ])
     await writeFile(join(project.folder, 'part.js'), 'export const part = 1\n')
-    t.match(await gateway.reload(), { ok: true, changes: [] }, 'what is there again is no change')
+    t.match(await gateway.reload(), { ok: true, changes: [] }, 'a restored file is not a change')
   },
 )
 
@@ -180,7 +180,7 @@ t.test('[8.1] a plugin placed first that settles after charges sees them settled
   const answer = await post('/v1/chat/completions', chat)
   t.equal(answer.status, 200, await answer.text())
   await settled()
-  t.equal(seen['early'], undefined, 'without a word it is told before the charge is written')
+  t.equal(seen['early'], undefined, 'without `after` it is called before the charge is written')
   t.equal(seen['webhook'], 'settled')
 })
 
@@ -214,7 +214,7 @@ t.test('[8.1] a subscribed plugin gets every charge that ends, whoever made it',
   const images = await post('/v1/images/generations', image)
   await images.arrayBuffer()
   const words = await post('/v1/chat/completions', chat)
-  t.same([images.status, words.status], [200, 200], 'what it throws is nobody’s answer')
+  t.same([images.status, words.status], [200, 200], 'its exception changes no answer')
   await settled()
   await until(() => told.length === 2)
   // For its client, an answer with a length is complete before its charge has ended.

@@ -111,7 +111,7 @@ t.test("every explanation of a charge by an imported row names the row's file an
   ])
   const page = await (await fetch(`${url}/pricing?lang=en`)).text()
   t.match(page, 'chat-listed')
-  t.notMatch(page, table, 'callers are not told of files')
+  t.notMatch(page, table, 'clients do not see file names')
 
   upstream.answer({ created: 1, data: [picture(1024, 1024)] })
   t.equal((await post('/v1/images/generations', { model: 'drawn', prompt: 'a boat' })).status, 200)

@@ -51,7 +51,7 @@ t.test('a target in absolute form counts as its path, and its host as the Host [
     t.match(JSON.parse(answer.body.toString()), { error: { code: /\S/ } }, target)
   }
   await settled()
-  t.equal(upstreams[0]?.received.length, count, 'none of these was taken')
+  t.equal(upstreams[0]?.received.length, count, 'none of these was accepted')
 })
 
 t.test('the console accepts a target in absolute form [6.9]', async t => {

@@ -83,7 +83,7 @@ t.test('a trusted proxy that omits the port, or sends its own name, is corrected
     fine,
     'without its port',
   )
-  t.same(await tries('127.0.0.1', { host: 'gateways' }), refused, 'nothing told')
+  t.same(await tries('127.0.0.1', { host: 'gateways' }), refused, 'nothing forwarded')
   t.same(await tries('10.0.0.1', { host: 'ai.example.com' }), refused, 'not trusted')
   t.same(
     await tries('10.0.0.1', { host: 'gateways', 'x-forwarded-host': 'ai.example.com:8443' }),

@@ -265,7 +265,7 @@ t.test('a key has a limited number of requests in flight, until the last byte of
   t.match(await third.json(), { error: { message: /key_concurrency reached: 2 concurrent requests/ } })
   for (const res of held) res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {}\n\n')
   await Promise.all([first, second])
-  t.equal((await ask()).status, 429, 'a head that has come is no end')
+  t.equal((await ask()).status, 429, 'a received head is not the end')
   for (const res of held) res.end('data: [DONE]\n\n')
   await Promise.all([first, second].map(async one => (await one).text()))
   await settled()
@@ -331,7 +331,7 @@ t.test('a limit in shadow mode admits everyone and logs once a minute how many i
   for (let i = 0; i < 5; i++) {
     const answer = await post('/v1/chat/completions', { model: 'sim-chat', messages })
     t.equal(answer.status, 200, caseName({ i }))
-    t.equal(answer.headers.get('x-ratelimit-limit-requests'), null, 'who is not limited is told no limit')
+    t.equal(answer.headers.get('x-ratelimit-limit-requests'), null, 'without a limit no limit is reported')
     await answer.text()
     await settled()
   }

@@ -116,7 +116,7 @@ t.test('sessions of one key are counted across all gateways with shared counters
   const caller = await openTalk(t, one.on.url + path, one.on.key)
   t.equal(await codeOf(openTalk(t, one.on.url + path, one.on.key)), 'session_limit')
   t.equal(await codeOf(openTalk(t, two.on.url + path, one.on.key)), 'session_limit')
-  t.match(await openTalk(t, one.on.url + path, (await one.on.newKey()).key), {}, 'another key has its own')
+  t.match(await openTalk(t, one.on.url + path, (await one.on.newKey()).key), {}, 'another key has separate ones')
   caller.socket.close()
   await caller.closed
   await one.on.gateway.storage.flush()

@@ -54,7 +54,7 @@ t.test(
       t.match(refused.json(), { error: { code: 'storage_unavailable' } }, caseName({ by }))
     }
     t.equal(shop.upstreams['alpha']?.received.length, asked, 'nothing was sent')
-    t.equal((await shop.get('/v1/models')).status, 200, 'what costs nothing is answered')
+    t.equal((await shop.get('/v1/models')).status, 200, 'free requests are answered')
     await postgres.start()
     for (;;) if ((await shop.ask(alpha, { key })).status === 200) break
     await shop.settled()

@@ -102,7 +102,7 @@ sketched('its fields, its sizes, its tiers and its prices', async (t, { post, up
     t.strictSame(await answered.json(), { data: [picture(...back)] }, 'without render: the answer passes as it is')
     const received = upstreams['gamma']?.received.at(-1)
     const { model, ...sent } = received?.json() ?? {}
-    t.equal(model, 'vendor/sketch-v1-20260901', 'under the name that the upstream knows')
+    t.equal(model, 'vendor/sketch-v1-20260901', "under the upstream's name")
     t.strictSame(sent, { prompt: 'a boat', n: 1, style: 'ink', ...heard }, `${size}`)
     t.match(
       received?.headers,
@@ -276,7 +276,7 @@ t.test('a third-party plugin, named by its path, uses its own options and sectio
   t.equal(upstreams['alpha']?.received.length, 1)
   t.equal((await charges()).length, 1, 'refused before anything is held')
   const other = await asked('beta-imagine-image', 'a dragon')
-  t.equal(other.status, 200, 'a family without the section is none of its business')
+  t.equal(other.status, 200, 'it ignores a family without the section')
   t.equal(other.headers.get('x-house'), null)
 
   for (const [title, edit, wanted] of [

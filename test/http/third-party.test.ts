@@ -55,7 +55,7 @@ for (const [how, step] of [
     t.equal((await post('beta-imagine-image', 'a dragon')).status, 200, 'a family without the section')
     await gateway.storage.flush()
     const charged = (await gateway.storage.journal.list({ limit: 9 })).filter(({ charge }) => charge)
-    t.equal(charged.length, 2, 'what was refused has no charge')
+    t.equal(charged.length, 2, 'a refused request has no charge')
   })
 }
 

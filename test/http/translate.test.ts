@@ -128,7 +128,7 @@ described('files of a form become what stands in the JSON', vendor(parts, calls)
       },
     ],
   })
-  t.equal(sent?.headers['content-length'], String(sent?.body.length), 'its length is told before it')
+  t.equal(sent?.headers['content-length'], String(sent?.body.length), 'its length is declared before it')
 })
 
 described(

@@ -148,7 +148,7 @@ t.test('if too many wait, the client with most of them loses a slot to a later o
     await waits(i)
   }
   const over = await ask('a')
-  t.equal(over.status, 429, 'its own are too many')
+  t.equal(over.status, 429, 'it has too many itself')
   const other = ask('b')
   t.equal((await Promise.race(waiting)).status, 429, 'the last of those of the client that has most')
   t.equal(await figure('tollgate_upstream_queue'), 3)
@@ -183,7 +183,7 @@ t.test("with a full queue the model's next upstream is called, and it is no fail
   t.equal((await first).status, 200)
   text.answer(chatAnswer)
   t.equal((await started.post(chat, body)).status, 200)
-  t.equal(text.received.length, 2, 'it is asked again at once')
+  t.equal(text.received.length, 2, 'it is called again at once')
 })
 
 t.test("the error is in the client's API format", async t => {

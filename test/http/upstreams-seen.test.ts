@@ -73,7 +73,7 @@ t.test('the API reports the status of each upstream key, and never its secret', 
     {},
   ])
   t.match((await readUpstreams(admin)).at(-1), { keys_asked: 1 })
-  t.match((await keysOf(admin))[1]?.budget, { spent: /^0\.0*[1-9]/ }, 'what was charged by way of it')
+  t.match((await keysOf(admin))[1]?.budget, { spent: /^0\.0*[1-9]/ }, 'charges of its requests')
 })
 
 t.test('recent outcomes cover the last hour, and all have names', async t => {

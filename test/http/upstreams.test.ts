@@ -135,7 +135,7 @@ t.test('a connection closed by its upstream between two requests never duplicate
       const answer = await post(path)
       await answer.text()
       seen[answer.status] = (seen[answer.status] ?? 0) + 1
-      if (path === '/v1/once') t.equal(answer.status, 200, 'a connection of its own meets no stale one')
+      if (path === '/v1/once') t.equal(answer.status, 200, 'a separate connection is never stale')
     }
     t.ok(arrived - before <= 150, `${path}: ${arrived - before} for 150`)
   }
@@ -394,7 +394,7 @@ t.test('a second upstream is called for pictures only if the first accepted none
     await answer.text()
     t.equal(beta.received.length, from + 1, caseName({ send }))
     t.match(await charges(1), [{ state: 'settled', count: 1, amount: '0.04' }], caseName({ send }))
-    t.match(await logs(1), [{ upstream: 'beta' }], 'the log names who answered')
+    t.match(await logs(1), [{ upstream: 'beta' }], 'the log names the upstream that answered')
   }
   const [first, second] = await Promise.all([alpha.received.at(-1)?.form(), beta.received.at(-1)?.form()])
   const bytes = await Promise.all(

@@ -212,7 +212,7 @@ t.test('limits the objects and bytes of a key in every format', async t => {
     ).json(),
     { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } },
   )
-  t.match(await uploadGenerate(other), { state: 'ACTIVE' }, 'another key has its own room')
+  t.match(await uploadGenerate(other), { state: 'ACTIVE' }, 'another key has a separate limit')
   await reload([['{ max: 2 }', '{ bytes: 100B }']])
   t.equal((await startUpload(url, mine.key, 50)).link === '', false, 'there is room')
   t.equal((await startUpload(url, mine.key, 95)).link, '', 'the announced size counts')

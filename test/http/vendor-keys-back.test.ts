@@ -89,15 +89,15 @@ t.test('a refused key returns by itself when it is fixed, probed for free, and b
   t.equal(gateway.upstream.received.at(-1)?.url, '/v1/models')
   await gateway.settled()
   for (let i = 0; i < 10; i++) await openai.chat.completions.create(ask)
-  t.equal(callsOf('one'), 1, 'it is still refused, and nobody pays for knowing')
+  t.equal(callsOf('one'), 1, 'it is still refused, and the probe is free')
 
   bad.clear()
   looked = probed()
   await gateway.settled()
   await pass(5 * minute + 5_000)
   await looked
-  t.ok(await askUntil(gateway, () => callsOf('one') > 1), 'it is asked again')
-  t.equal(callsOf('two', 'GET'), 0, 'a sound key is not tried')
+  t.ok(await askUntil(gateway, () => callsOf('one') > 1), 'it is used again')
+  t.equal(callsOf('two', 'GET'), 0, 'a valid key is not probed')
 })
 
 t.test('a restart keeps the states, and a changed secret is used at once', async t => {
@@ -106,7 +106,7 @@ t.test('a restart keeps the states, and a changed secret is used at once', async
   t.ok(await askUntil(first, () => first.callsOf('one') === 1))
   const second = await first.reopen()
   for (let i = 0; i < 12; i++) await second.openai.chat.completions.create(ask)
-  t.equal(first.callsOf('one'), 1, 'it is not asked')
+  t.equal(first.callsOf('one'), 1, 'it is not used')
   await second.reload([['"${TEXT_KEY_1}"', '"vendor-secret-new"']])
   t.ok(await askUntil(second, () => first.callsOf('new') > 0))
 })

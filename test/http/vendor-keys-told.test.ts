@@ -88,6 +88,6 @@ t.test(
     t.notMatch(back.figures, /^tollgate_upstream_key_suspended\{/m)
     t.match((await told()).at(-1), { kind: 'upstream.key_resumed', data: { key: 'first', was: 'invalid' } })
     for (let i = 0; i < 60 && callsOf('one') === 1; i++) await chat()
-    t.ok(callsOf('one') > 1, 'it is asked again')
+    t.ok(callsOf('one') > 1, 'it is used again')
   },
 )

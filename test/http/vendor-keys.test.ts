@@ -118,7 +118,7 @@ t.test("missing credit reported only by a sentence is the vendor key's matter, n
     const before = upstream.received.length
     const answer = await post(chat, ask)
     t.match(await answer.json(), { error: { code: 'upstream_credentials' } }, caseName({ calls }))
-    t.equal(upstream.received.length - before, calls, 'one request suspends one key, which is not asked then')
+    t.equal(upstream.received.length - before, calls, 'one request suspends one key, which is then not used')
   }
 })
 
@@ -134,7 +134,7 @@ t.test("the client never reads that its key is bad when the vendor's is, nor see
     t.match(JSON.parse(text), { error: { code: 'upstream_credentials', type: 'server_error' } }, caseName({ calls }))
     t.notMatch(text, 'Incorrect', caseName({ calls }))
     t.notMatch(text, 'vendor-secret', caseName({ calls }))
-    t.equal(upstream.received.length - before, calls, 'one request suspends one key, which is not asked then')
+    t.equal(upstream.received.length - before, calls, 'one request suspends one key, which is then not used')
   }
   for (const one of await logs()) t.match(one, { error: 'upstream_credentials', billing: null }, 'each row')
 })
@@ -152,7 +152,7 @@ t.test('if all keys are limited, returns 429 with the Retry-After of the first u
     t.match(await answer.json(), { error: { code: 'upstream_limited' } }, caseName({ i }))
     t.equal(answer.headers.get('retry-after'), '20', caseName({ i }))
   }
-  t.equal(upstream.received.length, 3, 'one request cools one key, and none is asked before')
+  t.equal(upstream.received.length, 3, 'one request pauses one key, and none is used before')
   await settled()
   // Work in progress during a clock jump would seem to have taken that long.
   await gateway.storage.flush()
@@ -249,7 +249,7 @@ t.test('on_unknown: pay_twice continues after a possible sale, and a charge in d
   t.match(await charges(), [{ state: 'settled' }])
   upstream.answer(fault)
   t.equal((await post('/v1/images/generations', image)).status, 500)
-  t.equal((await charges())[0]?.state, 'needs_review', 'somebody may have sold it')
+  t.equal((await charges())[0]?.state, 'needs_review', 'it may have been sold')
 })
 
 t.test('a picture with an error is a sale: charged, and bought once', async t => {
@@ -279,7 +279,7 @@ t.test("a client cannot disable a model for others: a key's refusal counts if an
   answerBy(upstream, {})
   const before = upstream.received.length
   for (let i = 0; i < 12; i++) t.equal((await post(chat, ask)).status, 200, caseName({ i }))
-  t.equal(new Set(upstream.received.slice(before).map(keyOf)).size, 2, 'both are asked')
+  t.equal(new Set(upstream.received.slice(before).map(keyOf)).size, 2, 'both are called')
   answerBy(upstream, { one: gone })
   for (let i = 0; i < 12; i++) t.equal((await post(chat, ask)).status, 200, caseName({ i }))
   t.equal(upstream.received.slice(before + 12).filter(one => keyOf(one) === 'one').length, 1, 'proved once')
@@ -345,7 +345,7 @@ t.test('keys may be in a parameter, and in several places at once', async t => {
     headers: { 'x-a': 'a vendor-secret-one b vendor-secret-one' },
   })
   upstream.answer(say(400, { error: { message: 'bad key vendor-secret-one' } }))
-  t.notMatch(await (await post(chat, ask)).text(), 'vendor-secret', 'quoted to nobody')
+  t.notMatch(await (await post(chat, ask)).text(), 'vendor-secret', 'quoted to no client')
 })
 
 t.test('a refused upstream is followed by the next, with and without keys', async t => {

@@ -120,7 +120,7 @@ t.test('errors that are not about the key suspend nothing', async t => {
     else if (status === 502) t.match(text, 'upstream_credentials', name)
     t.match(report(), { state: 'active', asked: true }, name)
   }
-  t.equal(asked(), rows.length, 'each is asked at once, whatever was said before')
+  t.equal(asked(), rows.length, 'each is called at once, whatever the earlier answers')
 })
 
 t.test('an unsold, refused request goes to the next upstream', async t => {

@@ -59,7 +59,7 @@ t.test('with the shipped file no tool that makes images is forwarded, in any spe
         caseName({ style, text }),
       )
     }
-  t.equal(upstream.received.length, before, 'the upstream was not asked')
+  t.equal(upstream.received.length, before, 'the upstream was not called')
   await shipped.settled()
 })
 
@@ -79,7 +79,7 @@ t.test('an unlisted tool that the upstream runs is refused with its name, path a
     type: 'error',
     error: { type: 'invalid_request_error', message: /code_execution_20250825/ },
   })
-  t.equal(upstream.received.length, before, 'the upstream was not asked')
+  t.equal(upstream.received.length, before, 'the upstream was not called')
   await shipped.settled()
 })
 
@@ -138,7 +138,7 @@ t.test('a family of an older file forwards every tool except those that make ima
   for (const style of Object.keys(asks))
     for (const text of imageTools)
       t.equal((await askText(style, text, started.url, started.key)).status, 400, caseName({ style, text }))
-  t.equal(one.received.length, before, 'the upstream was not asked')
+  t.equal(one.received.length, before, 'the upstream was not called')
   await started.settled()
 })
 
@@ -170,7 +170,7 @@ t.test('a restricted key reaches no other model by any name in a request, with o
       t.ok(barred.status === 400 || barred.status === 403, place)
       const unheard = await ask('chat', body('vendor/other-model'), key, url)
       t.ok(unheard.status === 403 || unheard.status === 404, caseName({ place, text: unheard.text }))
-      t.equal(one.received.length, before, 'the upstream was not asked')
+      t.equal(one.received.length, before, 'the upstream was not called')
       t.equal((await ask('chat', body('sim-chat'), key, url)).status, 200, place)
     }
   }

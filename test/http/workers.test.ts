@@ -92,8 +92,8 @@ t.test('a reload is applied by every worker or by none', { skip }, async t => {
   t.not(renamed, good)
   await writeFile(site.config, renamed)
   await gateway.hears(/^ {2}model renamed added/m)
-  t.same([...(await models())], [true], 'each of them has it as soon as it is said')
-  t.equal(gateway.said().match(/^reloaded:/gm)?.length, 1, 'it is said once')
+  t.same([...(await models())], [true], 'each of them has it as soon as it is acknowledged')
+  t.equal(gateway.said().match(/^reloaded:/gm)?.length, 1, 'it is reported once')
 
   await t.test('a bad file has no effect, also on workers started while it is there', async t => {
     await writeFile(site.config, renamed.replace('version: 1', 'version: 1\nversion: 2'))

@@ -334,7 +334,7 @@ async function breakStreams(t: Test, client: OpenAI, Sdk: typeof OpenAI, version
     const order = { model, input: 'a red boat [[error-event]]', stream: true } as const
     const { error } = await readOut(await client.responses.create(order))
     if (version === 7) t.match(error, { code: 'server_is_overloaded' })
-    else if (version === 4) t.match(error, { message: /refuses with 503/ }, 'this version tells the message alone')
+    else if (version === 4) t.match(error, { message: /refuses with 503/ }, 'this version only has the message')
     else t.equal(error, undefined, 'this version gives the event as it gives any other')
   })
 }

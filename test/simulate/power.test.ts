@@ -25,7 +25,7 @@ t.test('a disk that loses all unsynced data keeps synced data and synced names',
   disk.apply({ do: 'write', file: 'db-wal', at: 0, bytes: Buffer.from('one') })
   disk.apply({ do: 'sync', file: 'db-wal' })
   disk.apply({ do: 'write', file: 'db', at: 0, bytes: Buffer.from('new') })
-  t.strictSame([...disk.lose(new Random(1, 't'), everything)], [['db', Buffer.from('old')]], 'a name nobody synced')
+  t.strictSame([...disk.lose(new Random(1, 't'), everything)], [['db', Buffer.from('old')]], 'an unsynced name')
   disk.apply({ do: 'sync names' })
   disk.apply({ do: 'write', file: 'db-wal', at: 3, bytes: Buffer.from('two') })
   const left = disk.lose(new Random(1, 't'), everything)
