@@ -178,7 +178,7 @@ t.test('a key of another gateway is looked up only if such keys were imported', 
   keys.put(foreign, someKey())
   for (let i = 0; i < 3; i++)
     t.match(await refusalOf(() => ask(bearer(foreign))), { code: 'invalid_api_key' }, caseName({ i }))
-  t.same([keys.lookups, keys.foreignAsked], [0, 1], 'whether there are some is asked once in a while')
+  t.same([keys.lookups, keys.foreignAsked], [0, 1], 'whether any exist is checked from time to time')
   keys.isForeign = true
   clock.move(5_000)
   await ask(bearer(foreign))
@@ -397,7 +397,7 @@ t.test('of 1,000 invalid keys per minute from one address 20 get 401 and the res
   t.equal(statuses.filter(status => status === 429).length, 980)
   await t.resolves(ask(bearer(secret), '203.0.113.9'), 'a good key from that address is not locked out')
   t.equal((await refusalOf(() => ask(bearer('sk-bad'), '203.0.113.10'))).status, 401, 'nor is any other address')
-  t.equal(log.lines.length, 21, 'what is refused over and over is not logged over and over')
+  t.equal(log.lines.length, 21, 'repeated refusals are not logged repeatedly')
 })
 
 t.test('an address that waits the reported time gets 401 again instead of 429', async t => {

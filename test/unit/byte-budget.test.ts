@@ -15,7 +15,7 @@ t.test('claims count in the budget, and a refused claim keeps its earlier bytes'
   t.ok(other.hold(90))
   other.free()
   other.free()
-  t.equal(budget.held, 10, 'what was freed twice was given back once')
+  t.equal(budget.held, 10, 'bytes freed twice were returned once')
 })
 
 t.test(
@@ -32,7 +32,7 @@ t.test(
     t.ok(claim('a').hold(75), 'all was given back')
     t.notOk(claim('a').hold(1))
     t.notOk(claim().hold(6))
-    t.ok(claim().hold(5), 'nobody pays for what has no payer')
+    t.ok(claim().hold(5), 'bytes without a payer count for none')
     t.equal(budget.held, 100)
   },
 )

@@ -102,7 +102,7 @@ t.test('an unsupported price is reported, and never makes a model free', async t
     { if: { service_tier: ['priority', 'fast'] } },
     { if: { input_above: 200_000 } },
   ])
-  t.equal(told('a').length, 1, 'what costs nothing is not told')
+  t.equal(told('a').length, 1, 'free entries are not reported')
   t.equal(plan.models.get('b')?.prices.get('second')?.micros, 100)
   t.same(told('b'), [])
   t.notOk(plan.models.has('c'), 'its line is a comment')

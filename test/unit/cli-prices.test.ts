@@ -164,7 +164,7 @@ t.test('an import overwrites only files of an import', async t => {
   t.match(await run('a.json', '--force'), { code: 0 })
   await symlink(place.path('prices.yaml'), place.path('link.yaml'))
   t.match(await place.run('prices', 'import', 'b.json', '--from', 'litellm', '-o', 'link.yaml'), { code: 0 })
-  t.match(await readFile(place.path('prices.yaml'), 'utf8'), '"3.00"', 'what a link leads to')
+  t.match(await readFile(place.path('prices.yaml'), 'utf8'), '"3.00"', 'the target of a link')
   t.same(
     (await readdir(place.folder)).toSorted(),
     ['a.json', 'b.json', 'link.yaml', 'prices.yaml'],

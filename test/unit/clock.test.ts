@@ -30,7 +30,7 @@ t.test('a cancelled sleep ends without an error', async t => {
   const slept = systemClock.sleep(3_600_000, end.signal)
   end.abort()
   t.equal(await slept, undefined)
-  t.equal(await systemClock.sleep(3_600_000, end.signal), undefined, 'told before it began')
+  t.equal(await systemClock.sleep(3_600_000, end.signal), undefined, 'aborted before it began')
 })
 
 t.test("a clock without timers uses the system's timers; one with timers uses its own", async t => {

@@ -176,7 +176,7 @@ two: { ${url}, credential: { sign: google-token, with: { key: '\${GOOGLE}' } } }
     'private_key',
   ])
     t.notMatch(told, secret, caseName({ secret }))
-  t.equal(plan.settings['upstreams.one.credential[2].with.region'], 'us-east-1', 'what is no secret is shown')
+  t.equal(plan.settings['upstreams.one.credential[2].with.region'], 'us-east-1', 'parts that are not secret are shown')
   t.equal(plan.settings['upstreams.one.credential[2].sign'], 'aws-sigv4')
   const hidden = [...secretsOf(plan)]
   for (const secret of [

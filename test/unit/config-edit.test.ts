@@ -269,7 +269,7 @@ t.test('a long list costs no more than its changes, and requests are bounded', a
   const edit = (given: string, ...edits: readonly ConfigEdit[]) =>
     applyEdits({ file: 'gateway.yaml', text: given, parts: {} }, env, edits)
   const edited = await edit(text(3_000), { path, value: [...numbers(2_999, 0), -1] })
-  t.match(edited.ok && edited.texts.text, '2998, -1]', 'what stays is looked at, and read once')
+  t.match(edited.ok && edited.texts.text, '2998, -1]', 'the unchanged rest is visited, and parsed once')
   const tooMuch = { ok: false, why: /too many changes|too large/ }
   t.match(await edit(text(100), { path, value: numbers(100, 500) }), tooMuch)
   const some = (first: number): ConfigEdit => ({ path, value: numbers(25, first) })

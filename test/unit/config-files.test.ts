@@ -104,7 +104,7 @@ t.test('an error in an included file has its file, line and column, with a caret
   t.same(more, [])
   await writeFile(site.path('a.yaml'), 'upstreams: {\n')
   t.match(await site.find(), [{ at: /^a\.yaml:2:1/, code: 'yaml_syntax' }])
-  t.equal((await site.find()).length, 1, 'what the file would have said is not missed')
+  t.equal((await site.find()).length, 1, 'settings of the missing file are not reported as missing')
 })
 
 t.test('missing, circular or invalid files are refused at their place', async t => {

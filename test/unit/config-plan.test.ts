@@ -357,7 +357,7 @@ t.test('the revision', async t => {
     true,
     'by the order of plugins',
   )
-  t.equal(await moved(text => text, { ONE_URL: 'https://one.example' }), true, 'by what a variable holds')
+  t.equal(await moved(text => text, { ONE_URL: 'https://one.example' }), true, 'by the value of a variable')
 })
 
 t.test('a password is redacted whole, even with characters that end it in an address', async t => {
@@ -413,7 +413,7 @@ t.test('the shipped gateway.yaml', async t => {
     [...plan.upstreams.values()].map(upstream => upstream.url),
     ['simulator:alpha', 'simulator:beta', 'simulator:text'],
   )
-  t.same(plan.models.get('alpha-image-2')?.limits, { scope: 'gateway' }, 'family A has no limit of its own')
+  t.same(plan.models.get('alpha-image-2')?.limits, { scope: 'gateway' }, 'family A has no own limit')
   const lines = text.split('\n')
   for (const model of plan.models.values()) {
     for (const price of model.prices.values()) t.equal(price.origin.line, model.origin.line, 'its price is on its line')

@@ -94,7 +94,7 @@ t.test('a key in a comment is redacted by its prefix, and words are not', async 
   const lines = [...keys.map(key => `# was ${key} until May\n`), `# ${words}\n`].join('')
   const { text } = await showConfig('a.yaml', file('https://x', lines), {})
   for (const key of keys) t.notMatch(text, key, key.slice(0, 6))
-  t.equal(text.match(/^# was \S+ until May$/gm)?.length, keys.length, 'and the words beside them stay')
+  t.equal(text.match(/^# was \S+ until May$/gm)?.length, keys.length, 'and the words next to them stay')
   t.match(text, words)
 })
 
@@ -237,7 +237,7 @@ t.test('commands on the storage need no secrets of vendors, receivers and issuer
   t.ok(books.ok)
   t.equal(books.ok && books.plan.storage, 'sqlite:./data/books.db')
   const missing = unset(await loadConfig(config, {}))
-  t.equal(missing.length, 13, 'whoever serves needs every one')
+  t.equal(missing.length, 13, 'serving requires every one')
   t.equal(missing.filter(one => one.startsWith('variable_unset ')).length, 12)
 })
 
@@ -279,5 +279,5 @@ t.test('missing storage settings are reported, and so are other missing values',
   }
   const broken = fromOutside.replace('${KEY_1}', '${KEY 1}')
   const loaded = await loadConfig({ text: broken, file: 'gateway.yaml' }, {}, { booksOnly: true })
-  t.strictSame(unset(loaded), ['reference_malformed upstreams.two.keys.first.value'], 'and what nobody can read')
+  t.strictSame(unset(loaded), ['reference_malformed upstreams.two.keys.first.value'], 'and an unreadable one')
 })

@@ -85,7 +85,7 @@ t.test("an alert uses a key's name, and reports an expired certificate", async t
     for (const part of ['', '.text', '.do'])
       t.ok(Object.hasOwn(english, `alert.${word}${part}`), caseName({ word, part }))
   }
-  t.match(textsOf({ ends })['ends'], /2026.*10:00|2026/, 'as moments are told')
+  t.match(textsOf({ ends })['ends'], /2026.*10:00|2026/, 'in the format of moments')
 })
 
 const budgetOf = (change: Partial<Budget>): Budget => ({
@@ -227,7 +227,7 @@ t.test('the playground is restored for a returning user', async t => {
   keepPlace(chat)
   t.strictSame(findPlace({}), chat, 'by the menu')
   t.strictSame(findPlace({ op: 'image.generate' }), image, 'by a tab')
-  t.strictSame(findPlace({ ...image, vs: undefined }), { ...image, vs: undefined }, 'what the address says goes first')
+  t.strictSame(findPlace({ ...image, vs: undefined }), { ...image, vs: undefined }, 'the address has precedence')
   t.strictSame(findPlace({ op: 'embeddings' }), { op: 'embeddings', model: undefined, vs: undefined })
   forgetPlaces()
   t.equal(findPlace({}).op, undefined, 'and another person does not')
@@ -494,7 +494,7 @@ t.test('the rows of costs add up to their sum, also for the previous days', t =>
 
 t.test('costs use the zone of the address', t => {
   t.equal(zoneOf('Asia/Tokyo'), 'Asia/Tokyo')
-  t.equal(zoneOf('Mars/Base'), zoneOf(undefined), 'of whoever looks where there is no such zone')
+  t.equal(zoneOf('Mars/Base'), zoneOf(undefined), "the user's own zone if the given one does not exist")
   t.end()
 })
 

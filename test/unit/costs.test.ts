@@ -432,7 +432,7 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
     'a version that knows nothing of keys adds nothing up',
   )
   connection.db.exec(damages.join(';'))
-  t.ok((await storage.books.verify()).sums.length > 3, 'and whoever verifies is told')
+  t.ok((await storage.books.verify()).sums.length > 3, 'and verification reports it')
 
   let state = await storage.books.rebuildCosts()
   for (let i = 0; i < 4; i++) state = await storage.books.rebuildCosts(state)

@@ -110,7 +110,7 @@ t.test('limits on a spread cluster', { skip }, async t => {
     t.equal(sum(keys.map(names => names.length)), 60 * 5, 'two windows, their sums, and the places of each')
     for (const [i, names] of keys.entries()) t.ok(names.length >= 10 * 5, `node ${i} has ${names.length}`)
     const owners = keys.map(names => new Set(names.map(name => /\{(.*?)\}/.exec(name)?.[1])))
-    t.equal(sum(owners.map(some => some.size)), 60, 'and what is of one user is on one node')
+    t.equal(sum(owners.map(some => some.size)), 60, 'and all counters of one user are on one node')
     const tag = tagOf('model one')
     t.match(await (await cluster.nodeOf(tag)).text('GET', `${tag}:window:${model.id}:sum`), '60')
   })
@@ -177,7 +177,7 @@ t.test('limits on a spread cluster', { skip }, async t => {
       )
     }
     clock.move(45_000)
-    t.ok((await counters.take([...demands, upstream], 'refuse')).ticket, 'who waits that long is admitted')
+    t.ok((await counters.take([...demands, upstream], 'refuse')).ticket, 'a client that waits that long is admitted')
   })
 
   t.test('a client over its own limit touches no shared one, and waits for the slowest', async t => {
@@ -310,7 +310,7 @@ t.test(
     )
     t.ok(both.every(({ counters }) => !counters.healthy()))
     t.match(await both[0].counters.peek([user, place], 'refuse'), [{ remaining: 10 }, { remaining: 20 }])
-    t.equal(sum(await all(40, [user])), 10, 'what stands elsewhere is counted together, exactly')
+    t.equal(sum(await all(40, [user])), 10, 'limits on other nodes are counted together, exactly')
     const [dead, alive] = [ownWindow(here[1] as string, 9), ownWindow(elsewhere, 7)]
     for (const { counters } of both) {
       t.equal(counters.known([alive], 'refuse'), undefined, 'of the living only they can say')
@@ -325,7 +325,7 @@ t.test(
         'the living asked last',
       )
     }
-    t.match(await both[1].counters.peek([alive], 'refuse'), [{ remaining: 7 }], 'what was taken of it is given back')
+    t.match(await both[1].counters.peek([alive], 'refuse'), [{ remaining: 7 }], 'its amounts are returned')
     t.equal(await admittedOf(both[0].counters, 9, [alive], 'refuse'), 7)
     const inFlight = ownPlaces(here[1] as string, 5)
     const held = ticketOf(await both[0].counters.take([inFlight, ownWindow(elsewhere, 5)], 'local'))

@@ -76,7 +76,7 @@ function sharedLimits(t: Test, connect: (t: Test) => Promise<string>): void {
         t.ok(used <= limits.perUser.rpm, caseName({ round, used }))
         const own = demandsOf(callers[3 * at] as Caller, 0).filter(({ counts }) => counts === 'requests')
         const left = await standing(all[round % gateways] as RedisCounters, own)
-        t.same(left, [limits.perUser.rpm - used, 0], 'what the group refused took nothing of the user')
+        t.same(left, [limits.perUser.rpm - used, 0], 'refusals by the group took nothing from the user')
       }
     }
   })

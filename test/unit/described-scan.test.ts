@@ -302,7 +302,7 @@ t.test('[14.8] signatures of megabytes pass before and after a picture, and do n
   const images = [found(0, 7), found(1, 8)]
   const { out, done } = scan(new DescribedScanner(parts, words), pieces)
   t.same(done, images)
-  t.ok(out === text, 'and every byte is as it was')
+  t.ok(out === text, 'and every byte is unchanged')
   for (const room of [1e7, 0]) {
     const events = new DescribedEventScanner(parts, new ByteBudget(room), words)
     const stream = scan(events, [Buffer.from('data: '), ...pieces, Buffer.from('\n\n')])

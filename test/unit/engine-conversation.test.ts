@@ -145,7 +145,7 @@ t.test('an answer is read no faster than its client reads it, and only slightly 
     if (!read || read.done) break
     bytes += read.value.length
   }
-  t.ok(bytes > 60 * 1024 * 1024, 'and all of it comes')
+  t.ok(bytes > 60 * 1024 * 1024, 'and all of it arrives')
 })
 
 /** Reads an answer that never ends, and calls `over` when it is cut. */

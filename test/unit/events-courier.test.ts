@@ -161,7 +161,7 @@ await t.test('a receiver that accepts nothing is reported once, and once when it
   const courier = new WebhookDispatcher({ events: storage.events, clock, log, tried: () => undefined })
   t.teardown(() => courier.close())
   await courier.turn(refused)
-  t.equal(courier.silence, undefined, 'it was told nothing yet')
+  t.equal(courier.silence, undefined, 'it has received nothing yet')
   const since = clock.now()
   for (let i = 0; i < 3; i++) {
     await tell(1, `r${i}`)
@@ -282,5 +282,5 @@ await t.test('a slow receiver delays no other, and each has its own kinds and it
   await until(() => quick.received.length >= 30)
   t.equal(new Set(quick.received.map(revisionOf)).size, 30)
   t.equal(quick.received.length, 30)
-  t.ok(slow.received.length <= 8, 'no more than it is told at once')
+  t.ok(slow.received.length <= 8, 'no more than are sent at once')
 })

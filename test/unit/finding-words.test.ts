@@ -47,7 +47,7 @@ t.test('every finding code has Chinese words', async t => {
 t.test('a sentence is found with its values, the most specific one first', async t => {
   t.equal(tellSentence(book, "found 'sixty', which is not a whole number"), '此处为“sixty”，应为整数')
   t.equal(tellSentence(book, 'found the number 0, which is not a list or text'), '此处为数字 0，应为列表 或 文本')
-  t.equal(tellSentence(book, "unknown key 'a list'"), '这里没有“a list”这一项', 'what is quoted stays')
+  t.equal(tellSentence(book, "unknown key 'a list'"), '这里没有“a list”这一项', 'quotations stay')
   t.equal(tellSentence(book, 'what a plugin of somebody else says'), undefined)
   const finding = { severity: 'error', line: 1, col: 1, path: '', message: 'something new', remedy: null } as const
   t.same(tellFinding(book, { ...finding, code: 'price_missing' }), {
@@ -134,5 +134,5 @@ t.test('reasons against a configuration edit are shown in Chinese', async t => {
     t.match(told, /\p{Script=Han}/u, text)
     t.notMatch(unquoted(told), english, text)
   }
-  t.match(tellSentence(book, found.find(one => one.includes('${NAME}')) ?? ''), '${NAME}', 'what is to be typed stays')
+  t.match(tellSentence(book, found.find(one => one.includes('${NAME}')) ?? ''), '${NAME}', 'literal input stays')
 })

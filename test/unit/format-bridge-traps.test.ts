@@ -529,7 +529,7 @@ trap(32, 'usage that the client has not requested is not written, and stands nex
   t.match(counted.records.at(-1), { choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } })
   t.equal(counted.records.filter(one => one['usage']).length, 1)
   const { body } = translateRequest('messages', { max_tokens: 9, messages: [said] }, 'chat', { stream: true })
-  t.same(body['stream_options'], { include_usage: true }, 'the gateway always asks for it')
+  t.same(body['stream_options'], { include_usage: true }, 'the gateway always requests it')
 })
 
 trap(33, 'message_start has an estimate of the input', t => {

@@ -55,7 +55,7 @@ t.test('invisible characters and other spellings hide nothing, and only what mat
     'blocked by rule-0',
     'a word is read as texts are',
   )
-  t.equal(masked(rulesOf([{ pattern: 'f' }]), 'aﬁb'), 'a[0]b', 'what is one character is masked whole')
+  t.equal(masked(rulesOf([{ pattern: 'f' }]), 'aﬁb'), 'a[0]b', 'a character is masked as a whole')
 })
 
 t.test('a text is normalised as a whole: nothing can separate a letter from its marks', async t => {

@@ -92,7 +92,7 @@ t.test('a charge below every threshold runs no query for events', async t => {
   const before = [3, 7]
   t.same(buy(100), before)
   t.same(buy(7_700), before)
-  t.same(buy(200), [3, 7 + 2 * 3], '80 % of both: a look, what was told, and the event')
+  t.same(buy(200), [3, 7 + 2 * 3], '80 % of both: a query, the earlier reports, and the event')
   t.same(buy(200), before)
   t.equal(read(`SELECT count(*) AS n FROM event WHERE kind LIKE 'budget.%'`)?.['n'], 2)
 })

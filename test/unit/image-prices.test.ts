@@ -374,7 +374,7 @@ t.test("[10.3] the answer's value precedes the requested one, and is held for", 
   const facet = facetOf({ price_by: ['quality', 'resolution'], otherwise: 'other' })
   const { rule, atMost, expected } = ask(shop, facet, { fields: { quality: 'low', resolution: '1k' } })
   t.match([atMost, expected], [200, null], 'a quality that has no price may come')
-  t.same(short(rate(rule, [[9, 9]])), [['low 1k', 'request', 40, null]], 'nothing was told')
+  t.same(short(rate(rule, [[9, 9]])), [['low 1k', 'request', 40, null]], 'nothing was reported')
   const lines = rate(rule, [[9, 9]], toldOf({ facts: { quality: 'high', unrelated: 1 } }))
   t.same(short(lines), [['high 1k', 'told', 80, null]])
   t.same(lines[0]?.told, { facts: { quality: 'high' } })
@@ -413,7 +413,7 @@ t.test('[10.3] a tier may be one of the values', t => {
   t.match(explained(chargeOf(rule, lines)).lines, [{ why: 'quality low, long edge 1024 ≤ 1024 (1K) → low 1k' }, {}, {}])
   const label = { ...facet, otherwise: 'high 2k' }
   const open = ask(shopOf(grid), label, { fields: { quality: 'low' } })
-  t.equal(open.atMost, 120, 'an image without a tier costs what is otherwise said')
+  t.equal(open.atMost, 120, 'an image without a tier has the `otherwise` price')
   t.same(short(rate(open.rule, [null])), [['high 2k', 'default', 120, null]])
   t.end()
 })
@@ -582,7 +582,7 @@ t.test('[10.3] steps, seconds, tokens and requests, by the count of the request 
   )
   const { rule, atMost, expectedAmount } = ask(shop, facet, { fields: { steps: 28 }, n: 2 })
   t.equal(atMost, 500 + 2 * 28 * 7 + 100 * 1000 + 250_000 + 2_000_000)
-  t.equal(expectedAmount, null, 'what the answer will tell, nobody knows before')
+  t.equal(expectedAmount, null, "the answer's facts are not known before")
   const told = toldOf({ facts: { seconds: 3.5218, text_in: '13', image_out: 4160 } })
   const lines = rate(
     rule,

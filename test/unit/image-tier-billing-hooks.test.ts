@@ -227,7 +227,7 @@ t.test('the outcome of a request decides how its charge ends (4.4)', async t => 
   const free = course({}, { facet: { ...byOutput, on_caller_gone: 'free' } })
   await admit(free)
   await settle(free, cut('caller', 'unknown'))
-  t.equal(free.ledger.asked.at(-1), 'void caller_gone', 'a family that charges nobody who left')
+  t.equal(free.ledger.asked.at(-1), 'void caller_gone', 'a family that does not charge clients that left')
 })
 
 t.test('an answer without images costs nothing, even as a 200', async t => {
@@ -398,7 +398,7 @@ t.test('response_format of a family that renders is handled here (2.4)', async t
   t.match(await refusalOf(() => admit(streamed)), { code: 'response_format_not_streamed', status: 400 })
   const { render: _, ...plain } = byRequest
   const other = course({ response_format: 'anything' }, { facet: plain })
-  t.equal(await admit(other), undefined, 'other families pass what they are sent')
+  t.equal(await admit(other), undefined, 'other families pass the answer unchanged')
   const kept = await replied(other, { 'content-type': 'application/json', 'content-length': '9' })
   t.equal(kept.reply.headers['content-length'], '9')
 })

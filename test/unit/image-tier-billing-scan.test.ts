@@ -616,7 +616,7 @@ t.test('[6.2] an image in small pieces over many events is not delivered whole',
     '',
   )
   const all = words + event('image_generation.completed', { b64_json: png })
-  t.equal(runEvents(all, () => 4_096).out, all, 'what a model thinks beside its image is no image')
+  t.equal(runEvents(all, () => 4_096).out, all, "a model's thoughts next to its image are not an image")
 })
 
 t.test('[6.2] other content of streams passes', async t => {

@@ -396,7 +396,7 @@ t.test('family B is billed by the requested size (4.4.4), 2K without one', async
 
 t.test('family A is billed by the returned image, whatever was requested; an unreadable one is 2K', async t => {
   const { rule, atMost } = quote({ facet: ofOutput, family, model, asked: pixels(3840, 2160), n: 2 })
-  t.equal(atMost, 160_000, 'the dearest tier is held')
+  t.equal(atMost, 160_000, 'the most expensive tier is held')
   const terms = { rule, n: 2, overReturn: 'bill' as const }
   for (const [width, height] of [
     [1254, 1254],
@@ -613,7 +613,7 @@ t.test('[6.4] an undeclared field that names a number is not forwarded, at any d
     ['o.max_images', 'n[]'],
   ])
   const deep = `${'['.repeat(9_000)}${']'.repeat(9_000)}`
-  t.same(drop(form(text('o', deep))), [[text('o', deep)], []], 'what is nested deeply is no harm')
+  t.same(drop(form(text('o', deep))), [[text('o', deep)], []], 'deep nesting is harmless')
   const harmless = { prompt: 'n', partial_images: 3, seed: 1, size: '1x1', num_inference_steps: 9, i: [{ name: 'n' }] }
   t.same(drop(json(harmless)), [harmless, []])
 })

@@ -90,7 +90,7 @@ t.test('teams become groups with their budgets and limits', async t => {
     budget: { amount: 100_000_000, per: 'month' },
     limitsInAll: { rpm: 60, tpm: 100_000 },
   })
-  t.match(groups.get('design-2'), { budget: { amount: 7_700_001, per: 'total' } }, 'what is left, to the micro-unit')
+  t.match(groups.get('design-2'), { budget: { amount: 7_700_001, per: 'total' } }, 'the rest, to the micro-unit')
   told(t, 'team design: another group has its name, so it is named design-2 here')
   told(t, 'team t-4: its max_budget cannot be read, so its keys are imported disabled')
   told(t, 'a budget of 30d in LiteLLM is imported as a budget per month: team design')

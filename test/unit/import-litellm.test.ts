@@ -388,7 +388,7 @@ t.test('fallbacks, aliases, timeouts, cooldown and headers keep their meaning', 
   t.same(ways('b'), [['gpt-4o-mini'], [['gpt-4o', 'a']]])
   t.same(ways('c'), [['gpt-4o-mini'], [['gpt-4o', 'a']]], 'an alias fails over like its model')
   t.same(ways('d'), [['gpt-4o'], [['gpt-4o-mini', 'b']]])
-  t.same(ways('e'), [['gpt-4o'], [['x', 'local']]], 'unless it has fallbacks of its own')
+  t.same(ways('e'), [['gpt-4o'], [['x', 'local']]], 'unless it has its own fallbacks')
   for (const [alias, name] of [
     ['c', 'b'],
     ['d', 'a'],
@@ -397,7 +397,7 @@ t.test('fallbacks, aliases, timeouts, cooldown and headers keep their meaning', 
       notes.includes(`${alias}: it has the fallbacks of ${name}; LiteLLM uses none for requests by an alias`),
       caseName({ alias }),
     )
-  t.same(ways('local'), [['x'], [['gpt-4o-mini', 'b']]], 'a free one too: each costs its own price')
+  t.same(ways('local'), [['x'], [['gpt-4o-mini', 'b']]], 'also a free one: each has its own price')
   t.ok(
     notes.some(
       note => note === 'b: LiteLLM uses a if a prompt is too long; here it is used if no upstream of the model answers',
@@ -426,7 +426,7 @@ t.test('budgets of the file are those of its only group', async t => {
   ])
   t.same(await group({ max_budget: 100, budget_duration: '7d' }), ['{ budget: { amount: "100.00", per: week } }', 0])
   t.same(await group({ max_budget: 100, budget_duration: '14d' }), ['{ budget: { amount: "100.00", per: 14d } }', 0])
-  t.same(await group({ max_budget: 100, budget_duration: '365d' }), ['{}', 2], 'a length that is not here is told')
+  t.same(await group({ max_budget: 100, budget_duration: '365d' }), ['{}', 2], 'an unsupported length is reported')
 })
 
 t.test('several deployments of one name cost as much as the most expensive', async t => {
@@ -514,7 +514,7 @@ t.test('deployments that differ by their key alone are one upstream with several
       .ways('a')
       ?.map(way => way.keys?.map(key => key[1]))
   t.same(await weights({ rpm: 100 }, { rpm: 250 }), [[2, 5]], 'shares by rpm')
-  t.same(await weights({ rpm: 100, weight: 3 }, { rpm: 250 }), [[3, 1]], 'a weight comes before it')
+  t.same(await weights({ rpm: 100, weight: 3 }, { rpm: 250 }), [[3, 1]], 'a weight overrides it')
   t.same(await weights({ weight: 0.5 }, { weight: 0.25 }), [[2, 1]])
   t.same(await weights({ weight: 1e8 }, { weight: 1e-9 }), [[1000, 1]], 'the least is some')
   t.same(
@@ -862,7 +862,7 @@ t.test('a lost guardrail, budget or fallback ends the command with 1, unless tha
     router_settings: { num_retries: 2 },
     general_settings: { budget_alert_ttl: 86_400 },
   }
-  t.same((await translate(kept)).losses, [], 'the time between two alerts is no budget')
+  t.same((await translate(kept)).losses, [], 'the time between two alerts is not a budget')
   const file = join(folder, 'losing.yaml')
   await writeFile(
     file,

@@ -51,7 +51,7 @@ t.test('an unreadable or unusable form is refused with 400', async t => {
     t.ok(failure instanceof Failure && !/\{\w+\}/.test(failure.message), `${title}: ${(failure as Failure).message}`)
     t.ok(performance.now() - started < 10_000, `${title}: soon`)
   }
-  t.same(await plugin.leftovers(), [], 'nothing is left behind')
+  t.same(await plugin.leftovers(), [], 'nothing remains')
 })
 
 t.test('an unusual but unambiguous form is read', async t => {
@@ -226,7 +226,7 @@ t.test('the total size of bodies is limited before they are read', async t => {
     first.discard()
     first.discard()
     const second = await read(big)
-    await t.rejects(read(big), { code: 'form_over_capacity' }, 'what is given back twice is counted once')
+    await t.rejects(read(big), { code: 'form_over_capacity' }, 'bytes returned twice count once')
     second.discard()
   })
 
@@ -272,7 +272,7 @@ t.test('an unwritable disk refuses the upload with 503', async t => {
   const big = rawForm([model, [fileHead('image'), Buffer.alloc(3 * MiB)]])
   await t.rejects(read(big), { status: 503, code: 'form_spool_failed', retryAfterMs: 5000 })
   const small = await read(good)
-  t.equal(small.parts.length, 2, 'what fits in memory needs no disk')
+  t.equal(small.parts.length, 2, 'a form that fits in memory needs no disk')
   small.discard()
 })
 
@@ -473,7 +473,7 @@ t.test('the same form can be written more than once', async t => {
     const encoded = form.encode(form.parts)
     const [first, second] = await Promise.all([readAll(encoded.open()), readAll(encoded.open())])
     t.ok(first?.equals(second), caseName({ bytes }))
-    t.not(encoded.contentType, form.encode(form.parts).contentType, 'each time with a boundary of its own')
+    t.not(encoded.contentType, form.encode(form.parts).contentType, 'each time with a different boundary')
     form.discard()
   }
 })

@@ -78,7 +78,7 @@ t.test(
     t.match(english, /first_megapixel<\/th>.*megapixel.*for each image.*0\.03/s)
     t.match(english, /name="field\.quality" value="ultra"/)
     t.match(english, '<option value="low">')
-    t.match(english, 'field.quality=ultra', 'the other language is asked the same')
+    t.match(english, 'field.quality=ultra', 'the link to the other language keeps the query')
     const chinese = pages.renderPricing({ language: 'zh', list, calculation })
     t.match(chinese, '图片的价格由 quality 和 tier 决定；档位依据响应中的尺寸，其次为返回的图片。')
     t.match(chinese, /每张图片.*0\.03/s)

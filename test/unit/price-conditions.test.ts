@@ -102,5 +102,5 @@ t.test('[14] check finds a price that can never be charged, with its place and a
   }
   await writeFile(config, `${head}${prices}\n`)
   const sound = await loadConfig(config, {})
-  t.ok(sound.ok, 'the prices alone are sound')
+  t.ok(sound.ok, 'the prices alone are valid')
 })

@@ -500,7 +500,7 @@ t.test('tokens: the tightest limit refuses, and a request refused for a slot tak
   const failure = await refusalOf(() => ask(50))
   t.match(failure, { retryAfterMs: 1_000, headers: { 'x-ratelimit-scope': 'key_concurrency' } })
   void hooks.onSettle?.(first, answered, undefined)
-  t.match(ask(500).limits[1], { remaining: 0 }, 'what was not used is free at once')
+  t.match(ask(500).limits[1], { remaining: 0 }, 'the unused part is free at once')
 })
 
 t.test('a full upstream is skipped only while the model has another', async t => {

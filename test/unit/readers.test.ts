@@ -271,7 +271,7 @@ t.test('[6.1] a long body measured in turns equals one measured at once', async 
   await measureInTurns(body)
   t.same(measureText(body), measureText(Buffer.from(body)))
   t.equal(measureText(body).files, 2)
-  t.equal(measureInTurns(body.subarray(0, 1000)), undefined, 'a short one waits for nobody')
+  t.equal(measureInTurns(body.subarray(0, 1000)), undefined, 'a short one does not wait')
 })
 
 t.test('[13.5] a file ends at the same byte at any memory offset, in any slices', async t => {

@@ -94,6 +94,6 @@ t.test('possible words are not searched for in answers', t => {
   t.ok(soughtSecrets(sent('Bearer ollama', 'sk-no-key-required', 'Bearer none', '0123456789'), ['lm-studio']).isEmpty)
   t.notOk(mayHave(soughtSecrets(sent('ollama'), []), 'ollama'))
   t.ok(mayHave(soughtSecrets(sent(`Bearer ${live}`), []), `x ${encodeURIComponent(live)}`))
-  t.notOk(soughtSecrets(sent('x'), [live]).isEmpty, 'what was signed with is')
+  t.notOk(soughtSecrets(sent('x'), [live]).isEmpty, 'the signing key is')
   t.end()
 })

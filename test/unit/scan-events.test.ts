@@ -98,7 +98,7 @@ t.test('images are distinguished by number and bytes, and by both numbers if the
   t.equal(count(',"index":0,"image_index":1', ',"index":0,"image_index":2'), 2)
   t.equal(count(',"index":0,"image_index":1', ',"index":2,"image_index":1'), 2)
   t.equal(count(',"index":0,"image_index":1', ',"index":0,"image_index":1'), 1)
-  t.equal(count(',"index":0', '', ''), 3, 'what has no number is never one of before')
+  t.equal(count(',"index":0', '', ''), 3, 'an image without a number is never a repetition')
   t.equal(scan(done(',"index":0') + done(',"index":0', `"b64_json":"${png2}"`), 9, 1e9).widths.length, 2)
   const links = ['https://x', 'https://x', 'https://y'].map(link => done(',"index":0', `"url":"${link}"`))
   t.equal(scan(links.join(''), 9, 1e9).widths.length, 2, 'links too')

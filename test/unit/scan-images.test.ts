@@ -217,7 +217,7 @@ t.test('[13.5] a large piece of an image passes unchanged, and is held whole whi
   const [, second, third] = pieces
   const scanner = new ImageScanner()
   const out = pieces.map(piece => scanner.write(piece).out)
-  t.equal(String(out[0]), head + long.slice(0, 20_000 - tailBytes), 'what stands before the image does not wait')
+  t.equal(String(out[0]), head + long.slice(0, 20_000 - tailBytes), 'text before the image does not wait')
   t.equal(String(out[1]), long.slice(20_000 - tailBytes, 20_000))
   t.equal(out[2]?.length, 1)
   t.equal(out[2]?.[0], second, 'the very piece, no copy and no part of it')

@@ -116,7 +116,7 @@ for (const [text, why, at] of faults)
 t.test('invalid UTF-8 is refused with the beginning of its slice', async t => {
   const text = Buffer.concat([Buffer.from('{"a":"éé'), Buffer.of(0xc3), Buffer.from('"}')])
   t.match(read(text), /not UTF-8.*\b0\b/)
-  t.match(read(text, 9), /not UTF-8.*\b10\b/, 'behind a whole character')
+  t.match(read(text, 9), /not UTF-8.*\b10\b/, 'after a complete character')
 })
 
 /** Stretches that are read byte by byte, by words, or are long enough for a native search. */

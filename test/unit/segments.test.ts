@@ -191,11 +191,11 @@ t.test('[9.4] a database from before segments keeps its content next to the new 
   t.match(await storage.books.verify([anchor]), { charges: 31, problems: [] })
   t.match((await storage.books.all(null, 100)).at(-1), { id: posted.id, refunded: 100 })
   const copy = new DatabaseSync(`${path}.before-schema-${migrations.length}`, { readOnly: true })
-  t.same(copy.prepare('SELECT count(*) AS n FROM charge').get(), { n: 30 }, 'what was there is kept beside it')
+  t.same(copy.prepare('SELECT count(*) AS n FROM charge').get(), { n: 30 }, 'earlier content is kept next to it')
   t.throws(() => copy.prepare('SELECT 1 FROM segment'))
   copy.close()
   const [audit] = (await storage.books.anchor()).chains
-  t.equal(audit?.position, (anchor.chains[0]?.position ?? 0) + 3, 'one chain goes on')
+  t.equal(audit?.position, (anchor.chains[0]?.position ?? 0) + 3, 'one chain continues')
 })
 
 t.test('[9.4] a segment can be verified by hand: its hash covers a line and its body', async t => {
@@ -265,7 +265,7 @@ t.test('[9.4] a look-up reads as few segments of many as of few', t => {
   grow(20)
   t.equal(look(), 1)
   grow(1_500)
-  t.equal(look(), 1, 'those that overlap are gone through by the database alone')
+  t.equal(look(), 1, 'only the database reads those that overlap')
   const [missing] = [firstIdAt('req_', from + 60_000) + 'zzzzzzzzzz']
   t.equal(run(findBooked([missing])), 0)
   const overlapping = db.prepare('SELECT count(*) AS n FROM segment WHERE last_id >= ? AND first_id <= ?')
@@ -290,7 +290,7 @@ t.test('[9.4] added ids are known for the whole window, however many there are',
     if (earlier && !recent.note(earlier.id, at)) t.fail(`forgotten after ${at - earlier.at} ms`)
   }
   t.ok(unsure < 40, `${unsure} of 40,000 were taken for another`)
-  t.ok(recent.note(noted.at(-1)?.id ?? '', from - 1_000_000), 'a clock that goes back makes nobody forget')
+  t.ok(recent.note(noted.at(-1)?.id ?? '', from - 1_000_000), 'after a clock jump back nothing is forgotten')
   t.end()
 })
 

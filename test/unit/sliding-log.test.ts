@@ -66,7 +66,7 @@ t.test('an entry of 60 seconds is outside, a younger one is not', async t => {
 t.test('a demand of 0 never waits, a fitting one does not, one too many does', async t => {
   const log = logOf([0, 1], [10, 2])
   t.equal(log.waitMs(3, 0, 20), 0)
-  t.equal(log.waitMs(1, 0, 20), 0, 'nor when a limit was lowered below what is there')
+  t.equal(log.waitMs(1, 0, 20), 0, 'nor after a limit was lowered below the current count')
   t.equal(log.waitMs(5, 2, 20), 0)
   t.equal(log.waitMs(5, 3, 20), minute - 20, 'for the first to leave')
   t.equal(log.waitMs(5, 4, 20), minute - 10, 'for both')
@@ -82,7 +82,7 @@ t.test('a client that waits the reported time fits, even when the sum of two tim
   const stamp = 6_000 + 2 ** -37
   const log = logOf([stamp, 1])
   const wait = log.waitMs(1, 1, 6_001)
-  t.equal(wait, minute, 'a millisecond more than the sum says')
+  t.equal(wait, minute, 'a millisecond more than the sum')
   log.forget(6_001 + wait)
   t.equal(log.length, 0)
 })
@@ -115,5 +115,5 @@ t.test('of amounts of one moment the taken one is changed, and no other', async 
   t.equal(log.change(5, 4, 1), true)
   t.equal(log.used, 16)
   log.forget(minute + 5)
-  t.equal(log.used, 4, 'the one of later is as it was')
+  t.equal(log.used, 4, 'the later one is unchanged')
 })

@@ -123,10 +123,10 @@ await t.test('[6.2] a database from before kept review holds keeps its content',
   t.same((await storage.books.verify()).problems, [])
 
   const copy = new DatabaseSync(`${path}.before-schema-${migrations.length}`, { readOnly: true })
-  t.match(copy.prepare('PRAGMA user_version').get(), { user_version: 4 }, 'what was there is kept beside it')
+  t.match(copy.prepare('PRAGMA user_version').get(), { user_version: 4 }, 'earlier content is kept next to it')
   t.match(copy.prepare(`SELECT state FROM charge WHERE id = 'req_open'`).get(), { state: 'reserved' })
   copy.close()
-  t.equal(statSync(`${path}.before-schema-${migrations.length}`).mode & 0o77, 0, "and nobody else's to read")
+  t.equal(statSync(`${path}.before-schema-${migrations.length}`).mode & 0o77, 0, 'and readable only by its owner')
 })
 
 await t.test('[10.3] a database from before stored facts continues, and its books are valid', async t => {
@@ -143,7 +143,7 @@ await t.test('[10.3] a database from before stored facts continues, and its book
   const again = await openStorage({ url: `sqlite:${before}`, clock: systemClock, log: silentLog, role: 'gateway' })
   t.teardown(() => again.close())
   t.match(await again.ledger.find(facts.id), { state: 'settled', vendorCost: null, lines: [line(0)] })
-  t.same((await again.books.verify()).problems, [], 'what entries vouch for reads as it did')
+  t.same((await again.books.verify()).problems, [], 'rows covered by entries are unchanged')
   await again.close()
   const late = new Connection(before)
   t.throws(() => late.db.exec('UPDATE charge SET vendor_cost = 1'), /does not change/)
@@ -181,7 +181,7 @@ await t.test("a database from before bounds takes administrators' key settings a
     ips: { to: ['10.0.0.0/8'], by },
     expiresAt: { to: 99, by },
   })
-  t.same(await boundsOf('key_own'), {}, 'nobody but its holder has touched it')
+  t.same(await boundsOf('key_own'), {}, 'only its holder has changed it')
   t.same(await boundsOf('key_off'), {
     budget: { to: { amount: 7, per: 'total' }, by: 'command line' },
     status: { to: 'disabled', by: 'command line' },
@@ -374,7 +374,7 @@ await t.test('a dead writer rejects its operations, is replaced, and no hold in 
   await recovered(storage)
   await storage.flush()
   t.equal((await readKey())?.held, 100_000 + acknowledged)
-  t.equal(await ledger.line(kept.facts.id, line(0)), true, 'the charges of this process are still its own')
+  t.equal(await ledger.line(kept.facts.id, line(0)), true, 'this process still owns its charges')
   t.same((await storage.books.verify()).problems, [])
 })
 

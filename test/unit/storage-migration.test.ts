@@ -209,7 +209,7 @@ for (const [name, harness] of [
     await storage.ledger.hold({ ...holdOf(key, 50_000, { user: 'ann', group: 'team' }), levels })
     const [levelsBefore, keyBefore] = [await storage.books.levels(), await storage.keys.find(key.id)]
     t.match(await storage.books.verify(), { problems: [], budgets: 0 })
-    t.same(await storage.books.repairBudgets('ops'), [], 'of what is right nothing is corrected')
+    t.same(await storage.books.repairBudgets('ops'), [], 'correct values are not changed')
 
     // As after gateways of different versions: one account lacks a charge, one is missing, and a key holds too much.
     await base.tamper(
@@ -243,7 +243,7 @@ for (const [name, harness] of [
 
     await base.tamper(`UPDATE account SET spent = spent + 1 WHERE kind = 'user'`)
     await base.tamper(`UPDATE charge SET amount = amount + 1 WHERE state = 'settled'`)
-    t.equal(await storage.books.repairBudgets('ops'), undefined, 'charges that are not sound correct nothing')
+    t.equal(await storage.books.repairBudgets('ops'), undefined, 'invalid charges correct nothing')
     await storage.close()
     await base.close()
   })

@@ -197,7 +197,7 @@ t.test('the end of a picture in deltas waits for its charge', async t => {
     [],
   )
   const text = Buffer.concat(gone.flatMap(one => one.out)).toString()
-  t.ok(text.length < 400, 'no more has gone than how a picture begins')
+  t.ok(text.length < 400, 'at most the beginning of a picture was sent')
   const over = scanner.write(eventOf({ choices: [{ delta: { content: ')' } }] }))
   t.same(over.done, [found(0, 7)])
   t.equal(

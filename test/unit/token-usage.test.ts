@@ -206,7 +206,7 @@ t.test('[6.3] a report beyond what the bytes can carry is rejected, one of reaso
     [{ second: sent + 1 }, 'second', {}],
     [{ search_unit: 1e9 }, 'search_unit', {}],
   ]
-  t.same(judged({ input: 0, output: 0 }), { usage: null, implausible: [] }, 'a report of nothing is none')
+  t.same(judged({ input: 0, output: 0 }), { usage: null, implausible: [] }, 'an empty report does not count')
   for (const [usage, found, left] of wrong) {
     const { implausible, usage: kept } = judged(usage)
     t.same([implausible.join(' '), kept?.counts], [found, left], found)
@@ -245,7 +245,7 @@ t.test('[6.3] an answer of a family that refuses waits for its end, up to 8 MiB'
   const large = new WithheldReading(new JsonReading(options), refuse)
   t.same(large.write(text.subarray(0, 1000)), [])
   t.equal(Buffer.concat(large.write(text.subarray(1000)) as Buffer[]).compare(text), 0)
-  t.same(large.end(), [], 'what has left is not refused')
+  t.same(large.end(), [], 'a delivered answer is not refused')
   t.end()
 })
 

@@ -124,7 +124,7 @@ t.test('[10] the last value of an answer counts, however often it is repeated', 
   const values = new AnswerValues()
   for (let i = 0; i < 1_000; i++) values.add('usage.total', String(i))
   t.equal(values.last('usage.total'), '999')
-  t.ok(values.of('usage.total').length <= 64, 'and what is kept of it is bounded')
+  t.ok(values.of('usage.total').length <= 64, 'and the kept part is bounded')
 })
 
 t.test("other members that SDKs read are in the client's answer", async t => {

@@ -138,9 +138,9 @@ t.test('[10.5] an answer about a job is billed while it is held, and passed on u
   const { claim, held, most } = budgetOf(400_000)
   const answer = await awaitJob(asker, { id: 'a' }, { ...polling({}, 9_000), claim })
   t.equal(asked(), 3)
-  t.ok(held() >= done.length && most() < 400_000, 'what says that it runs is given back')
+  t.ok(held() >= done.length && most() < 400_000, "memory of a running job's answer is returned")
   t.equal(await textOf(answer), done)
-  t.equal(held(), 0, 'what was read again is given back')
+  t.equal(held(), 0, 'memory of a repeated read is returned')
 })
 
 t.test("[10.5] of an answer about a job with its result elsewhere only an error's words are held", async t => {

@@ -81,7 +81,7 @@ t.test('[9.3] a call is unsent until its first byte is written, also while it wa
   t.equal(codeOf(await first.head.catch((error: unknown) => error)), 'upstream_timeout')
   t.equal(first.reach, 'unknown')
   await pass(server, 1_000)
-  t.equal(server.asked.length, 1, 'none of those that waited was ever asked')
+  t.equal(server.asked.length, 1, 'none of the waiting calls was ever sent')
 })
 
 t.test('[9.3] silence between two pieces ends a call, and unread time is not silence', async t => {
@@ -110,7 +110,7 @@ t.test('[9.3] silence between two pieces ends a call, and unread time is not sil
   await until(() => slow.words.length === 1, 'the first piece')
   paused.pause()
   await pass(server, 20_000)
-  t.strictSame(slow.words, ['abc'], 'while nobody reads, nobody waits')
+  t.strictSame(slow.words, ['abc'], 'unread time does not count')
   paused.resume()
   await pass(server, 4_500)
   t.strictSame(slow.words, ['abc'], 'from then on it is waited for')
@@ -189,7 +189,7 @@ t.test('[9.3] no callback is repeated, late, or of another answer', async t => {
   given.abort(new Error('gone'))
   const none = new Told()
   given.start(none)
-  t.strictSame(none.words, [], 'what was given up is told nothing')
+  t.strictSame(none.words, [], 'an abandoned call gets no callback')
 })
 
 t.test('[9.3] an unwritable request is a fault of ours, and nothing is sent', async t => {

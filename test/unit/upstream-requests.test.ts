@@ -169,7 +169,7 @@ t.test('[9.3] the socket buffers little of an unread body', async t => {
     await new Promise(resolve => setImmediate(resolve))
   }
   for (const one of asked) one.connection?.abort()
-  t.ok(endless.destroyed, 'and who makes it is told to stop')
+  t.ok(endless.destroyed, 'and its source is stopped')
 })
 
 t.test('[9.3] an early answer is read, and its connection carries no more', async t => {
@@ -194,7 +194,7 @@ t.test('[9.3] an early answer is read, and its connection carries no more', asyn
         t.match([head?.status, body.toString(), error], [413, 'no', undefined], caseName({ how, kind, i }))
         if (kind === 'as it comes') break
       }
-      if (kind === 'as it comes') t.ok(source.destroyed, 'who makes the body is told to stop')
+      if (kind === 'as it comes') t.ok(source.destroyed, 'the source of the body is stopped')
       else t.equal(client.sockets.length, 2, caseName({ how, kind }))
     }
 })

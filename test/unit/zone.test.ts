@@ -62,9 +62,9 @@ t.test('zones in any spelling keep a bounded number of formatters', async t => {
   const name = dateIn(spelling(0), moment)
   const first = made
   t.equal(dateIn(spelling(0), moment), name)
-  t.equal(made, first, 'what was read by a zone is kept')
+  t.equal(made, first, "a zone's formatter is cached")
   for (let n = 1; n <= 200; n++) t.equal(dateIn(spelling(n), moment), name, spelling(n))
   const all = made
   t.equal(dateIn(spelling(0), moment), name)
-  t.equal(made, all + 1, 'until many others have been asked for')
+  t.equal(made, all + 1, 'until many others were requested')
 })

@@ -55,14 +55,14 @@ async function answer(t: Test, row: Row, name: OperationName, own: Try): Promise
   t.strictSame(pictures, Array(own.comes ?? own.n ?? 1).fill(own.looks))
   const { made, cost } = await market.made(row.simulator, prompt)
   const sizes = made.flatMap(one => one.pictures.map(({ width, height }) => `${width}x${height}`))
-  t.strictSame(pictures.map(sizeOf), sizes, 'what came is what was made')
+  t.strictSame(pictures.map(sizeOf), sizes, "the received pictures match the vendor's record")
   const charge = await market.charge()
   t.match(charge, { id, state: 'settled' })
   const items = charge?.lines.filter(({ quantity }) => quantity === null)
   t.equal(items?.length, sizes.length, 'each picture is charged')
-  t.equal(Number(charge?.amount), Number(own.amount ?? cost), 'and what it costs')
+  t.equal(Number(charge?.amount), Number(own.amount ?? cost), 'and its cost')
   const told = charge?.vendor_cost ?? null
-  t.equal(told && Number(told), market.tellsCost(row.model) ? Number(cost) : null, 'beside what the vendor tells')
+  t.equal(told && Number(told), market.tellsCost(row.model) ? Number(cost) : null, "next to the vendor's own report")
 }
 
 function sizeOf(picture: string): string | undefined {
