@@ -120,7 +120,7 @@ export function bmpHead(width: number, height: number, more: { readonly core?: b
   return head
 }
 
-/** A TIFF whose directory stands `at` a place; `big`: the most significant byte first. */
+/** A TIFF whose directory is `at` an offset; `big`: the most significant byte first. */
 export function tiffHead(
   width: number,
   height: number,

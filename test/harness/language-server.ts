@@ -17,7 +17,7 @@ type Message = {
 export type Position = { readonly line: number; readonly character: number }
 export type Diagnostic = { readonly message: string; readonly range: { readonly start: Position } }
 
-/** What an editor does with a file. */
+/** The actions of an editor on a file. */
 export type Editor = {
   /** Opens the file, or replaces its text; resolves with what the editor would underline. */
   show(file: string, text: string): Promise<readonly Diagnostic[]>

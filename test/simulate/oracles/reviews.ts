@@ -4,7 +4,7 @@ import { dearestTier, factorOf, imagePrices, tierOf } from '../play/settings.ts'
 import type { Stage } from '../play/stage.ts'
 import type { Oracle } from './oracle.ts'
 
-/** A crash may undo what was visible by then, if nobody had received an acknowledgement. */
+/** A crash may undo changes that were visible by then, unless they were acknowledged. */
 const untoldMs = 10_000
 
 export const reviews: Oracle = {

@@ -73,7 +73,7 @@ const rowsMax = 50
 
 /**
  * The log row of a request of this session once it has ended, with its bill; undefined if it never appears. Read from
- * the log instead of `/v1`, so that reading a bill is no request.
+ * the log instead of `/v1`, so that reading a bill does not count as a request.
  */
 export async function findRecord({ keyId, clientId }: Mark, isWanted: () => boolean): Promise<LogRecord | undefined> {
   for (let tries = 0; tries < triesMax && isWanted(); tries++) {
