@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { conversation, pictureQuestion } from '../test/harness/real-bodies.ts'
 
-/** A PNG as far as its size can be read, filled up to `bytes` with noise. */
+/** A PNG up to the point where its size can be read, padded to `bytes` with noise. */
 export function pictureBytes(width: number, height: number, bytes: number): Buffer {
   const picture = randomBytes(bytes)
   Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').copy(picture)
@@ -19,7 +19,7 @@ export function imageAnswer(count: number, bytes: number): Buffer {
   return Buffer.from(JSON.stringify({ created: 1_795_000_000, data }))
 }
 
-/** A conversation of 43 KiB as people have them: code, prose, Chinese, schemas of tools. */
+/** A typical conversation of 43 KiB: code, prose, Chinese, schemas of tools. */
 export function conversationRequest(model: string): Buffer {
   return conversation({ model, bytes: 43 * 1024 })
 }

@@ -32,10 +32,10 @@ import {
 // two.
 
 const rowsTogether = 64
-/** Places that the writer meets in one commit have numbers by their detail first. */
+/** Places in one commit of the writer are numbered by their detail first. */
 const chargesTogether = 5_000
 
-/** Rows of a table in their order, many with one statement. */
+/** Writes rows of a table in order, many with one statement. */
 class Inserter {
   readonly #many: StatementSync
   readonly #one: StatementSync
@@ -64,7 +64,7 @@ class Inserter {
   }
 }
 
-/** Which charges are in which bucket: `order` from `starts[bucket]` on, in their own order. */
+/** Charges by bucket: `order` from `starts[bucket]` on, in their own order. */
 type Sorted = { readonly order: Int32Array; readonly starts: Int32Array }
 
 function sortInto(count: number, buckets: number, bucketOf: (n: number) => number): Sorted {
@@ -87,7 +87,7 @@ function sortInto(count: number, buckets: number, bucketOf: (n: number) => numbe
   return { order, starts }
 }
 
-/** Spans of each quarter that the charges are in. */
+/** Spans of each quarter hour that contain the charges. */
 class Spans {
   readonly #quarters: Int32Array
   readonly #spans: Float64Array
@@ -113,7 +113,7 @@ class Spans {
   }
 }
 
-/** The longest first: of one time they have the smallest numbers. */
+/** The longest first: among spans with the same begin they have the smallest numbers. */
 const lengths = Array.from({ length: lengthCount }, (_, i) => lengthCount - 1 - i)
 
 type Place = {
@@ -281,7 +281,10 @@ function writeKinds(db: DatabaseSync, kinds: ReadonlyMap<string, number>): void 
 type Part = {
   readonly part: string
   readonly names: readonly string[]
-  /** What a charge of text has of its lines, and one of images: which name, how many charges and firsts, how many prices. */
+  /**
+   * The facts of the lines of a text charge, and of an image charge: the name, the numbers of charges and firsts, the
+   * prices.
+   */
   readonly of: (n: number) => readonly (readonly [name: number, charges: number, firsts: number, lines: number])[]
 }
 
@@ -355,7 +358,7 @@ function writeParts(db: DatabaseSync, charges: Charges, spans: Spans, onStep: (t
 }
 
 /**
- * Writes the sums of some charges into a file that no process has open and in which nothing is added up yet. `onStep`
+ * Writes the sums of some charges into a file that no process has open and that has no sums yet. `onStep`
  * reports the progress.
  */
 export function addUpInBulk(path: string, charges: Charges, onStep: (text: string) => void): void {

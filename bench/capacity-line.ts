@@ -1,13 +1,13 @@
 import { figure } from './figures.ts'
 
-/** What a database is after so many charges. Bytes are of a table with its indexes. */
+/** The state of a database after this many charges. Bytes are of a table with its indexes. */
 export type Point = {
   readonly keys: number
   readonly charges: number
   readonly bytes: { readonly [table: string]: number }
   /** Of the largest tables. */
   readonly rows: { readonly [table: string]: number }
-  /** Time to post the charges since the point before, and to add their costs up. */
+  /** Time to post the charges since the previous point, and to add up their costs. */
   readonly postSeconds: number
   readonly addUpSeconds: number
   /** One key by its id. */

@@ -14,11 +14,12 @@ import { fillKeys, onlyErrors, prepareDatabase, sampleLogRow } from './fill.ts'
 import { type Point, lineThrough, describePoints } from './capacity-line.ts'
 
 // `node bench/capacity.ts [--keys 1000000] [--charges 10000000] [--steps 0.1,0.3,1] [--days 30] [--together 10]
-// [--log] [--even] [--file F]`: what a database of SQLite becomes. It fills keys by SQL, then charges (with `--log` a log row for each)
-// by the storage's own code, and adds up the costs by the writer's own code. At each step it prints the bytes and rows
-// of each table, the rates of both, and the time of one lookup, then a straight line through the steps for ten million
-// keys and a hundred million charges. `--together`: charges of one commit. `--even`: every key requests as much as any other; by default 1 % of the keys
-// send a fifth of the requests. docs/capacity.md has the results.
+// [--log] [--even] [--file F]`: measures the growth of an SQLite database. It fills keys by SQL, then charges (with
+// `--log` a log row for each) by the storage's own code, and adds up the costs by the writer's own code. At each step
+// it prints the bytes and rows of each table, the rates of both, and the time of one lookup, then a straight line
+// through the steps for ten million keys and a hundred million charges. `--together`: charges of one commit. `--even`:
+// every key requests as much as any other; by default 1 % of the keys send a fifth of the requests. docs/capacity.md
+// has the results.
 
 const { values: options } = parseArgs({
   options: {
@@ -41,7 +42,7 @@ const together = Number(options.together)
 const lookups = 2_000
 
 let now = begun
-/** Costs are added up by hand, so that their time is measured apart. */
+/** Costs are added up on demand, so that their time is measured separately. */
 const clock: Clock = { now: () => now, tick: () => performance.now(), ...systemTimers, every: () => ({ cancel() {} }) }
 const rule = { kind: 'usage', prices: [], multiplier: '1', warnings: [] } as const
 
@@ -74,7 +75,7 @@ function factsOf(n: number): ReturnType<typeof facts> & { readonly rule: typeof 
   return { ...facts(key, { id, model: `model ${n % models}`, operation: 'chat', size: null }), rule }
 }
 
-/** Adds up the costs of what was posted, as the writer does, commit by commit. @returns seconds */
+/** Adds up the costs of the posted charges, as the writer does, commit by commit. @returns seconds */
 function addUp(path: string): number {
   const began = performance.now()
   const connection = new Connection(path)

@@ -7,7 +7,7 @@ import { type Site, startGateway } from './targets.ts'
 
 // Charged chat requests of random keys and models, at gateways whose stores were filled before.
 
-/** The parts that are large. */
+/** The parts of a gateway that are large. */
 export type Extent = { readonly keys: number; readonly logRows: number; readonly models: number }
 
 /** One kind of load on one of the gateways. */
@@ -21,14 +21,14 @@ export type Charged = {
   pids(): readonly number[]
 }
 
-/** Medians of one of them. */
+/** Medians of one kind of load. */
 export type Cost = {
   readonly requestsPerSecond: number
-  /** Of the gateway, for each request. */
+  /** CPU of the gateway per request. */
   readonly cpuMicros: number
-  /** Of that, what its event loops use; the rest is writers' threads and V8's helpers. */
+  /** The part of it used by event loops; the rest is writers' threads and V8's helpers. */
   readonly mainMicros: number
-  /** Of the database's own processes, where it has some. */
+  /** CPU of the database's own processes, if it has some. */
   readonly databaseCpuMicros: number
   readonly p50Ms: number
   readonly p99Ms: number
@@ -36,7 +36,7 @@ export type Cost = {
   readonly drainMs: number
 }
 
-/** Of one process that serves. */
+/** Memory of one serving process. */
 const connectionsEach = 64
 /** Pending writes are waited for, so that their CPU is counted, but not endlessly. */
 const drainMs = 30_000
@@ -128,13 +128,13 @@ function medians(costs: readonly Cost[]): Cost {
 export type ChargedParts = {
   readonly site: Site
   readonly name: string
-  /** A storage that is filled, and the secrets of its keys that are in use. */
+  /** A filled storage, and the secrets of its keys in use. */
   readonly storage: string
   readonly secrets: readonly string[]
-  /** The secrets of all its keys, if there are others. */
+  /** The secrets of all its keys, if more exist. */
   readonly allSecrets?: readonly string[]
   readonly models?: number
-  /** Where limits are counted; in memory by default. */
+  /** The place of the limits' counters; in memory by default. */
   readonly counters?: string
   /** Serving processes; one by default. */
   readonly workers?: number
@@ -158,7 +158,8 @@ export async function startCharged(parts: ChargedParts): Promise<Charged> {
 type Described = { readonly models: readonly string[]; readonly counters?: string; readonly workers?: number }
 
 /**
- * The configuration of the other rows, with so many models instead of its one for chat. @throws Error if it has changed
+ * The configuration of the other rows, with this many models instead of its one for chat. @throws Error if it has
+ * changed
  */
 export function describe(text: string, { models, counters = 'memory:', workers = 1 }: Described): string {
   const changes: readonly (readonly [RegExp, (...found: string[]) => string])[] = [

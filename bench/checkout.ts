@@ -4,11 +4,11 @@ import { join } from 'node:path'
 
 const root = new URL('..', import.meta.url).pathname
 
-/** Another commit of this repository in a folder of its own, with the packages that are installed here. */
+/** Another commit of this repository in a folder of its own, with the packages installed here. */
 export type Checkout = { readonly commit: string; readonly folder: string; close(): void }
 
 /**
- * Checks a commit out below `folder`, as a worktree. Says so where its packages are others than those installed.
+ * Checks a commit out below `folder`, as a worktree. Reports if its packages differ from those installed.
  * @throws Error when there is no such commit
  */
 export async function openCheckout(commit: string, folder: string): Promise<Checkout> {

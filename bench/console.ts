@@ -13,7 +13,7 @@ import { startGateway, startUpstream } from './targets.ts'
 
 const logRows = 1_000_000
 const keys = 1_000
-/** Few enough that an answer is measured, not a queue. */
+/** Low enough to measure an answer instead of a queue. */
 const connections = 4
 const config = new URL('gateway.yaml', import.meta.url).pathname
 /** First pages of the log: of all requests, and with filters that match many rows, few, and none. */
@@ -29,14 +29,14 @@ const firstPages = [
 export type ConsoleMeasured = {
   /** Medians of the first page, by filter. */
   readonly pagesMs: { readonly [filter: string]: number }
-  /** Of clients, while the console is not used. */
+  /** Latency of clients while the console is not used. */
   readonly p99AloneMs: number
   /** The same while a user pages through the log without a pause. */
   readonly p99PagingMs: number
   readonly pagesASecond: number
 }
 
-/** How fast a long log is shown, and what clients notice of it. */
+/** How fast a long log is displayed, and the effect on clients. */
 export async function measureConsole(runs: number, seconds: number): Promise<ConsoleMeasured> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-console-'))
   const stop = new AbortController()
@@ -109,7 +109,7 @@ async function timeFirstPages(admin: Visitor, runs: number): Promise<{ [filter: 
   return medians
 }
 
-/** Reads page after page until it is ended; how many there were. */
+/** Reads page after page until stopped; returns their number. */
 function startPaging(admin: Visitor): { end(): Promise<number> } {
   const stop = new AbortController()
   const run = async (): Promise<number> => {

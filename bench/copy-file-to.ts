@@ -9,14 +9,14 @@ import { onlyErrors } from './fill.ts'
 const notCopied = new Set(['replica', 'meta_lock'])
 
 /**
- * Copies every row of an SQLite file to an empty PostgreSQL database unchanged, without checks: the file has what is to
- * be measured.
+ * Copies every row of an SQLite file to an empty PostgreSQL database unchanged, without checks: the file contains the
+ * data to measure.
  */
 export async function copyFileTo(path: string, url: string, client: Client): Promise<void> {
   const storage = await openStorage({ url, clock: systemClock, log: onlyErrors, role: 'tool' })
   await storage.close()
   const db = new DatabaseSync(path, { readOnly: true })
-  // Neither triggers nor references: a superuser's session may.
+  // Disables triggers and foreign keys, which a superuser's session may do.
   await client.query(
     `SET session_replication_role = replica; SET synchronous_commit = off; SET maintenance_work_mem = '256MB'`,
   )
@@ -50,7 +50,10 @@ export async function copyFileTo(path: string, url: string, client: Client): Pro
   await client.query('VACUUM ANALYZE')
 }
 
-/** Drops a table's indices: building them at the end is faster than row by row. @returns what creates them again */
+/**
+ * Drops a table's indexes: building them at the end is faster than row by row. @returns the statements that recreate
+ * them
+ */
 async function takeIndices(client: Client, table: string): Promise<readonly string[]> {
   const { rows: keys } = await client.query<{ name: string; made: string }>(
     `SELECT conname AS name, pg_get_constraintdef(oid) AS made FROM pg_constraint

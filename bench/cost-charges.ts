@@ -3,12 +3,12 @@ import { firstIdAt } from '../src/util/index.ts'
 import { facts, line, newKey } from '../test/contract/storage.ts'
 
 const [users, groups, models] = [50, 5, 12]
-/** Of so many charges one is of images, which has rows of its own. */
+/** One in this many charges is of images, which has rows of its own. */
 const imageEach = 100
 const keysTogether = 250
 const flushEach = 500
 
-/** Charges of a time, each derived from its number. */
+/** Charges over a period, each derived from its number. */
 export type Charges = {
   readonly count: number
   readonly keys: readonly string[]
@@ -39,7 +39,7 @@ export const imageRule: ChargeRule = {
   requestedTier: '4K',
   warnings: [],
 }
-/** One object: charges that share it share their terms in a segment, as those of a model do. */
+/** One object: charges that share it share their terms in a segment, like those of one model. */
 const usageRule: ChargeRule = { kind: 'usage', prices: [], multiplier: '1', warnings: [] }
 
 export const counts = { users, groups, models } as const
@@ -68,7 +68,7 @@ export async function makeKeys(storage: Storage, count: number): Promise<readonl
   return keys
 }
 
-/** Sells them by the storage's own way. `setNow`: each is settled at its own time. */
+/** Sells them through the storage's own API. `setNow`: each is settled at its own time. */
 export async function sell(
   storage: Storage,
   charges: Charges,

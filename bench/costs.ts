@@ -22,8 +22,8 @@ import { median } from './measure.ts'
 // `node bench/costs.ts [--charges 10000000] [--keys 20000] [--even] [--zone Asia/Shanghai] [--on sqlite,postgres]
 // [--runs 9] [--file F] [--postgres-url U] [--fill-only]`: fills an SQLite file with the sums of charges of 60 days, in
 // bulk (compared with charges that are sold and added up by the writer, at a few thousand), copies it to PostgreSQL,
-// and times the requests of the console's first page, of everyone and of one user: what was spent in 30 days, by each
-// part, and in the 30 days before; possible savings. `--file` and `--postgres-url` keep what was filled, and use
+// and times the requests of the console's first page, for all users and for one user: spend in 30 days, by each
+// part, and in the 30 days before; possible savings. `--file` and `--postgres-url` keep the filled data, and use
 // existing data unchanged: filling and measuring can be two runs.
 
 const { values: options } = parseArgs({
@@ -48,11 +48,11 @@ const keysMade = Number(options.keys)
 /** The number of charges at which the bulk sums are compared with the writer's. */
 const provedCharges = 4_000
 const provedKeys = 300
-/** After the last day that a file has, or will have. */
+/** After the last day that a file contains, or will contain. */
 const until = Math.ceil((lastOf(options.file) ?? Date.now()) / dayMs) * dayMs
 const begun = until - days * dayMs
 
-/** Time that is where the filling has come to. */
+/** A clock at the position of the filling. */
 let now = begun
 const clock: Clock = { now: () => now, tick: () => performance.now(), ...systemTimers }
 
@@ -67,7 +67,7 @@ function lastOf(path: string | undefined): number | undefined {
 const [firstDay, lastDay] = [until - 30 * dayMs, until - dayMs]
 
 /**
- * The requests of the first page, as the routes send them to the storage: of everyone, and of a user who sees only
+ * The requests of the first page, as the routes send them to the storage: for all users, and for a user who sees only
  * themselves.
  */
 async function askPage(storage: Storage, by: CostPart | null, where: CostQuery['where']): Promise<void> {
@@ -151,7 +151,7 @@ async function prove(folder: string): Promise<void> {
   process.stderr.write(`  in bulk as by the writer: ${sameSums(own, bulk)} rows of ${provedCharges} charges\n`)
 }
 
-/** A file that is whole has its name. */
+/** A complete file has its final name. */
 async function makeFile(path: string, folder: string): Promise<void> {
   const from = performance.now()
   const seconds = (): string => ((performance.now() - from) / 1_000).toFixed(0)
@@ -180,7 +180,7 @@ async function onSqlite(path: string): Promise<void> {
   }
 }
 
-/** On a PostgreSQL with the same rows; `--postgres-url` keeps them, and takes what is there. */
+/** On a PostgreSQL with the same rows; `--postgres-url` keeps them, and uses existing ones. */
 async function onPostgres(path: string): Promise<void> {
   now = until
   const postgres =

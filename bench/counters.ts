@@ -13,10 +13,10 @@ const keys = 1_000
 
 export type CountersMeasured = {
   readonly requestsPerSecond: number
-  /** For each request: Redis is called once for admission, and once to report. */
+  /** For each request: one call to Redis for admission, and one to report usage. */
   readonly redisCpuMicros: number
   readonly p50Ms: number
-  /** How many requests Redis did not answer in time: the machine was busy. */
+  /** Number of requests that Redis did not answer in time: the machine was busy. */
   readonly unanswered: number
 }
 
@@ -36,7 +36,7 @@ export async function measureCounters(runs: number, seconds: number): Promise<Co
     const taken: CountersMeasured[] = []
     const limitOnce = async (): Promise<void> => {
       const { standing, all } = demandsOf(Math.floor(Math.random() * keys))
-      // Like the plugin before a short body: what this process knows, without a call.
+      // Like the plugin before it reads a short body: uses this process's state, without a call.
       if (counters.known(standing, 'refuse')) throw new Error('a limit that nobody meets was full')
       const { ticket } = await counters.take(all, 'refuse')
       if (!ticket) throw new Error('a limit that nobody meets was full')
@@ -84,7 +84,7 @@ async function measureOnce(
   const limitInTurn = async (): Promise<void> => {
     while (performance.now() - began < seconds * 1000) {
       const from = performance.now()
-      // An immediate refusal lets the store be tried again in between.
+      // After an immediate refusal the store is soon tried again.
       const isAnswered = await limitOnce().then(
         () => true,
         () => setImmediate(false),

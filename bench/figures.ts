@@ -9,30 +9,30 @@ import type { Verdict } from './rows.ts'
 import { measureStart } from './start.ts'
 import { judgeWorkers, measureWorkers } from './workers.ts'
 
-// The rows that wrk and one table do not make.
+// The rows that are measured without wrk, and that need more than one table.
 
 export type Asked = {
   readonly runs: number
   readonly seconds: number
   readonly warmSeconds: number
-  /** What there is much of. */
+  /** The resource whose quantity grows. */
   readonly logRows: number
   readonly keys: number
-  /** Of a curve. */
+  /** For a row that is a curve. */
   readonly minutes: number
 }
 
 export type Found = {
   readonly measured: object
   readonly verdicts: readonly Verdict[]
-  /** For people, next to the verdicts. */
+  /** Prose for readers, next to the verdicts. */
   readonly lines: readonly string[]
 }
 
 export type Figure = {
   readonly name: string
   readonly title: string
-  /** It takes many minutes, and runs only when named. */
+  /** Whether it takes many minutes, and runs only when named. */
   readonly isLong?: boolean
   measure(this: void, asked: Asked): Promise<Found>
 }
@@ -162,7 +162,7 @@ function describeCosts(costs: { readonly [name: string]: Cost }): readonly strin
   )
 }
 
-/** Three places, of a thousand and more all. */
+/** Three significant digits; all digits from a thousand on. */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return '–'
   return value >= 100 ? String(Math.round(value)) : value.toPrecision(3)

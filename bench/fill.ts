@@ -7,7 +7,7 @@ import type { Log } from '../src/plugin-api/index.ts'
 import { Ids, systemClock } from '../src/util/index.ts'
 import { openStorage } from '../src/storage/index.ts'
 
-// Rows by the million, past the gateway: through it they would take hours. Keys go past the storage too.
+// Writes millions of rows without the gateway: through it they would take hours. Keys bypass the storage too.
 
 export const onlyErrors: Log = {
   debug() {},
@@ -24,7 +24,7 @@ export async function prepareDatabase(url: string): Promise<void> {
   await storage.close()
 }
 
-/** So many keys of the user `local`; their secrets. */
+/** Creates this many keys of the user `local`; returns their secrets. */
 export function fillKeys(path: string, count: number): readonly string[] {
   const db = openLoose(path)
   const insert = db.prepare(
@@ -55,12 +55,15 @@ export async function fillKeysOfPostgres(client: Client, count: number): Promise
 
 const createSecrets = (count: number): readonly string[] => Array.from({ length: count }, createSecret)
 
-/** The rows of the log are spread over so many days before today. */
+/** The number of days before today over which the rows of the log are spread. */
 const logDays = 30
-/** The log's queue holds 50,000 rows and drops those before. */
+/** The log's queue holds 50,000 rows and drops older ones. */
 const rowsAtOnce = 20_000
 
-/** So many rows of the log, older than any that will come, of 1,000 keys and 10 models: by the storage's own way, however it keeps them. */
+/**
+ * Writes this many rows of the log, older than any later ones, of 1,000 keys and 10 models, through the storage's own
+ * code in its current format.
+ */
 export async function fillLogs(url: string, count: number): Promise<void> {
   if (count === 0) return
   const storage = await openStorage({ url, clock: systemClock, log: onlyErrors, role: 'gateway' })
@@ -114,7 +117,10 @@ export function sampleLogRow(own: Pick<LogRow, 'id' | 'time' | 'keyId' | 'user' 
   }
 }
 
-/** A connection that does not care for crashes. From the write-ahead log there is no way to no log but by the other one. */
+/**
+ * A connection without crash safety. SQLite cannot switch from a write-ahead log to no log except through a rollback
+ * journal.
+ */
 function openLoose(path: string): DatabaseSync {
   const db = new DatabaseSync(path, { enableForeignKeyConstraints: false })
   db.exec(

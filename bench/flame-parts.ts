@@ -1,8 +1,9 @@
-// What a CPU profile of V8 says, by part of the program and as a tree of frames. Pure, so that tests can try it.
+// The content of a V8 CPU profile, by part of the program and as a tree of frames. Pure functions, so that tests can
+// use them.
 
 type CallFrame = { readonly functionName: string; readonly url: string; readonly lineNumber: number }
 
-/** A profile as the inspector protocol has it. */
+/** A profile in the format of the inspector protocol. */
 export type Profile = {
   readonly nodes: readonly {
     readonly id: number
@@ -14,7 +15,7 @@ export type Profile = {
   readonly timeDeltas: readonly number[]
 }
 
-/** A function in a place of the stack, with its time in microseconds: its own, and with all that it called. */
+/** A function at a position of the stack, with its time in microseconds: its own, and including its callees. */
 export type Frame = {
   readonly name: string
   readonly part: string
@@ -23,10 +24,10 @@ export type Frame = {
   readonly children: readonly Frame[]
 }
 
-/** Not of the program: nothing to do. */
+/** Frames that are not of the program: idle time. */
 const idle = '(idle)'
 
-/** The tree of a profile, without the time in which the thread was idle. Frames of one name and place are merged. */
+/** The tree of a profile, without idle time. Frames with the same name and position are merged. */
 export function treeOf({ nodes, samples, timeDeltas }: Profile): Frame {
   const own = new Map<number, number>()
   for (const [i, id] of samples.entries()) own.set(id, (own.get(id) ?? 0) + (timeDeltas[i] ?? 0))
@@ -67,8 +68,8 @@ function nameOf({ functionName, url, lineNumber }: CallFrame): string {
 }
 
 /**
- * The part of a function: a plugin, a folder of `src`, a package, a module of Node. What V8 runs without a file
- * (`JSON.parse`, a write to a socket) belongs to its caller.
+ * The part of a function: a plugin, a folder of `src`, a package, a module of Node. Functions that V8 runs without a
+ * file (`JSON.parse`, a write to a socket) belongs to its caller.
  */
 export function partOf({ functionName, url }: CallFrame, caller: string): string {
   if (functionName === '(garbage collector)') return 'garbage collection'

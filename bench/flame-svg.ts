@@ -1,12 +1,12 @@
 import type { Frame } from './flame-parts.ts'
 
 const [width, rowHeight, fontSize, top] = [1600, 17, 11, 40]
-/** Narrower frames cannot be seen. */
+/** Narrower frames are not visible. */
 const leastWidth = 0.4
 const letterWidth = 6.1
 
 /**
- * A flame graph as SVG: the callers below, what they called above, as wide as the time they took. The colour is that of
+ * A flame graph as SVG: callers below, callees above, with widths proportional to their time. The colour is that of
  * the part. A browser shows the whole name and the share of a frame under the pointer.
  */
 export function drawFlames(root: Frame, title: string): string {
@@ -48,7 +48,7 @@ function rectangle({ name, part, all }: Frame, left: number, depth: number, wide
   return `<g><title>${escaped(`${name} (${part}): ${share} %`)}</title><rect ${at} fill="${colourOf(part)}"/>${text}</g>`
 }
 
-/** The same for a part in every graph. */
+/** The same colour for a part in every graph. */
 function colourOf(part: string): string {
   let hue = 7
   for (const letter of part) hue = (hue * 31 + (letter.codePointAt(0) ?? 0)) % 360

@@ -46,7 +46,7 @@ try {
   await fetch(`http://127.0.0.1:${port}/start`)
   const [pids, mainBefore] = [gateway.pids(), mainThreadSeconds(gateway.pids())]
   const measured = await measureOnce(row, gateway, bodyFile, Number(options.seconds))
-  // The profile's own time includes what the thread waited for a core.
+  // The profile's own time includes the time that the thread waited for a core.
   const mainMicros = ((mainThreadSeconds(pids) - mainBefore) * 1e6) / measured.requests
   const text = await (await fetch(`http://127.0.0.1:${port}/stop`)).text()
   const foreignCores = foreign()

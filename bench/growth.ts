@@ -8,13 +8,13 @@ import { startServer } from './postgres.ts'
 import { type Site, startUpstream } from './targets.ts'
 
 const few: Extent = { keys: 1_000, logRows: 10_000, models: 10 }
-/** So many keys are in use, however many there are. */
+/** Number of keys in use, however many exist. */
 const keysInUse = 1_000
 const warmSeconds = 5
-/** A key with its index, and a row of the log with what it is found by. */
+/** A key with its index, and a row of the log with its indexes. */
 const bytesOf = { key: 1_000, logRow: 1_000 }
 
-/** What a request costs, by what there is much of. */
+/** The cost of a request, by the resource whose quantity grows. */
 export type GrowthMeasured = { readonly [name: string]: Cost }
 
 export type GrowthAsked = {
@@ -23,7 +23,7 @@ export type GrowthAsked = {
   readonly many: Extent
 }
 
-/** Makes a database, fills it and says where it is; the secrets of its keys. */
+/** Creates a database, fills it and returns its address, with the secrets of its keys. */
 type Fill = (file: string, extent: Extent) => Promise<{ readonly storage: string; readonly secrets: readonly string[] }>
 
 /**
@@ -41,7 +41,7 @@ export function measureGrowth(asked: GrowthAsked): Promise<GrowthMeasured> {
   return onSite(asked.many, site => compare({ ...asked, site, fill }))
 }
 
-/** The same over a PostgreSQL on this machine. */
+/** The same with a PostgreSQL on this machine. */
 export async function measureGrowthOnPostgres(asked: GrowthAsked): Promise<GrowthMeasured> {
   const { postgres, pids } = await startServer()
   try {

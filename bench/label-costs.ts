@@ -12,9 +12,9 @@ import { systemClock } from '../src/util/index.ts'
 import { onlyErrors } from './fill.ts'
 import { median } from './measure.ts'
 
-// `node bench/label-costs.ts`: fills an SQLite file with as many sums as 1,000,000 charges of 30 days, of 1,000 end
-// users and 50 tags, come to at most (every end user with every model, every tag with every key and model, each day),
-// and times Costs by each. Days are those of UTC: spans of less than a day are left out.
+// `node bench/label-costs.ts`: fills an SQLite file with the maximum number of sums of 1,000,000 charges over 30 days,
+// for 1,000 end users and 50 tags (every end user with every model, every tag with every key and model, each day),
+// and times Costs by each. Days are those of UTC: spans of less than a day are omitted.
 
 const [endUsers, tags, keys, models, days] = [1_000, 50, 100, 4, 30]
 const charges = 1_000_000

@@ -9,8 +9,9 @@ import { type Started, start } from '../test/harness/start.ts'
 import { enterAsAdmin, type Visitor } from '../test/harness/visitor.ts'
 import { median } from './measure.ts'
 
-// `node bench/lcp.ts [--runs 5] [--language en] [--kilobytes 50] [--latency 600] [--requests 40]`: how soon the first page of the console
-// (Costs) is there on a slow line. Chromium, with nothing cached, signed in; each request waits for the latency, and all share the line.
+// `node bench/lcp.ts [--runs 5] [--language en] [--kilobytes 50] [--latency 600] [--requests 40]`: how soon the first
+// page of the console (Costs) appears on a slow connection. Chromium, with nothing cached, signed in; each request
+// waits for the latency, and all share the connection.
 
 const { values: options } = parseArgs({
   options: {
@@ -30,16 +31,16 @@ type Seen = {
   /** The first text or picture, and the largest at first sight (web.dev/lcp). */
   readonly fcp: number
   readonly lcp: number
-  /** The sum that was spent, and the drawing of it. */
+  /** The total spend, and its chart. */
   readonly sum: number
   readonly bars: number
-  /** How much moved that had been seen, as browsers reckon it (web.dev/cls). */
+  /** The layout shift, as browsers compute it (web.dev/cls). */
   readonly shift: number
-  /** What the largest was. */
+  /** The element of the largest paint. */
   readonly what: string
 }
 
-/** Runs in the page before anything of it. */
+/** Runs in the page before its own scripts. */
 const watch = `
   const seen = (window.seen = { fcp: 0, lcp: 0, sum: 0, bars: 0, shift: 0, what: '' })
   const observe = (type, take) => new PerformanceObserver(list => list.getEntries().forEach(take)).observe({ type, buffered: true })
@@ -84,7 +85,7 @@ async function look(browser: Browser, url: string, admin: Visitor): Promise<Run>
   return { ...seen, bytes }
 }
 
-/** What came over the line by initiator type, headers included. */
+/** Transferred bytes by initiator type, including headers. */
 function countBytes(wire: CDPSession): ReadonlyMap<string, number> {
   const bytes = new Map<string, number>()
   const kinds = new Map<string, string>()

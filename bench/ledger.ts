@@ -8,23 +8,25 @@ import { Ids, systemClock } from '../src/util/index.ts'
 import { openStorage } from '../src/storage/index.ts'
 import { median } from './measure.ts'
 
-/** Charges in flight while the most that goes through is measured. */
+/** Charges in flight while the maximum throughput is measured. */
 const ids = new Ids()
 const chargesAtOnce = 64
-/** Charges begun a second while the wait for a commit is measured. */
+/** Charges begun per second while the wait for a commit is measured. */
 const pacePerSecond = 1000
 
 export type LedgerMeasured = {
   /** Charges held, given a line and settled, all durable. */
   readonly chargesPerSecond: number
-  /** What holding back the end of an image costs: from the line's posting to its commit, at 1,000 charges a second. */
+  /**
+   * The delay of holding back the end of an image: from posting the line to its commit, at 1,000 charges per second.
+   */
   readonly commitP50Ms: number
   readonly commitP99Ms: number
 }
 
 const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** Drives the ledger itself, on a database in a temporary folder. */
+/** Runs the ledger alone, on a database in a temporary folder. */
 export async function measureLedger(runs: number, seconds: number): Promise<LedgerMeasured> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-ledger-'))
   const url = `sqlite:${join(folder, 'ledger.db')}`
@@ -82,7 +84,7 @@ async function measureWaits(storage: Storage, keyId: string, seconds: number): P
   return { p50: at(0.5), p99: at(0.99) }
 }
 
-/** One charge from hold to settlement; how long its line's commit took, in milliseconds. */
+/** One charge from hold to settlement; returns the time of its line's commit, in milliseconds. */
 async function charge(storage: Storage, keyId: string): Promise<number> {
   const facts = factsOf(keyId)
   const held = await storage.ledger.hold({ facts, hold: 40_000, idempotency: null })

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 /** Clock ticks a second of /proc: 100 on every Linux that Node runs on. */
 const ticksPerSecond = 100
 
-/** A process and all that descend from it. */
+/** A process and all of its descendants. */
 export function family(pid: number): readonly number[] {
   const children = new Map<number, number[]>()
   for (const name of readdirSync('/proc')) {
@@ -30,12 +30,12 @@ export function cpuSeconds(pids: readonly number[]): number {
   return sumTicks(pids, [11, 12]) / ticksPerSecond
 }
 
-/** The same of their main threads alone: the event loops. */
+/** The same for their main threads alone: the event loops. */
 export function mainThreadSeconds(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + ticksOf(readStat(`${pid}/task/${pid}`), [11, 12]), 0) / ticksPerSecond
 }
 
-/** The same with what processes that they started, and that have ended, have used. */
+/** The same, including children that have exited. */
 function cpuSecondsOfAll(pids: readonly number[]): number {
   return sumTicks(pids, [11, 12, 13, 14]) / ticksPerSecond
 }
@@ -48,7 +48,7 @@ function ticksOf(fields: readonly string[] | undefined, places: readonly number[
   return places.reduce((sum, place) => sum + Number(fields?.[place] ?? 0), 0)
 }
 
-/** Cores that other programs used since `start`: the machine's work without that of our own processes. */
+/** Cores that other programs used since `start`: the machine's work without that of the bench's own processes. */
 export function watchForeignCpu(): () => number {
   const began = { at: performance.now(), busy: busySeconds(), own: cpuSecondsOfAll(family(process.pid)) }
   return () => {
@@ -58,14 +58,14 @@ export function watchForeignCpu(): () => number {
   }
 }
 
-/** What all cores have worked since the machine began, in seconds: all but idle and waiting for disks. */
+/** CPU time of all cores since boot, in seconds: all but idle and waiting for disks. */
 function busySeconds(): number {
   const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1)
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line.split(/\s+/).slice(1).map(Number)
   return (user + nice + system + irq + softirq + steal) / ticksPerSecond
 }
 
-/** Forgets the largest resident set so far. */
+/** Resets the largest resident set. */
 export function resetPeak(pids: readonly number[]): void {
   for (const pid of pids) writeFileSync(`/proc/${pid}/clear_refs`, '5')
 }

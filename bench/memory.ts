@@ -8,7 +8,7 @@ import { load, loadCounted, type LoadResult, median, peakMegabytes, readLoopDela
 import type { Verdict } from './rows.ts'
 import { type Running, type Site, starters, startUpstream } from './targets.ts'
 
-// How much memory a gateway has, second by second, while it is kept busy for minutes.
+// Measures a gateway's memory, second by second, while it is kept busy for minutes.
 
 const everyMs = 1_000
 const megabyte = 1024 * 1024
@@ -21,13 +21,13 @@ type Work = {
   readonly connections: number
   readonly peakMegabytesMax: number
   readonly contentType: string
-  /** Made when it is needed: it may be large. */
+  /** Created on demand, because it may be large. */
   body(this: void): Buffer
-  /** So many requests a round, each to its last byte; undefined for as many as fit into the time. */
+  /** Number of requests per round, each to its last byte; undefined for as many as fit into the time. */
   readonly round?: number
 }
 
-/** As large as a form may be: 32 MiB with everything around the picture. */
+/** The maximum size of a form: 32 MiB including everything around the picture. */
 const small = editForm('bench-image', 64)
 const largest = (): Buffer => editForm('bench-image', 32 * megabyte - (small.body.length - 64)).body
 
@@ -65,9 +65,9 @@ export const memoryWorks: readonly Work[] = [
 
 type Sample = {
   readonly second: number
-  /** Resident, of the gateway's whole process. */
+  /** Resident memory of the gateway's complete process. */
   readonly megabytes: number
-  /** Of the second before; NaN if the gateway did not report it. */
+  /** The delay in the previous second; NaN if the gateway did not report it. */
   readonly loopP99Ms: number
 }
 
@@ -81,7 +81,7 @@ export type Minute = {
 }
 
 export type MemoryMeasured = {
-  /** Between two samples too: as the system kept it. */
+  /** The peak, including times between two samples: from the kernel. */
   readonly peakMegabytes: number
   readonly requestsPerSecond: number
   readonly failed: number
@@ -89,7 +89,7 @@ export type MemoryMeasured = {
   readonly samples: readonly Sample[]
 }
 
-/** Keeps a gateway busy for so many minutes and looks at it each second. */
+/** Keeps a gateway busy for this many minutes and samples it each second. */
 export async function measureMemory(work: Work, minutes: number): Promise<MemoryMeasured> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-memory-'))
   const stop = new AbortController()
@@ -103,7 +103,7 @@ export async function measureMemory(work: Work, minutes: number): Promise<Memory
     const headers = { 'content-type': work.contentType, ...gateway.headers }
     const { connections } = work
     const what = { url: gateway.url + work.path, headers, bodyFile, connections, seconds: minutes * 60 }
-    // The peak counts from the start of the process: what the first requests take is a part of it.
+    // The peak counts from the start of the process: memory of the first requests is a part of it.
     resetPeak([pid])
     const watching = watch(pid, gateway)
     const result = work.round === undefined ? await load(what) : await loadRounds(what, body, work.round)
@@ -123,7 +123,7 @@ export async function measureMemory(work: Work, minutes: number): Promise<Memory
 }
 
 export function judgeMemory({ peakMegabytesMax }: Work, measured: MemoryMeasured): readonly Verdict[] {
-  // What grows without end shows between the early minutes and the last.
+  // Unbounded growth shows between the early minutes and the last.
   const [early, last] = [measured.minutes[1], measured.minutes.at(-1)]
   const isLong = early !== undefined && last !== undefined && last.minute >= 3
   const growth = isLong
@@ -161,7 +161,7 @@ export function byMinute(samples: readonly Sample[]): readonly Minute[] {
   })
 }
 
-/** Rounds of whole requests until the time is over. */
+/** Rounds of complete requests until the time is over. */
 async function loadRounds(what: Parameters<typeof load>[0], body: Buffer, round: number): Promise<LoadResult> {
   const until = performance.now() + what.seconds * 1000
   const rounds: LoadResult[] = []
@@ -176,7 +176,7 @@ async function loadRounds(what: Parameters<typeof load>[0], body: Buffer, round:
   }
 }
 
-/** Samples each second until it is ended. */
+/** Samples each second until stopped. */
 function watch(pid: number, { ops }: Running): { end(): Promise<readonly Sample[]> } {
   const stop = new AbortController()
   const samples: Sample[] = []

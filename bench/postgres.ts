@@ -14,23 +14,23 @@ const keys = 1_000
 
 export type PostgresMeasured = {
   readonly costs: { readonly [name: string]: Cost }
-  /** What one request came to, on PostgreSQL; BEGIN and COMMIT are statements too. */
+  /** The number of statements of one request on PostgreSQL, including BEGIN and COMMIT. */
   readonly statements: number
-  /** Of that, by the beginning of their texts. */
+  /** The same by the beginnings of their texts. */
   readonly statementsOf: { readonly [text: string]: number }
 }
 
 export type PostgresAsked = { readonly runs: number; readonly seconds: number; readonly warmSeconds: number }
 
-/** A PostgreSQL that can count statements, though it does not yet; `pids` are all its processes. */
+/** A PostgreSQL that can count statements, with counting off; `pids` are all its processes. */
 export async function startServer(): Promise<{ readonly postgres: Postgres; pids(this: void): readonly number[] }> {
   const settings = ['max_connections=100', 'shared_buffers=512MB', 'shared_preload_libraries=pg_stat_statements']
   const postgres = await startPostgres(settings)
   const client = await postgres.connect(await postgres.createDatabase())
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
-  // What its command line says could not be changed later.
+  // Settings on the command line could not be changed later.
   await track(client, 'none')
-  // While the session lives: afterwards its process has no parent to be found.
+  // Read while the session lives: afterwards its process has no parent to be found.
   const server = parentOf(rows[0]?.pid ?? 0)
   await client.end()
   return { postgres, pids: () => family(server) }
@@ -93,13 +93,13 @@ export async function startOnPostgres(postgres: Postgres, storage: string, parts
   return startCharged({ ...parts, storage, secrets })
 }
 
-/** Of one request that is sent. Counted by the server itself, in a run of its own: counting costs it something. */
+/** Statements per request. The server itself counts them, in a run of its own, because counting has a cost. */
 export async function countStatements(
   postgres: Postgres,
   url: string,
   send: () => Promise<{ readonly requests: number }>,
 ): Promise<Pick<PostgresMeasured, 'statements' | 'statementsOf'>> {
-  // From another database, so that our own queries are not counted.
+  // Read from another database, so that the bench's own queries are not counted.
   const counting = await postgres.connect(await postgres.createDatabase())
   try {
     await counting.query('CREATE EXTENSION pg_stat_statements')
@@ -115,7 +115,7 @@ export async function countStatements(
     const statementsOf: { [text: string]: number } = {}
     let statements = 0
     for (const { query, calls } of rows) {
-      // Forms for more and for fewer rows are one.
+      // Statements for different numbers of rows count as one.
       const text = query.replaceAll(/\s+/g, ' ').slice(0, 100)
       statementsOf[text] = (statementsOf[text] ?? 0) + Number(calls) / requests
       statements += Number(calls) / requests

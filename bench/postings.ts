@@ -5,10 +5,10 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 
-// The cost of a charge without a waiting caller to the storage alone, without the gateway around it: node
+// The cost to the storage of a charge that no caller waits for, without the gateway around it: node
 // bench/postings.ts [--against FOLDER] [--count 40000] [--keys 1] [--log] [--runs 3] [--url postgres://…] FOLDER is
-// another clone; the two take turns. CPU in microseconds a charge: of the thread that posts, and of all others (the
-// writer's, and those of V8). Bytes: of the database a charge, once it is closed.
+// another clone; the two take turns. CPU in microseconds per charge: of the posting thread, and of all others (the
+// writer's, and those of V8). Bytes: size of the closed database per charge.
 const { values } = parseArgs({
   options: {
     against: { type: 'string' },
@@ -21,7 +21,7 @@ const { values } = parseArgs({
   },
 })
 const [count, keyCount] = [Number(values.count), Number(values.keys)]
-/** As many as come in a turn, and the turns of a second: 5,000 charges. */
+/** Charges per turn, and turns per second: 5,000 charges. */
 const [together, everyMs] = [25, 5]
 
 type Measured = { readonly main: number; readonly others: number; readonly bytes: number }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { answering, freePort, type Site } from './targets.ts'
 
-/** A Redis of this machine's own that keeps nothing and ends with the site. @throws Error where none is installed */
+/** A local Redis without persistence that ends with the site. @throws Error if none is installed */
 export async function startRedis(site: Pick<Site, 'stop'>): Promise<{ readonly url: string; readonly pid: number }> {
   const port = await freePort()
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--daemonize', 'no']

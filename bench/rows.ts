@@ -4,7 +4,7 @@ import type { TargetName } from './targets.ts'
 /** The medians of one target in one row. */
 export type Measured = {
   readonly requestsPerSecond: number
-  /** User and system time of the target's processes, for each request. */
+  /** User and system time of the target's processes per request. */
   readonly cpuMicros: number
   readonly p50Ms: number
   readonly p99Ms: number
@@ -28,9 +28,9 @@ export type Row = {
   readonly contentType: string
   readonly body: Buffer | string
   readonly connections: number
-  /** So many requests a run instead of so many seconds. */
+  /** Number of requests per run, instead of a number of seconds. */
   readonly count?: number
-  /** Every request is refused, as it should be. */
+  /** Whether every request is refused on purpose. */
   readonly isRefused?: boolean
   /** Paths that differ from the row's. */
   readonly paths?: { readonly [target in TargetName]?: string }
@@ -153,8 +153,8 @@ export const rows: readonly Row[] = [
     body: edit.body,
     connections: 8,
     count: 32,
-    // Portkey 1.15.2 on Node 24 forwards an edit and then fails on its own answer's headers (500). Its other form
-    // path does the same work with the same body and answers.
+    // Portkey 1.15.2 on Node 24 forwards an edit and then fails on its own answer's headers (500). Its other path
+    // for forms does the same work with the same body and answers.
     paths: { portkey: '/v1/audio/transcriptions' },
     targets: ['nginx', 'bare-undici', 'portkey', 'tollgate'],
     judge: of => [

@@ -11,10 +11,10 @@ import { type Measured, type Row, rows, type Verdict } from './rows.ts'
 import { type Running, type Site, starters, startUpstream, type TargetName } from './targets.ts'
 import { measureOnce, medians, nothing } from './turns.ts'
 
-// `npm run bench [-- --only chat,latency --runs 5 --seconds 3 --warm 10 --targets nginx,tollgate --against COMMIT --keep]`: the figures of
-// the performance table as one table, and as JSON under bench/out, with `--keep` under bench/results; README.md has the rows.
-// Every target of a row is started once; then they take turns, so that whatever else the machine does falls on all alike. With
-// `--against` another commit of this repository takes its turns too.
+// `npm run bench [-- --only chat,latency --runs 5 --seconds 3 --warm 10 --targets nginx,tollgate --against COMMIT
+// --keep]`: measures the performance table as one table, and as JSON under bench/out, with `--keep` under
+// bench/results; README.md has the rows. Every target of a row is started once; then they take turns, so that other
+// work of the machine affects all alike. With `--against` another commit of this repository takes turns too.
 
 const { values: options } = parseArgs({
   options: {
@@ -33,7 +33,7 @@ const { values: options } = parseArgs({
 const runs = Number(options.runs)
 const seconds = Number(options.seconds)
 const warmSeconds = Number(options.warm)
-/** More cores of work by other programs spoil a row. */
+/** More cores of work by other programs invalidate a row. */
 const foreignMax = 0.1
 const wanted = options.only?.split(',')
 const wantedTargets = options.targets?.split(',')
@@ -67,7 +67,7 @@ for (const row of rows) if (!wanted || wanted.includes(row.name)) results.push(a
 for (const one of figures) if (isWanted(one)) results.push(await measureFigure(one))
 await write(results)
 
-/** The other commit, in a folder that goes when this process ends, however it does. */
+/** The other commit, in a folder that is deleted when this process ends, for any reason. */
 async function openBefore(commit: string): Promise<Checkout> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-against-'))
   const checkout = await openCheckout(commit, folder)
@@ -78,7 +78,7 @@ async function openBefore(commit: string): Promise<Checkout> {
   return checkout
 }
 
-/** Starts a row's targets, lets them take turns, and gives the medians. */
+/** Starts a row's targets, lets them take turns, and returns the medians. */
 async function measureRow(row: Row): Promise<RowResult> {
   const all: readonly TargetName[] = before ? [...row.targets, 'against'] : row.targets
   const names = all.filter(name => !wantedTargets || wantedTargets.includes(name))
@@ -92,7 +92,7 @@ async function measureRow(row: Row): Promise<RowResult> {
     await writeFile(bodyFile, row.body)
     const taken = new Map<TargetName, Measured[]>(targets.map(target => [target.name, []]))
     process.stderr.write(`\n${row.title}\n`)
-    // Compilers and collectors have to have seen the work before it is measured.
+    // Warms up compilers and garbage collectors before the measurement.
     for (const target of targets) await measureOnce(row, target, bodyFile, warmSeconds)
     const foreignCpu = watchForeignCpu()
     for (let run = 0; run < runs; run++) {
@@ -115,7 +115,7 @@ async function measureRow(row: Row): Promise<RowResult> {
   }
 }
 
-/** Starts what can be started; what cannot is said and left out. */
+/** Starts the targets; reports and skips those that cannot start. */
 async function startAll(names: readonly TargetName[], site: Site): Promise<readonly Running[]> {
   const started: Running[] = []
   for (const name of names) {

@@ -6,9 +6,9 @@ import { type RedisServer, startRedis } from '../test/harness/redis.ts'
 import { startRedisCluster } from '../test/harness/redis-cluster.ts'
 import { cpuSeconds } from './measure.ts'
 
-// What limits in Redis cost in one slot, and spread over a cluster of three nodes: node bench/spread.ts
-// Each request has four limits, of one of 1,000 keys, and of a model where it says so; it takes and settles them. Microseconds
-// of CPU a request: of each node, and of this process.
+// The cost of limits in Redis in one slot, and spread over a cluster of three nodes: node bench/spread.ts
+// Each request has four limits, of one of 1,000 keys, and where stated of a model; it takes and settles them.
+// Microseconds of CPU per request: of each node, and of this process.
 const keys = 1_000
 const [warmMs, measuredMs] = [500, 2_500]
 const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -44,7 +44,7 @@ async function limitOnce(counters: Counters, hasModel: boolean): Promise<void> {
   )
 }
 
-/** How many requests there were within the time. */
+/** The number of requests within the time. */
 async function limitFor(ms: number, counters: Counters, { atOnce, hasModel }: Load): Promise<number> {
   const end = performance.now() + ms
   let count = 0
@@ -56,7 +56,7 @@ async function limitFor(ms: number, counters: Counters, { atOnce, hasModel }: Lo
 }
 
 async function measure({ name, url, nodes }: Servers, load: Load): Promise<void> {
-  // On a busy machine answers come late; what they cost is the same.
+  // On a busy machine answers arrive late, at the same cost.
   const counters = new RedisCounters({ url, clock: systemClock, log: quiet, commandMs: 20_000 })
   await counters.ready()
   const pids = await Promise.all(nodes.map(pidOf))

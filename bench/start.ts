@@ -7,7 +7,7 @@ import { median } from './measure.ts'
 import { answering, freePort } from './targets.ts'
 
 export type StartMeasured = {
-  /** From the start of the process to the first connection it accepts, on a database that is there already. */
+  /** From the start of the process to the first accepted connection, with an existing database. */
   readonly listeningMs: number
   readonly checkMs: number
 }
@@ -15,7 +15,7 @@ export type StartMeasured = {
 const bin = new URL('../src/cli/tollgate.cjs', import.meta.url).pathname
 const config = new URL('gateway.yaml', import.meta.url).pathname
 
-/** How long the gateway takes to listen, and a configuration to be checked. */
+/** The time until the gateway listens, and the time of a configuration check. */
 export async function measureStart(runs: number): Promise<StartMeasured> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-start-'))
   try {

@@ -17,9 +17,10 @@ import { countStatements, startOnPostgres, startServer } from './postgres.ts'
 import { startRedis } from './redis.ts'
 import { type Site, startUpstream } from './targets.ts'
 
-// `node bench/store-load.ts [--rate 1000] [--seconds 20] [--keys 1000,100000]`: what load one gateway puts on PostgreSQL and
-// Redis in a second, while charged chat requests come at a rate, of keys in turn: statements, commits, rows, bytes of the
-// write-ahead log, commands and memory, counted by the servers themselves. docs/capacity.md has the results.
+// `node bench/store-load.ts [--rate 1000] [--seconds 20] [--keys 1000,100000]`: the load of one gateway on PostgreSQL
+// and Redis per second, while charged chat requests arrive at a fixed rate, with keys in turn: statements, commits,
+// rows, bytes of the write-ahead log, commands and memory, counted by the servers themselves. docs/capacity.md has the
+// results.
 
 const { values: options } = parseArgs({
   options: {
@@ -33,7 +34,7 @@ const [rate, seconds] = [Number(options.rate), Number(options.seconds)]
 const settleMs = 2_000
 const countedKeys = 100_000
 
-/** What both servers have counted so far, and the CPU of their processes. */
+/** The counts of both servers so far, and the CPU time of their processes. */
 type Counts = { readonly [what: string]: number }
 
 async function countPostgres(client: Client, url: string, pids: readonly number[]): Promise<Counts> {
@@ -65,7 +66,7 @@ async function countRedis({ url, pid }: { readonly url: string; readonly pid: nu
     ([name, value]) => [name.slice('cmdstat_'.length), Number(/calls=(\d+)/.exec(value)?.[1])] as const,
   )
   const total = calls.reduce((sum, [, times]) => sum + times, 0)
-  // Those that clients send; the others are called by the scripts.
+  // Commands of clients; the scripts call the others.
   const scripts = calls
     .filter(([name]) => /^(?:evalsha|eval|fcall)$/.test(name))
     .reduce((sum, [, times]) => sum + times, 0)
@@ -105,7 +106,7 @@ async function measure(keys: number): Promise<void> {
     const [redis, url] = [await startRedis(site), await postgres.createDatabase()]
     const target = await startOnPostgres(postgres, url, { site, name: 'store-load', counters: redis.url, keys })
     const secrets = (await readFile(target.keysFile, 'utf8')).split('\n')
-    // Each in its turn, so that as many keys are in use as there are requests, or as there are keys.
+    // Keys in turn, so that the number of keys in use is the number of requests, or of all keys.
     let next = 0
     const headersOf = () => ({
       'content-type': 'application/json',
@@ -122,7 +123,7 @@ async function measure(keys: number): Promise<void> {
       return sent
     }
     await send(2)
-    // From another database, so that our own queries are not counted.
+    // Read from another database, so that the bench's own queries are not counted.
     const client = await postgres.connect(await postgres.createDatabase())
     const count = async () => ({ ...(await countPostgres(client, url, pids())), ...(await countRedis(redis)) })
     const [before, memory] = [await count(), await memoryOf(redis.url)]

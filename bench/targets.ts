@@ -19,27 +19,27 @@ export type TargetName =
   | 'translated'
   | 'tollgate'
 
-/** Something that load can be sent to. */
+/** A target of the load. */
 export type Running = {
   readonly name: TargetName
   readonly url: string
-  /** Its request headers besides the request itself. */
+  /** Additional request headers. */
   readonly headers: { readonly [name: string]: string }
   /** Address of metrics with the delay of the event loop, if there are some. */
   readonly ops: string | undefined
   pids(): readonly number[]
-  /** How many charges its record has, if it keeps one. */
+  /** The number of charges in its record, if it keeps one. */
   countCharges?(this: void): Promise<number>
 }
 
-/** Where targets run: a folder that is deleted, and the fake upstream. */
+/** The site of the targets: a temporary folder, and the fake upstream. */
 export type Site = {
   readonly folder: string
   readonly upstream: string
   readonly stop: AbortController
-  /** Where another commit of this repository is checked out, to be measured next to this one. */
+  /** The checkout of another commit of this repository, to be measured next to this one. */
   readonly against?: string
-  /** Where peers are installed; the default of `peers/folder.ts` without it. */
+  /** The folder of the peers; the default is in `peers/folder.ts`. */
   readonly peers?: string
   /** A script that is loaded before a gateway. */
   readonly before?: string
@@ -81,7 +81,7 @@ async function translatedConfig({ folder }: Site): Promise<string> {
   return file
 }
 
-/** Starts the fake upstream; its address. */
+/** Starts the fake upstream; returns its address. */
 export async function startUpstream(site: Omit<Site, 'upstream'>): Promise<string> {
   const port = await freePort()
   run(site, process.execPath, [join(here, 'upstream.ts'), String(port)])
@@ -190,7 +190,7 @@ general_settings: { master_key: sk-bench }
   )
   const port = await freePort()
   const args = ['--config', file, '--host', '127.0.0.1', '--port', String(port), '--num_workers', '1']
-  // It would request prices from a remote server at its start.
+  // At its start it would request prices from a remote server.
   const pid = run(site, program, args, { LITELLM_LOG: 'ERROR', LITELLM_LOCAL_MODEL_COST_MAP: 'True' })
   await answering(port, 250, 60_000)
   return {
@@ -216,7 +216,7 @@ async function startTollgate(
     return JSON.parse((await promisify(execFile)(process.execPath, given, { env: { ...process.env, ...env } })).stdout)
   }
   const { key } = (await command('keys', 'create', '--name', 'bench')) as { key: string }
-  // An audit of every charge: what does not add up is an error.
+  // Audits every charge: an inconsistency is an error.
   const countCharges = async (): Promise<number> => ((await command('ledger', 'verify')) as { charges: number }).charges
   return { ...gateway, name, headers: { authorization: `Bearer ${key}` }, countCharges }
 }
@@ -247,7 +247,7 @@ export async function startGateway(
   return { url: `http://127.0.0.1:${port}`, ops: `http://127.0.0.1:${ops}`, env, pids: () => family(pid) }
 }
 
-/** Starts a process that ends when the site does; its id. What it says goes nowhere, unless it dies early. */
+/** Starts a process that ends when the site does; returns its id. Its output is dropped, unless it dies early. */
 function run(site: Pick<Site, 'stop'>, command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): number {
   const child = spawn(command, [...args], {
     cwd: root,

@@ -17,9 +17,9 @@ import { onlyErrors } from './fill.ts'
 
 // `node bench/totals.ts [--requests 1000000] [--on sqlite,postgres] [--file F [--kept]]`: fills a database with
 // requests of 30 days and their charges, by the storage's own code, and times the totals above the log: the first
-// answer, the longest, how many, and all of them. Once with the sums that a gateway stores with pages of the log, and
-// once without: as a database of an earlier version begins. Meanwhile a list is read and a row is written repeatedly:
-// how long those wait. `--file` keeps what is filled, `--kept` uses existing data.
+// answer, the longest, their number, and all of them. Once with the sums that a gateway stores with pages of the log,
+// and once without: as in a database of an earlier version. Meanwhile a list is read and a row is written repeatedly:
+// the waiting times of both are measured. `--file` keeps the filled data, `--kept` uses existing data.
 
 const { values: options } = parseArgs({
   options: {
@@ -32,7 +32,7 @@ const { values: options } = parseArgs({
 const requests = Number(options.requests)
 const dayMs = 86_400_000
 const [begun, days, users, models] = [Date.UTC(2026, 9, 1), 30, 50, 12]
-/** Of so many requests one is of images, and one fails. */
+/** One in this many requests is of images, and one fails. */
 const [imageEach, failEach] = [50, 40]
 const flushEach = 5_000
 
@@ -116,7 +116,7 @@ const filters: readonly (readonly [name: string, match: LogMatch])[] = [
   ['tier 2K', { tier: '2K' }],
 ]
 
-/** The longest that a list and a write took while `work` was done. */
+/** The longest times of a list and a write while `work` ran. */
 async function besides(storage: Storage, work: () => Promise<void>): Promise<readonly [list: number, write: number]> {
   const longest = { list: 0, write: 0 }
   const run = { isOver: false }
@@ -138,7 +138,7 @@ async function besides(storage: Storage, work: () => Promise<void>): Promise<rea
 }
 
 async function time(storage: Storage, name: string): Promise<void> {
-  // Threads start with the first question.
+  // Threads start with the first query.
   await Promise.all([storage.journal.list({ limit: 1 }), storage.journal.totals({ since: now })])
   const [list, write] = await besides(storage, async () => {
     for (const [of, match] of filters) process.stdout.write(`${name} ${await timeFilter(storage, of, match)}`)
@@ -162,7 +162,7 @@ async function timeFilter(storage: Storage, of: string, match: LogMatch): Promis
   return `${of.padEnd(20)} ${String(counted).padStart(9)} requests ${String(answers).padStart(4)} answers, the first ${ms(first)}, the longest ${ms(longest)}, all ${ms(all)}\n`
 }
 
-/** Does at once what a gateway does in the background, some pages a minute. */
+/** Runs at once what a gateway runs in the background, at some pages per minute. */
 async function keepPages(
   name: string,
   run: <T>(steps: QueryProgram<T>, kind: 'read' | 'write') => T | Promise<T>,
@@ -188,7 +188,7 @@ async function keepPages(
   )
 }
 
-/** Own connections of the storage at `url`. */
+/** Separate connections of the storage at `url`. */
 async function keepPagesOf(url: string, name: string): Promise<void> {
   if (url.startsWith('sqlite:')) {
     const connection = new Connection(url.slice('sqlite:'.length))

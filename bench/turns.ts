@@ -2,7 +2,7 @@ import { cpuSeconds, load, loadCounted, median, peakMegabytes, readLoopDelay, re
 import type { Measured, Row } from './rows.ts'
 import type { Running } from './targets.ts'
 
-/** What a target that could not be started has measured. */
+/** The figures of a target that could not be started. */
 export const nothing: Measured = {
   requestsPerSecond: Number.NaN,
   cpuMicros: Number.NaN,
@@ -30,7 +30,7 @@ export async function measureOnce(
   const used = cpuSeconds(pids) - before
   const loopP99Ms = await loopDelay(target)
   const refused = row.isRefused === true && target.name !== 'bare-undici' ? result.requests : 0
-  // The first one of a minute has its place.
+  // The first request of a minute is within the limit.
   if (Math.abs(result.errors - refused) > 2)
     process.stderr.write(
       `bench: ${target.name}: ${result.errors} of ${result.requests} failed, ${refused} were to be refused\n`,

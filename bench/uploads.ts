@@ -1,5 +1,5 @@
-// CPU of uploads that pass unread: through the gateway, and through `proxy.web` of http-proxy-3 alone, in turns.
-// node bench/uploads.ts [rounds] [megabytes]
+// CPU of uploads that pass through unread: through the gateway, and through `proxy.web` of http-proxy-3 alone, in
+// turns. node bench/uploads.ts [rounds] [megabytes]
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { chatAnswer, chatEvents, imageAnswer } from './bodies.ts'
 
-// The fake upstream, in its own process so that its CPU is not counted. It discards what it is sent and answers from
-// buffers made once: chat and its stream, a big image answer, a small one for edits.
+// The fake upstream, in its own process so that its CPU is not counted. It discards request bodies and answers from
+// buffers created once: chat and its stream, a large image answer, a small one for edits.
 
 const megabyte = 1024 * 1024
 const headBytes = 4096
@@ -16,7 +16,7 @@ function answerJson(res: ServerResponse, body: Buffer): void {
   res.end(body)
 }
 
-/** One event a turn: tokens come apart, as from a model, but as fast as the gateway takes them. */
+/** One event per turn: tokens arrive separately, as from a model, but as fast as the gateway accepts them. */
 function answerEvents(res: ServerResponse): void {
   res.writeHead(200, { 'content-type': 'text/event-stream' })
   let next = 0
@@ -39,7 +39,7 @@ function answer(req: IncomingMessage, res: ServerResponse, head: string): void {
 const server = createServer((req, res) => {
   let head = ''
   req.on('data', (chunk: Buffer) => {
-    // A gateway that writes the body itself may put `stream` last.
+    // A gateway that serializes the body itself may put `stream` last.
     if (head === '') head = chunk.toString('latin1', 0, headBytes)
   })
   req.on('end', () => answer(req, res, head))

@@ -8,7 +8,7 @@ import type { Called } from './walk-probe.ts'
 
 const root = new URL('..', import.meta.url).pathname
 
-/** A request, and how often it is sent while one thing is counted: an answer of megabytes is walked slowly. */
+/** A request, and how often it is sent while one quantity is counted: tracing an answer of megabytes is slow. */
 export type Asked = {
   readonly path: string
   readonly body: string | Buffer
@@ -18,15 +18,15 @@ export type Asked = {
    * minimum is reported.
    */
   readonly heapRounds?: number
-  /** Instead of the one key that is made for it, and of `body`: each request takes the next. */
+  /** Keys instead of the one that is created for it, and of `body`: each request takes the next. */
   readonly secrets?: readonly string[]
   readonly bodies?: readonly string[]
 }
 
-/** Instead of the configuration of the other rows, and of an empty storage. */
+/** Replaces the configuration of the other rows, and an empty storage. */
 export type Store = { readonly config?: string; readonly storage?: string }
 
-/** What one request costs. */
+/** The cost of one request. */
 export type Counted = {
   /** The files that it enters, each with its functions and their calls. */
   readonly files: ReadonlyMap<string, readonly Called[]>
@@ -37,7 +37,9 @@ type Heap = { readonly objects: number; readonly bytes: number }
 
 type Waits = { readonly promises: number; readonly ticks: number; readonly timers: number; readonly writes: number }
 
-/** Counts one kind of request at a gateway of its own, each thing by itself, since counting one changes the others. */
+/**
+ * Counts one kind of request at a gateway of its own, each quantity separately, since counting one changes the others.
+ */
 export async function walkGateway(
   at: string,
   folder: string,
@@ -80,7 +82,7 @@ export async function walkGateway(
     for (let i = 0; i < heapRounds; i++) heaps.push((await count(gateway, 'heap', ask)) as Heap)
     const { objects, bytes } = heaps.reduce((least, one) => (one.bytes < least.bytes ? one : least))
     agent.destroy()
-    // What runs less than once in two requests belongs to the batches after them.
+    // Functions that run less than once in two requests belong to the batches after them.
     const often = (called: readonly Called[]): number => called.reduce((sum, [, one]) => sum + one, 0)
     const entered = Object.entries(calls).filter(([, called]) => often(called) >= times / 2)
     const files = new Map<string, Called[]>()

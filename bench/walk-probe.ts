@@ -2,11 +2,11 @@ import { createHook } from 'node:async_hooks'
 import { Session } from 'node:inspector'
 import { Socket } from 'node:net'
 
-// Loaded before a gateway that `walk.ts` measures: counts what happens in this process between two messages.
+// Preloaded into a gateway that `walk.ts` measures: counts events in this process between two messages.
 
 type Function = { readonly functionName: string; readonly ranges: readonly { readonly count: number }[] }
 type Coverage = { readonly result: readonly { readonly url: string; readonly functions: readonly Function[] }[] }
-/** A function with a name, and how often it ran. */
+/** A function with a name, and its number of calls. */
 export type Called = readonly [name: string, times: number]
 type Heap = { readonly profile: { readonly samples: readonly { readonly size: number }[] } }
 
@@ -20,7 +20,7 @@ const hook = createHook({
     else if (type === 'Timeout' || type === 'Immediate') waits.timers++
   },
 })
-// Each is one system call, where the socket takes it at once.
+// Each is one system call, if the socket accepts the data immediately.
 for (const name of ['_write', '_writev'] as const) {
   const write = Socket.prototype[name] as (...given: unknown[]) => void
   Socket.prototype[name] = function (this: Socket, ...given: unknown[]) {

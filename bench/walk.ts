@@ -9,7 +9,7 @@ import { type Counted, walkGateway } from './walk-gateway.ts'
 
 // `node bench/walk.ts [--against COMMIT] [--files] [--functions]`: costs of one request that do not depend on its speed: files and
 // functions entered, promises, ticks and timers made, writes to sockets, objects and bytes allocated. Counts, so that they are the
-// same on a busy machine; `test/growth/costs.test.ts` holds those of a chat.
+// same on a busy machine; `test/growth/costs.test.ts` checks those of a chat.
 
 const { values: options } = parseArgs({
   options: {

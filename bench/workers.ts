@@ -15,15 +15,15 @@ const keys = 1_000
 
 type OfWorkers = {
   readonly requestsPerSecond: number
-  /** Of all processes of the gateway together, the one that watches included. */
+  /** Of all processes of the gateway together, including the supervisor. */
   readonly requestsPerCpuSecond: number
-  /** For each request, of all processes; and of their event loops alone. */
+  /** Per request, for all processes; and for their event loops alone. */
   readonly cpuMicros: number
   readonly mainMicros: number
   readonly p99Ms: number
-  /** The most connections that one worker has, over those that it would have if all had as many. */
+  /** The connections of the busiest worker, divided by those under an equal distribution. */
   readonly connectionsMostOverMean: number
-  /** The same of their CPU, which goes with the requests that each has answered. */
+  /** The same for their CPU time, which is proportional to the answered requests. */
   readonly cpuMostOverMean: number
 }
 
@@ -48,7 +48,7 @@ export async function measureWorkers({ runs, seconds, warmSeconds }: WorkersAske
       targets.push(await startCharged({ site, name: String(workers), storage, secrets, counters, workers }))
     }
     const taken = new Map<string, OfWorkers[]>(targets.map(({ name }) => [name, []]))
-    // Each process compiles by itself what it has seen often, and all of them share the cores.
+    // Each process compiles its own hot code, and all of them share the cores.
     for (const [i, target] of targets.entries()) await loadCharged(target, warmSeconds * (counts[i] ?? 1))
     for (let run = 0; run < runs; run++) {
       for (const target of targets) taken.get(target.name)?.push(await measureOnce(target, seconds))
@@ -78,7 +78,7 @@ export function judgeWorkers(measured: WorkersMeasured): readonly Verdict[] {
 
 async function measureOnce(target: Charged, seconds: number): Promise<OfWorkers> {
   const pids = target.pids()
-  // The first only watches, where there are several.
+  // With several processes, the first one only supervises.
   const workers = pids.length > 1 ? pids.slice(1) : pids
   const before = workers.map(pid => cpuSeconds([pid]))
   const loading = loadCharged(target, seconds)
@@ -97,14 +97,14 @@ async function measureOnce(target: Charged, seconds: number): Promise<OfWorkers>
   }
 }
 
-/** 1 where all are alike, as many as there are where one has everything. */
+/** 1 for an equal distribution; the number of workers if one of them has everything. */
 export function mostOverMean(values: readonly number[]): number {
   return (Math.max(...values) * values.length) / values.reduce((sum, value) => sum + value, 0)
 }
 
 const established = '01'
 
-/** Connections to a local port that a process has taken. */
+/** Connections to a local port that a process has accepted. */
 export function countConnections(pid: number, port: number): number {
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   const inodes = new Set<string>()

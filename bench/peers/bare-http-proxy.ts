@@ -1,7 +1,7 @@
 import { Agent, createServer } from 'node:http'
 import httpProxy from 'http-proxy-3'
 
-// http-proxy-3 as it comes, with a keep-alive agent: no plugins, no checks.
+// Plain http-proxy-3 with a keep-alive agent: no plugins, no checks.
 const [port, target] = process.argv.slice(2)
 const agent = new Agent({ keepAlive: true, maxSockets: 256 })
 const proxy = httpProxy.createProxyServer({ target: String(target), agent })

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import httpProxy from 'http-proxy-3'
 import { type Dispatcher, Pool } from 'undici'
 
-// The least that our own transport could cost: http-proxy-3's frame, undici's dispatch in place of its stream pass,
+// The minimum cost of our own transport: http-proxy-3's frame, undici's dispatch in place of its stream pass,
 // back-pressure both ways, and nothing else.
 const [port, target] = process.argv.slice(2)
 const pool = new Pool(String(target), { connections: 256 })

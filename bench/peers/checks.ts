@@ -1,6 +1,6 @@
-// What a peer did to a response, and to its record. Pure, so that tests can try each case.
+// Checks a peer's response and its record. Pure functions, so that tests can cover each case.
 
-/** A response as a client has it. */
+/** A response as a client receives it. */
 export type Response = {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
@@ -35,7 +35,7 @@ function compare(direct: Response, through: Response): string {
 
 type Content = { readonly text: string; readonly images: string; readonly usage: string }
 
-/** What a client reads: the text, the images and the counts of a JSON response or of events. */
+/** The content for a client: the text, the images and the counts of a JSON response or of events. */
 function contentOf(body: Buffer): Content | undefined {
   const text = body.toString()
   try {
@@ -64,9 +64,9 @@ type Answer = {
   readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null
 }
 
-/** What a record has, next to what was answered. */
+/** The rows of a record, compared with the responses. */
 export type RecordCheck = {
-  /** Responses that a client has had whole. */
+  /** Responses that a client has received completely. */
   readonly answered: number
   /** Rows added for them; null if it keeps no record. */
   readonly rows: number | null

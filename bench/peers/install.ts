@@ -7,22 +7,22 @@ import { lastWords } from './checks.ts'
 
 const litellmVersion = '1.106.2'
 const bench = new URL('..', import.meta.url).pathname
-/** A peer that takes longer is left out, with that as its reason. */
+/** A peer whose installation takes longer is skipped, with that as its reason. */
 const installMinutesMax = 15
 
 type Command = readonly [command: string, ...args: string[]]
 
-/** What is measured next to the gateway. */
+/** A program that is measured next to the gateway. */
 export type Peer = {
   readonly name: string
   readonly title: string
-  /** Prints its version where it is installed; undefined for what comes with the project. */
+  /** Prints its installed version; undefined for programs of the project. */
   version?(this: void, folder: string): Command
-  /** Undefined for what comes with the project. */
+  /** Undefined for programs of the project. */
   install?(this: void, folder: string): readonly Command[]
-  /** What it does besides passing requests on, as it is configured here. */
+  /** Its work in addition to forwarding requests, in the configuration used here. */
   readonly does: string
-  /** False: if its packages can be installed, this bench cannot start it yet, and reports that. */
+  /** False if its packages can be installed but this bench cannot start it yet, which the report states. */
   readonly isStarted?: false
 }
 
@@ -124,10 +124,10 @@ export const peers: readonly Peer[] = [
   { name: 'tollgate', title: 'Tollgate', does: 'keys, limits, charges, log and metrics' },
 ]
 
-/** What became of a peer: its version, or why it is not measured. */
+/** The result of an installation: the version, or why the peer is not measured. */
 export type Installed = { readonly version: string } | { readonly reason: string }
 
-/** Installs a peer unless it is there. Never throws: what fails is the reason. */
+/** Installs a peer unless it is installed. Never throws: an error becomes the reason. */
 export async function install(peer: Peer, folder: string): Promise<Installed> {
   if (!peer.version) return { version: `of this commit, Node ${process.version}` }
   const there = versionOf(peer, folder)
@@ -151,7 +151,7 @@ function usable({ isStarted }: Peer, version: string): Installed {
     : { version }
 }
 
-/** The version that a peer prints of itself; undefined if it is not there. */
+/** The version that a peer prints; undefined if it is not installed. */
 function versionOf({ version }: Peer, folder: string): string | undefined {
   const [command, ...args] = version?.(folder) ?? ['false']
   const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', timeout: 60_000 })
@@ -160,12 +160,12 @@ function versionOf({ version }: Peer, folder: string): string | undefined {
   return /litellm==(\S+)/.exec(said)?.[1] ?? /\d+\.\d[\w.+~-]*/.exec(said)?.[0]
 }
 
-/** A command without its places in the folder. */
+/** A command without its paths in the folder. */
 function spell(command: Command, folder: string): string {
   return command.filter(part => part !== 'env' && !part.includes(folder)).join(' ')
 }
 
-/** Why a command failed; undefined if it did not. */
+/** Why a command failed; undefined if it succeeded. */
 async function runCommand([command, ...args]: Command): Promise<string | undefined> {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   let said = ''
@@ -176,7 +176,7 @@ async function runCommand([command, ...args]: Command): Promise<string | undefin
   let isLate = false
   const timer = setTimeout(() => {
     isLate = true
-    // Its own children too: what a package manager compiles with.
+    // Kills its children too, such as a package manager's compilers.
     if (child.pid !== undefined) process.kill(-child.pid)
   }, installMinutesMax * 60_000)
   const code = await new Promise<number | Error | null>(done => child.once('error', done).once('close', done))

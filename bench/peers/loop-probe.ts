@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { isMainThread } from 'node:worker_threads'
 
-// Loaded before a Node peer (`--import`): reports the delay of its event loop as a gateway's metrics do, on the port in
-// BENCH_PROBE_PORT. Each request begins a new period.
+// Preloaded into a Node peer (`--import`): reports the delay of its event loop as a gateway's metrics do, on the port
+// in BENCH_PROBE_PORT. Each request begins a new period.
 
 const port = Number(process.env['BENCH_PROBE_PORT'])
 if (isMainThread && port > 0) {

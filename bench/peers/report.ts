@@ -2,7 +2,7 @@ import { figure } from '../figures.ts'
 import type { Measured } from '../rows.ts'
 import { type BodyCheck, judgeRecord, type RecordCheck } from './checks.ts'
 
-/** Cores that other programs kept busy: in the second before a turn, and during it. One entry a turn. */
+/** Cores that other programs kept busy: in the second before a turn, and during it. One entry per turn. */
 export type Foreign = { readonly before: readonly number[]; readonly during: readonly number[] }
 
 /** One peer with one kind of work. */
@@ -11,7 +11,7 @@ export type PeerResult = Measured & {
   readonly errors: number
   readonly foreign: Foreign
   readonly check: BodyCheck
-  /** Of the timed turns, and of a number of requests that were all waited for. */
+  /** The results of the timed turns, and of a fixed number of requests that were all waited for. */
   readonly timed: RecordCheck
   readonly counted: RecordCheck
 }
@@ -22,7 +22,7 @@ export type WorkResult = {
   readonly peers: { readonly [name: string]: PeerResult }
 }
 
-/** All of one run, as its JSON file has it. */
+/** All results of one run, as in its JSON file. */
 export type Report = {
   readonly time: string
   readonly commit: string
@@ -44,7 +44,7 @@ export type Report = {
 
 const barePass = 'bare-undici'
 const own = 'tollgate'
-/** More cores of work by other programs spoil a row. */
+/** More cores of work by other programs invalidate a row. */
 const foreignMax = 0.1
 
 /** The report as markdown: the page docs/benchmark-peers.md. */
@@ -96,7 +96,7 @@ function describeWork({ title, peers }: WorkResult, titles: { readonly [name: st
   const names = Object.keys(peers)
   const rows = names.map(name => {
     const one = peers[name] as PeerResult
-    // Refusals are cheap: what mostly fails has no figures.
+    // Refusals are cheap, so a row with mostly failures has no figures.
     if (one.errors * 2 > one.requests) return [titles[name] ?? name, 'fails', ...Array<string>(6).fill('–')]
     const over = (other: string): string => figure(one.cpuMicros / (peers[other]?.cpuMicros ?? Number.NaN))
     const each = [one.cpuMicros, one.p50Ms, one.p99Ms, one.requestsPerSecond, one.peakMegabytes].map(figure)

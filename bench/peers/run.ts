@@ -15,10 +15,10 @@ import { install, type Installed, type Peer, peers } from './install.ts'
 import { type PeerResult, renderReport, type WorkResult } from './report.ts'
 
 // `npm run bench:peers [-- --folder F --runs 5 --seconds 5 --warm 10 --counted 1000 --only chat,stream,image-answer
-// --peers nginx,tollgate --install-only --keep]`: installs the peers that the package registries of this machine have
-// into a folder, gives all the same work, checks what they did with it, and writes one report as markdown and as JSON:
-// into bench/out, with `--keep` into docs/benchmark-peers.md and bench/results. What cannot be installed or started is in
-// the report with its reason.
+// --peers nginx,tollgate --install-only --keep]`: installs the peers that the package registries of this machine offer
+// into a folder, gives all the same work, checks their results, and writes one report as markdown and as JSON:
+// into bench/out, with `--keep` into docs/benchmark-peers.md and bench/results. Peers that cannot be installed or
+// started are in the report with the reason.
 
 const { values: options } = parseArgs({
   options: {
@@ -36,10 +36,10 @@ const { values: options } = parseArgs({
 const [runs, seconds, warmSeconds] = [Number(options.runs), Number(options.seconds), Number(options.warm)]
 const folder = resolve(options.folder)
 const wanted = options.peers?.split(',')
-/** A record may be written a little later than the response; an audit that finds the same twice is final. */
+/** A record may be written a little later than the response; a check that finds the same twice is final. */
 const recordMs = 15_000
 
-// Programs unpacked into the folder are found like those of the system, which come first.
+// Programs unpacked into the folder are found after those of the system.
 process.env['PATH'] += `:${join(folder, 'system/usr/sbin')}:${join(folder, 'system/usr/bin')}`
 if (spawnSync('wrk', ['-v']).error) {
   process.stderr.write('bench needs wrk: apt-get install wrk\n')
@@ -89,14 +89,14 @@ async function measureAll(): Promise<void> {
   process.stderr.write(`\nwritten: ${page} and ${json}\n`)
 }
 
-/** A stream with its usage, which the client asks for: otherwise a gateway that charges hides it, as it should. */
+/** A stream whose client requests usage: otherwise a charging gateway correctly hides it. */
 function asPeersNeed(row: Row): Row {
   if (row.name !== 'stream') return row
   const body = JSON.parse(row.body.toString()) as object
   return { ...row, body: JSON.stringify({ ...body, stream_options: { include_usage: true } }) }
 }
 
-/** Starts all peers, checks what each does with one request, and lets them take turns. */
+/** Starts all peers, checks the result of one request for each, and lets them take turns. */
 async function measureWork(row: Row): Promise<WorkResult> {
   const own = await mkdtemp(join(tmpdir(), 'tollgate-bench-peers-run-'))
   const stop = new AbortController()
@@ -136,7 +136,7 @@ type Taking = Pick<PeerResult, 'check' | 'counted'> & {
   readonly turns: Turn[]
 }
 
-/** Starts the peers that are installed; one that does not start has its reason in the report. */
+/** Starts the installed peers; for one that does not start, the report has the reason. */
 async function startPeers(site: Site): Promise<readonly Running[]> {
   const running: Running[] = []
   for (const [peer, one] of found) {
@@ -198,7 +198,7 @@ async function rowsOf({ countCharges }: Running, least: number): Promise<number 
   return count
 }
 
-/** One request, read to its end. */
+/** Sends one request, and reads its answer to the end. */
 async function send(target: Running, row: Row): Promise<Response> {
   const agent = new Agent()
   const headers = { 'content-type': row.contentType, 'content-length': Buffer.byteLength(row.body), ...target.headers }

@@ -24,7 +24,7 @@ export function shownAsSmall(amount: string): string | null {
   return micros < 0n ? `−${text}` : text
 }
 
-/** A forecast: three digits are all that it can know. Whole from 100 on. */
+/** A forecast with three digits, the limit of its accuracy. Whole from 100 on. */
 export function shownForecast(amount: string): string {
   const micros = microsOf(amount)
   const size = micros < 0n ? -micros : micros

@@ -5,7 +5,7 @@ export type View = {
   readonly query: string
 }
 
-/** As the gateway has them (`POST /api/account/views`). */
+/** In the gateway's format (`POST /api/account/views`). */
 export const viewsMax = 30
 export const nameMax = 40
 const queryMax = 2000
@@ -30,7 +30,7 @@ function isView(told: unknown): told is View {
 }
 
 /**
- * Views that the browser has and the gateway lacks: one whose name is taken gets a number after it. At most as many as
+ * Views that the browser has and the gateway lacks: one whose name is taken gets a number. At most as many as
  * there is room for.
  */
 export function missingViews(kept: readonly View[], known: readonly View[]): readonly View[] {

@@ -21,14 +21,14 @@ export function dateIn(zone: string, at: Date): string {
   return `${told['year']}-${told['month']}-${told['day']}`
 }
 
-/** A date so many days later. */
+/** A date this many days later. */
 export function addDays(date: string, days: number): string {
   const day = new Date(`${date}T00:00:00Z`)
   day.setUTCDate(day.getUTCDate() + days)
   return day.toISOString().slice(0, 10)
 }
 
-/** The first day of a date's month, or of one so many months later. */
+/** The first day of a date's month, or of a month this many months later. */
 export function monthOf(date: string, later = 0): string {
   const [year = 0, month = 1] = date.split('-').map(Number)
   return new Date(Date.UTC(year, month - 1 + later, 1)).toISOString().slice(0, 10)

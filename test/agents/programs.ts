@@ -14,9 +14,9 @@ export type Program = {
   command(folder: string, prompt: string): Command
   /** More environment: no questions, no updates. */
   readonly env: { readonly [name: string]: string }
-  /** A prompt after which the agent has written `from-the-tool` into `made.txt`. */
+  /** A prompt that makes the agent write `from-the-tool` into `made.txt`. */
   readonly prompt: string
-  /** The least number of requests that it makes for the prompt; 2 when absent, for a tool and its result. */
+  /** The minimum number of requests for the prompt; 2 when absent, for a tool call and its result. */
   readonly requests?: number
 }
 

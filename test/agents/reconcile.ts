@@ -5,13 +5,16 @@ const micros = (amount: string): bigint => {
   return BigInt(whole) * 1_000_000n + BigInt(part.padEnd(6, '0').slice(0, 6))
 }
 
-/** Faults in the bill of the requests of one agent: each row answered, settled, and each charge the price of its counts. */
+/**
+ * Returns faults in the bill of one agent: each row must be answered and settled, and each charge must match its
+ * counts.
+ */
 export function findBillFaults(rows: readonly LogRecord[], least: number): readonly string[] {
   if (rows.length < least) return [`it made ${rows.length} requests of at least ${least}`]
   return rows.flatMap(row => {
     const { id, outcome, status, billing, usage } = row
     if (outcome !== 'answered' || status !== 200) return [`${id}: ${outcome}, status ${status}`]
-    // Counts of tokens are free.
+    // Requests that count tokens are free.
     if (!billing) return row.operation?.endsWith('.count') ? [] : [`${id}: no charge`]
     const faults: string[] = []
     if (billing.state !== 'settled') faults.push(`${id}: charge ${billing.state}`)

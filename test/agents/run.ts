@@ -12,8 +12,10 @@ import { type Program, programs } from './programs.ts'
 import { translatedModels, translatedPrograms } from './translated.ts'
 
 // `npm run test:agents [-- --only codex,aider] [--build FOLDER] [--translated]`: installs coding agents from their registries, gives each the
-// settings that `tollgate init --agent` prints, lets it run one tool, and reconciles its bill row by row. What cannot be
-// installed is reported; any other failure is exit 1. `--translated` gives them models whose upstreams speak other formats.
+// settings that `tollgate init --agent` prints, lets it run one tool, and reconciles its bill row by row. An agent that
+// fails
+// to install is reported; any other failure is exit 1. `--translated` gives them models whose upstreams speak other
+// formats.
 
 const minutesMax = 5
 const { values } = parseArgs({
@@ -52,7 +54,7 @@ try {
 }
 report()
 
-/** Why it could not be installed; undefined when it is there. */
+/** Returns why the agent could not be installed; undefined on success. */
 async function install(program: Program, folder: string): Promise<string | undefined> {
   const done = join(folder, '.installed')
   if ((await readFile(done, 'utf8').catch(() => '')) === program.version) return undefined
@@ -68,7 +70,7 @@ async function install(program: Program, folder: string): Promise<string | undef
   return undefined
 }
 
-/** One prompt, in a project and a home folder of its own. */
+/** Runs one prompt, in a project and a home folder of its own. */
 async function tryOut({ url, newKey, logs }: Started, program: Program, folder: string): Promise<Row> {
   const agent = agents.find(({ name }) => name === program.agent)
   if (!agent) throw new Error(`no settings for ${program.agent}`)

@@ -3,7 +3,7 @@ import { type Program, programs } from './programs.ts'
 
 const prices = '{ input: "1.00", cached_input: "0.10", output: "5.00" }'
 
-/** One family for each format that an upstream may have; each forwards no other. */
+/** One family for each API format of an upstream; each forwards only its own operations. */
 const families = `
   only-chat:
     streams: [chat]
@@ -21,8 +21,8 @@ const families = `
     token-usage: { unpriced: parent }`
 
 /**
- * Models by the format of their upstreams. Agents know some names, and send more settings for them: thinking, efforts,
- * freeform tools, and the management of the context.
+ * Models by the format of their upstreams. Agents recognise some names, and send more settings for them: thinking,
+ * efforts, freeform tools, and the management of the context.
  */
 const names = {
   chat: ['on-chat', 'claude-opus-5-5', 'gpt-5.5', 'gpt-6-sol', 'gemini-2.5-pro'],
@@ -43,7 +43,7 @@ export const translatedModels: Edits = [
   ['\n  sim-chat:', `\n${models.join('\n')}\n  sim-chat:`],
 ]
 
-/** Codex has one tool for some models: code that calls the others. */
+/** For some models, Codex has only one tool: code that calls the other tools. */
 const fromCode = `Run it. [[call functions__exec ${JSON.stringify({ input: "await tools.exec_command({ cmd: 'echo from-the-tool > made.txt' })" })}]]`
 
 const pairs = [

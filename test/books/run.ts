@@ -5,7 +5,9 @@ import { startPostgres } from '../harness/postgres.ts'
 import { newSeed } from '../harness/seed.ts'
 import { chargeSmallUse } from './small-charges.ts'
 
-/** A million small charges on each database: `CHARGES=1000000 KEYS=100 SEED=… npm run test:charges`. Exits 1 for a fault. */
+/**
+ * A million small charges on each database: `CHARGES=1000000 KEYS=100 SEED=… npm run test:charges`. Exits 1 on a fault.
+ */
 const charges = Number(process.env['CHARGES'] ?? 1_000_000)
 const keys = Number(process.env['KEYS'] ?? 100)
 const seed = Number(process.env['SEED'] ?? newSeed())

@@ -87,7 +87,7 @@ async function chargeAll(
     const key = payers[which] as Key
     const kind = upTo(models.length - 1)
     const [model, target] = [models[kind] as (typeof models)[number], targets[kind] as (typeof targets)[number]]
-    // A report of no token at all is a missing one.
+    // A report without any tokens counts as missing.
     const prompt = 1 + upTo(40)
     const cached = upTo(prompt)
     const output = model.output === 0 ? 0 : upTo(12)
@@ -111,7 +111,7 @@ async function chargeAll(
     const cost = (prompt - cached) * model.input + cached * model.cached_input + output * model.output
     const tenth = tenths[which % tenths.length] as number
     exact.set(key.id, (exact.get(key.id) ?? 0n) + BigInt(cost * tenth))
-    // The ledger writes behind the answers.
+    // The ledger writes after the answers.
     if (i % 1000 === 999) await storage.flush()
   }
   await storage.flush()

@@ -5,8 +5,8 @@ import { lookAt, showAs, variants } from '../harness/look-at.ts'
 import { englishOn } from '../harness/one-vocabulary.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'
 
-// `npm run test:axe`: every page in both languages, light and dark, on a phone and a desk, and no English on a Chinese
-// one. One row for each page and language; a fault is told below its row, and fails.
+// `npm run test:axe`: checks every page in both languages, light and dark, on a phone and a desktop, and that no
+// Chinese page has English text. One row per page and language; a fault is printed below its row, and fails the run.
 
 t.setTimeout(1_200_000)
 

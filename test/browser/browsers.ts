@@ -4,9 +4,9 @@ import { globSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-// `npm run test:browsers [-- firefox webkit chromium] [--only story,pages]`: the tests of pages in other browsers than the suite's.
-// Firefox runs them all; WebKit, which Playwright cannot drive here, walks every page (`webkit.ts`). `TEST_BROWSER_PATH` is where a
-// Firefox or a Chromium stands, where the PATH has none.
+// `npm run test:browsers [-- firefox webkit chromium] [--only story,pages]`: runs the tests of pages in browsers other
+// than the suite's. Firefox runs all of them; for WebKit, which Playwright cannot drive here, `webkit.ts` visits every
+// page. `TEST_BROWSER_PATH` is the path of a Firefox or a Chromium, if it is not in the PATH.
 
 const known = ['chromium', 'firefox', 'webkit'] as const
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { only: { type: 'string' } } })
@@ -36,7 +36,7 @@ for (const name of wanted)
     const counts = /^# \{ (.*) \}$/m.exec(told)?.[1] ?? 'ended early'
     const seconds = Math.round((performance.now() - began) / 1000)
     process.stdout.write(`${name.padEnd(10)}${basename(file).padEnd(28)}${counts}, ${seconds} s\n`)
-    // What was left out is said by name; of what failed, all.
+    // Prints the names of skipped parts, and the complete output of failed files.
     for (const line of told.match(/^ *# .*left out.*$|^ *ok \d+ - .*# SKIP.*$/gim) ?? [])
       process.stdout.write(`  ${line.trim()}\n`)
     if (code === 0) continue

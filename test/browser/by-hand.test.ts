@@ -7,10 +7,10 @@ import { enterAsUser } from '../harness/visitor.ts'
 const skip = browserMissing
 t.setTimeout(280_000 * slowness)
 
-/** More than any page has of what can be reached. */
+/** More than the number of focusable elements on any page. */
 const pressesMax = 60
 
-/** Presses Tab until what is meant has the focus; how often. */
+/** Presses Tab until the element has the focus; returns the number of presses. */
 async function tabTo(page: Page, selector: string): Promise<number> {
   for (let presses = 1; presses < pressesMax; presses++) {
     await pressTab(page)
@@ -46,7 +46,7 @@ t.test('keyboard shortcuts open pages, filters and lists, and filters can be sav
   await heading('Logs')
   await page.locator('#list tbody tr').nth(2).waitFor()
   await page.locator('main h1:focus').waitFor()
-  t.equal(await tabTo(page, '.skip'), 1, 'right behind the heading')
+  t.equal(await tabTo(page, '.skip'), 1, 'directly after the heading')
   t.ok(await page.locator('main .skip').isVisible())
   await keyboard.press('Enter')
   t.equal(await tabTo(page, '#list tbody a'), 1, 'the first row is next')
@@ -54,7 +54,7 @@ t.test('keyboard shortcuts open pages, filters and lists, and filters can be sav
   await keyboard.press('/')
   await page.locator('main search [type=search]:focus').waitFor()
   await keyboard.type('g l ? /')
-  t.equal(await page.locator('main search [type=search]:focus').inputValue(), 'g l ? /', 'what is typed is a text')
+  t.equal(await page.locator('main search [type=search]:focus').inputValue(), 'g l ? /', 'typed characters are text')
   await keyboard.press('ControlOrMeta+a')
   await keyboard.type('alpha-image-2')
   await keyboard.press('Enter')
@@ -210,7 +210,7 @@ t.test('on a narrow phone each row is a card with the names of its values', { sk
     await cell.waitFor()
     t.strictSame(await lookAt(page), [], path)
     t.not(await cell.getAttribute('data-label'), null, path)
-    // Firefox says where the text stands, Chromium what it is.
+    // Firefox returns the attribute's name, Chromium its value.
     const told = await page.evaluate(
       `(at => ({
         label: getComputedStyle(at, '::before').content.replace('attr(data-label)', JSON.stringify(at.dataset.label)),

@@ -10,7 +10,7 @@ import { enterAsAdmin, enterAsUser, passwordOfTests } from '../harness/visitor.t
 const skip = browserMissing
 t.setTimeout(170_000 * slowness)
 
-/** Asks for another price of a tier of alpha-image-2, and gathers it. */
+/** Enters another price for a tier of alpha-image-2, and adds it to the pending edits. */
 async function gather(page: Page, price: string, words: { readonly gather: string }): Promise<void> {
   await page.getByRole('link', { name: 'alpha-image-2' }).click()
   await page.locator('[name="models.alpha-image-2.prices.2K"]').fill(price)
@@ -54,7 +54,7 @@ t.test('a price is changed in steps: collected, reviewed, costed, written and ap
   await page.getByRole('button', { name: words.gather }).click()
   const wrong = page.locator('[name="models.alpha-image-2.ends"][aria-invalid]')
   await wrong.waitFor()
-  t.match(await page.locator('.refusal').textContent(), /2026-12-01/, 'what the check says stands at the field')
+  t.match(await page.locator('.refusal').textContent(), /2026-12-01/, 'the finding of the check is at the field')
   await wrong.fill('')
   await page.getByRole('button', { name: words.gather }).click()
   await page.getByRole('region', { name: 'Staged changes' }).getByText('models.alpha-image-2.prices.2K').waitFor()
@@ -75,7 +75,7 @@ t.test('a price is changed in steps: collected, reviewed, costed, written and ap
   t.equal(await readFile(file, 'utf8'), `${original}# meanwhile\n`, 'nothing was written over it')
   await difference.locator('ins').filter({ hasText: '2K: "0.05"' }).waitFor()
 
-  // The sign-in is no longer fresh.
+  // The sign-in is no longer recent.
   ahead = 660_000
   await page.getByRole('button', { name: 'Apply', exact: true }).click()
   await page.getByLabel('Your password').fill(passwordOfTests)

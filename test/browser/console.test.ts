@@ -46,7 +46,7 @@ t.test('sets up by the link, signs out and in, creates a key, sees it once and u
 
 t.test('the console works in a browser whose language has no formatter', { skip }, async t => {
   const browsing = await browse(t)
-  // As Chromium and WebKit call it where LANG is C.
+  // Chromium and WebKit report this language if LANG is C.
   for (const tag of ['en-US@posix', 'C']) {
     const page = await browsing.newPage()
     await page.addInitScript(

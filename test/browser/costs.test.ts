@@ -32,7 +32,7 @@ function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10)
 }
 
-/** A gateway with what two users drew last month, one of them asked for in words, and one drew today. */
+/** A gateway with pictures of two users last month, one of them with a size in the prompt, and of one user today. */
 async function furnished(t: Test): Promise<Browsing & { readonly admin: Visitor }> {
   let ahead = 0
   const clock = completeClock({ now: () => Date.now() + ahead, tick: () => performance.now() })
@@ -66,7 +66,7 @@ async function furnished(t: Test): Promise<Browsing & { readonly admin: Visitor 
   return { ...browsing, admin }
 }
 
-/** From here on every click counts, those that a key makes too. */
+/** From here on every click counts, including clicks by keyboard. */
 const countClicks = `globalThis.clicks = 0; addEventListener('click', event => { globalThis.clicks += event.isTrusted ? 1 : 0 }, true)`
 const clicksOf = (page: Page) => page.evaluate<number>('globalThis.clicks')
 
@@ -104,7 +104,7 @@ for (const language of ['en', 'zh'] as const)
     t.equal(await reason.count(), 1, 'and one request alone, with its reason')
     t.equal(await clicksOf(page), 3)
 
-    t.match(page.url(), /range=last.*user=ada.*tier=4K/, 'the address says it all')
+    t.match(page.url(), /range=last.*user=ada.*tier=4K/, 'the address has all of it')
     await page.reload()
     await reason.first().waitFor()
     await page.goBack()
@@ -126,7 +126,7 @@ t.test('a unit cost links to exactly the requests that it counts', { skip }, asy
   await page.getByRole('rowheader').getByRole('link', { name: 'Input tokens', exact: true }).click()
   await page.locator('.chip.used', { hasText: 'Input tokens' }).waitFor()
   const requests = page.getByRole('table', { name: 'Latest requests' }).locator('tbody tr')
-  // The list of all requests gives way to that of one, with none between them.
+  // The list of all requests is replaced by the list of one, without an empty list in between.
   await until(async () => (await requests.count()) === 1)
   t.match(await requests.first().textContent(), /sim-chat/, 'of seven requests the one of text')
   await page.getByRole('link', { name: 'View all in the log' }).click()
@@ -324,7 +324,7 @@ t.test('costs by end user and tag, what the answer cache saved, and the statemen
   }
   t.equal(totals[0]?.charges, 2)
   const sum = page.getByRole('region', { name: 'Total USD' }).locator('.sums dd').last()
-  // The sums of before are shown until these are here.
+  // The earlier sums stay visible until the new ones arrive.
   await sum.filter({ hasText: `${totals[0]?.costs}` }).waitFor()
   await page.getByRole('link', { name: 'Costs of this month' }).click()
   await page.locator('.chip.used', { hasText: 'gil' }).waitFor()
@@ -332,7 +332,7 @@ t.test('costs by end user and tag, what the answer cache saved, and the statemen
   t.same(faults, [])
 })
 
-t.test('no sum can be read under a filter that it is not of', { skip }, async t => {
+t.test('no sum can be read under another filter than its own', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, admin, faults } = browsing
   await admin.ask('PATCH', '/api/users/bob', { budget: '9', budget_period: 'total' })
@@ -353,7 +353,7 @@ t.test('no sum can be read under a filter that it is not of', { skip }, async t 
       await released
       await route.continue()
     })
-    // As a link of the page does.
+    // Like a link on the page.
     await page.evaluate(
       `history.pushState(null, '', '/console${changed}'); dispatchEvent(new PopStateEvent('popstate'))`,
     )
@@ -398,7 +398,7 @@ t.test('budgets show which are nearly spent, and a statement prints without the 
   await page.getByText('Example & Sons').waitFor()
   const filters = page.getByRole('search', { name: 'Filters' })
   await filters.getByRole('button', { name: 'Split by', exact: true }).click()
-  // The filter of a tag comes first.
+  // The first such button is the filter by tag.
   await filters.getByRole('button', { name: 'Tag', exact: true }).last().click()
   const byTag = page.getByRole('region', { name: 'Costs by Tag USD' })
   await byTag.getByText('without label').waitFor()
@@ -443,7 +443,7 @@ t.test('budgets show which are nearly spent, and a statement prints without the 
     t.ok(await own.isVisible())
     await page.emulateMedia({ media: 'screen' })
   }
-  t.equal(await page.getByRole('region', { name: 'Prepaid balances' }).count(), 0, 'nobody has paid in')
+  t.equal(await page.getByRole('region', { name: 'Prepaid balances' }).count(), 0, 'there were no top-ups')
   await admin.post('/api/users/ada/topups', { amount: '7.50', note: 'invoice 7' })
   await page.goto(`${url}/console/statements?month=${new Date().toISOString().slice(0, 7)}`)
   t.match(await page.getByRole('region', { name: 'Prepaid balances' }).textContent(), /ada.*7\.50/s)

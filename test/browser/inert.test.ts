@@ -7,7 +7,7 @@ import { caseName } from '../harness/case-name.ts'
 const skip = browserMissing
 t.setTimeout(110_000 * slowness)
 
-/** Anything that opens a window of the browser is a fault. */
+/** Any dialog window of the browser is a fault. */
 function refuseDialogs(page: Page, { faults }: Browsing): void {
   page.on('dialog', dialog => {
     faults.push(`a dialog: ${dialog.message()}`)
@@ -127,7 +127,7 @@ t.test('without a network, a session or a storage the page reports it and recove
   await page.getByText('Wrong name or password.').waitFor()
   await page.locator('[name=password]').fill(passwordOfTests)
   await page.getByText('Wrong name or password.').waitFor()
-  // The next try on this account waits a second after a wrong one.
+  // After a wrong password, the next attempt on this account waits a second.
   await t.resolves(
     (async () => {
       while (new URL(page.url()).pathname !== '/console/models') {

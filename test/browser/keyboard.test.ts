@@ -5,10 +5,10 @@ import { enterAsAdmin, offerToken, passwordOfTests } from '../harness/visitor.ts
 
 t.setTimeout(110_000 * slowness)
 
-/** More than any page has of what can be reached. */
+/** More than the number of focusable elements on any page. */
 const pressesMax = 80
 
-/** Presses Tab until what is meant has the focus, and says how that can be seen. */
+/** Presses Tab until the element has the focus, and checks that the focus is visible. */
 async function tabTo(page: Page, selector: string): Promise<void> {
   for (let presses = 0; presses < pressesMax; presses++) {
     await pressTab(page)
@@ -40,7 +40,7 @@ t.test('the keyboard alone is enough from setup to a key and back', { skip: brow
   await tabTo(page, 'a[href="/console/tokens"]')
   await keyboard.press('Enter')
   await page.getByRole('heading', { name: 'API keys' }).waitFor()
-  // The focus comes after the page has been painted.
+  // The focus moves after the page has been painted.
   await page.locator('main h1:focus', { hasText: 'API keys' }).waitFor()
   t.pass('a page begins at its heading')
   await tabTo(page, 'main button.primary')
@@ -65,7 +65,7 @@ t.test('the keyboard alone is enough from setup to a key and back', { skip: brow
   await page.locator('dialog').waitFor({ state: 'detached' })
   await page.locator('main button.primary:focus').waitFor()
 
-  // The list is asked for again once the dialog is closed.
+  // The list is loaded again after the dialog closes.
   await page.locator('main tbody a', { hasText: 'by keyboard' }).waitFor()
   await tabTo(page, 'main tbody a')
   await keyboard.press('Enter')
@@ -99,7 +99,7 @@ t.test('on a phone the menu is behind one button, and Escape closes it', { skip:
 })
 
 t.test(
-  'the palette gets every letter that is typed after Ctrl+K, however late it comes',
+  'the palette gets every letter that is typed after Ctrl+K, even if it opens late',
   { skip: browserMissing },
   async t => {
     const browsing = await browse(t)
@@ -127,7 +127,7 @@ t.test(
   },
 )
 
-t.test('what is typed into a picker stays when the names arrive', { skip: browserMissing }, async t => {
+t.test('text typed into a picker stays when the names arrive', { skip: browserMissing }, async t => {
   const browsing = await browse(t)
   const admin = await enterAsAdmin(browsing)
   const { body } = await admin.post('/api/keys', { name: 'storefront' })
@@ -150,7 +150,7 @@ t.test('what is typed into a picker stays when the names arrive', { skip: browse
 })
 
 t.test(
-  'the keyboard alone sets a budget, sends a request, finds it and gives it back',
+  'the keyboard alone sets a budget, sends a request, finds it and refunds it',
   { skip: browserMissing },
   async t => {
     const browsing = await browse(t)

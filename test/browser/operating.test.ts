@@ -20,7 +20,7 @@ t.test('shows alerts, the system state and refused sign-ins in both languages', 
   await settled()
   await reload([['2K: "0.04"', '2K: "0.05"']])
   const { events } = gateway.storage
-  // A key of hers that may spend less than a request costs: refusing one is what tells of the budget.
+  // This key's budget is below the cost of a request: a refusal reports the budget.
   const poor = await createKey(gateway.storage, { name: 'poor', user: 'ann', budget: 1 })
   t.equal((await post('/v1/chat/completions', chat, { authorization: `Bearer ${poor.secret}` })).status, 402)
   await events.add({ kind: 'config.refused', data: { findings: ['gateway.yaml:1:1 nothing is right'], count: 1 } })
@@ -179,9 +179,9 @@ t.test('lists open sessions and ends one with a reason, in both languages', { sk
     t.pass(`${language}: the focus is back`)
     await end.press('Enter')
     await dialog.getByText(session?.id ?? 'no session').waitFor()
-    // As a browser does on a second Escape, without a cancel event.
+    // Like a browser after a second Escape: without a cancel event.
     await page.evaluate('document.querySelector("dialog").close()')
-    // By its element: a closed one has no role any more, and its close event is still to come.
+    // Found by its element: a closed dialog has no role any more, and its close event is still to come.
     await page.locator('dialog').waitFor({ state: 'detached' })
     await end.press('Enter')
     await dialog.locator('[name=reason]').fill('leaked key')

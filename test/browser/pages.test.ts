@@ -7,8 +7,8 @@ import { enterAsAdmin } from '../harness/visitor.ts'
 
 t.setTimeout(280_000 * slowness)
 
-// Each page once, the variants by turns; `npm run test:axe` looks at all of them in all. The prices and the reference have
-// tests of their own.
+// Each page once, with the variants in turn; `npm run test:axe` checks all pages in all variants. The prices and the
+// reference have tests of their own.
 t.test(
   'every page is accessible, and nothing is cut or overlaps',
   {

@@ -10,16 +10,16 @@ import { caseName } from '../harness/case-name.ts'
 const skip = browserMissing
 t.setTimeout(110_000 * slowness)
 
-/** Money as a number: of a text such as `0.08 USD`. */
+/** Parses an amount such as `0.08 USD`. */
 const money = (text: string | null): number => Number(/\d+\.\d+/.exec(text ?? '')?.[0])
 
 type Quote = { readonly expected: string | null; readonly at_most: string }
 
-/** Asks for so many pictures of a size, and reads what the playground says that they will cost. */
+/** Requests this many pictures of a size, and reads their expected cost from the playground. */
 async function readQuote(page: Page, admin: Visitor, size: string, n: number): Promise<Quote> {
   const { searchParams } = new URL(page.url())
   const asked = { model: searchParams.get('model'), operation: searchParams.get('op'), size, n }
-  // Of the same request, asked here: not every browser tells what a page has asked.
+  // Sent again for the same request from here: not every browser exposes the requests of a page.
   const { quote } = (await admin.post('/api/explain', asked)).body as { quote: Quote }
   await page.locator('[name=size]').fill(size)
   await page.locator('[name=n]').fill(String(n))
@@ -135,13 +135,13 @@ t.test('a link in an answer is never loaded automatically', { skip }, async t =>
   t.equal(await page.locator('.pictures img').count(), 0)
   t.equal(sentinel.received.length, 0)
   t.strictSame(faults, [])
-  // Asked for, the gateway goes no further than to the open internet.
+  // When asked to fetch it, the gateway contacts only public addresses.
   await page.getByRole('button', { name: 'Show it here' }).click()
   await page.getByText('The gateway could not show the image').waitFor()
   t.equal(sentinel.received.length, 0)
 })
 
-t.test('advice is a button, and a chat goes on with the turns before it', { skip }, async t => {
+t.test('advice is a button, and a chat continues after its earlier turns', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, faults, admin } = browsing
   const page = await browsing.newPage({ as: admin })

@@ -28,7 +28,7 @@ t.test('the calculator works without a script, by keyboard alone', options, asyn
   const result = page.getByRole('status')
   await result.waitFor()
   t.match(await result.textContent(), /3 × 0\.08 = 0\.24 USD[^]*图片档位 4K，由请求的大小决定[^]*改为请求 2048x1152/)
-  t.equal(await page.locator('[name=size]').inputValue(), '3840x2160', 'what was asked still stands there')
+  t.equal(await page.locator('[name=size]').inputValue(), '3840x2160', 'the request is still shown')
   await page.getByRole('link', { name: 'English' }).click()
   await page.getByText('decided by the requested size').waitFor()
   t.match(await page.getByRole('status').textContent(), /0\.24 USD/, 'in the other language the answer is the same')

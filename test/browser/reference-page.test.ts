@@ -2,7 +2,7 @@ import t from 'tap'
 import { browse, browserMissing, openClipboard, openScriptless, slowness } from '../harness/browser.ts'
 import { lookEverywhere } from '../harness/look-everywhere.ts'
 
-// The page has an article for every operation, and is looked at in both languages, light and dark.
+// Checks that the page has an article for every operation, in both languages, light and dark.
 t.setTimeout(120_000 * slowness)
 
 t.test('the API reference is accessible', { skip: browserMissing }, async t => {

@@ -7,7 +7,7 @@ const skip = browserMissing
 t.setTimeout(280_000 * slowness)
 
 t.test(
-  'a request shows in both languages why it failed, where its time went and who refunded it',
+  'a request shows in both languages why it failed, how long each phase took and who refunded it',
   { skip },
   async t => {
     const browsing = await browse(t, { simulated: false, upstreams: ['text'] })

@@ -8,7 +8,7 @@ import { emptyScenes, furnish, type Scene, visit } from '../harness/furnish.ts'
 import { smallPng } from '../harness/small-png.ts'
 import { enterAsAdmin, type Visitor } from '../harness/visitor.ts'
 
-// `npm run screenshots`: every page of the console, the page of prices and the reference as pictures.
+// `npm run screenshots`: takes pictures of every page of the console, of the page of prices and of the reference.
 
 const folder = resolve(import.meta.dirname, '../../docs/screenshots')
 const looks = [
@@ -16,15 +16,15 @@ const looks = [
   { language: 'en', theme: 'dark', width: 1280, height: 900 },
   { language: 'zh', theme: 'light', width: 390, height: 844 },
 ] as const satisfies readonly Look[]
-/** Pages may be long; what matters of them stands at the top. */
+/** Limits long pages: the important content is at the top. */
 const heightMax = 2400
-/** What is left above and below a part of a page. */
+/** Margin above and below a part of a page. */
 const edgePx = 24
-/** How high a page is, or the dialog that lies over it, with the room that is left around one. */
+/** The height of a page, or of the dialog over it including the dialog's margin. */
 const longest = `document.querySelector('dialog[open]')
   ? 40 + document.querySelector('dialog[open]').scrollHeight
   : document.body.scrollHeight`
-/** What was done on a page may have scrolled it. */
+/** Earlier actions may have scrolled the page. */
 const toTop = `scrollTo(0, 0); document.querySelector('dialog[open]')?.scrollTo(0, 0)`
 
 t.setTimeout(1_200_000)
@@ -39,7 +39,7 @@ t.test('pictures of every page', async t => {
   t.comment(`${bytes} bytes`)
 })
 
-/** Every page, as a day leaves the gateway. */
+/** Every page of a gateway after a typical day. */
 async function shootAll(t: Test): Promise<readonly Scene[]> {
   const browsing = await browse(t, { file: 'gateway.yaml' })
   const admin = await enterAsAdmin(browsing)
@@ -50,7 +50,10 @@ async function shootAll(t: Test): Promise<readonly Scene[]> {
   return [...emptyScenes, ...scenes]
 }
 
-/** What the billing plugin of the examples shows without a line in the gateway: its price, and why a charge is what it is. */
+/**
+ * What the billing plugin of the examples shows without changes to the gateway: its price, and why a charge has its
+ * amount.
+ */
 async function shootPlugin(t: Test): Promise<readonly Scene[]> {
   const plugin = await loadCallFee(await layCallFee(t.testdir()))
   const browsing = await browse(t, { edit: chargedBy(plugin.name), plugins: [plugin], file: 'gateway.yaml' })

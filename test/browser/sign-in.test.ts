@@ -9,7 +9,7 @@ t.setTimeout(240_000 * slowness)
 
 const own = { roles: { staff: 'user' }, allow_sign_up: true, sign_out: 'issuer' }
 
-/** Each variant of the page that is shown, as everybody has to be able to read it. */
+/** Each variant of the page, checked for accessibility. */
 async function lookAtAll(t: Test, page: Page, name: string): Promise<void> {
   await page.setViewportSize({ width: 360, height: 900 })
   t.strictSame(await lookAt(page), [], `${name} 360`)

@@ -14,7 +14,7 @@ t.setTimeout(110_000 * slowness)
 
 const go = (page: Page, name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click()
 
-t.test('from the setup link to a bill that is understood, and the key that is taken away again', { skip }, async t => {
+t.test('from the setup link to a bill with reasons, and the revocation of the key', { skip }, async t => {
   const browsing = await browse(t)
   const { url, faults, settled } = browsing
   const page = await browsing.newPage({ language: 'zh' })
@@ -37,7 +37,7 @@ t.test('from the setup link to a bill that is understood, and the key that is ta
   await page.locator('dialog').getByRole('button', { name: '复制' }).first().click()
   await page.getByText('已复制').waitFor()
   const secret = await readClipboard()
-  t.match(secret, /^sk-[\w-]{40,}$/, 'what is copied is the key')
+  t.match(secret, /^sk-[\w-]{40,}$/, 'the copied text is the key')
   await page.getByRole('button', { name: '我已保存' }).click()
 
   await go(page, '费用')
@@ -86,7 +86,7 @@ t.test('from the setup link to a bill that is understood, and the key that is ta
   await page.getByText('已吊销').first().waitFor()
   const refused = await draw('alpha-image-2', '1024x1024', 1).catch((error: unknown) => error as { status?: number })
   t.match(refused, { status: 401 }, 'the very next request')
-  t.strictSame(faults, [], 'nothing was asked of another place, nothing broke the policy')
+  t.strictSame(faults, [], 'no request went to another origin, and the policy was not violated')
 })
 
 t.test('an administrator refunds and decides with a reason, which the audit keeps', { skip }, async t => {
@@ -147,7 +147,7 @@ t.test('an administrator refunds and decides with a reason, which the audit keep
 })
 
 t.test(
-  'an administrator sees why a key of a vendor is not asked, tries, resumes and suspends it',
+  "an administrator sees why a vendor's key is not used, and probes, resumes and suspends it",
   { skip },
   async t => {
     const browsing = await browse(t, { simulated: false, upstreams: ['text'], edit: [keyedEdit()] })
@@ -190,7 +190,7 @@ t.test(
   },
 )
 
-t.test('language and look are chosen once, and kept', { skip }, async t => {
+t.test('language and theme are chosen once, and kept', { skip }, async t => {
   const browsing = await browse(t)
   const { url } = browsing
   const page = await browsing.newPage({ language: 'en', theme: 'light' })
@@ -208,7 +208,7 @@ t.test('language and look are chosen once, and kept', { skip }, async t => {
   await page.getByRole('button', { name: '外观：深色' }).waitFor()
   t.equal(await ground(), dark)
   t.equal(await page.evaluate('document.documentElement.lang'), 'zh-CN')
-  // What is chosen does not follow the system.
+  // A chosen theme does not follow the system.
   if (isFirefox) t.comment(`the system's theme: ${leftOut}`)
   else {
     await page.emulateMedia({ colorScheme: 'light' })

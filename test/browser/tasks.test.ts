@@ -6,10 +6,10 @@ import { enterAsAdmin, enterAsUser } from '../harness/visitor.ts'
 const skip = browserMissing
 t.setTimeout(110_000 * slowness)
 
-/** From here on every click counts, those that a key makes too. */
+/** From here on every click counts, including clicks by keyboard. */
 const countClicks = `globalThis.clicks ??= (addEventListener('click', event => { globalThis.clicks += event.isTrusted ? 1 : 0 }, true), 0)`
 
-t.test('nine tasks of every week take few clicks from the first page', { skip }, async t => {
+t.test('nine weekly tasks take few clicks from the first page', { skip }, async t => {
   const browsing = await browse(t, {
     onDisk: true,
     edit: [

@@ -12,7 +12,7 @@ t.test("an administrator's form binds changed fields, or all of them on request"
   const { url, gateway, faults } = browsing
   const admin = await enterAsAdmin(browsing)
   const ann = await enterAsUser(browsing, admin, 'ann')
-  // Ends in seconds that a field of time does not show.
+  // The time has seconds, which a time field does not show.
   const own = { name: 'own', budget: '10', limits: { rpm: 5 }, expires: '2098-01-01T00:00:30.000Z' }
   const { id } = ((await ann.post('/api/keys', own)).body as { key: { id: string } }).key
   const find = async () => (await admin.get(`/api/keys/${id}`)).body
@@ -48,7 +48,7 @@ t.test("an administrator's form binds changed fields, or all of them on request"
   await page.goto(`${url}/console/tokens/${hers.key.id}`)
   await drawer.getByRole('button', { name: 'Edit', exact: true }).click()
   await drawer.locator('[name="name"]').waitFor()
-  t.equal(await box.count(), 0, 'nobody binds themselves')
+  t.equal(await box.count(), 0, "a user's own values are no bounds")
   t.strictSame(faults, [])
 })
 

@@ -7,8 +7,10 @@ import { start } from '../harness/start.ts'
 import { enterAsAdmin, passwordOfTests, type Visitor } from '../harness/visitor.ts'
 import { openWebKit, webkitMissing, type WebKit } from '../harness/webkit.ts'
 
-// `npm run test:browsers -- webkit`: every page in WebKit, on a phone and a desk, in both languages and themes: it comes, nothing of it
-// fails, is cut or stands beyond an edge. Then what people come for, by the driver's own clicks. `PICTURES=folder` keeps what was seen.
+// `npm run test:browsers -- webkit`: visits every page in WebKit, on a phone and a desktop, in both languages and
+// themes: it loads, and nothing fails, is cut off or lies beyond an edge. Then performs common tasks with the
+// driver's
+// own clicks. `PICTURES=folder` keeps screenshots.
 
 t.setTimeout(1_200_000)
 
@@ -21,7 +23,7 @@ const looks = [
 ] as const
 type Look = (typeof looks)[number]
 
-/** Of what the page does from here on: what nobody caught, and what its policy refused. */
+/** Collects the page's faults from now on: uncaught errors and violations of its policy. */
 const listen = `window.faults ?? (window.faults = [], ['error', 'unhandledrejection', 'securitypolicyviolation'].forEach(kind =>
   addEventListener(kind, event => faults.push(kind + ': ' + (event.message ?? event.reason ?? event.violatedDirective)), true)), 0)`
 
@@ -76,7 +78,7 @@ async function signOut(webkit: WebKit, url: string): Promise<void> {
   await webkit.until(`document.querySelector('[name=password]')`)
 }
 
-/** From any page to why one request costs what it does, in three clicks. */
+/** From any page to the reason of a request's cost, in three clicks. */
 async function followMoney(t: Test, webkit: WebKit, admin: Visitor): Promise<void> {
   const { records } = (await admin.get('/api/logs?model=alpha-image-2&charge=settled')).body as {
     records: readonly {
@@ -103,7 +105,7 @@ async function followMoney(t: Test, webkit: WebKit, admin: Visitor): Promise<voi
   t.match(await webkit.evaluate('location.pathname'), record.id, 'and the request has an address of its own')
 }
 
-/** Sends what is written in the playground: a picture, and a message. */
+/** Sends requests from the playground: for a picture, and for a message. */
 async function send(t: Test, webkit: WebKit, url: string): Promise<void> {
   await webkit.goTo(`${url}/console/playground?op=image.generate&model=alpha-image-2`)
   await webkit.until(`document.querySelector('.quote')`)
@@ -121,7 +123,7 @@ async function send(t: Test, webkit: WebKit, url: string): Promise<void> {
   t.match(await webkit.evaluate(`document.querySelector('main').textContent`), /simulated answer to: Hello/)
 }
 
-/** Chooses language and theme by the switches at the side, and finds them chosen on the next page. */
+/** Selects language and theme by the switches in the sidebar, and checks that the next page keeps them. */
 async function switchLooks(t: Test, webkit: WebKit, url: string): Promise<void> {
   const ground = () => webkit.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor')
   const light = await ground()
@@ -139,7 +141,7 @@ async function switchLooks(t: Test, webkit: WebKit, url: string): Promise<void> 
   t.equal(await ground(), dark, 'both are kept')
 }
 
-/** Chooses a language and a theme, as its own switches would. */
+/** Sets a language and a theme, as the page's switches do. */
 async function wear(webkit: WebKit, url: string, { language, theme, width, height }: Look): Promise<void> {
   await webkit.resize(width, height)
   await webkit.goTo(`${url}/console/models`)
@@ -149,7 +151,7 @@ async function wear(webkit: WebKit, url: string, { language, theme, width, heigh
   await webkit.until(`document.querySelector('main h1')`)
 }
 
-/** Goes to a scene, within the console without a new page, and says what is wrong with it. */
+/** Opens a scene, within the console without a page load, and returns its faults. */
 async function see(webkit: WebKit, url: string, scene: Scene, look: Look): Promise<readonly string[]> {
   const { name, path, ready = 'main h1', inside } = scene
   if (inside) {
@@ -165,7 +167,7 @@ async function see(webkit: WebKit, url: string, scene: Scene, look: Look): Promi
   }
   await webkit.until(`document.querySelector('main h1') && document.querySelector(${JSON.stringify(ready)})`)
   await webkit.until(`!document.querySelector('.loading, [aria-busy=true]')`)
-  // What slides in has come; what turns for as long as it is there goes on.
+  // Sliding animations have ended; endless ones, such as spinners, continue.
   await webkit.until(
     `document.getAnimations().every(({ playState, effect }) =>
       playState !== 'running' || effect.getComputedTiming().endTime === Infinity)`,
@@ -175,7 +177,7 @@ async function see(webkit: WebKit, url: string, scene: Scene, look: Look): Promi
     await writeFile(join(pictures, file), await webkit.screenshot())
   }
   const width = await webkit.evaluate<number>('innerWidth')
-  // One page is there to show that something is missing.
+  // One page shows an error on purpose.
   const problems = ready.includes('.problem')
     ? []
     : await webkit.evaluate<readonly string[]>(`[...document.querySelectorAll('.problem')].map(one => one.textContent)`)

@@ -1,4 +1,4 @@
-/** `n` as JSON has it, and whether it is a number of images (`docs/rules.md#image-generation`). */
+/** Values of `n` in JSON, and whether each is a number of images (`docs/rules.md#image-generation`). */
 export const counts: readonly { readonly n: unknown; readonly asked: number | 'refused' }[] = [
   { n: undefined, asked: 1 },
   { n: null, asked: 1 },
@@ -20,7 +20,7 @@ export const counts: readonly { readonly n: unknown; readonly asked: number | 'r
   { n: {}, asked: 'refused' },
 ]
 
-/** `n` as the text of a form. */
+/** Values of `n` as text in a form. */
 export const formCounts: readonly { readonly n: string | undefined; readonly asked: number | 'refused' }[] = [
   { n: undefined, asked: 1 },
   { n: '1', asked: 1 },
@@ -43,8 +43,8 @@ export const formCounts: readonly { readonly n: string | undefined; readonly ask
 ]
 
 /**
- * Sizes that nobody can read (`docs/rules.md#sizes`): 400 where the family snaps, forwarded as they are where it does
- * not.
+ * Sizes that cannot be read (`docs/rules.md#sizes`): status 400 if the family snaps sizes, forwarded unchanged if it
+ * does not.
  */
 export const unreadableSizes: readonly unknown[] = [
   ...'0x0 0x1024 -1x5 1e3x1e3 1024x x1024 1024 1024x1024x1 1024*1024 4k 1024.5x10 01024x1024'.split(' '),

@@ -1,4 +1,4 @@
-/** What agents and SDKs declare that they run themselves, and other bodies that declare nothing: all of it is sent on. */
+/** Tools that agents and SDKs declare and run themselves, and bodies without any tool: all of them are forwarded. */
 const schema = {
   type: 'object',
   properties: {
@@ -131,7 +131,10 @@ export const clientBodies: { readonly [name: string]: readonly object[] } = {
   ],
 }
 
-/** Tools that make images, in spellings and at places that an upstream may read; each is refused where no image is paid. */
+/**
+ * Tools that make images, in spellings and positions that an upstream may accept; each is refused if no image is paid
+ * for.
+ */
 export const imageTools: readonly string[] = [
   '{"tools":[{"type":"image_generation"}]}',
   '{"tools":[{"type":"openrouter:image_generation"}]}',
@@ -186,7 +189,7 @@ export const imageTools: readonly string[] = [
   '{"plugins":[{"id":"image_generation"}]}',
 ]
 
-/** Other tools that an upstream runs and no family that comes with the gateway names, with what the refusal calls them. */
+/** Other tools that an upstream runs and that no shipped family names, with the tool's name in the refusal. */
 export const vendorTools: readonly (readonly [body: object, tool: string, place: string])[] = [
   [{ tools: [{ type: 'openrouter:subagent', parameters: {} }] }, 'openrouter:subagent', 'tools[0].type'],
   [{ tools: [{ type: 'function', name: 'f' }, { type: 'code_interpreter' }] }, 'code_interpreter', 'tools[1].type'],

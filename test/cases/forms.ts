@@ -1,7 +1,7 @@
 import type { errors } from '../../plugins/multipart-rewrite/errors.ts'
 import { boundary, fileHead, picture, rawForm, textHead } from '../unit/multipart-rewrite-kit.ts'
 
-/** The parts of a form that nobody refuses. */
+/** The parts of a valid form. */
 export const model = [textHead('model'), 'm'] as const
 export const image = [fileHead('image'), picture('png', 40)] as const
 export const good = rawForm([model, image])
@@ -10,7 +10,7 @@ export const headOf = (head: string) => rawForm([[head, 'm'], image])
 const repeat = (times: number, row: (index: number) => readonly [string, string]) =>
   rawForm([model, ...Array.from({ length: times }, (_, index) => row(index))])
 
-/** Bodies that cannot be read, or that nobody can use; each is refused before anything is sent or held. */
+/** Bodies that cannot be read or used; each is refused before anything is sent or held. */
 export const refusedForms: readonly (readonly [
   title: string,
   body: Buffer,
@@ -132,7 +132,7 @@ export const refusedForms: readonly (readonly [
   ],
 ]
 
-/** Odd, and yet the same model and image. */
+/** Unusual forms that still have the same model and image. */
 export const acceptedForms: readonly (readonly [title: string, body: Buffer, contentType?: string])[] = [
   ['no line end after the last boundary', good.subarray(0, -2)],
   ['two line ends after the last boundary, as openai-node 4 sends them', Buffer.concat([good, Buffer.from('\r\n')])],
@@ -180,7 +180,10 @@ export const acceptedForms: readonly (readonly [title: string, body: Buffer, con
   ],
 ]
 
-/** What busboy skips was not sent: which texts and files are left, the files by their number of bytes. */
+/**
+ * Forms with parts that busboy skips, and that count as not sent: the remaining texts and files, files by their size in
+ * bytes.
+ */
 export const skippingForms: readonly (readonly [
   title: string,
   body: Buffer,

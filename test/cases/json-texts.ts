@@ -1,4 +1,4 @@
-/** Texts by what they try, `¦` between them. */
+/** Texts by the feature they test, separated by `¦`. */
 const groups: { readonly [group: string]: readonly string[] } = {
   number: [
     '0 ¦ -0 ¦ 1 ¦ -1 ¦ 10 ¦ 123456789 ¦ 0.1 ¦ -0.1 ¦ 1.0 ¦ 1e1 ¦ 1E1 ¦ 1e+1 ¦ 1e-1 ¦ 1.5e3 ¦ 0e0 ¦ 0e+1 ¦ 0E1',
@@ -56,7 +56,7 @@ const groups: { readonly [group: string]: readonly string[] } = {
   nothing: ['  ¦ \n ¦ \r\n\t  ¦ \u0000 ¦ \u00a0 ¦ \u2028 ¦ \u000b ¦ // ¦ /**/ ¦ , ¦ : ¦ ; ¦ []: ¦ :{} ¦ -- ¦ <null>'],
 }
 
-/** Texts that are long: strings beyond the reach of a byte-by-byte look, numbers beyond every precision. */
+/** Long texts: strings beyond the reach of the byte-by-byte reader, numbers beyond every precision. */
 const long = [
   `1${'0'.repeat(400)}`,
   `0.${'0'.repeat(400)}1`,
@@ -74,7 +74,7 @@ const long = [
   `"${'x'.repeat(300_000)}\\u00e9"`,
 ]
 
-/** Bytes that are no UTF-8, or no UTF-8 that JSON may begin with. */
+/** Bytes that are not valid UTF-8, or UTF-8 that JSON may not begin with. */
 const bytes = [
   '22 80 22',
   '22 ff 22',
@@ -109,8 +109,8 @@ const bytes = [
 ]
 
 /**
- * Texts that JSON parsers disagree on, in the spirit of JSONTestSuite: each is tried as a whole body and as the value of
- * a member. Which of them are JSON is not written here: JSON.parse over strictly decoded UTF-8 says.
+ * Texts that JSON parsers disagree on, in the spirit of JSONTestSuite: each is tested as a whole body and as the value
+ * of a member. This file does not state which of them are JSON: JSON.parse over strictly decoded UTF-8 decides.
  */
 export const jsonTexts: readonly (readonly [name: string, text: Buffer])[] = [
   ...Object.entries(groups).flatMap(([group, lines]) =>

@@ -1,4 +1,4 @@
-/** `docs/rules.md#sizes`, family A: what is asked for, and what comes back from text to image. */
+/** `docs/rules.md#sizes`, family A: the requested size, and the size of the output of text to image. */
 export const familyA = [
   { size: '512x512', actual: '1254x1254' },
   { size: '1024x1024', actual: '1254x1254' },
@@ -8,8 +8,8 @@ export const familyA = [
 ] as const
 
 /**
- * `docs/rules.md#sizes`, family B, with what is sent upstream and what is billed. An edit without a size follows
- * its reference picture.
+ * `docs/rules.md#sizes`, family B, with the size sent upstream and the size that is billed. An edit without a size
+ * follows its reference picture.
  */
 export const familyB = [
   {

@@ -1,13 +1,13 @@
-/** Bytes that two readers of HTTP might take for different requests. */
+/** Bytes that two readers of HTTP might read as different requests. */
 export type Smuggle = {
   readonly name: string
-  /** All that the caller sends, one character a byte. */
+  /** All bytes that the client sends, one character per byte. */
   readonly bytes: string
-  /** What has to become of it: refused, taken as the one request that it is, or either of the two. */
+  /** The required result: refused, accepted as one request, or either of the two. */
   readonly fate: 'refused' | 'one' | 'either'
 }
 
-/** Where the battery's requests go, and what their body is when it is taken for one. */
+/** The path of the requests in this list, and their body if accepted. */
 export const smugglePath = '/v1/chat/completions'
 export const carried = '{"model":"anything","a":"b"}'
 
@@ -15,7 +15,7 @@ const length = carried.length
 const inner = 'GET /smuggled HTTP/1.1\r\nHost: inner\r\n\r\n'
 const crlf = '\r\n'
 
-/** A request with these header lines, and this behind its head. */
+/** A request with these header lines, followed by these bytes. */
 function post(lines: readonly string[], rest: string, line = `POST ${smugglePath} HTTP/1.1`): string {
   return [line, 'Host: gateway.example', 'Content-Type: application/json', ...lines, '', rest].join(crlf)
 }
@@ -38,7 +38,7 @@ const methods = ['DELETE', 'OPTIONS', 'PUT', 'PATCH', 'HEAD', 'TRACE', 'GET', 'P
   }),
 )
 
-/** Chunks for whoever believes Transfer-Encoding; for others an empty body and a second request. */
+/** Chunks for a reader that follows Transfer-Encoding; for others an empty body and a second request. */
 const coded = (...lines: readonly string[]): string => post(lines, `${chunked}${inner}`)
 
 export const smuggling: readonly Smuggle[] = [
@@ -133,7 +133,7 @@ export const smuggling: readonly Smuggle[] = [
     ),
   }),
   ...rows('one', 'request line', {
-    // RFC 9112 3.2.2: what it names is the host, and Host has no say. Nothing here goes by either.
+    // RFC 9112 3.2.2: the absolute target names the host and overrides the Host header. Nothing here depends on either.
     'an absolute address of another host': post([cl], carried, `POST http://inner${smugglePath} HTTP/1.1`),
   }),
   ...rows('refused', 'header', {

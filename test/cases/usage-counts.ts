@@ -1,6 +1,6 @@
 import type { Counts, Json, UsageFacts } from '../../src/domain/index.ts'
 
-/** A usage object as a vendor reports it, and the counts that it holds. Parents include their children. */
+/** A usage object as a vendor reports it, and its counts. Parents include their children. */
 export type UsageCounts = {
   readonly title: string
   readonly dialect: 'openai' | 'anthropic' | 'google' | 'cohere'

@@ -1,10 +1,12 @@
-/** A refusal that the body of one request brings about; smaller requests on the same account succeed. */
+/** A refusal caused by the body of one request; smaller requests on the same account succeed. */
 export type BodyRefusal = {
   readonly name: string
   readonly status: number
   readonly body: unknown
   readonly headers?: { readonly [name: string]: string }
-  /** The vendor's words or numbers say so: the key is in no doubt, and the client reads them. */
+  /**
+   * The vendor's text or numbers show that the body is the cause: the key stays active, and the client gets the text.
+   */
   readonly isTold: boolean
 }
 

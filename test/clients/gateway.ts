@@ -3,14 +3,14 @@ import { type Edits, start } from '../harness/start.ts'
 export type ClientGateway = {
   readonly url: string
   readonly key: string
-  /** A key of a group with one request a minute, already spent: what is asked with it within a minute is refused. */
+  /** A key of a group with one request per minute, already used: requests with it within a minute are refused. */
   readonly newSpentKey: () => Promise<string>
-  /** Requests so far, refused ones too, without those that were made to spend. */
+  /** Number of requests so far, including refused ones, without those that used up the limit. */
   readonly requests: () => Promise<number>
   readonly close: () => Promise<void>
 }
 
-/** The names that the suites of the SDKs ask for, each as one more model of a family of the shipped configuration. */
+/** The model names in the SDKs' own test suites, each as one more model of a family of the shipped configuration. */
 const suiteModels: { readonly [model: string]: string } = {
   'gpt-6-astra': 'sim-chat',
   'gpt-image-1.5': 'alpha-image-2',
@@ -30,7 +30,7 @@ const edits: Edits = [
   ),
 ]
 
-/** The shipped configuration over simulated upstreams on ports of their own, with room for many requests. */
+/** The shipped configuration with simulated upstreams on ports of their own, with limits for many requests. */
 export async function openGateway(): Promise<ClientGateway> {
   const ends: (() => unknown)[] = []
   const started = await start({ teardown: end => void ends.push(end) }, { simulated: true, edit: edits })

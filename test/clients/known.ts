@@ -3,7 +3,7 @@ import type { Known } from './results.ts'
 const openaiSuite = "openai-python's suite"
 const anthropicSuite = "anthropic-python's suite"
 
-/** Every failure that somebody has looked at, and why it is not the gateway's. The first that fits counts. */
+/** Every reviewed failure, and why it is not the gateway's fault. The first match counts. */
 export const known: readonly Known[] = [
   {
     client: '@ai-sdk/openai',

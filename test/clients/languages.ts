@@ -2,10 +2,13 @@ import { join } from 'node:path'
 
 export type Command = { readonly run: string; readonly args: readonly string[]; readonly cwd: string }
 
-/** A language or a kind of client: what has to be on the machine, what is done once, and the programs that make calls. */
+/**
+ * A language or a kind of client: required programs on the machine, its one-time setup, and the programs that make
+ * calls.
+ */
 export type Language = {
   readonly name: string
-  /** Commands that have to be there; each answers to its arguments. */
+  /** Required commands; each must succeed with its arguments. */
   readonly tools: readonly (readonly [command: string, ...args: string[]])[]
   readonly prepare: (folder: string) => readonly Command[]
   readonly programs: (folder: string) => readonly Command[]
@@ -13,7 +16,7 @@ export type Language = {
 
 const command = (cwd: string, run: string, ...args: readonly string[]): Command => ({ run, args, cwd })
 
-/** An environment of Python in the folder, with what a file of requirements asks for. */
+/** A Python environment in the folder, with the packages of a requirements file. */
 function environment(folder: string, name: string, requirements: string): readonly Command[] {
   return [
     command(folder, 'python3', '-m', 'venv', name),
@@ -24,7 +27,7 @@ function environment(folder: string, name: string, requirements: string): readon
 const quiet = ['--quiet', '--disable-pip-version-check']
 const inside = (folder: string, name: string): string => join(folder, name, 'bin', 'python')
 
-/** Each works in a copy of the folder beside this file that has its name. */
+/** Each works in a copy of the folder next to this file that has its name. */
 export const languages: readonly Language[] = [
   {
     name: 'node',
@@ -76,5 +79,5 @@ export const languages: readonly Language[] = [
   },
 ]
 
-/** Their tests come with the sources of the packages alone. */
+/** Only the source packages contain their tests. */
 const download = ['download', '--no-deps', '--no-binary', ':all:', '--dest', 'sources', '-r', 'sources.txt']

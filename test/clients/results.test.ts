@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type Known, type Line, judge, parseLines, writeTable } from './results.ts'
 
-// The clients themselves are run by `npm run test:clients`: they come from package managers.
+// `npm run test:clients` runs the clients themselves, which come from package managers.
 
 const line = (call: string, more: Partial<Line> = {}): Line => {
   return { client: 'a-client', version: '1.2.3', call, ok: true, ...more }

@@ -1,22 +1,22 @@
-/** One call of a client, as its program tells it in a line of JSON. */
+/** One call of a client, as its program prints it in a line of JSON. */
 export type Line = {
   readonly client: string
   readonly version: string
   readonly call: string
   readonly ok: boolean
   readonly error?: string
-  /** The suite itself leaves it out. */
+  /** Whether the suite itself skips it. */
   readonly skipped?: boolean
 }
 
-/** Whose fault it is that a call fails; `ours` until somebody has looked and written down another. */
+/** The cause of a failed call; `ours` until a review records another one. */
 export type Fault = 'ours' | 'client' | 'not offered'
 
-/** A failure that somebody has looked at. */
+/** A reviewed failure. */
 export type Known = {
   readonly client: string
   readonly call: RegExp
-  /** What the client says has to fit too: another failure of the same call is another one. */
+  /** The client's message has to match too: a different message is a different failure. */
   readonly error: RegExp
   readonly fault: Exclude<Fault, 'ours'>
   readonly why: string
@@ -36,11 +36,11 @@ export type Row = {
 export type Results = {
   readonly rows: readonly Row[]
   readonly failed: readonly Failed[]
-  /** Of clients that ran: what is written down as failing, and did not fail. */
+  /** Recorded failures that no longer happen, of the clients that ran. */
   readonly outdated: readonly Known[]
 }
 
-/** The calls among the lines of a program's output; what is not one is left to whoever reads the output. */
+/** The calls in a program's output; other lines are passed through. */
 export function parseLines(output: string): { readonly calls: readonly Line[]; readonly rest: readonly string[] } {
   const calls: Line[] = []
   const rest: string[] = []
@@ -65,7 +65,7 @@ function parseLine(text: string): Line | undefined {
   return isCall ? (value as Line) : undefined
 }
 
-/** Counts by client and version, in the order of their first calls, and judges what failed. */
+/** Counts by client and version, in the order of their first calls, and classifies the failures. */
 export function judge(calls: readonly Line[], known: readonly Known[]): Results {
   const failed = calls.filter(({ ok, skipped }) => !ok && !skipped).map(line => blame(line, known))
   const clients = new Map(calls.map(({ client, version }) => [`${client} ${version}`, { client, version }]))
@@ -97,7 +97,7 @@ function fits({ client, call, error }: Known, line: Line): boolean {
 
 const heads = ['client', 'version', 'calls', 'passed', 'ours', "the client's", 'not offered', 'left out']
 
-/** The rows for a terminal, and for a page of the documentation: a table of Markdown. */
+/** The rows for a terminal, or for a page of the documentation: a Markdown table. */
 export function writeTable({ rows }: Pick<Results, 'rows'>): string {
   const cells = rows.map(({ client, version, calls, passed, faults, skipped }) => [
     client,

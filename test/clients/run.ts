@@ -12,16 +12,16 @@ import { known } from './known.ts'
 import { type Command, type Language, languages } from './languages.ts'
 import { judge, type Line, parseLines, type Results, writeTable } from './results.ts'
 
-// `npm run test:clients [-- --only go,rust] [--json FILE] [--build FOLDER]`: clients in other languages, as their package
-// managers bring them, against a gateway of the shipped configuration. A language that this machine lacks is skipped, and
-// said to be. A failure that is not written down in known.ts, or one written down that no longer happens, is exit 1.
+// `npm run test:clients [-- --only go,rust] [--json FILE] [--build FOLDER]`: runs clients in other languages, from
+// their package managers, against a gateway of the shipped configuration. Languages that this machine lacks are skipped
+// and reported. A failure that is not in known.ts, or one in known.ts that no longer happens, is exit 1.
 
 const minutesMax = 20
 const { values } = parseArgs({
   options: {
     only: { type: 'string' },
     json: { type: 'string' },
-    // Where clients are built; kept, so that the next run is quick. A folder that goes with the run when absent.
+    // The build folder for clients; kept, so that the next run is fast. A temporary folder when absent.
     build: { type: 'string' },
   },
 })
@@ -74,7 +74,7 @@ async function callAll(gateway: ClientGateway) {
   return { calls, skipped, broken }
 }
 
-/** What the programs read from their environment. */
+/** The environment of the programs. */
 async function furnish({ url, key }: ClientGateway) {
   const files = { PICTURE: png(64, 48), MASK: png(64, 48), SOUND: soundOf('wav', 3) }
   const env: Record<string, string> = { GATEWAY_URL: url, GATEWAY_KEY: key }
@@ -97,7 +97,7 @@ async function findLacking({ tools }: Language): Promise<string | undefined> {
   return undefined
 }
 
-/** Never beside the sources: what is built has no place in a clone. */
+/** Not next to the sources: build output does not belong in a clone. */
 async function build(language: Language, env: NodeJS.ProcessEnv): Promise<string> {
   const folder = join(built, language.name)
   await mkdir(folder, { recursive: true })

@@ -12,10 +12,10 @@ import { translatedEdits } from '../harness/translated-models.ts'
 import { answerAsVendor } from '../harness/vendor-answers.ts'
 import { type Line, parseLines } from './results.ts'
 
-// `npm run test:translated [-- --build FOLDER]`: the AI SDK and LangChain, as npm brings them, complete a tool loop in
-// every direction of the translation. Prints the table of docs/translation.md; exit 1 for a failure.
+// `npm run test:translated [-- --build FOLDER]`: the AI SDK and LangChain, from npm, complete a tool loop in every
+// direction of the translation. Prints the table of docs/translation.md; exit 1 for a failure.
 
-/** Names that LangChain knows, one for each family. */
+/** Names that LangChain recognises, one for each family. */
 const named: readonly [string, string] = [
   '\n  sim-responses:',
   `${[
@@ -30,7 +30,7 @@ const named: readonly [string, string] = [
     .join('')}\n  sim-responses:`,
 ]
 
-/** What `translated.js` sends. */
+/** The output of `translated.js`. */
 const picture = 'iVBORw0KGgo='
 
 const { values } = parseArgs({ options: { build: { type: 'string' } } })
@@ -50,7 +50,7 @@ try {
   const bodies = upstream?.received.map(({ body }) => String(body)) ?? []
   const without = bodies.filter(body => !body.includes(picture)).length
   const schemas = bodies.filter(body => body.includes('"warm":{"type":"boolean"')).length
-  // Both requests of each loop of the AI SDK, and one of LangChain, which requests structured output by itself.
+  // Both requests of each loop of the AI SDK, and one of LangChain, which requests structured output separately.
   const wanted = (calls.length / 2) * 3
   process.stdout.write(`${without} requests without the image; ${schemas} of ${wanted} with the schema\n`)
   if (without > 0 || schemas !== wanted) process.exitCode = 1

@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import type { Anchor, Storage } from '../../src/domain/index.ts'
 import { type Harness, holdOf, line, newKey, type StorageHarness } from './storage.ts'
 
-/** What anchors of the books prove, on every driver. */
+/** Tests of the anchors of the books, for every driver. */
 export async function anchorsContract(t: Test, make: Harness): Promise<void> {
   async function start(t: Test) {
     const harness = await make()
@@ -46,7 +46,7 @@ export async function anchorsContract(t: Test, make: Harness): Promise<void> {
     await buy(4)
     const anchor = await storage.books.anchor()
     await takeNewest(harness)
-    t.same(await problemsOf(storage), [], 'what is left adds up')
+    t.same(await problemsOf(storage), [], 'the remaining rows are consistent')
     t.match((await problemsOf(storage, [anchor])).join('\n'), /^anchor of .*: 4 was there and is gone; they end at 3$/m)
   })
 
@@ -74,7 +74,7 @@ export async function anchorsContract(t: Test, make: Harness): Promise<void> {
   })
 }
 
-/** Takes the last charge away so that nothing else shows it: its rows, the head, what its key has spent. */
+/** Removes the newest charge without another trace: its rows, the head of the chain, and the spend of its key. */
 async function takeNewest(harness: StorageHarness): Promise<void> {
   const last = '(SELECT max(id) FROM charge)'
   await harness.tamper(`

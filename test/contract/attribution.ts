@@ -90,7 +90,7 @@ async function sell(storage: Storage, clock: ReturnType<typeof clockAt>, keys: r
   return sold
 }
 
-/** The same from the test's own list, without a limit of names. */
+/** Computes the same rows from the test's own list, without a limit on the number of names. */
 function count(sold: readonly Sold[], { since, until: end, bars, by, where }: CostQuery): readonly CostRow[] {
   const rows = new Map<string, { -readonly [N in keyof CostRow]: CostRow[N] }>()
   for (const one of sold) {
@@ -180,7 +180,7 @@ async function compare(t: Test, storage: Storage, sold: readonly Sold[], stage: 
     }
 }
 
-/** As a gateway does every minute. */
+/** Updates the sums, as a gateway does every minute. */
 async function addUp(storage: Storage): Promise<void> {
   let state = await storage.books.rebuildCosts()
   while (!state.isDone) state = await storage.books.rebuildCosts(state)
@@ -196,7 +196,7 @@ export async function attributionContract(t: Test, make: Harness): Promise<void>
   const keys = [await storage.keys.create(newKey()), await storage.keys.create(newKey({ user: 'ada' }))]
   const sold = await sell(storage, clock, keys, 160)
 
-  await t.test('costs by end user and tag equal the charges, before they are added up and after', async t => {
+  await t.test('costs by end user and tag equal the charges, before and after the sums are updated', async t => {
     await compare(t, storage, sold, 'one by one')
     for (const one of sold.filter((_, i) => i % 17 === 0)) {
       await storage.books.refund(one.id, 'ada', 'x')
@@ -209,7 +209,7 @@ export async function attributionContract(t: Test, make: Harness): Promise<void>
     t.same([...audited.problems, ...audited.sums], [])
   })
 
-  await t.test('the most expensive end users have rows of their own, and the others are one', async t => {
+  await t.test('the most expensive end users have rows of their own, and the others share one', async t => {
     const span = { since: from, until, bars: days }
     for (const where of [{}, { model: 'm2' }]) {
       const asked = { ...span, by: 'end_user', where } as const
@@ -243,7 +243,7 @@ export async function attributionContract(t: Test, make: Harness): Promise<void>
     await compare(t, storage, sold, 'rebuilt')
   })
 
-  await t.test('the log has the names, and is filtered by them', async t => {
+  await t.test('the log has the names, and can be filtered by them', async t => {
     const list = await storage.journal.list({ limit: 500 })
     for (const { row } of list) {
       const one = sold.find(({ id }) => id === row.id)
@@ -263,7 +263,7 @@ export async function attributionContract(t: Test, make: Harness): Promise<void>
     }
   })
 
-  await t.test('of more names than are kept, further ones are (other), also when one key brings them all', async t => {
+  await t.test('names beyond the maximum are (other), also when one key brings them all', async t => {
     const [one, two] = keys as [Key, Key]
     const label = { kind: 'end_user', most: 8, mostPerKey: 7 } as const
     const add = (name: string, key: Key) => storage.labels.idOf({ ...label, name, keyId: key.id })
@@ -294,7 +294,7 @@ export async function attributionContract(t: Test, make: Harness): Promise<void>
     t.match(rows, [{ amount: 7, charges: 1 }])
   })
 
-  await t.test('an erased name is nowhere, and its costs stay under a pseudonym', async t => {
+  await t.test('an erased name occurs nowhere, and its costs stay under a pseudonym', async t => {
     const asked = { since: from, until, bars: [from], by: null } as const
     const [before] = (await storage.journal.costs({ ...asked, where: { end_user: 'zoë, Söhne & Co' } })).rows
     t.ok(before && before.amount > 0)
@@ -309,11 +309,11 @@ export async function attributionContract(t: Test, make: Harness): Promise<void>
     t.match(trail, { action: 'label.erase', actor: 'admin' })
     t.equal(JSON.stringify(trail).includes('Söhne'), false)
     const fresh = await storage.labels.idOf({ kind: 'end_user', name: 'zoë, Söhne & Co', keyId: 'k', ...most })
-    t.not(fresh, otherLabels.end_user, 'who comes again is new')
+    t.not(fresh, otherLabels.end_user, 'a name that returns is new')
     t.same((await storage.journal.costs({ ...asked, where: { end_user: 'zoë, Söhne & Co' } })).rows, [])
   })
 
-  await t.test('names that no request has had for long are forgotten', async t => {
+  await t.test('names that no recent request used are forgotten', async t => {
     clock.set(clock.now() + 40 * dayMs)
     const id = await storage.labels.idOf({ kind: 'tag', name: 'web', keyId: 'k', ...most })
     await storage.flush()
@@ -329,7 +329,7 @@ export async function attributionContract(t: Test, make: Harness): Promise<void>
     t.equal(await storage.labels.idOf({ kind: 'tag', name: 'web', keyId: 'k', ...most }), id)
   })
 
-  await t.test('the books are sound after all of it', async t => {
+  await t.test('the books are valid afterwards', async t => {
     const audited = await storage.books.verify()
     t.same([...audited.problems, ...audited.sums], [])
   })

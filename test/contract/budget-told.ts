@@ -7,11 +7,11 @@ import { seed, seeded } from '../harness/seed.ts'
 
 const zone = 'Europe/Berlin'
 const thresholds = [50, 80, 100]
-/** Before the night in which the clocks are put back. */
+/** A time before the night in which the clocks are put back. */
 const begins = Date.UTC(2027, 9, 29, 9)
 
 type Per = Level['per']
-/** Whose money it is, as the model has it. */
+/** A budget in the model, with its owner. */
 type Purse = { readonly level: string; readonly name: string; amount: number; per: Per; held: number }
 type Sold = {
   readonly id: string
@@ -21,7 +21,7 @@ type Sold = {
   isBack: boolean
 }
 
-/** What is told of budgets, said again without a database: all that was sold, gone through each time. */
+/** Recomputes budget reports without a database: every report goes through all charges again. */
 class Model {
   readonly told: string[] = []
   readonly sold: Sold[] = []
@@ -51,7 +51,7 @@ class Model {
   }
 }
 
-/** The date or the month there, by another way than the product's. */
+/** The date or the month in the test's zone, computed in another way than the product does. */
 function spellOf(per: Per, at: number): string {
   if (per === 'total') return ''
   const date = new Intl.DateTimeFormat('sv-SE', { timeZone: zone }).format(at)
@@ -81,7 +81,7 @@ async function openSeveral(harness: StorageHarness, clock: Clock, count: number)
   return storages
 }
 
-/** What is told of budgets, against a model: random charges, refunds, other budgets, top-ups and nights. */
+/** Compares budget reports with a model under random charges, refunds, budget changes, top-ups and nights. */
 export async function toldContract(t: Test, make: Harness, replicas: number): Promise<void> {
   await t.test('each threshold of a budget is reported once per period and amount, by whichever process', async t => {
     t.comment(`SEED=${seed}`)
@@ -141,7 +141,7 @@ export async function toldContract(t: Test, make: Harness, replicas: number): Pr
       t.same(result, { kind: 'held' })
       for (const { purse } of purses) purse.held += request.hold
       const how = random()
-      // The request may end in another night, and its budget may be another by then.
+      // The request may end on another day, and its budget may have changed by then.
       if (how < 0.1) clock.set(clock.now() + upTo(20) * 3_600_000)
       if (how > 0.95) await changeUser()
       for (const { purse } of purses) purse.held -= request.hold
@@ -151,13 +151,13 @@ export async function toldContract(t: Test, make: Harness, replicas: number): Pr
       await ledger.settle({ id, delivery: 'confirmed', reason: null })
       model.sold.push({ id, purses: allOf(key, true), amount: price, at: clock.now(), isBack: false })
       for (const { purse, amount } of purses) {
-        // By what it was held of, but a key's row and what was paid in say it themselves.
+        // Levels report against the amount at the time of the hold; keys and balances report against their current row.
         const was = purse.level === 'key' || purse.level === 'balance' ? purse : { ...purse, amount }
         model.tell(was, clock.now(), false)
       }
     }
 
-    /** Spends beside all budgets: noticed with the next request that is held of them. */
+    /** Spends without a hold on any budget: the next request with a hold notices it. */
     async function spendFreely(): Promise<void> {
       const key = keys[1] as Key
       const price = 1 + upTo(400)

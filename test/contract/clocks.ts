@@ -8,10 +8,13 @@ const now = Date.UTC(2027, 4, 15, 12)
 const hour = 3_600_000
 const day = 24 * hour
 const far = 400 * day
-/** There and back, both ways, and through each other. */
+/** Clock jumps forward and back, in both orders, and overlapping. */
 const journeys = [[far], [-far], [far, -far], [-far, far], [far, 2 * far, -far, 3 * far]]
 
-/** What a clock that jumps may not break, on every driver: once it is right again everything is as if it had been. */
+/**
+ * Tests for every driver that a clock jump breaks nothing: once the clock is right again, the state is as without the
+ * jump.
+ */
 export async function clocksContract(t: Test, make: Harness): Promise<void> {
   async function start(t: Test, clock: Clock) {
     const harness = await make()
@@ -35,7 +38,7 @@ export async function clocksContract(t: Test, make: Harness): Promise<void> {
   for (const period of ['day', 'month', 'week', '30d'] as const) {
     for (const journey of journeys) {
       const name = journey.map(ms => ms / day).join(', ')
-      await t.test(`[6.7] a budget for a ${period} is exact after the clock jumped by ${name} days`, async t => {
+      await t.test(`[6.7] a budget for a ${period} is exact after a clock jump of ${name} days`, async t => {
         const clock = clockAt(now)
         const { storage, ledger, books, keys } = await start(t, clock)
         const key = await keys.create(newKey({ budget: 100_000, budgetPeriod: period }))
@@ -46,7 +49,7 @@ export async function clocksContract(t: Test, make: Harness): Promise<void> {
         }
         clock.set(now + 1)
         t.match(await ledger.hold(holdOf(key, 40_001)), { kind: 'overdrawn', availableMicros: 40_000 })
-        t.ok(await buy(storage, key, 40_000), 'what is left of the right day is there')
+        t.ok(await buy(storage, key, 40_000), 'the rest of the right day is available')
         t.match(await ledger.hold(holdOf(key, 1)), { kind: 'overdrawn', availableMicros: 0 })
         clock.set(now + (period === 'day' ? day : 31 * day))
         t.ok(await buy(storage, key, 100_000), 'the next one is whole')
@@ -188,7 +191,7 @@ export async function clocksContract(t: Test, make: Harness): Promise<void> {
     t.same(await sessions.list('local'), [])
     await sessions.create({ hash: 'right', ...facts, createdAt: now, seenAt: now, expiresAt: now + 12 * hour })
     clock.set(now - far)
-    t.equal(await sessions.find('right'), undefined, 'who is logged in logs in again while the clock is behind')
+    t.equal(await sessions.find('right'), undefined, 'a signed-in user signs in again while the clock is behind')
     clock.set(now)
     t.ok(await sessions.find('right'))
   })

@@ -4,7 +4,7 @@ import { clockAt, type Harness, openHarness } from './storage.ts'
 
 const at = Date.UTC(2026, 10, 17, 12)
 
-/** What every storage driver keeps to of configurations that took effect. */
+/** Tests of the history of configurations, for every storage driver. */
 export async function configHistoryContract(t: Test, make: Harness): Promise<void> {
   const { harness, storage } = await openHarness(t, make, clockAt(at))
   const { configs } = storage

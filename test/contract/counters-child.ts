@@ -3,11 +3,11 @@ import { systemClock } from '../../src/util/index.ts'
 import { RedisCounters } from '../../src/storage/counters/redis/counters.ts'
 import { silentLog } from './storage.ts'
 
-// One of several processes on one Redis: for each job it is sent, it asks as often as told, all at once, and says how many
-// were admitted.
+// One of several processes on one Redis. For each job it receives, it sends the requested number of demands at once and
+// reports how many were admitted.
 export type Job = { readonly demands: readonly LimitRequest[]; readonly times: number }
 
-// How fast the machine is decides nothing here.
+// The timeout is long so that a slow machine does not change the result.
 const commandMs = 20_000
 const counters = new RedisCounters({ url: process.argv[2] ?? '', clock: systemClock, log: silentLog, commandMs })
 await counters.ready()

@@ -6,12 +6,12 @@ import { seeded } from '../harness/seed.ts'
 
 const minute = 60_000
 
-/** Counters of their own, empty, whose time is `clock`. */
+/** Opens empty counters of its own whose time is `clock`. */
 export type OpenCounters = (clock: Clock) => Promise<Counters>
 
 let ids = 0
 
-/** An id that no test has counted under. */
+/** Returns an id that no other test uses. */
 export function fresh(name = 'limit'): string {
   return `${name} ${process.pid} ${++ids}`
 }
@@ -30,7 +30,7 @@ export function ticketOf({ ticket }: LimitReservation): Ticket {
   return ticket
 }
 
-/** What every driver of the counters promises. */
+/** Tests of the counters, for every driver. */
 export function countersContract(
   t: Test,
   open: OpenCounters,
@@ -38,7 +38,7 @@ export function countersContract(
 ) {
   const setUp = async () => {
     const clock = new HandClock()
-    // Not at zero: drivers may not take a first moment for none.
+    // The clock does not start at zero: a driver might treat a time of 0 as unset.
     clock.move(1e9)
     const counters = await open(clock)
     return {
@@ -79,7 +79,7 @@ export function countersContract(
         while (clock.tick() - start < 10 * minute) {
           const step = random()
           clock.move(step < 0.55 ? random() * 30 : step < 0.99 ? random() * ((10 * minute * 4) / size.steps) : minute)
-          // The wall clock is nobody's business.
+          // The wall clock does not affect the counters.
           clock.jump((random() - 0.5) * 7_200_000)
           const amount = 1 + Math.floor(random() * amountMax)
           const { ticket } = await take({ id, kind: 'window', limit, amount, shadow: false })
@@ -102,7 +102,7 @@ export function countersContract(
     const { count } = await setUp()
     const [requests, tokens, inFlight] = [window(10), window(1_000, 100), places(4)]
     t.equal(await count(20, requests, tokens, inFlight), 4, 'the places are full')
-    t.equal(await count(20, requests, tokens), 6, 'and took six requests from nobody')
+    t.equal(await count(20, requests, tokens), 6, 'and took none of the six requests')
     t.equal(await count(20, tokens), 0)
     const full = window(1)
     t.equal(await count(5, full), 1)
@@ -137,7 +137,7 @@ export function countersContract(
     t.equal(admitted, 100)
   })
 
-  t.test('tokens settle to the real use: less is free at once, more delays later requests [R7]', async t => {
+  t.test('tokens settle to actual usage: a surplus is free at once, an excess delays later requests [R7]', async t => {
     const { clock, counters, take, count } = await setUp()
     const tokens = window(1_000, 400)
     const first = await take(tokens)
@@ -149,14 +149,14 @@ export function countersContract(
     t.ok(second.ticket)
     await counters.settle(ticketOf(second), [1_500])
     t.match(await counters.peek([{ ...tokens, amount: 1 }], 'refuse'), [{ remaining: 0, waitMs: minute }])
-    t.equal(await count(3, { ...tokens, amount: 0 }), 3, 'what uses none is not delayed')
+    t.equal(await count(3, { ...tokens, amount: 0 }), 3, 'a request without usage is not delayed')
     clock.move(minute - 1)
     t.equal(await count(3, tokens), 0)
     clock.move(1)
     t.equal(await count(3, tokens), 2)
   })
 
-  t.test('use beyond an expired estimate is counted when it is known', async t => {
+  t.test('usage beyond an expired estimate is counted when it is known', async t => {
     const { clock, counters, take } = await setUp()
     const tokens = window(1_000, 200)
     const ticket = ticketOf(await take(tokens))

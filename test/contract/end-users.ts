@@ -12,7 +12,7 @@ async function accountsIn(harness: StorageHarness) {
   return rows.map(row => [row['name'], Number(row['spent']), Number(row['held']), row['part']])
 }
 
-/** Budgets of end users, on either database. */
+/** Tests of the budgets of end users, on both databases. */
 export async function endUsersContract(t: Test, make: Harness): Promise<void> {
   const clock = clockAt(noon)
   const { harness, storage } = await openHarness(t, make, clock)
@@ -43,7 +43,7 @@ export async function endUsersContract(t: Test, make: Harness): Promise<void> {
   }
 
   await t.test(
-    'parallel holds take an end user to the budget and no further, and every end gives them back',
+    "parallel holds reach an end user's budget but never exceed it, and every outcome releases them",
     async t => {
       const ada = await idOf('ada')
       const levels = [
@@ -96,14 +96,14 @@ export async function endUsersContract(t: Test, make: Harness): Promise<void> {
     await sound(t)
   })
 
-  await t.test('the holds of a dead gateway are given back to end users', async t => {
+  await t.test('the holds of a dead gateway are released for end users', async t => {
     const eve = await idOf('eve')
     const levels = [ofEndUser(eve, 'ann smith', 1_000)]
     const [empty, lined] = [heldBy(eve, 100, levels), heldBy(eve, 100, levels)]
     for (const one of [empty, lined]) await ledger.hold(one)
     await ledger.line(lined.facts.id, line(0, { price: 60 }))
     await storage.flush()
-    // Its lease is gone, and its name: whoever begins next ends what it left.
+    // Without its lease and name, the process counts as dead: the next process to start ends its open charges.
     await harness.edit(`DELETE FROM replica`)
     const next = await harness.open('worker', clock)
     t.same(
@@ -114,7 +114,7 @@ export async function endUsersContract(t: Test, make: Harness): Promise<void> {
     await next.close()
   })
 
-  await t.test('events have the name until it is erased, and the account stays proved', async t => {
+  await t.test('events have the name until it is erased, and the account still verifies', async t => {
     const zoe = await idOf('zoe@example.com')
     await buy(heldBy(zoe, 100, [ofEndUser(zoe, 'ann smith', 100)]), 100)
     const told = async () => {
@@ -134,7 +134,7 @@ export async function endUsersContract(t: Test, make: Harness): Promise<void> {
     for (const table of ['account', 'account_spell', 'event', 'charge', 'label', 'trail'])
       t.notMatch(JSON.stringify(await harness.read(`SELECT * FROM ${table}`)), 'zoe@', caseName({ table }))
     await sound(t)
-    // The same name is a new end user.
+    // After erasure, the same name creates a new end user.
     t.not(await idOf('zoe@example.com'), zoe)
   })
 
@@ -156,9 +156,9 @@ export async function endUsersContract(t: Test, make: Harness): Promise<void> {
   })
 }
 
-/** Made-up names of one key. @returns how many accounts there are after them */
+/** Sends made-up end-user names on one key. @returns the number of accounts afterwards */
 export async function attackContract(t: Test, make: Harness, names: number): Promise<void> {
-  await t.test(`${names} made-up end users make no more accounts than the attribution keeps names`, async t => {
+  await t.test(`${names} made-up end users create at most as many accounts as the attribution keeps names`, async t => {
     const { harness, storage } = await openHarness(t, make, clockAt(noon))
     const key = await storage.keys.create(newKey())
     const ids = new Set<string>()

@@ -11,7 +11,7 @@ const ids = new Ids()
 const day = 86_400_000
 const at = Date.UTC(2026, 10, 17, 12)
 
-/** What nobody else has, so that each is found wherever it stands. */
+/** Values that occur nowhere else, so that a search finds every copy. */
 const rare = {
   name: 'qzname.vxw',
   email: 'qzmail@vxw.example',
@@ -26,7 +26,10 @@ const rare = {
   note: 'qznote of a change',
 } as const
 
-/** Where the name stays: what hashes of the ledger's chains vouch for, what is added up of it, and whose row it is now. */
+/**
+ * Columns that keep the name: those covered by hashes of the ledger's chains, their sums, and rows of the name's new
+ * owner.
+ */
 const kept = [
   'account.name',
   'account_spell.name',
@@ -48,10 +51,10 @@ const kept = [
 ]
 const nothing = { requests: 0, errors: 0, charges: 0, images: 0, sums: [] }
 
-/** Finds every place where a word stands, as `table.column`. */
+/** Returns a function that finds every column with a word, as `table.column`. */
 type Find = (word: string) => readonly string[]
 
-/** Reads all cells of all tables: the schema says which there are, so that none can be forgotten. */
+/** Reads all cells of all tables. The list of tables comes from the schema, so that none can be forgotten. */
 async function readEverything(harness: StorageHarness): Promise<Find> {
   const tables = await harness.read(
     harness.url.startsWith('postgres')
@@ -71,7 +74,7 @@ async function readEverything(harness: StorageHarness): Promise<Find> {
   return word => [...new Set(cells.flatMap(([place, written]) => (written.includes(word) ? [place] : [])))].toSorted()
 }
 
-/** Where words stand that should not, by what they are. */
+/** Returns the columns that still hold a word that should be gone, by the kind of word. */
 async function findLeft(harness: StorageHarness): Promise<{ readonly [word: string]: readonly string[] }> {
   const find = await readEverything(harness)
   const found = Object.entries(rare).map(([what, word]) => [
@@ -81,7 +84,7 @@ async function findLeft(harness: StorageHarness): Promise<{ readonly [word: stri
   return Object.fromEntries(found.filter(([, places]) => places?.length !== 0))
 }
 
-/** Which of the words stand in the bytes of a file and of its log, whatever they belong to. */
+/** Returns which of the words occur in the bytes of a database file and of its write-ahead log. */
 async function findInFile(path: string): Promise<readonly string[]> {
   const files = await Promise.all(['', '-wal'].map(end => readFile(path + end).catch(() => Buffer.alloc(0))))
   const bytes = Buffer.concat(files)
@@ -90,7 +93,7 @@ async function findInFile(path: string): Promise<readonly string[]> {
 
 type SetClock = ReturnType<typeof clockAt>
 
-/** A clock whose chores are done when they are asked for. */
+/** A clock whose periodic tasks run only on demand. */
 function choresOf(now: number) {
   const chores: (() => void)[] = []
   const still = clockAt(now)
@@ -104,7 +107,7 @@ function choresOf(now: number) {
   return { clock, chore: () => chores.forEach(run => run()) }
 }
 
-/** A storage, and what brings its sums and sweeps about. */
+/** A storage, and functions that run its sums and sweeps. */
 async function start(t: Test, make: Harness) {
   const harness = await make()
   const { clock, chore } = choresOf(at - day)
@@ -121,14 +124,14 @@ async function start(t: Test, make: Harness) {
   const sweep = async () => {
     chore()
     await storage.flush()
-    // A sweep and its sums are handed in one after the other: a change behind them is done when they are.
+    // Writes run in order: once this change is written, the sweep and its sums are too.
     await storage.users.change('boss', { keysMax: null }, 'boss')
     await storage.flush()
   }
   return { harness, storage, clock, chore, sweep, problems, end }
 }
 
-/** Everything that can be known of a person. */
+/** Writes every kind of data that the gateway can hold about a person. */
 async function live(
   storage: Storage,
   clock: SetClock,
@@ -158,7 +161,7 @@ async function live(
   const entered = { actor: name, action: 'session.begin', subject: name, before: null, reason: null }
   await trail.note({ ...entered, after: { remote: rare.ip } })
   await watch.refused({ name, remote: rare.ip, way: 'password' })
-  // As an administrator, of others: bounds, invitations, alerts, what they say.
+  // Data that the person caused about others as an administrator: bounds, invitations, alerts and notes.
   const other = await keys.create(newKey({ user: 'boss' }), 'boss')
   await keys.change(other.id, { budget: 5_000_000, models: ['image-1'] }, name)
   const most = { budget: { to: { amount: 9, per: 'total' }, by: name }, models: { to: ['m'], by: name } } as const
@@ -179,7 +182,7 @@ async function live(
     changeCount: 0,
   } as const
   await storage.configs.keep({ ...taken, files: [], settings: {} }, 0)
-  // Their own.
+  // The person's own data.
   await users.topUp(name, 900_000, `for ${name}`, 'boss')
   await users.change(name, { budget: 100_000, keysMax: 7 }, 'boss')
   const secret = newKey({ user: name, name: rare.label, ips: [rare.ip], hash: rare.hash, hint: 'qzhash' })
@@ -197,7 +200,7 @@ async function live(
 
   const own = { user: name }
   const chat = () => facts(key, { ...own, operation: 'chat', id: ids.next('req_', clock.now()) })
-  // Of a day that their account has left, and as SQL adds it up: alone.
+  // A charge of an earlier day, alone on it, so that SQL computes its sum.
   ledger.post(chat(), used, 'confirmed')
   await storage.flush()
   clock.set(at)
@@ -225,7 +228,7 @@ async function live(
         dropped: i % 2 === 0 ? [rare.field] : [],
       }),
     )
-    // Some pages are bound, the last one is loose.
+    // Some pages are bound, and the last one is not.
     await storage.flush()
   }
   await books.refund(image.facts.id, name, `asked by ${name}`)
@@ -252,7 +255,7 @@ async function live(
   return { key, charges: [image.facts.id, chats[1]?.id ?? ''] }
 }
 
-/** What is kept of a person who is erased, on either database. */
+/** Tests what is kept of an erased person, on both databases. */
 export async function erasureContract(t: Test, make: Harness): Promise<void> {
   await t.test('an erased person leaves only what the ledger has to prove', async t => {
     const { harness, storage, clock, sweep, problems, end } = await start(t, make)
@@ -281,20 +284,20 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     t.same(await users.traces(rare.name), undefined)
     const counted = (table: string) => traces?.tables.find(one => one.table === table)?.rows
     for (const { table, rows } of erasure?.tables ?? []) {
-      // Disabling them and revoking their keys leaves rows of its own.
+      // Disabling the person and revoking their keys writes rows to these tables as well.
       if (['trail', 'event', 'key_change'].includes(table)) t.ok(rows >= (counted(table) ?? NaN), table)
       else t.equal(rows, counted(table), table)
       t.not(rows, 0, `${table} had something`)
     }
 
-    t.same(await findLeft(harness), {}, 'the name is where the documentation says, and all else is nowhere')
+    t.same(await findLeft(harness), {}, 'the name is only at the documented places, and everything else is gone')
     t.same((await storage.books.verify([anchor])).problems, [], 'the books are proved, against an anchor of before too')
 
-    // Who has copies of keys drops them.
+    // Processes with cached keys have to drop them.
     t.same(await keys.changesSince(revision), undefined)
     t.match(await keys.find(key.id), { status: 'revoked', user: pseudonym, name: 'erased', ips: null })
     t.same(await keys.findByHash(rare.hash), undefined)
-    t.same(await users.find(pseudonym), undefined, 'nobody is found by the pseudonym, and nothing changed of them')
+    t.same(await users.find(pseudonym), undefined, 'the pseudonym finds no user, and nothing changed')
     t.same(await users.change(pseudonym, { status: 'active' }, 'boss'), undefined)
     t.same(await users.topUp(pseudonym, 1, null, 'boss'), undefined)
     await t.rejects(Promise.resolve(keys.create(newKey({ user: pseudonym }))), { code: 'user_unknown' })
@@ -303,7 +306,7 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     t.match(told, [{ actor: 'boss', subject: pseudonym }])
     t.match((await events.after(0, 1_000)).at(-1), { kind: 'user.erased', data: { user: pseudonym, by: 'boss' } })
 
-    // Totals are of the rows that are there: under the pseudonym all of them, and nothing above an empty log.
+    // Totals cover the remaining rows: the pseudonym has all of them, and an empty log has none.
     t.match(await storage.journal.totals({ user: pseudonym }), {
       requests: 4,
       charges: 4,
@@ -311,7 +314,7 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     })
     t.same(await storage.journal.totals({ user: rare.name }), { ...nothing, since: null, next: null })
 
-    // Nobody else gets the name, by any door.
+    // No way of creating a user accepts the erased name.
     const refused = { code: 'name_erased' }
     const again = { name: rare.name, group: 'default', role: 'user', passwordHash: null } as const
     await t.rejects(Promise.resolve(users.create(again)), refused)
@@ -322,11 +325,11 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     }
     t.match(await keys.adopt(adoption as never, 'import'), { users: 0, others: [rare.name] })
 
-    // Money goes on being moved on what they have spent.
+    // Charges of the erased person can still be refunded.
     t.equal(await storage.books.refund(charges[1] ?? '', 'boss', 'after all'), 100)
     t.same(await problems(), [])
 
-    // What was under way comes later, and goes with the next sweeps; the name stays as long as the ledger has it.
+    // Rows of requests in progress arrive later and go with the next sweeps; the ledger keeps the name.
     storage.journal.append(logRow({ keyId: key.id, user: rare.name, clientRequestId: rare.requestId }))
     const late = facts(key, { user: rare.name, operation: 'chat', id: ids.next('req_', clock.now()) })
     storage.ledger.post(late, used, 'confirmed')
@@ -350,11 +353,11 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     await end()
     if (!harness.url.startsWith('sqlite:')) return
     const path = harness.url.slice('sqlite:'.length)
-    // Pages of the log are freed by and by, as they are bound.
+    // Pages of the log are freed over time, as they are bound.
     const atRest = (await findInFile(path)).filter(what => what !== 'requestId')
-    t.same(atRest, ['name'], 'what is erased is overwritten')
+    t.same(atRest, ['name'], 'erased data is overwritten')
     await harness.edit('VACUUM')
-    t.same(await findInFile(path), ['name'], 'what was freed before is gone with the next VACUUM')
+    t.same(await findInFile(path), ['name'], 'pages freed earlier are gone after the next VACUUM')
   })
 
   await t.test('the name of an erased person without ledger entries is forgotten a day later', async t => {
@@ -372,7 +375,7 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     await storage.users.create(user, 'boss')
   })
 
-  await t.test('the name of a person who paid in for another is not given away', async t => {
+  await t.test('the name of a person who topped up for another is not shown', async t => {
     const { storage, clock, sweep } = await start(t, make)
     const user = { name: rare.name, group: 'default', role: 'admin', passwordHash: 'y' } as const
     await storage.users.create(user, 'boss')
@@ -471,7 +474,7 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
       await t.rejects(Promise.resolve(storage.users.erase(rare.name, 'boss')), /planted/, name)
       await harness.edit(isPostgres ? 'DROP FUNCTION planted() CASCADE' : 'DROP TRIGGER planted')
       t.same(await problems(), [], name)
-      // All but the log goes at once.
+      // Everything but the log is erased at once.
       t.equal((await storage.users.find(rare.name)) === undefined, table === 'log_page', name)
     }
     t.match(await findLeft(harness), { requestId: ['log_page.body'] })

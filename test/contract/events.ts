@@ -6,7 +6,7 @@ import { used } from './segments.ts'
 const start = Date.UTC(2026, 10, 30, 23, 59)
 const minute = 60_000
 
-/** What every storage driver keeps to of events. */
+/** Tests of events, for every storage driver. */
 export async function eventsContract(t: Test, make: Harness): Promise<void> {
   const clock = clockAt(start)
   const opened = async (t: Test) => {
@@ -75,7 +75,7 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
       { kind: 'user.changed', data: { user: 'ada', action: 'user.password', changed: [] } },
     ])
     t.match(told[0], { kind: 'user.created', data: { user: 'ada', by: 'bob' } })
-    t.equal(told.length, 7, 'a change that changes nothing tells nothing')
+    t.equal(told.length, 7, 'a change without an effect sends no event')
     t.notMatch(JSON.stringify(told), /argon2|sk-…|first|next/)
   })
 
@@ -88,7 +88,7 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     const [voided, open] = [facts(key), facts(key)]
     for (const one of [voided, open]) await ledger.hold({ facts: one, hold: 80_000, idempotency: null })
     await ledger.void(voided.id, 'upstream_error')
-    t.same((await settled(storage)).length, 3, 'what is held is no charge yet')
+    t.same((await settled(storage)).length, 3, 'a hold is not a charge yet')
     for (const index of [0, 1]) await ledger.line(held.id, line(index))
     await ledger.settle({ id: held.id, delivery: 'confirmed', reason: null })
     await books.refund(posted[1] ?? '', 'bob', 'spoilt')
@@ -182,7 +182,7 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
       const held = await events.webhooks.claim('finance')
       t.ok(held)
       const from = held?.through ?? ''
-      t.same((await events.page({ after: from, limit: 10 })).events, [], 'a new one is told what comes from now on')
+      t.same((await events.page({ after: from, limit: 10 })).events, [], 'a new one gets only later events')
       t.same(await events.webhooks.claim('finance'), held)
       await events.add({ kind: 'config.applied', data: { revision: 'b' } })
       const page = await events.page({ after: from, limit: 10 })
@@ -190,12 +190,12 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
       const told = { webhook: 'finance', from, through: page.next, arrived: [], retries: [], isBack: false }
       if (!harness.url.startsWith('sqlite:')) {
         const beside = await harness.open('gateway', clock)
-        t.equal(await beside.events.webhooks.claim('finance'), null, 'it is told by another')
+        t.equal(await beside.events.webhooks.claim('finance'), null, 'another process sends it')
         t.equal(await beside.events.webhooks.keep(told), false)
         await beside.close()
       }
       t.equal(await events.webhooks.keep(told), true)
-      t.equal(await events.webhooks.keep(told), false, 'somebody has moved it')
+      t.equal(await events.webhooks.keep(told), false, 'its position was changed')
       await storage.close()
       const next = await harness.open('gateway', clock)
       t.same(await next.events.webhooks.claim('finance'), { through: page.next })
@@ -234,12 +234,12 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     t.equal(await webhooks.keep({ ...told, from: next, retries: [], arrived: [one, two] }), true)
     t.same(await webhooks.due('finance', 10), { through: next, due: [], waiting: 0 })
     t.equal(await webhooks.again('finance', { after: from }), true)
-    t.equal(await webhooks.keep({ ...told, from: next, retries: [] }), false, 'it is told from an earlier place on')
+    t.equal(await webhooks.keep({ ...told, from: next, retries: [] }), false, 'it is sent from an earlier position on')
     t.same(await webhooks.claim('finance'), { through: from })
     t.equal(await webhooks.again('nobody', { id: one }), false)
   })
 
-  await t.test('old events are deleted, except those that a receiver has not got', async t => {
+  await t.test('old events are deleted, except those that a receiver has not received', async t => {
     const { storage, keys, events } = await opened(t)
     clock.set(start)
     const key = await keys.create(newKey({ budget: null }))
@@ -253,12 +253,12 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     const left = async () => (await events.after(0, 10)).filter(({ kind }) => kind === 'config.applied').length
     const until = start + 1
     await events.prune(until, 100, ['finance'])
-    t.equal(await left(), 2, 'the receiver has been told of nothing')
+    t.equal(await left(), 2, 'the receiver got nothing')
     const retries = [{ event: some[1]?.id ?? '', tries: 1, nextAt: start, why: '' }]
     const told = { webhook: 'finance', from, through: next, arrived: [], retries, isBack: false }
     t.equal(await webhooks.keep(told), true)
     await events.prune(until, 100, ['finance'])
-    t.equal(await left(), 2, 'one waits to be told again')
+    t.equal(await left(), 2, 'one waits for a retry')
     t.equal(
       (await readAll(storage, {})).some(({ data }) => data['charge_id'] === charged),
       false,
@@ -268,7 +268,7 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     t.equal(await events.prune(until, 100, ['finance']), 1)
     t.equal(await left(), 1)
     await events.prune(start + 2 * minute, 1, [])
-    t.equal(await left(), 0, 'nobody wants to be told')
+    t.equal(await left(), 0, 'there is no receiver')
     t.same((await storage.books.verify()).problems, [])
   })
 }
@@ -284,7 +284,7 @@ async function settled(storage: Storage): Promise<readonly FeedEvent[]> {
   return (await readAll(storage, {})).filter(({ kind }) => kind === 'charge.settled')
 }
 
-/** All pages, one behind the other. */
+/** Reads all pages, one after the other. */
 async function readAll(
   { events }: Storage,
   query: Omit<FeedQuery, 'after' | 'limit'>,

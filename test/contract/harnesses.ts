@@ -11,10 +11,10 @@ import type { Postgres } from '../harness/postgres.ts'
 import { runChild } from './run-child.ts'
 import { type Harness, silentLog, type StorageHarness } from './storage.ts'
 
-/** Of every process but this one, which would know that nobody had kept watch. */
+/** Leaves this process out: it would notice that its own lease was not renewed. */
 const lapseOthers = `UPDATE replica SET lease_until = 0 WHERE host NOT LIKE '%:${process.pid}'`
 
-/** A file of SQLite in a folder of its own. */
+/** A SQLite file in a folder of its own. */
 export async function sqliteHarness(): Promise<StorageHarness> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-storage-'))
   const path = join(folder, 'tollgate.db')
@@ -49,7 +49,7 @@ export async function sqliteHarness(): Promise<StorageHarness> {
   }
 }
 
-/** Of each server: a database that was migrated as every other is. */
+/** The migrated database of each server, which every other database is copied from. */
 const migrated = new WeakMap<Postgres, Promise<string>>()
 
 async function createMigrated(postgres: Postgres): Promise<string> {
@@ -58,7 +58,7 @@ async function createMigrated(postgres: Postgres): Promise<string> {
   return url
 }
 
-/** Databases of a PostgreSQL that runs. They are migrated once: each is a copy of the first. */
+/** Creates databases on a running PostgreSQL. Only the first is migrated: each later one is a copy of it. */
 export function postgresHarness(postgres: Postgres): Harness {
   return async () => {
     const original = migrated.get(postgres) ?? createMigrated(postgres)
@@ -72,7 +72,7 @@ export function postgresHarness(postgres: Postgres): Harness {
         await client.end()
       }
     }
-    // No two databases are the same one.
+    // Each copy needs an identity of its own.
     await edit(`UPDATE meta SET value = ${randomInt(2 ** 47)} WHERE name = 'identity'`)
     return {
       url,
@@ -84,7 +84,7 @@ export function postgresHarness(postgres: Postgres): Harness {
       async read(sql) {
         const client = await postgres.connect(url)
         try {
-          // Whole numbers of 64 bits come as texts.
+          // 64-bit integers arrive as strings.
           const { rows } = await client.query(sql)
           return rows.map(row =>
             Object.fromEntries(
@@ -95,7 +95,7 @@ export function postgresHarness(postgres: Postgres): Harness {
           await client.end()
         }
       },
-      // Past triggers and foreign keys.
+      // Bypasses triggers and foreign keys.
       tamper: sql => edit('SET session_replication_role = replica', sql),
       close: async () => undefined,
     }

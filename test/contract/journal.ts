@@ -9,7 +9,7 @@ const from = Date.UTC(2026, 9, 30)
 const days = 4
 const rows = 240
 
-/** What was written, as the test itself knows it. */
+/** A row as the test itself recorded it. */
 type Written = {
   readonly row: LogRow
   readonly charge: Pick<Charge, 'state' | 'size'> | null
@@ -17,8 +17,8 @@ type Written = {
 }
 
 /**
- * What every storage driver keeps to of the log: filters, sums and pruning, against the test's own counting. With pages of
- * `pageRows`, which rows come to in no order.
+ * Tests of the log for every storage driver: filters, sums and pruning, against the test's own counts. With `pageRows`,
+ * the log has pages, and rows arrive in no order.
  */
 export async function journalContract(t: Test, make: Harness, pageRows?: number): Promise<void> {
   const clock = clockAt(from)
@@ -34,7 +34,7 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
 
   const written: Written[] = []
   const refunded = new Map<string, number>()
-  /** Of requests that end long after others that began with them. */
+  /** Rows of requests that end long after others that began at the same time. */
   const late: LogRow[] = []
   for (let i = 0; i < rows; i++) {
     clock.set(from + Math.floor((i * days * day) / rows))
@@ -48,12 +48,15 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
     if (charge?.state === 'settled') refunded.set(row.id, given)
   }
 
-  /** As a request gets it at this time, though the clock of the test stands elsewhere than the machine's. */
+  /** Returns an id as for a request at the test's time, which differs from the machine's time. */
   function idOf(i: number): string {
     return firstIdAt('req_', clock.now()) + String(i).padStart(10, '0')
   }
 
-  /** Every kind of request in turn: images in several tiers and sizes, tokens, refusals, cuts and doubts. */
+  /**
+   * Cycles through every kind of request: images in several tiers and sizes, tokens, refusals, cuts and charges in
+   * review.
+   */
   async function write(i: number, key: Key): Promise<Written> {
     const id = idOf(i)
     const status = [200, 200, 200, 429, 200, 502, 200, 400][i % 8] ?? 200
@@ -180,7 +183,7 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
   const idsOf = async (filter: LogFilter) => (await journal.list(filter)).map(({ row }) => row.id)
 
   for (const [name, match, is] of matches)
-    await t.test(`the log by ${name}: pages in both directions, and steps of time`, async t => {
+    await t.test(`the log by ${name}: pages in both directions, and time steps`, async t => {
       const wanted = written.filter(is).map(({ row }) => row.id)
       const found: string[] = []
       for (;;) {
@@ -254,7 +257,7 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
     return written.findIndex(one => one.row.id === row.id) % 6 ? 'USD' : 'EUR'
   }
 
-  await t.test('use by day, key and model is the sum of its charges, with refunds', async t => {
+  await t.test('usage by day, key and model is the sum of its charges, with refunds', async t => {
     for (const match of [{}, { user: 'ada' }, { keyId: owners[0]?.id ?? '' }]) {
       const told = await journal.usage({ since: from, until: from + days * day, ...match })
       const own = written.filter(
@@ -309,7 +312,7 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
     )
   })
 
-  await t.test('what the keys of each user have spent, and when one was last used', async t => {
+  await t.test("the spend of each user's keys, and the last use", async t => {
     const all = await keys.list({ sessions: true })
     const uses = await keys.uses()
     t.same(uses.map(({ user }) => user).toSorted(), [...new Set(all.map(({ user }) => user))].toSorted())
@@ -357,7 +360,7 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
   })
 }
 
-/** Sums by name, in the order of the names. */
+/** Sums by name, sorted by name. */
 function countBy(
   list: readonly Written[],
   of: (one: Written) => readonly (readonly [name: string, amount: number])[],

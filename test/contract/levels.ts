@@ -18,7 +18,7 @@ const group = (name: string, amount: number, per: Level['per'] = 'total'): Level
 
 type Account = { readonly spent: number; readonly held: number }
 
-/** What an account comes to, all its rows together. */
+/** The balance of an account, from all of its rows. */
 async function accountOf(harness: StorageHarness, kind: string, name: string): Promise<Account | undefined> {
   const rows = await harness.read(
     `SELECT coalesce(sum(spent), 0) AS spent, coalesce(sum(held), 0) AS held FROM account
@@ -29,7 +29,7 @@ async function accountOf(harness: StorageHarness, kind: string, name: string): P
 }
 
 let count = 0
-/** A user that no other test has, with a key. */
+/** Creates a user that no other test uses, with a key. */
 async function somebody(storage: Storage, changes: { readonly budget?: number } = {}) {
   const name = `anna${++count}`
   await storage.users.create({ name, group: 'default', role: 'user', passwordHash: null })
@@ -42,7 +42,7 @@ const heldBy = (key: Key, hold: number, facts: Partial<ChargeFacts>, levels: rea
   levels,
 })
 
-/** Budgets of users and groups beside the key's, on either database. */
+/** Tests of budgets of users and groups next to the key's budget, on both databases. */
 export async function levelsContract(t: Test, make: Harness): Promise<void> {
   const { harness, storage } = await openHarness(t, make)
   const { ledger, books } = storage
@@ -199,7 +199,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     await ledger.line(lined.facts.id, line(0, { price: 60 }))
     await other.close()
     await storage.flush()
-    // Its lease is gone, and its name: whoever begins next ends what it left.
+    // Without its lease and name, the process counts as dead: the next process to start ends its open charges.
     await harness.edit(`DELETE FROM replica`)
     const next = await harness.open('worker')
     t.same(await accountOf(harness, 'user', name), { spent: 60, held: 0 })
@@ -219,7 +219,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     const results = await Promise.all(
       Array.from({ length: 40 }, (_, i) => ledger.hold(heldBy(i % 2 ? key : other, 100, facts, [balance]))),
     )
-    t.equal(results.filter(({ kind }) => kind === 'held').length, 3, 'what stands in the books counts, at once')
+    t.equal(results.filter(({ kind }) => kind === 'held').length, 3, 'amounts in the books count at once')
     t.match(
       results.find(({ kind }) => kind === 'overdrawn'),
       { level: 'balance', availableMicros: 0, heldMicros: 300 },
@@ -301,18 +301,18 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     ])
     const june = await ownBooks.statement({ from: may.until, until: Date.UTC(2027, 6) })
     t.match(june.balances, [{ opening: 1_800, topUps: 1, toppedUp: 50, charged: 10, refunded: 0, closing: 1_840 }])
-    // The ledger keeps the name, and so does the money that is left.
+    // The ledger keeps the name and the remaining balance.
     t.match(await users.erase(name, 'boss'), { pseudonym: /^erased-/ })
     const erased = await ownBooks.statement(may)
     t.strictSame(differencesOf(erased), [])
-    t.same(erased.balances, statement.balances, 'the same of somebody who was erased')
+    t.same(erased.balances, statement.balances, 'the same for an erased person')
     await own.harness.edit(`UPDATE account SET spent = spent + 1 WHERE kind = 'balance'`)
     t.strictSame(differencesOf(await ownBooks.statement(may)), [
       `balance of ${name}: the ledger's entries leave 0.00184, the books 0.001839`,
     ])
   })
 
-  await t.test('an audit finds money that was not paid in, and changed entries', async t => {
+  await t.test('an audit finds a balance without a top-up, and changed entries', async t => {
     const own = await openHarness(t, make)
     const { name } = await somebody(own.storage)
     const made = await own.storage.users.topUp(name, 300, null, 'boss')
@@ -340,7 +340,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
 
 type Player = { readonly key: Key; readonly user: string; readonly group: string; readonly levels: readonly Level[] }
 
-/** Random requests of many kinds at once on budgets that are too small for all of them; the seed is told. */
+/** Random concurrent requests of many kinds on budgets too small for all of them. A comment reports the seed. */
 export async function mixedContract(t: Test, make: Harness): Promise<void> {
   await t.test('random mixed requests never overdraw a level, and all levels agree', async t => {
     t.comment(`SEED=${seed}`)
@@ -354,7 +354,7 @@ export async function mixedContract(t: Test, make: Harness): Promise<void> {
       const [user, group] = [`user${Math.floor(i / 3)}`, `group${i % 2}`]
       if (i % 3 === 0) await storage.users.create({ name: user, group, role: 'user', passwordHash: null })
       const key = await storage.keys.create(newKey({ user, budget: i % 4 === 0 ? 500 : null }))
-      // One group and one user are bounded for nobody.
+      // One group and one user have no budget.
       const levels: Level[] = []
       if (user !== 'user2') levels.push({ kind: 'user', name: user, amount: ofUser, per: i === 4 ? 'day' : 'total' })
       if (group !== 'group1') levels.push({ kind: 'group', name: group, amount: ofGroup, per: 'total' })
@@ -369,7 +369,7 @@ export async function mixedContract(t: Test, make: Harness): Promise<void> {
       const isFree = key.budget === null && levels.length === 0
       if (isFree && how === 0)
         return ledger.post(request.facts, [line(0, { price, quantity: 1, width: null, height: null })], 'confirmed')
-      // On a busy machine a database may not answer in time: the caller is told so, and the hold is given back.
+      // On a busy machine a database may time out: the caller gets an error, and the hold is released.
       const held = await ledger.hold(request).catch((error: unknown) => {
         if ((error as { code?: string }).code !== 'storage_unavailable') throw error
       })
@@ -412,7 +412,7 @@ export async function mixedContract(t: Test, make: Harness): Promise<void> {
   })
 }
 
-/** Days and months of budgets, by a clock that is put where the test wants it. */
+/** Tests of daily and monthly budgets, under a clock that the test sets. */
 export async function zonesContract(t: Test, make: Harness): Promise<void> {
   await t.test("a user's day and a group's month renew in the zone of budgets", async t => {
     const clock = clockAt(noon)
@@ -442,7 +442,7 @@ export async function zonesContract(t: Test, make: Harness): Promise<void> {
     t.match(await buy(51), { level: 'group', availableMicros: 50, renewsAt: Date.UTC(2027, 4, 31, 15) })
     t.equal(await buy(50), undefined)
     clock.set(noon)
-    t.match(await buy(1), { level: 'user' }, 'a clock that goes back finds the day as it was left')
+    t.match(await buy(1), { level: 'user' }, 'after the clock goes back, the day is unchanged')
     clock.set(Date.UTC(2027, 4, 31, 15))
     t.equal(await buy(100), undefined, 'the month is another one')
     t.same((await storage.books.verify()).problems, [])
@@ -451,7 +451,7 @@ export async function zonesContract(t: Test, make: Harness): Promise<void> {
   })
 }
 
-/** What was booked by another zone than the one that is now. */
+/** Tests of amounts that were booked in another time zone than the current one. */
 export async function zoneChangeContract(t: Test, make: Harness): Promise<void> {
   await t.test("a refund of another zone's day is not spent again on a day of this zone", async t => {
     const clock = clockAt(Date.UTC(2027, 4, 31, 15, 30))
@@ -477,7 +477,7 @@ export async function zoneChangeContract(t: Test, make: Harness): Promise<void> 
     clock.set(Date.UTC(2027, 4, 31, 15, 40))
     const last = await buy(first, 80)
     await first.close()
-    // Half past midnight of the first of June there: what was bought in May is of June by this zone.
+    // It is half past midnight on 1 June in Tokyo: purchases of May in UTC belong to June in this zone.
     clock.set(Date.UTC(2027, 4, 31, 16))
     const second = await harness.open('gateway', clock, undefined, 'Asia/Tokyo')
     storages[0] = second
@@ -512,7 +512,7 @@ export async function zoneChangeContract(t: Test, make: Harness): Promise<void> 
   })
 }
 
-/** What an audit finds in the day and the month that are now. */
+/** Tests that an audit proves the current day and month. */
 export async function runningContract(t: Test, make: Harness): Promise<void> {
   await t.test('an audit proves the current day and month of keys and accounts, in the zone of budgets', async t => {
     const clock = clockAt(noon)
@@ -543,10 +543,10 @@ export async function runningContract(t: Test, make: Harness): Promise<void> {
     clock.set(midnight + 60_000)
     t.same(await problems(), [])
     await buy(20)
-    // By another clock, that is behind: it counts on the new day.
+    // Another clock is behind: its charge counts on the new day.
     clock.set(midnight - 60_000)
     await buy(3)
-    t.same(await problems(), [], 'before midnight, with sums of the day that comes')
+    t.same(await problems(), [], 'before midnight, with sums of the next day')
     clock.set(midnight + 120_000)
     await storage.books.refund(before, 'boss', 'sorry')
     await storage.books.refund(await buy(50), 'boss', 'sorry')
@@ -563,13 +563,13 @@ export async function runningContract(t: Test, make: Harness): Promise<void> {
     clock.set(midnight + 40 * day)
     t.same(await problems(), [], 'of days and months that are over nothing depends')
     await storage.close()
-    // Days of another zone begin at other moments: nothing is proved of those that were under way.
+    // Days of another zone begin at other times: the audit proves nothing about days in progress at the change.
     storages[0] = await harness.open('gateway', clock, undefined, 'UTC')
     t.same((await storages[0].books.verify()).problems, [])
   })
 }
 
-/** What a caller's key and group come to as levels. */
+/** Tests which levels a caller's key and group result in. */
 export function levelsOfCallers(t: Test, someKey: (changes: Partial<Key>) => Key): void {
   const plain = { name: 'default', limits: {}, limitScope: 'key', multiplier: '1' } as const
   const ofGroup = { amount: 5, per: 'day' } as const

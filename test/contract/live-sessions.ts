@@ -12,10 +12,10 @@ const sessionOf = (keyId: string, id: string, openedAt: number, more: Partial<Op
   ...more,
 })
 
-/** What open sessions keep to, on every driver. */
+/** Tests of open sessions, for every driver. */
 export async function liveSessionsContract(t: Test, make: Harness): Promise<void> {
   await t.test(
-    'sessions of all processes are listed, and each process learns which of its own people ended',
+    "all processes' sessions are listed, and each process learns which of its own were ended by a person",
     async t => {
       const harness = await make()
       const [here, there] = [await harness.open('worker'), await harness.open('worker')]
@@ -49,7 +49,7 @@ export async function liveSessionsContract(t: Test, make: Harness): Promise<void
       t.equal(await tool.liveSessions.end('req_b', 'ann', null), false)
       await here.close()
       await harness.edit('DELETE FROM replica')
-      t.same(await tool.liveSessions.list({ limit: 9 }), [], 'a process that is gone has no sessions')
+      t.same(await tool.liveSessions.list({ limit: 9 }), [], 'an exited process has no sessions')
       for (const storage of [there, tool]) await storage.close()
       await harness.close()
     },

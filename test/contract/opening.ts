@@ -47,7 +47,7 @@ async function buy({ ledger }: Storage, key: Key, price: number) {
   return 'bought'
 }
 
-/** What was spent of budgets at another gateway, in the time that runs. */
+/** Tests of opening spend: amounts that another gateway already charged to budgets in the current period. */
 export async function openingContract(t: Test, make: Harness): Promise<void> {
   const open = async (t: Test) => {
     const clock = clockAt(noon)
@@ -82,7 +82,7 @@ export async function openingContract(t: Test, make: Harness): Promise<void> {
     t.same(await problems(), [])
   })
 
-  await t.test('an audit reports what was counted twice in one period', async t => {
+  await t.test('an audit reports amounts that were counted twice in one period', async t => {
     const { storage, harness, clock, problems } = await open(t)
     const [first] = await harness.read(`SELECT charge_id FROM topup WHERE credit = 'group:team'`)
     await harness.tamper(`UPDATE topup SET credit = 'group:other' WHERE credit = 'group:team'`)

@@ -8,11 +8,11 @@ const day = 86_400_000
 const monthEnd = Date.UTC(2026, 10, 30, 23, 59)
 const by = 'ada'
 
-/** So many rows, in words that every database knows. */
+/** Returns SQL for the numbers 1 to `count`, in syntax that every database supports. */
 const numbers = (count: number): string =>
   `WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ${count}) SELECT value FROM n`
 
-/** What every storage driver keeps to of keys, users, sessions and the trail, seen through the port alone. */
+/** Tests of keys, users, sessions and the trail for every storage driver, through the port alone. */
 export async function peopleContract(t: Test, make: Harness): Promise<void> {
   const clock = clockAt(monthEnd)
   const harness = await make()
@@ -23,7 +23,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
   })
   const { keys, users, sessions, signIn, trail, ledger, books } = storage
 
-  /** The trail of one subject, oldest first, without what differs from run to run. */
+  /** Returns the trail of one subject, oldest first, without fields that differ between runs. */
   const trailOf = async (subject: string) =>
     (await trail.list({ limit: 50, subject })).toReversed().map(row => {
       t.equal(row.at, clock.now())
@@ -177,7 +177,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.equal(await keys.changesSince(-1), undefined)
     t.equal(keys.ownChangesSince(keys.ownChanges() + 1), undefined)
     await harness.edit(`UPDATE meta SET value = value + 1 WHERE name = 'key_revision'`)
-    t.equal(await keys.changesSince(before), undefined, 'nobody says what moved it')
+    t.equal(await keys.changesSince(before), undefined, 'no change is named')
     t.equal(await keys.changesSince((await keys.revision()) - 1), undefined)
     t.same(await keys.changesSince(await keys.revision()), { keys: new Set(), users: new Set() })
     const later = await keys.revision()
@@ -214,7 +214,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     await keys.create(newKey({ user: 'eve', hash }))
     await sessions.create(session('eve-1', 'eve'))
     t.match(await users.change('eve', { group: 'partner', role: 'admin' }, by), { group: 'partner', role: 'admin' })
-    t.equal(await sessions.find('eve-1'), undefined, 'what somebody may is decided when they enter')
+    t.equal(await sessions.find('eve-1'), undefined, 'permissions are decided at the sign-in')
     await sessions.create(session('eve-1', 'eve'))
     t.match(await sessions.find('eve-1'), { user: { name: 'eve', role: 'admin' } })
     t.match(await users.change('eve', { group: 'default' }, by), { group: 'default' })
@@ -224,7 +224,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.equal(await sessions.find('eve-1'), undefined)
     t.match(await keys.findByHash(hash), { status: 'active', userStatus: 'disabled', userGroup: 'partner' })
     t.match(await users.change('eve', { status: 'active' }, by), { status: 'active' })
-    t.equal(await sessions.find('eve-1'), undefined, 'who comes back signs in again')
+    t.equal(await sessions.find('eve-1'), undefined, 'a returning user signs in again')
     t.equal(await users.change('nobody', { role: 'admin' }, by), undefined)
     t.match(await users.find('eve'), { group: 'partner', role: 'admin', hasPassword: false })
     t.equal(await users.find('nobody'), undefined)
@@ -309,7 +309,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
   })
 
   await t.test('one of 50 concurrent setup claims creates the administrator', async t => {
-    t.equal(await users.hasAdmin(), false, 'an administrator without a password is none yet')
+    t.equal(await users.hasAdmin(), false, 'an administrator without a password does not count yet')
     await users.offerSetup('token', clock.now() + 1_000)
     await users.offerSetup('late', clock.now())
     const claim = (tokenHash: string, name: string) =>
@@ -351,12 +351,12 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     await harness.edit(`INSERT INTO sign_in_trip (hash, told, expires_at)
       SELECT 'of ' || value, '{}', ${clock.now() + 1} FROM (${numbers(10_000)}) AS many`)
     await signIn.saveLogin(trip('c'))
-    t.equal(await signIn.takeLogin('c'), told, 'strangers who are on their way keep nobody out')
+    t.equal(await signIn.takeLogin('c'), told, 'open sign-ins of others block nobody')
     await signIn.saveLogin(trip('d'))
     await harness.edit(`UPDATE sign_in_trip SET expires_at = 1 WHERE hash <> 'd'`)
     await signIn.saveLogin(trip('e'))
     t.equal(await signIn.takeLogin('d'), told)
-    t.equal(await signIn.takeLogin('of 9'), undefined, 'those who never came back are forgotten')
+    t.equal(await signIn.takeLogin('of 9'), undefined, 'abandoned sign-ins are forgotten')
   })
 
   await t.test('an identity is linked to one user, and its subject to no other', async t => {
@@ -469,7 +469,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     await t.rejects(harness.edit('DELETE FROM trail'), /the trail is not deleted/)
   })
 
-  /** Spends on a key, now; gives back the charge's id. */
+  /** Charges a key now and returns the charge's id. */
   async function buy(key: Key, price: number): Promise<string> {
     const request = holdOf(key, price)
     t.same(await ledger.hold(request), { kind: 'held' })
@@ -551,7 +551,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.same((await books.verify()).problems, [])
   })
 
-  await t.test('use posted without a hold counts on its day', async t => {
+  await t.test('usage posted without a hold counts on its day', async t => {
     const key = await keys.create(newKey({ budget: 100, budgetPeriod: 'day' }))
     const { facts } = holdOf(key, 0)
     ledger.post(facts, [line(0, { price: 90, quantity: 9 })], 'confirmed')

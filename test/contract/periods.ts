@@ -20,7 +20,7 @@ import { clockAt, type Harness, holdOf, line, newKey } from './storage.ts'
 const hour = 3_600_000
 const day = 24 * hour
 
-/** The date of a moment in a zone, in days: read by another reader than the gateway's. */
+/** Returns a function that computes the date of a time in a zone, in days, without the gateway's own code. */
 function dateReader(zone: string): (at: number) => number {
   const format = new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' })
   return at => Date.parse(`${format.format(at)}T00:00:00Z`) / day
@@ -28,10 +28,10 @@ function dateReader(zone: string): (at: number) => number {
 
 const monthOf = (date: number): string => new Date(date * day).toISOString().slice(0, 7)
 
-/** Whether a day counts in a period on another one: written again, day by day, without what the gateway counts with. */
+/** Whether an amount of one day counts in the period of another. Written independently of the gateway, day by day. */
 function counts(period: BudgetPeriod, first: number, last: number): boolean {
   if (period === 'total') return true
-  // A month of the calendar has one sum, also of days that a clock was ahead in.
+  // A calendar month has one sum, including days that a clock was ahead in.
   if (period === 'month') return monthOf(first) === monthOf(last)
   if (first > last) return false
   const { per, resetsOn } = splitPeriod(period)
@@ -53,7 +53,7 @@ type Payer = {
 type Made = {
   readonly id: string
   readonly payers: readonly string[]
-  /** The date that it is booked on. */
+  /** The date on which the charge is booked. */
   readonly date: number
   readonly price: number
   refunded: number
@@ -75,10 +75,14 @@ type Open = {
 
 const nameOf = ({ kind, name }: { readonly kind: string; readonly name: string }): string => `${kind} ${name}`
 
-/** Budgets of every period against a simple model: random charges, holds and refunds of one or two gateways, over weeks. */
+/**
+ * Compares budgets of every period with a simple model: random charges, holds and refunds of one or two gateways, over
+ * weeks.
+ */
 export async function periodsContract(t: Test, make: Harness, fleet: 1 | 2): Promise<void> {
-  // Two days before a month ends, in the middle of a week; days of 23 and 25 hours, with half an hour more or without a
-  // midnight; and a clock that goes back.
+  // The rounds cover: two days before the end of a month, in the middle of a week; days of 23 and 25 hours; a clock
+  // change of
+  // half an hour; a day without a midnight; and a clock that goes back.
   const rounds = [
     { periods: ['7d', 'week', 'month@15', '3d'], zone: 'UTC', begins: Date.UTC(2027, 4, 29, 9) },
     { periods: ['week@wednesday', '30d', '7d', 'month'], zone: 'America/New_York', begins: Date.UTC(2027, 10, 2, 15) },
@@ -146,7 +150,7 @@ export async function periodsContract(t: Test, make: Harness, fleet: 1 | 2): Pro
           const budgets = [ownBudget, ...ofEndUser, ...above]
           const request = { ...holdOf(own, amount, facts), levels: isBounded ? [...above, ...ofEndUser] : [] }
           const payers = [nameOf({ kind: 'key', name: own.id }), 'user ann', 'group team']
-          // An end user's account counts what was held from it.
+          // An end user's account counts charges that were held from it.
           if (isBounded) payers.push(...ofEndUser.map(nameOf))
           const result = await (gateways[gateway] as Storage).ledger.hold(request)
           const short = isBounded
@@ -194,7 +198,7 @@ export async function periodsContract(t: Test, make: Harness, fleet: 1 | 2): Pro
             )
           const found = (await storage.keys.find(key.id)) as Key
           const listed = (await storage.keys.list()).find(({ id }) => id === key.id) as Key
-          // Without its earlier days, a key shows nothing until something is booked after its clock went back.
+          // If the clock went back, a key without earlier days shows nothing until its next charge.
           if (goesBack && !isWindow(ownBudget.per)) return
           for (const one of [found, listed])
             t.equal(
@@ -203,7 +207,7 @@ export async function periodsContract(t: Test, make: Harness, fleet: 1 | 2): Pro
               caseName({ step: count, key: ownBudget.per }),
             )
         }
-        /** Away from midnight: there two clocks may be on different days. */
+        /** Moves the clock, but away from midnight: there two clocks may be on different days. */
         const travel = (): void => {
           const isBack = goesBack && dice(4) === 0
           const days = dice(4) * (dice(8) === 0 ? 9 : 1) * (isBack ? -1 : 1)
@@ -211,7 +215,7 @@ export async function periodsContract(t: Test, make: Harness, fleet: 1 | 2): Pro
           while (dateOf(at - hour) !== dateOf(at + hour)) at += hour
           clock.set(at)
         }
-        /** Budgets of other periods and amounts, while something is held. */
+        /** Changes periods and amounts of budgets while amounts are held. */
         const reconsider = async (): Promise<void> => {
           const other = (): BudgetPeriod => periods[dice(periods.length)] as BudgetPeriod
           const around = <T extends { readonly amount: number }>(one: T): T & { readonly per: BudgetPeriod } => ({
@@ -248,7 +252,7 @@ export async function periodsContract(t: Test, make: Harness, fleet: 1 | 2): Pro
         t.ok(made.length > 20, 'there were enough charges')
         t.same((await first().books.verify()).problems, [])
         if (!goesBack) return
-        // On every day that something was booked on, also one that the clock had been ahead to.
+        // Verifies on every day with a charge, including days that the clock had jumped ahead to.
         for (const date of [...new Set(made.map(one => one.date))].toSorted((one, other) => one - other)) {
           clock.set(noonOf(date))
           t.same((await first().books.verify()).problems, [], `verified on ${new Date(date * day).toISOString()}`)
@@ -259,7 +263,7 @@ export async function periodsContract(t: Test, make: Harness, fleet: 1 | 2): Pro
   }
 }
 
-/** A soft budget of a key and of a user is counted, sends its events, and refuses nothing. */
+/** Tests that a soft budget of a key and of a user is counted, sends its events, and refuses nothing. */
 export async function softContract(t: Test, make: Harness): Promise<void> {
   const begins = Date.UTC(2027, 4, 29, 9)
   await t.test('soft budgets of a key and a user send events and refuse nothing', async t => {
@@ -298,9 +302,9 @@ export async function softContract(t: Test, make: Harness): Promise<void> {
   })
 }
 
-/** Around midnight, with gateways whose clocks differ, nothing is lost or counted twice: all of it is in the last three days. */
+/** Tests gateways with different clocks around midnight: the last three days hold every charge exactly once. */
 export async function midnightContract(t: Test, make: Harness, fleet: 1 | 2): Promise<void> {
-  // The second has no midnight: clocks skip it, as the week and the month begin.
+  // In the second zone, clocks skip midnight on the first day of a week and month.
   for (const [zone, midnight] of [
     ['UTC', Date.UTC(2027, 4, 31)],
     ['Africa/Cairo', Date.UTC(2027, 3, 29, 22)],
@@ -327,7 +331,7 @@ export async function midnightContract(t: Test, make: Harness, fleet: 1 | 2): Pr
       let [spent, held] = [0, 0]
       for (let step = 0; step < 120; step++) {
         const at = midnight - 90 * 60_000 + step * 90_000
-        // Up to 50 minutes apart, and sometimes back by as much.
+        // The clocks differ by up to 50 minutes, and sometimes go back by as much.
         for (const clock of clocks) clock.set(at + dice(50) * 60_000)
         const gateway = gateways[dice(fleet)] as Storage
         const name = caseName({ step, at: clocks.map(clock => new Date(clock.now()).toISOString()).join() })

@@ -11,7 +11,7 @@ const from = Date.UTC(2027, 4, 20)
 const ever = { since: Date.UTC(2027, 0), until: Date.UTC(2028, 0) }
 const months = [4, 5, 6].map(month => ({ from: Date.UTC(2027, month), until: Date.UTC(2027, month + 1) }))
 
-/** What every storage driver keeps to when parts of a charge are refunded, in rows and in segments. */
+/** Tests of partial refunds of a charge, in rows and in segments, for every storage driver. */
 export async function refundsContract(t: Test, make: Harness): Promise<void> {
   async function start(t: Test) {
     const clock = clockAt(from)
@@ -44,7 +44,7 @@ export async function refundsContract(t: Test, make: Harness): Promise<void> {
 
   const next = (at: number, n: number): string => firstIdAt('req_', at) + String(n).padStart(10, '0')
 
-  await t.test('a charge is refunded in parts, which never exceed it; the whole of it is what is left', async t => {
+  await t.test('a charge is refunded in parts, which never exceed it; a full refund takes the rest', async t => {
     const { clock, storage, key, ledger, books, spentOf } = await start(t)
     for (const [n, isText] of [false, true].entries()) {
       const id = await sell(storage, key, next(clock.now(), n), isText)
@@ -161,7 +161,7 @@ export async function refundsContract(t: Test, make: Harness): Promise<void> {
     t.equal(found, kept.length, 'one image of each charge that was not refunded was priced by its request')
   })
 
-  await t.test('verification finds refunds that exceed their charge, and numbers that are gone', async t => {
+  await t.test('verification finds refunds that exceed their charge, and missing numbers', async t => {
     for (const [table, isText] of [
       ['entry', false],
       ['reversal', true],

@@ -1,9 +1,9 @@
 import type { Test } from 'tap'
 import { type Harness, holdOf, line, newKey } from './storage.ts'
 
-/** What several processes that bill on one database keep to, on every driver. */
+/** Tests of several processes that bill on one database, for every driver. */
 export async function replicasContract(t: Test, make: Harness): Promise<void> {
-  await t.test('three processes admit exactly ten of 201 requests on a budget for ten', async t => {
+  await t.test('three processes admit exactly ten of 201 requests under a budget for ten', async t => {
     const harness = await make()
     const storage = await harness.open('worker')
     const poor = await storage.keys.create(newKey({ budget: 400_000 }))
@@ -156,7 +156,7 @@ export async function replicasContract(t: Test, make: Harness): Promise<void> {
   )
 }
 
-/** Waits until something holds: a beat of a lease is five seconds. */
+/** Waits until a condition holds. The limit allows for the five seconds between two renewals of a lease. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + 15_000
   while (!(await holds())) {

@@ -5,7 +5,7 @@ import { clockAt, type Harness, holdOf, line, newKey, openHarness } from './stor
 const now = 1_800_000_000_000
 const day = 24 * 3_600_000
 
-/** What charges under review keep to, on every driver. */
+/** Tests of charges under review, for every driver. */
 export async function reviewsContract(t: Test, make: Harness): Promise<void> {
   async function start(t: Test, clock?: Clock) {
     const { harness, storage } = await openHarness(t, make, clock)

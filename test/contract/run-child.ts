@@ -20,7 +20,7 @@ export function runChild(url: string, role: Role, job: string): Child {
     async kill() {
       child.kill('SIGKILL')
       await ended
-      // What it has said and nobody has read would keep this process.
+      // Unread output would keep this process alive.
       child.stdout.destroy()
     },
     signal(signal) {

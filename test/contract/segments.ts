@@ -7,13 +7,13 @@ import { clockAt, facts, type Harness, holdOf, line, logRow, newKey, openHarness
 
 const minute = 60_000
 
-/** Lines of what is counted, which come to 100. */
+/** Lines of counted usage, with a total of 100. */
 export const used = [
   line(0, { tier: 'input', width: null, height: null, price: 30, quantity: 12 }),
   line(1, { tier: 'output', width: null, height: null, price: 70, quantity: 34, flags: ['estimated'] }),
 ]
 
-/** What every storage driver keeps to of charges that stand in segments. */
+/** Tests of charges in segments, for every storage driver. */
 export async function segmentsContract(t: Test, make: Harness): Promise<void> {
   async function start(t: Test, clock?: Clock) {
     const { harness, storage } = await openHarness(t, make, clock)
@@ -128,7 +128,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     const clock = clockAt(from)
     const { harness, storage, key, ledger } = await start(t, clock)
     const ids: string[] = []
-    // As after an outage: all that waited goes at once.
+    // As after an outage: all waiting charges are written at once.
     for (let i = 0; i < 40; i++) {
       clock.set(from + i * 15_000)
       ids.push(firstIdAt('req_', clock.now()) + String(i).padStart(10, '0'))
@@ -179,7 +179,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     const span = { since: Date.now() - 5 * minute, until: Date.now() + 5 * minute }
     t.match(await journal.usage(span), [{ requests: 3, amount: 300, refunded: 200 }])
     t.same(await books.verify(), { charges: 3, lines: 6, entries: 5, left: 0, problems: [], sums: [], budgets: 0 })
-    t.equal(await books.resolve(third, 'void', 'ada', 'x'), false, 'what is settled needs no decision')
+    t.equal(await books.resolve(third, 'void', 'ada', 'x'), false, 'a settled charge needs no decision')
   })
 
   await t.test('[9.4] segments and their reversals never change, whoever writes', async t => {
@@ -290,7 +290,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
       UPDATE chain SET position = position - 1, head = (SELECT prev_hash FROM segment WHERE last_id = ${last})
         WHERE id = (SELECT chain FROM segment WHERE last_id = ${last});
       DELETE FROM segment WHERE last_id = ${last}`)
-    t.same(await problemsOf(storage), [], 'what is left adds up')
+    t.same(await problemsOf(storage), [], 'the remaining rows are consistent')
     t.match(await problemsOf(storage, [before, anchor]), [/^anchor of .*: 2 was there and is gone; they end at 1$/])
   })
 

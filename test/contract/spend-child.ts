@@ -3,8 +3,10 @@ import { systemClock } from '../../src/util/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { holdOf, line, silentLog } from './storage.ts'
 
-// A process that bills beside others: `node spend-child.ts URL KEY PRICE REQUESTS`. It says that it is ready, waits for a
-// word, asks for everything at once, and says how many were admitted and what the least was that it saw left.
+// A process that bills next to others: `node spend-child.ts URL KEY PRICE REQUESTS`. It reports that it is ready, waits
+// for a
+// line of input, sends all requests at once, and reports how many were admitted and the smallest remaining amount it
+// saw.
 const [url = '', keyId = '', price = '', requests = ''] = process.argv.slice(2)
 const storage = await openStorage({ url, clock: systemClock, log: silentLog, role: 'worker' })
 const { keys, ledger } = storage

@@ -3,7 +3,8 @@ import { systemClock } from '../../src/util/index.ts'
 import { used } from './segments.ts'
 import { facts, holdOf, line, newKey, silentLog } from './storage.ts'
 
-// A process of its own for the storage's contract: `node storage-child.ts URL ROLE JOB [ARGUMENT]`. It says what it has done
+// A separate process for the storage's contract: `node storage-child.ts URL ROLE JOB [ARGUMENT]`. It reports what it
+// has done
 // and then waits to be killed.
 const [url = '', role = '', job = '', argument = ''] = process.argv.slice(2)
 const storage = await openStorage({
@@ -24,7 +25,7 @@ if (job === 'leave-open') {
   await Promise.all([ledger.line(lined.facts.id, line(0)), ledger.line(lined.facts.id, line(1))])
   await ledger.line(ended.facts.id, line(0))
   await ledger.settle({ id: ended.facts.id, delivery: 'confirmed', reason: null })
-  // Told so, it goes on with what it had, and then with something new until that succeeds.
+  // On the signal it continues with its open charges, and then starts new ones until one succeeds.
   process.once('SIGUSR2', async () => {
     const transitions = [
       await ledger.line(lined.facts.id, line(2)),
@@ -40,7 +41,7 @@ if (job === 'leave-open') {
       if (isOurs && (await ledger.settle({ id, delivery: 'confirmed', reason: null }))) return say(transitions)
     }
   })
-  // Whoever hears this signals at once.
+  // The test signals as soon as it reads this line.
   say({ keyId: key.id, lined: lined.facts.id, empty: empty.facts.id, ended: ended.facts.id, free: free.facts.id })
 }
 if (job === 'load') {
@@ -57,7 +58,7 @@ if (job === 'load') {
 }
 if (job === 'post') {
   const key = await keys.create(newKey())
-  // Some wait when it is killed, some are on their way; of those that were flushed somebody is told.
+  // Some charges wait and some are being written when the process is killed; it reports only those that were flushed.
   const more = (): void => {
     const one = facts(key)
     ledger.post(one, used, 'confirmed')

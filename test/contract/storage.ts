@@ -8,11 +8,10 @@ import { Ids, systemTimers } from '../../src/util/index.ts'
 
 export type Role = 'gateway' | 'worker' | 'tool'
 
-/** What a driver gives the suite: one fresh database, opened as often as asked. */
+/** The interface between a driver and the suite: one fresh database that can be opened several times. */
 export type StorageHarness = {
   readonly url: string
-  /** Opens the database that this harness stands for. */
-  /** `logPageRows`: of a page of the log that is bound. */
+  /** Opens this harness's database. `logPageRows`: the number of rows of a bound page of the log. */
   open(
     role: Role,
     clock?: Clock,
@@ -22,13 +21,13 @@ export type StorageHarness = {
   ): Promise<Storage>
   /** Runs `test/contract/storage-child.ts` on the same database in a process of its own. */
   child(role: Role, job: string): Promise<Child>
-  /** Ends the lease of every other process, as if half a minute had passed without a word of it. */
+  /** Ends the lease of every other process, as if none had renewed it for half a minute. */
   lapse(): Promise<void>
-  /** Changes the rows by hand, as far as the guards let it. */
+  /** Changes rows directly, but within the guards (triggers and foreign keys). */
   edit(sql: string): Promise<void>
-  /** Reads rows by hand. */
+  /** Reads rows directly. */
   read(sql: string): Promise<readonly { readonly [column: string]: unknown }[]>
-  /** Changes the rows by hand, past every guard. */
+  /** Changes rows directly and bypasses every guard. */
   tamper(sql: string): Promise<void>
   close(): Promise<void>
 }
@@ -36,9 +35,9 @@ export type StorageHarness = {
 export type Child = {
   /** Resolves with the next line that the child prints. */
   line(): Promise<string>
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL; resolves when the process has exited. */
   kill(): Promise<void>
-  /** Freezes it, thaws it, or tells it to go on with its job. */
+  /** Freezes the child, resumes it, or makes it continue its job. */
   signal(signal: 'SIGSTOP' | 'SIGCONT' | 'SIGUSR2'): void
 }
 
@@ -130,7 +129,7 @@ export function logRow(changes: Partial<LogRow> = {}): LogRow {
   }
 }
 
-/** A clock that stands where it is put. */
+/** A clock that stays at the time it is set to. */
 export function clockAt(now: number): Clock & { set(now: number): void } {
   let time = now
   return {
@@ -143,7 +142,7 @@ export function clockAt(now: number): Clock & { set(now: number): void } {
   }
 }
 
-/** A driver and a storage on it, as a gateway opens it; both end with the test. */
+/** A driver and a storage on it, opened as a gateway does; both close when the test ends. */
 export async function openHarness(t: Test, make: Harness, clock?: Clock) {
   const harness = await make()
   const storage = await harness.open('gateway', clock)
@@ -154,14 +153,14 @@ export async function openHarness(t: Test, make: Harness, clock?: Clock) {
   return { harness, storage }
 }
 
-/** What every storage driver keeps to, seen through the port alone. */
+/** Tests for every storage driver, through the port alone. */
 export async function storageContract(t: Test, make: Harness): Promise<void> {
   async function start(t: Test, clock?: Clock) {
     const { harness, storage } = await openHarness(t, make, clock)
     return { harness, storage, ...storage }
   }
 
-  /** A key of the test's own on a storage that several tests share. */
+  /** A key that only this test uses, on a storage that several tests share. */
   async function addKey({ keys }: Storage, budget: number | null = 1_000_000) {
     const made = newKey({ budget })
     const key = await keys.create(made)
@@ -826,7 +825,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       await t.test(`verification finds ${name}`, async t => {
         const { ledger, books, harness } = defrauded
         const ids = [await settled(ledger, key), await settled(ledger, key), await settled(ledger, key)]
-        // The frauds before this one stay found.
+        // Earlier frauds are still reported.
         const before = (await books.verify()).problems
         await harness.tamper(fraudOf(sql, ids))
         t.ok((await books.verify()).problems.some(problem => !before.includes(problem)))
@@ -962,7 +961,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
 
     await t.test('a writer of an earlier epoch is fenced off and gets an error', async t => {
       const harness = await make()
-      // A tool's hold stands for a gateway that was paused: it knows the epoch of when it opened.
+      // A hold of a tool simulates a gateway that was paused: it has the epoch of when it opened.
       const paused = await harness.open('tool')
       const key = await paused.keys.create(newKey())
       const [lined, empty] = [holdOf(key, 10), holdOf(key, 10)]

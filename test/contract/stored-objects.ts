@@ -19,7 +19,7 @@ function objectOf(keyId: string, id: string, more: Partial<StoredObject> = {}): 
   return { id, kind: 'response', keyId, ...place, createdAt: now, expiresAt: null, deletedAt: null, ...more }
 }
 
-/** What stored objects keep to, on every driver. */
+/** Tests of stored objects, for every driver. */
 export async function storedObjectsContract(t: Test, make: Harness): Promise<void> {
   async function start(t: Test) {
     const clock = clockAt(now)
@@ -28,7 +28,7 @@ export async function storedObjectsContract(t: Test, make: Harness): Promise<voi
     return { clock, storage, objects: storage.objects, one: one.id, two: two.id }
   }
 
-  await t.test('an object is found by the key that made it and its kind, with all that was written', async t => {
+  await t.test('an object is found by the key that created it and its kind, with all of its data', async t => {
     const { objects, one, two } = await start(t)
     const whole = objectOf(one, 'file-1', {
       kind: 'file',
@@ -45,7 +45,7 @@ export async function storedObjectsContract(t: Test, make: Harness): Promise<voi
     t.same(await objects.find(one, [{ kind: 'batch', id: 'file-1' }]), [])
   })
 
-  await t.test('the same id may be of two keys; the last to write says where an object is', async t => {
+  await t.test("two keys may have the same id; the last write sets an object's upstream", async t => {
     const { objects, one, two } = await start(t)
     await objects.put([objectOf(one, 'r'), objectOf(two, 'r', { upstream: 'other' })])
     await objects.put([objectOf(one, 'r', { upstream: 'third', vendorKey: 'b' })])
@@ -53,7 +53,7 @@ export async function storedObjectsContract(t: Test, make: Harness): Promise<voi
     t.match(await objects.find(two, [{ kind: 'response', id: 'r' }]), [{ upstream: 'other' }])
   })
 
-  await t.test('a new file ends the record of another key that had its id at the same place', async t => {
+  await t.test("a new file ends another key's record with the same id at the same upstream", async t => {
     const { objects, one, two } = await start(t)
     const file = { kind: 'file', vendorKey: 'a' } as const
     await objects.put([objectOf(one, 'files/x', file), objectOf(one, 'files/y', { ...file, vendorKey: null })])
@@ -65,7 +65,7 @@ export async function storedObjectsContract(t: Test, make: Harness): Promise<voi
     t.equal((await objects.find(two, wanted)).length, 2)
   })
 
-  await t.test('what was ended or has expired is not found, nor are its parts', async t => {
+  await t.test('ended and expired objects are not found, nor are their parts', async t => {
     const { clock, objects, one } = await start(t)
     await objects.put([objectOf(one, 'r'), objectOf(one, 'i', { kind: 'item', parent: 'r' })])
     await objects.put([objectOf(one, 'late', { expiresAt: now + day })])
@@ -83,7 +83,7 @@ export async function storedObjectsContract(t: Test, make: Harness): Promise<voi
     t.same(await objects.find(one, [{ kind: 'response', id: 'late' }]), [])
   })
 
-  await t.test('the content of an expired object is deleted before its record is, and no list has it', async t => {
+  await t.test('the content of an expired object is deleted before its record, and no list shows it', async t => {
     const chores: (() => void)[] = []
     const still = clockAt(now)
     const every = (_ms: number, run: () => void) => {
@@ -102,7 +102,7 @@ export async function storedObjectsContract(t: Test, make: Harness): Promise<voi
     await storage.flush()
     still.set(now)
     const shown = async (id: string) => (await storage.objects.find(key, [{ kind: 'response', id }]))[0]?.shown
-    // A server deletes it in its own time.
+    // A server deletes the object later, at a time of its own.
     await until(async () => (await shown('soon')) === null)
     t.equal(await shown('late'), 'content')
     const listed = await storage.objects.list({ limit: 9 })
@@ -115,7 +115,7 @@ export async function storedObjectsContract(t: Test, make: Harness): Promise<voi
     )
   })
 
-  await t.test('lists go in pages, in either order, and count what clients made by name', async t => {
+  await t.test('lists are paged, in either order, and count objects that clients named', async t => {
     const { objects, one, two } = await start(t)
     const files = Array.from({ length: 5 }, (_, i) =>
       objectOf(one, `file-${i}`, { kind: 'file', bytes: 10, shown: '{}', createdAt: now + i }),
@@ -131,7 +131,7 @@ export async function storedObjectsContract(t: Test, make: Harness): Promise<voi
     t.same(await objects.sizeOf(one), { count: 5, bytes: 50 })
     t.equal((await objects.list({ keyId: two, limit: 9 })).length, 1)
     t.equal((await objects.list({ kind: 'file', limit: 9 })).length, 6)
-    // The same id of two keys at one moment: each page goes on where the one before ended.
+    // Two keys have the same id at the same time: each page continues where the previous one ended.
     await objects.put([objectOf(two, 'r')])
     const all = await objects.list({ limit: 99 })
     const paged = []

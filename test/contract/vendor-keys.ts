@@ -6,7 +6,7 @@ const day = 86_400_000
 /** The last hour of a month. */
 const at = Date.UTC(2026, 10, 30, 23)
 
-/** What every storage driver keeps to of the keys of upstreams. */
+/** Tests of the keys of upstreams, for every storage driver. */
 export async function vendorKeysContract(t: Test, make: Harness): Promise<void> {
   const harness = await make()
   const storage = await harness.open('gateway', clockAt(at))
@@ -58,7 +58,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     await keys.put({ ...first, changedAt: at + 1 }, others)
     await keys.put({ ...first, changedAt: at + 2, tries: 2 }, others)
     await keys.put({ ...first, model: 'm', changedAt: at + 2 }, others)
-    t.same(await kinds(), ['upstream.key_suspended first'], 'what several processes find is told once')
+    t.same(await kinds(), ['upstream.key_suspended first'], 'a finding of several processes is reported once')
     await keys.put({ ...second, hash: 'old' }, [{ name: 'first', hash: 'other' }])
     t.same((await kinds()).slice(1), ['upstream.key_suspended second'], 'of another secret nothing is known')
     await keys.put({ ...second, changedAt: at + 1 }, [{ name: 'first', hash: 'abc' }])
@@ -204,7 +204,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     })
     await tokyo.vendorKeys.spend({ upstream: 'one', key: 'first', amount: 5, at })
     const sums = await tokyo.vendorKeys.spent()
-    // The last hour of November in UTC is a morning of December there.
+    // The last hour of November in UTC is a morning of December in that zone.
     t.same(sums.map(({ per, from }) => `${per} ${from}`).toSorted(), [
       `day ${Date.UTC(2026, 11, 1)}`,
       `month ${Date.UTC(2026, 11, 1)}`,
@@ -212,7 +212,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     ])
   })
 
-  await t.test('old days are deleted, and the total is kept', async t => {
+  await t.test('old days are deleted, and the total stays', async t => {
     await vendorKeys.spend({ upstream: 'one', key: 'first', amount: 1, at: at + 100 * day })
     const sums = (await vendorKeys.spent()).filter(one => one.key === 'first')
     t.same(sums.map(({ per, spent }) => `${per} ${spent}`).toSorted(), ['day 1', 'month 1', 'total 24'])

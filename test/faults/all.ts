@@ -4,8 +4,8 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
-// `npm run test:faults [-- --only D6,O1 --kills 5 …]`: the long versions of what the suite does shortly, one after the other,
-// each in a process of its own and in bounded time. One table to standard output; a promise that was not kept, or a run
+// `npm run test:faults [-- --only D6,O1 --kills 5 …]`: runs the long versions of the suite's short batteries, one after
+// the other, each in a process of its own and in limited time. One table to standard output; a broken promise, or a run
 // that did not end, is exit 1.
 
 const counts: { readonly [name: string]: { readonly default: string; readonly says: string } } = {
@@ -33,7 +33,7 @@ const counts: { readonly [name: string]: { readonly default: string; readonly sa
 }
 
 type Case = {
-  /** Its number, which titles and reports carry, and a word to pick it by. */
+  /** Its number, which titles and reports contain, and a word to select it by. */
   readonly ids: readonly string[]
   readonly file: string
   readonly args?: readonly string[]
@@ -128,7 +128,7 @@ async function run({ ids, file, args = [], env = {} }: Case): Promise<void> {
   process.stdout.write(`${told.join('\n')}\n`)
 }
 
-/** Of a script what it measured; of a test file how many assertions held. */
+/** For a script, its measurements; for a test file, the number of assertions that passed. */
 function figureOf(said: string): string {
   const [tap] = /^# \{ total.*\}$/m.exec(said) ?? []
   if (tap !== undefined) return tap.slice(2)
@@ -136,7 +136,7 @@ function figureOf(said: string): string {
   return rows.map(row => brief(JSON.parse(row) as { readonly [name: string]: unknown })).join(' | ')
 }
 
-/** Without what is nothing: what has to be nought is told as such. */
+/** Without zeros, except figures that must be zero. */
 function brief(figures: { readonly [name: string]: unknown }): string {
   const zeros = new Set(['unbilled', 'double', 'phantom', 'dropped', 'mixed', 'errors', 'violations'])
   return Object.entries(figures)
@@ -146,7 +146,7 @@ function brief(figures: { readonly [name: string]: unknown }): string {
     .join(', ')
 }
 
-/** What went wrong, of everything that was said. */
+/** Whether a line of output reports a failure. */
 function tells(line: string): boolean {
   return /^\s*(not ok|\{)|message:|violations|\[.*\]$/.test(line)
 }

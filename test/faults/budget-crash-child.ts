@@ -7,8 +7,8 @@ import { facts, line, silentLog } from '../contract/storage.ts'
 import { type Given, levelsOf, zone } from './budget-crash-players.ts'
 import { seeded } from '../harness/seed.ts'
 
-// A process that sells beside others until it is killed: `node budget-crash-child.ts JSON`. It says what it is about to sell,
-// and what was sold, a line each; it is told by how much its clock is ahead, and when it is over.
+// A process that sells next to others until it is killed: `node budget-crash-child.ts JSON`. It prints each sale before
+// and after it is made, one per line; it reads the shift of its clock, and when to end.
 const given = JSON.parse(process.argv[2] ?? '') as Given
 const random = seeded(given.seed)
 let shift = given.shift
@@ -17,14 +17,14 @@ const clock = { ...systemClock, now: () => Date.now() + shift }
 const storage = await open()
 const { keys, ledger } = storage
 const ids = new Ids()
-/** What is being sold. */
+/** Requests in progress. */
 const underWay = new Set<Promise<void>>()
 const say = (...words: readonly (string | number)[]): void => void process.stdout.write(`${words.join(' ')}\n`)
 
 createInterface(process.stdin).on('line', text => {
   if (text === 'end') return over.abort()
   shift = Number(text)
-  // What began by the clock before has to be over when the clock goes on once more: clocks that are right differ by an hour at most.
+  // Work from before a clock change must finish before the next change: correct clocks differ by at most an hour.
   void Promise.allSettled(underWay).then(() => say('moved', text, 0))
 })
 
@@ -34,7 +34,7 @@ for (const id of given.keys) {
   if (key) players.push(key)
 }
 
-/** What others do may keep it waiting for too long: whoever watches over a gateway starts it again then. */
+/** Other processes may block it for too long; a supervisor would restart the gateway then. */
 async function open(): ReturnType<typeof openStorage> {
   try {
     return await openStorage({ url: given.url, clock, log: silentLog, role: given.role, timeZone: zone })
@@ -60,7 +60,7 @@ async function sell(): Promise<void> {
   }
   if ((await ledger.hold({ facts: own, hold, idempotency: null, levels })).kind !== 'held') {
     say('refused', id, 0)
-    // Whoever is refused comes back later.
+    // A refused caller retries later.
     return sleep(20)
   }
   if (random() < 0.1) return void (await ledger.void(id, 'nothing came'))
@@ -72,7 +72,7 @@ async function sell(): Promise<void> {
 say('ready', process.pid, 0)
 await Promise.all(
   Array.from({ length: given.parallel }, async () => {
-    // The database may be slow, or in somebody's way: its caller is told so, and asks again.
+    // The database may be slow or locked: its caller gets an error, and retries.
     while (!over.signal.aborted) {
       const selling = sell().catch(() => sleep(20))
       underWay.add(selling)

@@ -1,25 +1,25 @@
 import type { Level } from '../../src/domain/index.ts'
 
-/** Whose days and months budgets go by: in the night of 2027-10-31 clocks there are put back. */
+/** The zone of budgets' days and months: in the night of 2027-10-31 its clocks are put back. */
 export const zone = 'Europe/Berlin'
 export const begins = Date.UTC(2027, 9, 30, 20)
 export const ends = Date.UTC(2027, 10, 1, 2)
 export const paidIn = 6_000
 
-/** What a process is told. */
+/** The settings of a process. */
 export type Given = {
   readonly url: string
   readonly role: 'gateway' | 'worker'
   readonly seed: number
-  /** Requests at once. */
+  /** Concurrent requests. */
   readonly parallel: number
-  /** By how much its clock is ahead, milliseconds. */
+  /** The shift of its clock in milliseconds. */
   readonly shift: number
   /** Ids of the keys that it sells to. */
   readonly keys: readonly string[]
 }
 
-/** Every kind of budget that somebody can have beside a key's. Those of `free` are bounded by nobody. */
+/** Every kind of budget next to a key's. The members of `free` have none. */
 export function levelsOf(user: string, group: string): readonly Level[] {
   if (group === 'free') return []
   return [

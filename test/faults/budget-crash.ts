@@ -16,7 +16,7 @@ import { runScript } from './run-script.ts'
 import { newSeed, seeded } from '../harness/seed.ts'
 
 const childFile = fileURLToPath(new URL('./budget-crash-child.ts', import.meta.url))
-/** Clocks of one fleet may differ by an hour at most: each step is waited for until whatever began before it is over. */
+/** Clocks of one fleet may differ by at most an hour: each step waits until all earlier work has finished. */
 const stepMs = 50 * 60_000
 
 type BudgetCrashSummary = {
@@ -25,9 +25,9 @@ type BudgetCrashSummary = {
   readonly requests: number
   readonly refused: number
   readonly sold: number
-  /** Sold, and not in the books. */
+  /** Sold, but not in the books. */
   readonly givenAway: number
-  /** In the books, and never made. */
+  /** In the books, but never made. */
   readonly phantom: number
   readonly stuckHolds: number
   readonly told: number
@@ -35,7 +35,7 @@ type BudgetCrashSummary = {
   readonly seconds: number
 }
 
-/** What processes have said, which is the only other record. */
+/** The output of the processes, which is the only other record. */
 class Record {
   readonly made = new Map<string, number>()
   readonly sold = new Map<string, number>()
@@ -57,7 +57,7 @@ type Seller = {
   readonly process: ChildProcess
   readonly ready: Promise<unknown>
   readonly gone: Promise<unknown>
-  /** Moves its clock; until nothing is under way that began before. */
+  /** Moves its clock; resolves when all earlier work has finished. */
   readonly moveTo: (shift: number) => Promise<unknown>
 }
 
@@ -84,19 +84,19 @@ function startSeller(given: Given, record: Record): Seller {
 }
 
 /**
- * Kills processes that sell on budgets of every kind, again and again, while their clocks go through two midnights and the night
- * in which clocks are put back; then compares what they said with the books. `sellers`: at once on PostgreSQL, or one after the
- * other on a file of SQLite.
+ * Repeatedly kills processes that sell on budgets of every kind, while their clocks pass two midnights and the night in
+ * which clocks are put back; then compares their output with the books. `sellers`: concurrent processes on PostgreSQL,
+ * or successive ones on a SQLite file.
  */
 async function runBudgetCrashes(
   t: Pick<Test, 'teardown'>,
   options: {
     readonly make: () => Promise<StorageHarness>
     readonly sellers: number
-    /** Requests at once of each. */
+    /** Concurrent requests of each. */
     readonly parallel: number
     readonly kills: number
-    /** Requests at least, refused ones among them. */
+    /** Minimum number of requests, including refused ones. */
     readonly requests: number
     readonly seed: number
   },
@@ -158,7 +158,7 @@ async function runBudgetCrashes(
     const { process: own, gone } = running[at] as Seller
     own.kill('SIGKILL')
     await gone
-    // Nobody waits for its lease to run out.
+    // Ends its lease immediately, so that nothing waits for its expiry.
     if (sellers > 1) await harness.edit(`UPDATE replica SET lease_until = 0 WHERE host LIKE '%:${own.pid}'`)
     start(at)
     await running[at]?.ready
@@ -212,8 +212,8 @@ async function runBudgetCrashes(
 }
 
 /**
- * Levels of which more is spent and held than they have, on one state of the database. Prices are never above their holds. A row
- * that went back to the day before, for what came late, holds money of the new day too: of that nothing can be said.
+ * Levels with more spent and held than their amount, in one state of the database. Prices never exceed their holds. A
+ * row that went back to the day before, for a late charge, also holds money of the new day: such rows are not checked.
  */
 async function overdrawn(harness: StorageHarness): Promise<readonly string[]> {
   const levels: readonly Level[] = ['anna', 'ben', 'cleo'].flatMap(user => levelsOf(user, 'team'))
@@ -234,7 +234,7 @@ async function overdrawn(harness: StorageHarness): Promise<readonly string[]> {
   return rows.map(({ kind, name, taken }) => `${String(kind)} ${String(name)}: ${String(taken)} are spent and held`)
 }
 
-/** Three at once on PostgreSQL, and one after the other on SQLite. */
+/** Three concurrent ones on PostgreSQL, and successive ones on SQLite. */
 export async function crashBudgets(
   t: Pick<Test, 'teardown'>,
   extent: { readonly kills: number; readonly requests: number; readonly parallel: number; readonly seed: number },
@@ -250,7 +250,7 @@ export async function crashBudgets(
   return { sqlite, postgres, violations: [...sqlite.violations, ...postgres.violations] }
 }
 
-// `KILLS=50 REQUESTS=500 npm run test:crash:fleet`: one JSON object to standard output; what was promised and is not so is exit 1.
+// `KILLS=50 REQUESTS=500 npm run test:crash:fleet`: one JSON object to standard output; a broken promise is exit 1.
 if (import.meta.main) {
   const seed = Number(process.env['SEED'] ?? newSeed())
   const [kills, requests] = [Number(process.env['KILLS'] ?? 50), Number(process.env['REQUESTS'] ?? 500)]

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { measureDelay, measureIdle, measureRefusals, measureStart } from './costs.ts'
 
-// `npm run test:faults -- --only R12,O8,O10,O15` holds the figures against their targets: here nothing is known of the
-// machine and of what else it does.
+// `npm run test:faults -- --only R12,O8,O10,O15` compares the figures with their targets: this file cannot, because the
+// machine and its load are unknown.
 
 t.test('a refusal by a limit calls no upstream and makes no charge [R12]', async t => {
   const found = await measureRefusals(t, 200)

@@ -40,7 +40,7 @@ async function begin(t: Stops, place: Place): Promise<Running> {
   return { ...place, gateway, url: await gateway.ready }
 }
 
-/** What a refusal by a limit costs: processor time, calls of the upstream, charges (R12). */
+/** The cost of a refusal by a limit: CPU time, upstream calls, charges (R12). */
 export async function measureRefusals(t: Stops, requests: number) {
   const { site, gateway, url, upstream } = await begin(t, await prepare(t, [['{ rpm: 60, tpm', '{ rpm: 10, tpm']]))
   const agent = new Agent({ keepAlive: true, maxSockets: 8 })
@@ -56,7 +56,7 @@ export async function measureRefusals(t: Stops, requests: number) {
     await Promise.all(Array.from({ length: 8 }, caller))
   }
   const cpu = () => figure(gateway, /process_cpu_seconds_total/)
-  // What is not compiled yet costs more.
+  // Code that is not compiled yet costs more.
   await ask(Math.ceil(requests / 4))
   const before = await cpu()
   await ask(requests)
@@ -77,8 +77,8 @@ export async function measureRefusals(t: Stops, requests: number) {
 }
 
 /**
- * The longest that the gateway's thread was away while so many images at once were read by it (O10). `starvedMs`: how long
- * in all the machine kept that thread waiting for a processor; on a quiet one next to nothing.
+ * The longest time that the gateway's thread was blocked while it read this many images concurrently (O10).
+ * `starvedMs`: the total time that the thread waited for a CPU; on a quiet machine next to nothing.
  */
 export async function measureDelay(t: Stops, images: number) {
   const { site, gateway, url, upstream } = await begin(t, await prepare(t, unlimited))
@@ -90,7 +90,7 @@ export async function measureDelay(t: Stops, images: number) {
   const ask = () => post(`${url}/v1/images/generations`, site.key, agent, alpha)
   await Promise.all(Array.from({ length: 4 }, ask))
   const longest = () => figure(gateway, /tollgate_event_loop_delay_seconds\{quantile="1"\}/)
-  // Each look begins anew.
+  // Each reading starts a new interval.
   await longest()
   const waited = await waitedMs(gateway)
   const answers = await Promise.all(Array.from({ length: images }, ask))
@@ -101,17 +101,17 @@ export async function measureDelay(t: Stops, images: number) {
   return { answered: answers.filter(({ status, whole }) => status === 200 && whole).length, delayMs, starvedMs }
 }
 
-/** How long a process was ready to run and did not, so far. Linux alone tells. */
+/** The total time that a process was ready to run but did not. Available only on Linux. */
 async function waitedMs({ pid }: ChildGateway): Promise<number> {
   const text = await readFile(`/proc/${pid}/schedstat`, 'utf8').catch(() => '0 0 0')
   return Number(text.split(' ')[1]) / 1e6
 }
 
-/** From its start to its first readiness, with so many rows of the log (O15). */
+/** From its start to its first readiness, with this many rows of the log (O15). */
 export async function measureStart(t: Stops, rows: number) {
   const place = await prepare(t, unlimited)
   await fillLogs(`sqlite:${place.site.database}`, rows)
-  // Once to fill the cache of compiled code.
+  // The first run fills the cache of compiled code.
   await (await begin(t, place)).gateway.stop()
   const at = performance.now()
   const { gateway } = await begin(t, place)
@@ -121,7 +121,7 @@ export async function measureStart(t: Stops, rows: number) {
   return { rows, isReady: ready.status === 200, readyMs }
 }
 
-/** What an idle connection takes (O8). */
+/** The memory of an idle connection (O8). */
 export async function measureIdle(t: Stops, connections: number) {
   const { site, gateway, url } = await begin(t, await prepare(t, unlimited))
   const { hostname, port } = new URL(url)
@@ -147,7 +147,7 @@ function round(value: number, digits: number): number {
   return Number(value.toFixed(digits))
 }
 
-// `node test/faults/costs.ts refusals|delay|start|idle COUNT`: one JSON object to standard output; a target that is missed
+// `node test/faults/costs.ts refusals|delay|start|idle COUNT`: one JSON object to standard output; a missed target
 // is exit 1.
 if (import.meta.main) {
   const what = process.argv[2]

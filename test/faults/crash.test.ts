@@ -3,7 +3,7 @@ import { runCrashes } from './crash.ts'
 import { seed } from '../harness/seed.ts'
 
 t.test(
-  'killed at random under load, the gateway gives no image away, bills none twice and none that was not made, and keeps no hold [B3] [B5] [row 15] [row 16] [row 17] [row 18]',
+  'killed at random under load, the gateway delivers no image unbilled, bills none twice or unmade, and leaves no hold [B3] [B5] [row 15] [row 16] [row 17] [row 18]',
   async t => {
     t.comment(`SEED=${seed}`)
     const summary = await runCrashes({ kills: 8, seed, clients: 32, secondsMax: 20 })

@@ -10,25 +10,25 @@ import { compare, type Look, readBooks, readOpen, type Sums } from './oracle.ts'
 import { openStudio } from './studio.ts'
 import { newSeed, seeded } from '../harness/seed.ts'
 
-/** What a run of kills came to. */
+/** The result of a run of kills. */
 export type CrashSummary = Sums & {
   readonly seed: number
   readonly kills: number
-  /** Of them, while the gateway was starting or recovering. */
+  /** Number of kills while the gateway was starting or recovering. */
   readonly killsAtStart: number
   readonly seconds: number
 }
 
 /**
- * Kills a gateway under load, again and again, and compares what callers had with what was billed. The upstream and the
- * callers are in this process and keep the only other record; every image has dimensions of its own, and every request
- * a number that its charge keeps as the quality asked for.
+ * Repeatedly kills a gateway under load, and compares what callers received with what was billed. The upstream and the
+ * callers are in this process and keep the only other record; every image has unique dimensions, and every request has
+ * a number that its charge stores as the requested quality.
  */
 export async function runCrashes(options: {
   readonly kills: number
   readonly seed: number
   readonly clients?: number
-  /** No further kill after so many seconds. */
+  /** No further kill after this many seconds. */
   readonly secondsMax?: number
 }): Promise<CrashSummary> {
   const { seed, clients = 48, secondsMax = Number.POSITIVE_INFINITY } = options
@@ -95,7 +95,7 @@ export async function runCrashes(options: {
   }
 }
 
-/** Reads a site's database beside its gateway. */
+/** Reads a site's database next to its gateway. */
 async function look<T>({ database }: Site, read: (look: Look) => Promise<T>): Promise<T> {
   const db = new DatabaseSync(database, { readOnly: true, timeout: 5_000 })
   try {

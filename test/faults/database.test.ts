@@ -18,7 +18,7 @@ async function open(t: Parameters<typeof openShop>[0]): Promise<{ shop: Shop; ur
   shop.upstreams['alpha']?.answer({ data: [picture(1254, 1254)] })
   shop.upstreams['text']?.answer({ choices: [] })
   t.equal((await shop.ask(alpha)).status, 200)
-  // Keys are at hand once it has been seen that none has changed, which is looked for twice a second.
+  // Cached keys are usable once a poll has shown that none has changed; polls run twice per second.
   const since = performance.now()
   await until(async () => {
     t.equal((await shop.ask(chat, { path: '/v1/chat/completions' })).status, 200)
@@ -28,7 +28,7 @@ async function open(t: Parameters<typeof openShop>[0]): Promise<{ shop: Shop; ur
   return { shop, url }
 }
 
-/** Images are refused before an upstream is asked; what costs nothing is answered. */
+/** Images are refused before any upstream call; free requests are answered. */
 async function refuses(t: Parameters<typeof openShop>[0], shop: Shop): Promise<void> {
   const calls = shop.upstreams['alpha']?.received.length
   const began = performance.now()
@@ -78,7 +78,7 @@ await t.test(
     const foreign = await postgres.connect(url)
     const crowd = [foreign]
     const own = `FROM pg_stat_activity WHERE application_name LIKE 'tollgate%'`
-    // Whatever place the gateway has is taken from it, until it finds none.
+    // Repeatedly ends the gateway's connections, until it has none.
     for (;;) {
       const more = await postgres.connect(url).catch(() => undefined)
       if (more) crowd.push(more)

@@ -11,6 +11,6 @@ for (const database of ['sqlite', 'postgres'] as const)
       t.comment(JSON.stringify(summary))
       t.strictSame(summary.violations, [])
       t.match(summary, { missing: 0, phantom: 0, torn: 0 })
-      t.ok(summary.happened > 50, 'there was something to tell')
+      t.ok(summary.happened > 50, 'there were events to send')
     },
   )

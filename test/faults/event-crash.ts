@@ -12,7 +12,7 @@ import { openReceiver, type Receiver, type Received } from '../harness/receiver.
 import { runScript } from './run-script.ts'
 import { seeded } from '../harness/seed.ts'
 
-/** What a run of kills came to. */
+/** The result of a run of kills. */
 export type EventCrashSummary = {
   readonly database: string
   readonly gateways: number
@@ -21,15 +21,15 @@ export type EventCrashSummary = {
   readonly requests: number
   /** Charges and refunds in the ledger. */
   readonly happened: number
-  /** What the receiver took, the same again and again among it. */
+  /** Deliveries that the receiver accepted, including repetitions. */
   readonly deliveries: number
-  /** What it did not take at the first try: answered 500, 410 or 503, or nothing at all. */
+  /** First deliveries that it did not accept: answered 500, 410 or 503, or not at all. */
   readonly refusals: number
-  /** In the ledger, and never told. */
+  /** In the ledger, but never delivered. */
   readonly missing: number
-  /** Told, and not in the ledger. */
+  /** Delivered, but not in the ledger. */
   readonly phantom: number
-  /** One happening under two ids, or one id for two. */
+  /** One event with two ids, or one id for two events. */
   readonly torn: number
   readonly violations: readonly string[]
   readonly seconds: number
@@ -37,18 +37,18 @@ export type EventCrashSummary = {
 
 const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`
 /**
- * How long the receiver may be told nothing new, once nobody is killed any more, until it is taken to have been told all.
- * What failed twice comes again after five minutes.
+ * The maximum time without a new event, after the last kill, until all are considered delivered. An event that failed
+ * twice is retried after five minutes.
  */
 const restMs = { nothingWaits: 120_000, someWait: 330_000 }
-/** What any step may take on a machine that has much else to do. One that takes longer hangs. */
+/** The maximum time of any step on a busy machine. A longer step counts as hanging. */
 const stepMs = 120_000
-/** Events that are not answered at all: each keeps a dispatcher for 15 seconds. */
+/** Events that get no answer: each blocks a dispatcher for 15 seconds. */
 const neverMax = 5
-/** Longer than the two seconds after which a dispatcher looks again. */
+/** Longer than the two seconds between two checks of a dispatcher. */
 const tellsMs = 4_000
 const clients = 8
-/** From so many on it is worth it to compile everything once beforehand. */
+/** From this number of kills on, it is worthwhile to compile everything once beforehand. */
 const manyKills = 10
 
 export type EventCrashOptions = {
@@ -57,17 +57,17 @@ export type EventCrashOptions = {
   readonly kills: number
   readonly requests: number
   readonly seed: number
-  /** PostgreSQL waits for the disk. */
+  /** Whether PostgreSQL syncs to the disk. */
   readonly isSynced: boolean
-  /** No further kill after so many seconds, and no further requests. */
+  /** No further kill and no further requests after this many seconds. */
   readonly secondsMax?: number
-  /** Is told how far it has come. */
+  /** Receives the progress. */
   readonly say?: (progress: object) => void
 }
 
 /**
- * Kills gateways again and again while they charge and tell, and compares what their ledger holds with what the receiver was
- * told. The receiver is in this process, fails at one event in twenty, and keeps the only other record.
+ * Repeatedly kills gateways while they charge and send events, and compares their ledger with the events that the
+ * receiver got. The receiver is in this process, fails at one event in twenty, and keeps the only other record.
  */
 export async function runEventCrashes(
   t: Pick<Test, 'teardown'>,
@@ -91,13 +91,13 @@ export async function runEventCrashes(
     isApart: true,
     edit: [
       ['retention: {', `events: { webhooks: { counts: ${hook} } }\nretention: {`],
-      // Load, not limits, is what this is about.
+      // The test is about load, so limits are high.
       [/rpm: 60\b/, 'rpm: 1000000'],
     ],
   })
   const look = await openDatabase({ url, role: 'tool' })
   t.teardown(() => look.close())
-  /** Nobody waits for the lease of a gateway that is gone. */
+  /** Ends the lease of a killed gateway, so that nothing waits for it. */
   const endLease = async (pid: number): Promise<void> => {
     const client = await postgres?.connect(url)
     await client?.query(`UPDATE replica SET lease_until = 0 WHERE host LIKE '%:${pid}'`)
@@ -115,7 +115,7 @@ export async function runEventCrashes(
   const gateways = postgres ? 3 : 1
   const children: ChildGateway[] = []
   t.teardown(() => Promise.all(children.map(child => child.kill())))
-  /** What is seen where a step hangs. */
+  /** The visible state when a step hangs. */
   const seen = async (): Promise<object> => {
     const client = await postgres?.connect(url)
     const sessions = await client?.query(sessionsAtWork)
@@ -139,7 +139,7 @@ export async function runEventCrashes(
     for (let until = performance.now() + stepMs; load.sent < count; await sleep(5))
       if (performance.now() > until) throw await hangs(`request ${Math.ceil(count)} is sent`, seen)
   }
-  // What is killed keeps nothing of what it has compiled: every start would be twice the work.
+  // A killed process saves no compiled code: every start would take twice the work.
   if (kills > manyKills) {
     const first = site.start()
     children.push(first)
@@ -147,7 +147,7 @@ export async function runEventCrashes(
     await within('a gateway stops', first.stop())
   }
   for (let at = 0; at < gateways; at++) await start(at)
-  // Told is what happens from the moment on from which there is a receiver.
+  // Events are delivered only from the creation of a receiver on.
   for (let until = performance.now() + stepMs; (await look.events.webhooks.list()).length === 0; await sleep(20))
     if (performance.now() > until) throw await hangs('a gateway begins to tell', seen)
   const running = Array.from({ length: clients }, () => keepAsking(load, site.key, random))
@@ -157,7 +157,7 @@ export async function runEventCrashes(
     const share = ((done + 1) * requests) / (kills + 1)
     await sends(share)
     load.most = ((done + 2) * requests) / (kills + 1)
-    // Some are killed amid telling, the others before anybody is told what they have charged.
+    // Some are killed during deliveries, the others before any event about their charges is sent.
     if (random() < 0.6) await tellsMore(record.taken, 1 + Math.floor(random() * 60))
     await sleep(random() * 60)
     const at = Math.floor(random() * gateways)
@@ -165,7 +165,7 @@ export async function runEventCrashes(
     const [id] = load.answered.slice(-1)
     if (id !== undefined && random() < 0.5)
       await within('a charge is refunded', look.books.refund(id, 'crash', 'a test'))
-    // Some are killed before they have begun.
+    // Some are killed before they are ready.
     if (random() < 0.2) {
       children[at] = site.start()
       await sleep(random() * 400)
@@ -196,7 +196,7 @@ export async function runEventCrashes(
 
 const secondsSince = (began: number): number => Math.round((performance.now() - began) / 1_000)
 
-/** Waits for so many deliveries, or not for long: one that is not answered keeps the others. */
+/** Waits for this many deliveries, but not for long: one without an answer blocks the others. */
 async function tellsMore(taken: readonly Received[], more: number): Promise<void> {
   const wanted = taken.length + more
   for (let until = performance.now() + tellsMs; taken.length < wanted && performance.now() < until; ) await sleep(2)
@@ -206,14 +206,14 @@ const sessionsAtWork = `SELECT pid, state, wait_event_type, wait_event, pg_block
   now() - xact_start AS since, left(query, 200) AS query FROM pg_stat_activity
   WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND state <> 'idle'`
 
-/** Says what did not come about, and what was seen then. */
+/** Reports the missing result, and the state at that time. */
 async function hangs(what: string, seen: () => Promise<object>): Promise<Error> {
   const unseen = sleep(10_000, { unseen: 'the database does not answer' }, { ref: false })
   const state = await Promise.race([seen(), unseen]).catch((error: unknown) => ({ unseen: String(error) }))
   return new Error(`hangs: ${what}, not within ${stepMs / 1_000} s\n${JSON.stringify(state, null, 2)}`)
 }
 
-/** @throws Error for what takes longer, with what was seen then */
+/** @throws Error with the state, if a step takes longer */
 async function endsIn<T>(ms: number, what: string, work: Promise<T>, seen: () => Promise<object>): Promise<T> {
   const late = Promise.withResolvers<never>()
   late.promise.catch(() => undefined)
@@ -225,7 +225,7 @@ async function endsIn<T>(ms: number, what: string, work: Promise<T>, seen: () =>
   }
 }
 
-/** What the receiver takes, and what it failed at. */
+/** The receiver's record of accepted and failed deliveries. */
 function keepRecord(
   receiver: Receiver,
   random: () => number,
@@ -235,14 +235,14 @@ function keepRecord(
   let nevers = 0
   receiver.answer = one => {
     const id = String(one.headers['webhook-id'])
-    // Once: what fails twice comes again in five minutes.
+    // Each fails only once: an event that fails twice is retried after five minutes.
     if (random() < 0.05 && !refused.has(id)) {
       refused.add(id)
       const how = random()
       if (how < 0.05 && nevers++ < neverMax) return 'never'
       return how < 0.4 ? 410 : how < 0.7 ? 503 : 500
     }
-    // As it comes: a signature is good for five minutes.
+    // Verified immediately: a signature is valid for five minutes.
     new Webhook(secret).verify(one.body, one.headers as { readonly [name: string]: string })
     taken.push(one)
     return 204
@@ -250,12 +250,12 @@ function keepRecord(
   return { taken, refused }
 }
 
-/** `most`: so many are sent until the next kill. */
+/** `most`: the number of requests to send until the next kill. */
 type Load = {
   sent: number
-  /** Of these not answered yet. */
+  /** The number of them without an answer so far. */
   asked: number
-  /** Neither answered nor cut off, for a minute. */
+  /** Neither answered nor cut for a minute. */
   unanswered: number
   most: number
   isOver: boolean
@@ -263,7 +263,7 @@ type Load = {
   readonly answered: string[]
 }
 
-/** Two in three are texts, which stand in segments; the others are images, which have rows of their own. */
+/** Two in three are texts, which are in segments; the others are images, which have rows of their own. */
 async function keepAsking(load: Load, key: string, random: () => number): Promise<void> {
   while (!load.isOver) {
     const url = load.urls[Math.floor(random() * load.urls.length)]
@@ -288,7 +288,7 @@ async function keepAsking(load: Load, key: string, random: () => number): Promis
       const id = response.headers.get('x-request-id')
       if (response.ok && !isText && id !== null) load.answered.push(id)
     } catch (error) {
-      // Killed: whether it was charged the ledger says.
+      // Killed: the ledger shows whether it was charged.
       if (error instanceof DOMException && error.name === 'TimeoutError') load.unanswered++
     } finally {
       load.asked--
@@ -299,7 +299,7 @@ async function keepAsking(load: Load, key: string, random: () => number): Promis
 const settled = (id: string): string => `charge.settled ${id}`
 const refunded = (id: string): string => `charge.refunded ${id}`
 
-/** Everything that is in the ledger, read from its charges and not from its chains. */
+/** All events in the ledger, read from its charges and not from its chains. */
 async function readHappened(storage: Storage): Promise<ReadonlySet<string>> {
   const happened = new Set<string>()
   for (let after: string | null = null; ; ) {
@@ -330,7 +330,7 @@ async function waitForAll(
   for (;;) {
     const told = new Set(taken.map(({ body }) => nameOf(body)))
     left = left.difference(told)
-    // The whole ledger is read again only where nothing is missing of what was read before.
+    // The complete ledger is read again only when no earlier event is missing.
     if (left.size === 0) left = (await readHappened(storage)).difference(told)
     if (left.size === 0) return
     const waiting = (await storage.events.webhooks.list()).some(webhook => webhook.waiting > 0)
@@ -365,9 +365,9 @@ function compare(happened: ReadonlySet<string>, taken: readonly Received[]) {
   return { happened: happened.size, deliveries: taken.length, ...counts, violations }
 }
 
-// `KILLS=100 REQUESTS=10000 npm run test:crash:events`: one gateway on SQLite, and three on PostgreSQL; one JSON object a run to
-// standard output, what was promised and is not so is exit 1. DATABASE=sqlite,postgres picks, FSYNC=off goes faster. Each step
-// has an end, and so has each run: no gateway is killed any more after MINUTES=20.
+// `KILLS=100 REQUESTS=10000 npm run test:crash:events`: one gateway on SQLite, and three on PostgreSQL; one JSON object
+// per run to standard output, a broken promise is exit 1. DATABASE=sqlite,postgres selects, FSYNC=off is faster. Each
+// step and each run has a time limit: no gateway is killed any more after MINUTES=20.
 if (import.meta.main) {
   const of = (name: string, usual: string): string => process.env[name] ?? usual
   const seed = Number(of('SEED', String(Date.now() % 1e9)))
@@ -380,7 +380,7 @@ if (import.meta.main) {
     process.stderr.write(`${command}\n`)
     await runScript(async t => {
       const say = (progress: object): void => void process.stderr.write(`${JSON.stringify(progress)}\n`)
-      // Whatever hangs, and however: what was started ends with this process.
+      // Even if something hangs, all child processes end with this process.
       const limit = setTimeout(
         () => {
           process.stderr.write(`hangs: the run is not over after ${minutes + 15} minutes; to repeat: ${command}\n`)

@@ -1,10 +1,12 @@
 import type { Ledger, Stage } from '../../src/domain/index.ts'
 import { definePlugin } from '../../src/plugin-api/index.ts'
 
-// Named by a configuration's pipeline, in the process that is to die. It stands above the plugin that bills: its
-// onForward runs before that one's, its onReply and its stage after.
+// Named in a configuration's pipeline, in the process that is to die. It comes before the billing plugin: its
+// onForward runs before that plugin's, its onReply and its stage after.
 
-/** The points at which the process ends itself, by its own SIGKILL: nothing is flushed and nobody is told. */
+/**
+ * The points at which the process kills itself with SIGKILL: nothing is flushed, and no connection is closed properly.
+ */
 export const points = [
   'before-hold',
   'after-hold',
@@ -49,7 +51,7 @@ export default definePlugin({
   },
 })
 
-/** The real ledger, with a point before and after each of its commits. */
+/** The real ledger, with a failpoint before and after each of its commits. */
 function watchLedger(ledger: Ledger, die: (at: string) => void, committed: () => void): void {
   const hold = ledger.hold.bind(ledger)
   const line = ledger.line.bind(ledger)
@@ -75,13 +77,13 @@ function watchLedger(ledger: Ledger, die: (at: string) => void, committed: () =>
   }
 }
 
-/** What has been paid for comes by here on its way out. */
+/** Paid data passes this stage on its way out. */
 function releaseStage(lines: () => number, die: (at: string) => void): Stage {
   return {
     write(chunk) {
       const last = lines() - 1
       die(`before-release-${last}`)
-      // What this stage returns is written in the same turn.
+      // The return value of this stage is written in the same turn.
       if (last >= 0) setImmediate(() => die(`after-release-${last}`))
       return chunk
     },

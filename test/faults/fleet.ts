@@ -15,35 +15,35 @@ export const replicas = 3
 
 export type FleetFigures = Sums & {
   readonly seed: number
-  /** Answers of 503, by their code. */
+  /** Number of answers with 503, by code. */
   readonly refused: { readonly [code: string]: number }
-  /** Requests that were cut by a gateway that lived. */
+  /** Number of requests that a running gateway cut. */
   readonly cut: number
   readonly seconds: number
 }
 
 type Slot = { readonly child: ChildGateway; readonly life: Promise<Life> }
 
-/** Three gateways on one PostgreSQL under load, each a process of its own, and the record of what callers had of them. */
+/** Three gateways on one PostgreSQL under load, each a process of its own, and the record of what callers received. */
 export type Fleet = {
   readonly postgres: Postgres
   readonly random: () => number
   readonly look: Look
-  /** The gateways that are there now. */
+  /** The current gateways. */
   lives(): Promise<readonly Life[]>
-  /** Kills one, and starts another in its place without waiting for it. */
+  /** Kills one, and starts a replacement without waiting for it. */
   kill(at: number): Promise<void>
   signal(at: number, signal: NodeJS.Signals): void
   hears(at: number, wanted: RegExp): Promise<unknown>
-  /** Waits while the load goes on. */
+  /** Waits while the load continues. */
   until(holds: () => boolean | Promise<boolean>): Promise<void>
-  /** Until each gateway has answered whole since then. */
+  /** Waits until each gateway has sent a complete answer since then. */
   answers(since: number): Promise<void>
-  /** Charges of these gateways that are still open. */
+  /** Open charges of these gateways. */
   openOf(of: (life: Life) => boolean): Promise<readonly Order[]>
-  /** Lets the leases of those that hold these charges run out now, where a test cannot wait. */
+  /** Expires the leases of the gateways with these charges, when a test cannot wait. */
   lapse(orders: readonly Order[]): Promise<void>
-  /** Ends load and gateways, and compares. */
+  /** Ends the load and the gateways, and compares. */
   finish(): Promise<FleetFigures>
 }
 
@@ -87,7 +87,7 @@ export async function openFleet(
   const lives = (): Promise<readonly Life[]> => Promise.all(slots.map(({ life }) => life))
   await lives()
   let isOver = false
-  // A caller whose gateway was killed is sent to the one in its place.
+  // A caller whose gateway was killed is sent to its replacement.
   const target = async (client: number): Promise<Life | undefined> => {
     const life = await slots[client % replicas]?.life
     if (life?.killedAt !== undefined) await sleep(5)

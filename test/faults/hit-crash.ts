@@ -12,20 +12,20 @@ import { openDatabase } from '../harness/database.ts'
 import { newSeed, seeded } from '../harness/seed.ts'
 import { type Life, newLife, whileLoaded } from './load.ts'
 
-/** What a run of kills came to. */
+/** The result of a run of kills. */
 export type HitCrashSummary = {
   readonly violations: readonly string[]
   readonly seed: number
   readonly kills: number
-  /** Hits that clients got whole, and charges of hits. */
+  /** Hits that clients received completely, and charges of hits. */
   readonly delivered: number
   readonly charged: number
-  /** Hits that were got whole and are not charged, and charges of hits that no client got whole. */
+  /** Hits that were received completely but not charged, and charges of hits that no client received completely. */
   readonly lost: number
   readonly unconfirmed: number
 }
 
-/** One request: how its client got it, and when it was sent and came whole, by `performance.now()`. */
+/** One request: its result for the client, and the times of sending and complete arrival, by `performance.now()`. */
 type Asked = {
   readonly key: string
   readonly life: Life
@@ -36,12 +36,12 @@ type Asked = {
 }
 
 const model = 'sim-chat'
-/** Micro-units of a hit. */
+/** Price of a hit in micro-units. */
 const price = 100
 const prompts = 8
 const usage = { prompt_tokens: 1_000, completion_tokens: 1_000 }
 
-/** An upstream with one answer, which costs something. */
+/** An upstream with one answer, which has a price. */
 async function openVendor(): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer((req, res) => {
     req.resume().on('end', () => {
@@ -59,8 +59,9 @@ async function openVendor(): Promise<{ url: string; close(): Promise<void> }> {
 }
 
 /**
- * Kills a gateway while it answers from its cache for a price, again and again, and compares the hits that clients got
- * with those that are charged. One key has a budget, so that its hits are held; hits of the other are charged many at once.
+ * Repeatedly kills a gateway while it serves paid answers from its cache, and compares the hits that clients received
+ * with the charged ones. One key has a budget, so that its hits have holds; hits of the other key are charged in
+ * batches.
  */
 export async function runHitCrashes(options: {
   readonly kills: number
@@ -110,7 +111,7 @@ export async function runHitCrashes(options: {
       await whileLoaded({ over }, () => life.wholeAt > 0)
       await sleep(50 + random() * 300)
       life.killedAt = performance.now()
-      // The last one ends by itself: nothing of it may be missing.
+      // The last one exits normally: none of its charges may be missing.
       await (kill === options.kills ? over.then(() => child?.stop()) : child.kill())
       await over
     }
@@ -132,7 +133,7 @@ async function boundedKey({ database }: Site): Promise<string> {
   return secret
 }
 
-/** All charges of hits, and what is wrong with the books. */
+/** All charges of hits, and the problems of the books. */
 async function readCharges({
   database,
 }: Site): Promise<{ readonly charges: readonly Charge[]; readonly problems: readonly string[] }> {
@@ -152,7 +153,7 @@ async function readCharges({
   return { charges: charges.filter(({ rule }) => rule.kind === 'cached_response'), problems }
 }
 
-/** `last`: the life that was not killed. `slack`: how many charges of a key may overtake another one's. */
+/** `last`: the life that was not killed. `slack`: the number of charges of a key that may overtake another one's. */
 function compare({
   all,
   charges,
@@ -169,7 +170,7 @@ function compare({
   for (const { id, state, amount, lines } of charges) {
     if (state === 'settled') settled.add(id)
     if (state === 'settled' && (amount !== price || lines.length !== 1)) violations.push(`${id} costs ${amount}`)
-    // A hit has bought nothing, so its charge never waits for a person.
+    // A hit has bought nothing, so its charge never needs a review.
     if (state !== 'settled' && state !== 'voided') violations.push(`${id} is a hit and ${state}`)
     if (state !== 'settled' && amount !== 0) violations.push(`${id} is ${state} and costs ${amount}`)
   }
@@ -178,7 +179,7 @@ function compare({
   for (const one of lost) {
     const { id, key, life, wholeAt = 0 } = one
     if (life.number === last) violations.push(`${id} was a hit that ended before its gateway, and is not charged`)
-    // Charges are written in order: those that a crash loses are the last ones.
+    // Charges are written in order: a crash loses only the last ones.
     const later = hits.filter(
       other => other.life === life && other.key === key && other.sentAt > wholeAt && settled.has(other.id),
     )

@@ -3,7 +3,7 @@ import { runJobCrashes } from './job-crash.ts'
 import { seed } from '../harness/seed.ts'
 
 t.test(
-  '[10.5] killed at random while its vendor makes pictures, the gateway gives none away, bills none twice and none that was not made, and leaves no job',
+  "[10.5] killed at random during a vendor's work, the gateway delivers no picture unbilled, bills none twice or unmade, and leaves no job",
   async t => {
     t.comment(`SEED=${seed}`)
     const summary = await runJobCrashes({ kills: 5, seed, clients: 24, secondsMax: 8 })

@@ -14,27 +14,27 @@ import { newLife, whileLoaded } from './load.ts'
 import type { Look } from './oracle.ts'
 import { newSeed, seeded } from '../harness/seed.ts'
 
-/** What a run of kills came to. */
+/** The result of a run of kills. */
 export type JobCrashSummary = JobSums & {
   readonly seed: number
   readonly kills: number
-  /** Of them, while the gateway was starting or took up what was left. */
+  /** Number of kills while the gateway was starting or resuming its jobs. */
   readonly killsAtStart: number
   readonly seconds: number
 }
 
-/** How long it may take until nothing goes on any more, beyond what jobs may take. */
+/** The maximum time until nothing is in progress, in addition to the time limit of jobs. */
 const restMs = 20_000
 
 /**
- * Kills a gateway again and again while its vendor makes what it was asked for, and compares what the vendor made and what
- * callers had with what was billed. Vendor and callers are in this process, and keep the only other record.
+ * Repeatedly kills a gateway while its vendor works on jobs, and compares the vendor's results and what callers
+ * received with what was billed. Vendor and callers are in this process, and keep the only other record.
  */
 export async function runJobCrashes(options: {
   readonly kills: number
   readonly seed: number
   readonly clients?: number
-  /** No further kill after so many seconds. */
+  /** No further kill after this many seconds. */
   readonly secondsMax?: number
 }): Promise<JobCrashSummary> {
   const { seed, clients = 32, secondsMax = Number.POSITIVE_INFINITY } = options
@@ -93,7 +93,7 @@ export async function runJobCrashes(options: {
   }
 }
 
-/** Any time, or right when the vendor does something, or a moment later. */
+/** At any time, at a moment of the vendor's work, or shortly after one. */
 export async function chooseMoment(vendor: JobVendor, random: () => number): Promise<void> {
   const chosen = Math.floor(random() * (moments.length + 2))
   const moment = moments[chosen]
@@ -102,7 +102,7 @@ export async function chooseMoment(vendor: JobVendor, random: () => number): Pro
   if (random() < 0.6) await sleep(random() * 12)
 }
 
-/** Reads a site's database beside its gateway. */
+/** Reads a site's database next to its gateway. */
 function lookInto({ database }: Site): Look {
   return sql => {
     const db = new DatabaseSync(database, { readOnly: true, timeout: 5_000 })

@@ -39,7 +39,7 @@ const family = (name: string, how: string): string => `
       answer: { at: result, picture: sample }${how}
 `
 
-/** What the shipped configuration lacks for these callers. */
+/** Settings for these callers that the shipped configuration lacks. */
 export const jobEdits: Edits = [
   { 'groups/default': { rpm: 100000000 } },
   ['image-tier-billing, token-usage]', 'image-tier-billing, token-usage, translate]'],
@@ -59,10 +59,10 @@ export const jobEdits: Edits = [
   ],
 ]
 
-/** Told for what the vendor refuses, cannot, or does not end. */
+/** Answers for work that the vendor refuses, fails, or does not finish. */
 const expected = /^(?:200|202|400|404|422|502 upstream_\w+|504 job_timeout)/
 
-/** Callers who wait, who do not, and who leave, until the gateway of this life is no more. */
+/** Callers who wait, who do not, and who disconnect, until the gateway of this life has ended. */
 export function runJobLoad(options: {
   readonly life: Life
   readonly key: string
@@ -107,7 +107,7 @@ export function runJobLoad(options: {
     if (status < 300) life.wholeAt = performance.now()
     if (status === 202) await lookFor(order, (JSON.parse(text) as { id: string }).id)
   }
-  /** Some ask what has become of it, again and again; all are told at the end. */
+  /** Some poll their jobs repeatedly; all of them get the result at the end. */
   async function lookFor(order: JobOrder, id: string): Promise<void> {
     for (let times = Math.floor(random() * 4); times > 0 && life.killedAt === undefined; times--) {
       await sleep(random() * 200)
@@ -123,7 +123,7 @@ export function runJobLoad(options: {
   return { over }
 }
 
-/** What a caller is told of a job. */
+/** The answer to a poll of a job. */
 export async function readJob(url: string, key: string, id: string): Promise<string> {
   const answer = await fetch(`${url}/v1/jobs/${id}`, { headers: { authorization: `Bearer ${key}` } })
   return answer.text()

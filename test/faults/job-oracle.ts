@@ -1,7 +1,10 @@
 import type { JobOrder, Work } from './job-order.ts'
 import type { Look } from './oracle.ts'
 
-/** What the vendor made and callers had, compared with what was billed. Counts are of images where nothing else is said. */
+/**
+ * The vendor's results and what callers received, compared with what was billed. Counts are of images unless stated
+ * otherwise.
+ */
 export type JobSums = {
   readonly requests: number
   readonly jobs: number
@@ -11,34 +14,34 @@ export type JobSums = {
   readonly unbilled: number
   readonly double: number
   readonly phantom: number
-  /** Jobs that run, and charges that are reserved, where nothing is left to be done. */
+  /** Running jobs and reserved charges after all work has ended. */
   readonly stuck: number
-  /** Charges in review of requests whose work had been taken, and not been written down: nobody can know. */
+  /** Charges in review of requests whose work was accepted but not recorded: their result cannot be known. */
   readonly unwritten: number
-  /** Charges in review of jobs that did not end in their time. */
+  /** Charges in review of jobs that exceeded their time limit. */
   readonly late: number
-  /** Charges in review of requests without jobs that were killed before their first image was written down. */
+  /** Charges in review of requests without jobs that were killed before their first image was recorded. */
   readonly cut: number
   readonly violations: readonly string[]
 }
 
 type Row = { readonly [column: string]: unknown }
 
-/** Charges that nobody goes on with, whatever runs. */
+/** Charges that no process works on, even while gateways run. */
 export async function readLeft(look: Look): Promise<readonly string[]> {
   const alone = await look(`SELECT id FROM charge WHERE state = 'reserved'
     AND NOT EXISTS (SELECT 1 FROM job WHERE job.id = charge.id AND job.state = 'running')`)
   return alone.map(({ id }) => `charge ${String(id)} is reserved, and no job runs`)
 }
 
-/** What still goes on. */
+/** Work still in progress. */
 export async function readRunning(look: Look): Promise<number> {
   const [jobs] = await look(`SELECT count(*) AS n FROM job WHERE state = 'running'`)
   const [charges] = await look(`SELECT count(*) AS n FROM charge WHERE state = 'reserved'`)
   return Number(jobs?.['n']) + Number(charges?.['n'])
 }
 
-/** The ids of jobs that have an answer, with the numbers of their orders. */
+/** The ids of jobs with an answer, with the numbers of their orders. */
 export async function readAnswered(look: Look): Promise<readonly { readonly id: string; readonly order: number }[]> {
   const rows = await look(
     `SELECT job.id, charge.quality FROM job JOIN charge ON charge.id = job.id WHERE job.body IS NOT NULL`,
@@ -86,7 +89,7 @@ export async function compareJobs(
     const [charge] = own
     if (charge) {
       const row = jobs.get(String(charge['id']))
-      // Who was frozen before the row was written has lost its charge by then: nobody could know of the work.
+      // A gateway that was frozen before the row was written has lost its charge by then: the work was not recorded.
       const job = row && Number(charge['ended_at'] ?? Infinity) < Number(row['created_at']) ? undefined : row
       if (charge['state'] === 'needs_review') sum[whyReviewed(order, charge, job, faults)]++
       if (job) faults.push(...judgeJob(job, charge, once, works))
@@ -116,7 +119,7 @@ function whyReviewed(
   return order.works.length > 0 ? 'unwritten' : 'cut'
 }
 
-/** A job has to end as the vendor says. */
+/** A job must end as the vendor reports. */
 function judgeJob(job: Row, charge: Row, billed: ReadonlySet<string>, works: ReadonlyMap<string, Work>): string[] {
   const told = JSON.parse(String(job['told'])) as readonly { id: string }[]
   const own = told.flatMap(({ id }) => works.get(id) ?? [])
@@ -124,7 +127,7 @@ function judgeJob(job: Row, charge: Row, billed: ReadonlySet<string>, works: Rea
   const [state, paid] = [String(job['state']), String(charge['state'])]
   const isLate = own.some(work => work.doneAt > Number(job['deadline_at']))
   const stand = `job ${state}, charge ${paid} (${textOf(charge['reason'])})`
-  // Where some has gone out, and the vendor knows not all of it any more, nobody can tell one picture from the other.
+  // If some pictures were delivered and the vendor has forgotten others, the pictures cannot be told apart.
   const isUnsure = own.some(work => work.fate === 'forgotten') && paid === 'settled'
   if (isLate || isUnsure || state === 'running') return []
   const missing = made.filter(mark => !billed.has(mark)).length

@@ -25,12 +25,12 @@ export type JobReplicasSummary = JobSums & {
 
 type Slot = { child: ChildGateway; life: Life; load: Load }
 
-/** Of what leases and jobs may take, all together. */
+/** The maximum time of leases and jobs together. */
 const restMs = 45_000
 
 /**
- * Two gateways on one PostgreSQL, of which one is killed, or frozen past its lease and thawed, while both have jobs: the other
- * takes them over.
+ * Two gateways on one PostgreSQL, of which one is killed, or frozen past its lease and resumed, while both have jobs:
+ * the other takes them over.
  */
 export async function runJobReplicas(
   t: Pick<Test, 'teardown'>,
@@ -106,7 +106,7 @@ export async function runJobReplicas(
   return { ...sums, violations: [...problems, ...sums.violations], seed, kills, freezes, seconds }
 }
 
-// `ROUNDS=50 SEED=… node test/faults/job-replicas.ts`: one JSON object to standard output; a promise that was broken is exit 1.
+// `ROUNDS=50 SEED=… node test/faults/job-replicas.ts`: one JSON object to standard output; a broken promise is exit 1.
 if (import.meta.main) {
   const seed = Number(process.env['SEED'] ?? newSeed())
   const rounds = Number(process.env['ROUNDS'] ?? 50)

@@ -4,14 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobOrder, Work } from './job-order.ts'
 import { picture } from './studio.ts'
 
-/** What the vendor does, as somebody may want to know who ends the gateway just then. */
+/** Moments of the vendor's work, at which a test may kill the gateway. */
 export const moments = ['taken', 'answered', 'polled', 'ready', 'result', 'told', 'picture', 'made'] as const
 export type Moment = (typeof moments)[number]
 
 export type JobVendor = {
   readonly url: string
   readonly works: ReadonlyMap<string, Work>
-  /** Resolves when something has come to pass so many times. */
+  /** Resolves when a moment has occurred this many times. */
   comes(moment: Moment, times: number): Promise<void>
   close(): Promise<void>
 }
@@ -19,7 +19,9 @@ export type JobVendor = {
 const pieceBytes = 16_000
 const sizes = [100, 2_500, 12_000, 40_000]
 
-/** A vendor of jobs, of jobs with a second step, of links and of pictures at once, whose record outlives every gateway. */
+/**
+ * A vendor of jobs, of jobs with a second step, of links and of direct pictures, whose record survives every gateway.
+ */
 export async function openJobVendor(orders: readonly JobOrder[], random: () => number): Promise<JobVendor> {
   const works = new Map<string, Work>()
   const filler = Buffer.alloc(64 * 1024, 0x5a)
@@ -49,7 +51,7 @@ export async function openJobVendor(orders: readonly JobOrder[], random: () => n
     res.end()
   }
 
-  /** What the gateway may have whole counts as made. */
+  /** A picture counts as made when the gateway may have it completely. */
   async function deliver(res: ServerResponse, order: JobOrder, marks: readonly string[], text: string): Promise<void> {
     for (const mark of marks) order.produced.add(mark)
     await send(res, text)

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { askOnce } from '../harness/ask.ts'
 import { readImages } from '../harness/read-images.ts'
 
-/** One gateway process from its start to its end, as its callers know it. */
+/** One gateway process from its start to its end, as its callers observe it. */
 export type Life = {
   readonly number: number
   readonly url: string
-  /** When it was killed; by `performance.now()`, as the rest. What is cut from then on is cut by that. */
+  /** The time of the kill; by `performance.now()`, like the other times. A cut after it is caused by it. */
   killedAt: number | undefined
-  /** Its storage may be away, or in others' way: an answer of 503 is no fault by itself. */
+  /** Its storage may be unavailable or locked: an answer of 503 is not a fault by itself. */
   readonly mayRefuse: boolean
-  /** It was frozen, or its storage went away: what it does not answer to the end is no fault by itself. */
+  /** It was frozen, or its storage was unavailable: an incomplete answer is not a fault by itself. */
   isExcused: boolean
-  /** When an answer last came whole; 0 before. */
+  /** The time of the last complete answer; 0 before. */
   wholeAt: number
 }
 
@@ -20,29 +20,29 @@ export function newLife(number: number, url: string, mayRefuse = false): Life {
   return { number, url, killedAt: undefined, mayRefuse, isExcused: false, wholeAt: 0 }
 }
 
-/** One request: what the upstream made for it, and what the caller had of it. */
+/** One request: the upstream's images for it, and what the caller received. */
 export type Order = {
-  /** Told to the upstream as prompt and kept by the charge as the quality asked for. */
+  /** Sent to the upstream as prompt and stored in the charge as the requested quality. */
   readonly number: number
   readonly images: number
   readonly links: boolean
   readonly life: Life
   readonly produced: Set<string>
   readonly delivered: Set<string>
-  /** Answered 200, to the end. */
+  /** Whether it was answered with 200, completely. */
   whole: boolean
-  /** The error's code when it was answered 503, or 408 by one that was frozen. */
+  /** The error code of an answer with 503, or with 408 by a gateway that was frozen. */
   refused: string | undefined
 }
 
 export type Load = {
-  /** Rejects when a request came to what nobody accounts for. */
+  /** Rejects when a request has an unexpected result. */
   readonly over: Promise<unknown>
 }
 
 /**
- * Callers who ask one request after another, of the gateway that `target` names, until it names none; they keep every image
- * that can be had.
+ * Callers who send one request after another to the gateway that `target` returns, until it returns none; they keep
+ * every obtainable image.
  */
 export function runLoad(options: {
   readonly target: (client: number) => Promise<Life | undefined>
@@ -77,10 +77,10 @@ export function runLoad(options: {
     if (order.whole) life.wholeAt = performance.now()
     else if (status === 503 && life.mayRefuse) {
       order.refused = /"code":"(\w+)"/.exec(text)?.[1] ?? 'none'
-      // Whoever is refused comes back later.
+      // A refused caller retries later.
       await sleep(20)
     } else if (status === 408 && life.isExcused) {
-      // It was frozen while the request arrived: it has waited too long by its clock, and bought nothing.
+      // The gateway was frozen during the request's arrival: by its clock the request timed out, and bought nothing.
       order.refused = /"code":"(\w+)"/.exec(text)?.[1] ?? 'none'
     } else if (status !== undefined && status !== 200) throw new Error(`request ${number}: ${status} ${text}`)
     else if (life.killedAt === undefined && !life.isExcused)
@@ -94,7 +94,7 @@ export function runLoad(options: {
   return { over }
 }
 
-/** Resolves when something holds; rejects with what ended the load before. */
+/** Resolves when a condition holds; rejects with the error that ended the load before. */
 export async function whileLoaded({ over }: Load, holds: () => boolean | Promise<boolean>): Promise<void> {
   const ended = over.then(() => {
     throw new Error('the load was over before it came about')

@@ -1,18 +1,18 @@
 import type { Look } from './oracle.ts'
 
-/** One line of a charge: what it counts, and what it costs. */
+/** One line of a charge: what it counts, and its price. */
 export type SoldLine = {
   readonly tier: string
-  /** Of all of it, micro-units. */
+  /** The price of the complete line in micro-units. */
   readonly price: number
   readonly quantity: number | null
-  /** Of a picture whose size is known: `1024x768`. */
+  /** The size of a picture, if known: `1024x768`. */
   readonly mark: string | null
-  /** Nobody has counted it. */
+  /** Whether the quantity is an estimate. */
   readonly isEstimated: boolean
 }
 
-/** One charge, wherever it stands. */
+/** One charge, in a row or in a segment. */
 export type Sale = {
   readonly id: string
   readonly key: string
@@ -20,11 +20,11 @@ export type Sale = {
   readonly group: string
   readonly state: string
   readonly amount: number
-  /** Given back of it. */
+  /** The refunded amount. */
   readonly refunded: number
-  /** Kinds of levels that it was held of beside its key. */
+  /** Kinds of levels with its hold, next to its key. */
   readonly levels: readonly string[]
-  /** The quality asked for: the number of an order for pictures. */
+  /** The requested quality: the number of an order for pictures. */
   readonly quality: string | null
   readonly lines: readonly SoldLine[]
 }
@@ -36,7 +36,7 @@ type Terms = {
   readonly lines: readonly (readonly [tier: string, source: string, flags: readonly string[]])[]
 }
 
-/** Every charge, by SQL and a reading of segments of the test's own (docs/storage.md#charge-tables). */
+/** Every charge, by SQL and a segment reader of the test's own (docs/storage.md#charge-tables). */
 export async function readSales(look: Look): Promise<readonly Sale[]> {
   const refunds = await look(
     `SELECT charge_id, sum(amount) AS amount FROM (SELECT charge_id, amount FROM entry WHERE kind = 'refund'
@@ -113,10 +113,10 @@ function textOf(cell: unknown): string | null {
   return typeof cell === 'string' && cell !== '' ? cell : null
 }
 
-/** What an account has spent and holds, micro-units. */
+/** The spent and held amounts of an account, in micro-units. */
 type Sums = { readonly spent: number; readonly day: number; readonly month: number; readonly held: number }
 type Period = 'total' | 'day' | 'month'
-/** A budget, micro-units. */
+/** A budget in micro-units. */
 export type Bound = { readonly amount: number; readonly per: Period }
 export type Group = { readonly budget?: Bound; readonly userBudget?: Bound }
 
@@ -127,7 +127,7 @@ export type Levels = {
     readonly user: string
     readonly group: string
     readonly bound: Bound | undefined
-    /** Held by charges that are open. */
+    /** The holds of open charges. */
     readonly open: number
   })[]
   /** By `user NAME`, `group NAME` and `balance NAME`. */
@@ -135,10 +135,10 @@ export type Levels = {
   readonly users: ReadonlyMap<string, { readonly bound: Bound | undefined; readonly balance: number | undefined }>
 }
 
-/** PostgreSQL wants to know what it is that is missing. */
+/** PostgreSQL needs a type for a null. */
 const none = 'CAST(null AS BIGINT)'
 
-/** One statement, so that what it reads is of one moment. */
+/** One statement, so that all reads are of one moment. */
 export async function readLevels(look: Look): Promise<Levels> {
   const rows = await look(
     `SELECT 'key' AS kind, k.id AS name, k.user_name AS owner, coalesce(k.group_name, u.group_name) AS team, k.spent,
@@ -183,8 +183,8 @@ export async function readLevels(look: Look): Promise<Levels> {
 const nothing: Sums = { spent: 0, day: 0, month: 0, held: 0 }
 
 /**
- * What is wrong with the levels at any moment, requests under way or not: one from which more is spent and held than it has,
- * and sums of keys that are not those of their users and groups. Nothing was spent before today.
+ * The faults of the levels at any moment, including during requests: a level with more spent and held than its amount,
+ * and sums of keys that differ from those of their users and groups. Nothing was spent before today.
  */
 export function judgeLevels(levels: Levels, groups: ReadonlyMap<string, Group>): readonly string[] {
   const { keys, accounts, users } = levels

@@ -13,21 +13,21 @@ import {
   wasKilled,
 } from './market-orders.ts'
 
-/** What a gateway that lives may answer, beside what it was asked for: refusals, and what the vendor did. */
+/** Expected answers of a running gateway: results, refusals, and faults of the vendor. */
 const expected = /^(?:200|202|400 |402 |429 |500 |502 upstream_|503 (?:storage_unavailable|counters_unavailable)|409 )/
 
 type Callers = {
-  /** A gateway that is there; undefined when it is over. */
+  /** A running gateway; undefined when the test is over. */
   readonly target: () => Promise<Life | undefined>
   readonly payers: readonly Payer[]
   readonly orders: MarketOrder[]
   readonly random: () => number
   readonly parallel: number
-  /** Is told what nobody accounts for. */
+  /** Called with unexpected results. */
   readonly complain: (sentence: string) => void
 }
 
-/** Callers who ask for something else each time, each time by another key and of another gateway. */
+/** Callers who send another request each time, with another key and to another gateway. */
 export function runCallers({ target, payers, orders, random, parallel, complain }: Callers): Load {
   function newOrder(): MarketOrder {
     const kind: Kind = pick([
@@ -65,7 +65,7 @@ export function runCallers({ target, payers, orders, random, parallel, complain 
     }
   }
 
-  /** The first of which the bound is above a number between 0 and 1. */
+  /** The first choice whose limit exceeds a random number between 0 and 1. */
   function pick<T>(choices: readonly (readonly [T, number])[]): T {
     const number = random()
     return (choices.find(([, bound]) => number < bound) as (typeof choices)[number])[0]
@@ -94,11 +94,11 @@ export function runCallers({ target, payers, orders, random, parallel, complain 
     order.answer = `${status} ${/"code": ?"(\w+)"/.exec(text)?.[1] ?? ''}`
     if (!expected.test(order.answer)) complain(`request ${number} (${kind}): ${status} ${text.slice(0, 300)}`)
     if (kind === 'job' && status === 202) await lookFor(order, life, (JSON.parse(text) as { readonly id: string }).id)
-    // Whoever is refused comes back later.
+    // A refused caller retries later.
     else if (status >= 402) await sleep(status === 402 ? 200 : 20)
   }
 
-  /** Asks once or twice what has become of a job; whoever does not is charged all the same. */
+  /** Polls a job once or twice; a caller who never polls is charged all the same. */
   async function lookFor(order: MarketOrder, life: Life, id: string): Promise<void> {
     for (let times = Math.floor(random() * 3); times > 0; times--) {
       await sleep(random() * 300)

@@ -4,7 +4,7 @@ import { crashMarket } from './market-crash.ts'
 import { seed } from '../harness/seed.ts'
 
 t.test(
-  'gateways killed while they sell on budgets of every kind overdraw no level, agree at every check, keep no hold and give nothing away',
+  'gateways killed while they sell on budgets of every kind overdraw no level, agree at every check, leave no hold and lose no charge',
   { skip: redisMissing() },
   async t => {
     const extent = { kills: 2, requests: 200, parallel: 18, seed }

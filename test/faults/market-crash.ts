@@ -19,23 +19,23 @@ import type { Look } from './oracle.ts'
 import { runScript } from './run-script.ts'
 import { seeded } from '../harness/seed.ts'
 
-/** Where limits are counted. */
+/** The place of the counters. */
 export type Counted = 'memory' | 'redis' | 'spread'
 
 export type MarketOptions = {
   readonly database: 'postgres' | 'sqlite'
   readonly counters: Counted
   readonly kills: number
-  /** Requests at least, refused ones among them. */
+  /** Minimum number of requests, including refused ones. */
   readonly requests: number
-  /** At once. */
+  /** Number of concurrent requests. */
   readonly parallel: number
   readonly seed: number
-  /** Leases run out by themselves. `false`: those of gateways that were killed are ended, where a test cannot wait. */
+  /** Leases expire by themselves. `false`: the leases of killed gateways are ended, when a test cannot wait. */
   readonly isPatient: boolean
-  /** PostgreSQL waits for the disk, as it does where nobody says otherwise. Killing gateways is the same without. */
+  /** PostgreSQL syncs to the disk, as by default. Killing gateways has the same effect without. */
   readonly isSynced: boolean
-  /** Is told how far it has come, at each kill. */
+  /** Receives the progress, at each kill. */
   readonly say?: (progress: object) => void
 }
 
@@ -46,28 +46,28 @@ export type MarketSummary = MarketSums & {
   readonly seed: number
   readonly gateways: number
   readonly kills: number
-  /** Of them, before the gateway was ready. */
+  /** Number of kills before the gateway was ready. */
   readonly killsAtStart: number
-  /** Times that all levels were looked at while requests were under way. */
+  /** Number of reads of all levels during requests. */
   readonly looks: number
-  /** Times that PostgreSQL ended one of several that waited for one another. */
+  /** Number of deadlocks that PostgreSQL ended. */
   readonly deadlocks: number
-  /** Charges and holds that are left when everything is over. */
+  /** Charges and holds that remain at the end. */
   readonly stuck: number
-  /** The longest that a charge of a killed gateway was seen open, in seconds. */
+  /** The longest time that a charge of a killed gateway was seen open, in seconds. */
   readonly openSecondsMost: number
   readonly seconds: number
 }
 
-/** What leases, jobs and retries may take, all together and many times over. */
+/** A multiple of the maximum time of leases, jobs and retries together. */
 const restMs = 180_000
 
 type Slot = { child: ChildGateway; life: Promise<Life>; isReady: boolean }
 
 /**
- * Whole gateways, as they are served, killed and started again while callers ask for text, pictures, links and jobs by 37 keys
- * with budgets of every kind, at the edge of those budgets. What the vendor sold and what callers had is held against the
- * charges; the levels against the charges, and at every moment against one another.
+ * Complete gateways are killed and restarted while callers request text, pictures, links and jobs with 37 keys with
+ * budgets of every kind, at the limit of those budgets. The vendor's sales and what callers received are compared with
+ * the charges; the levels are compared with the charges, and at every moment with one another.
  */
 export async function crashMarket(t: Pick<Test, 'teardown'>, options: MarketOptions): Promise<MarketSummary> {
   const { kills, requests, parallel, seed, isPatient, say = () => undefined } = options
@@ -132,7 +132,7 @@ export async function crashMarket(t: Pick<Test, 'teardown'>, options: MarketOpti
     while (orders.length < share && violations.length === 0) await sleep(20)
     await sleep(random() * 200)
     const at = Math.floor(random() * gateways)
-    // Some are killed before they have begun, most when they are at work.
+    // Some are killed before they are ready, most of them during work.
     if (random() > 0.15) await slots[at]?.life
     await kill(at)
     await market.raise()
@@ -184,7 +184,7 @@ export async function crashMarket(t: Pick<Test, 'teardown'>, options: MarketOpti
   }
 }
 
-/** The database that they are on, and how to look into it beside them. */
+/** The gateways' database, and how to query it next to them. */
 async function openDatabase(
   t: Pick<Test, 'teardown'>,
   folder: string,
@@ -217,12 +217,12 @@ async function openCounters(t: Pick<Test, 'teardown'>, counted: Counted): Promis
   return `${nodes[0]?.url}?cluster=spread`
 }
 
-/** Lets the leases of processes that are gone run out now. */
+/** Expires the leases of processes that have ended. */
 async function endLeases(look: Look, pids: readonly number[]): Promise<void> {
   for (const pid of pids) await look(`UPDATE replica SET lease_until = 0 WHERE host LIKE '%:${pid}'`)
 }
 
-/** Charges that are open, and money that is held. */
+/** Open charges, and held amounts. */
 async function openOf(look: Look): Promise<number> {
   const [row] = await look(`SELECT (SELECT count(*) FROM charge WHERE state = 'reserved')
     + (SELECT count(*) FROM key WHERE held <> 0) + (SELECT count(*) FROM account WHERE held <> 0) AS n`)
@@ -234,7 +234,7 @@ async function deadlocksOf(look: Look): Promise<number> {
   return Number(row?.['n'])
 }
 
-/** Looks at all levels again and again, until it is told to stop. */
+/** Reads all levels repeatedly, until stopped. */
 function watchLevels(
   look: Look,
   groups: Parameters<typeof judgeLevels>[1],
@@ -245,7 +245,7 @@ function watchLevels(
   const watching = (async () => {
     while (!over.signal.aborted) {
       const levels = await readLevels(look)
-      // Read afterwards: a budget that was raised meanwhile is the larger one, to the gateways as well.
+      // Read after the levels: a budget that was raised in between is the larger one, for the gateways too.
       for (const fault of judgeLevels(levels, groups)) complain(`look ${looks}: ${fault}`)
       looks++
       await sleep(50)
@@ -263,9 +263,9 @@ function watchLevels(
   }
 }
 
-/** However many gateways there are, the vendor is asked no more often than all of them together may. */
+/** However many gateways there are, the vendor receives at most the limit of all of them together. */
 function judgeLimits(orders: readonly MarketOrder[], loadMs: number, counted: Counted): readonly string[] {
-  // Each process counts by itself there, and one that was killed has forgotten.
+  // With counters in memory each process counts alone, and a killed one has lost its counts.
   if (counted === 'memory') return []
   const windows = Math.floor(loadMs / 60_000) + 1
   const own = orders.filter(({ payer }) => payer.group === rpm.group)
@@ -280,9 +280,9 @@ function judgeLimits(orders: readonly MarketOrder[], loadMs: number, counted: Co
   return faults
 }
 
-// `KILLS=50 REQUESTS=5000 npm run test:crash:fleet`: three gateways on PostgreSQL, with limits counted in one Redis, in a
-// cluster that is spread over and in each process; one JSON object a run to standard output, what was promised and is not so
-// is exit 1. DATABASE=sqlite: one gateway. COUNTERS=redis,spread,memory picks, FSYNC=off goes faster.
+// `KILLS=50 REQUESTS=5000 npm run test:crash:fleet`: three gateways on PostgreSQL, with counters in one Redis, in a
+// cluster with spread keys, and in each process; one JSON object per run to standard output, a broken promise
+// is exit 1. DATABASE=sqlite: one gateway. COUNTERS=redis,spread,memory selects, FSYNC=off is faster.
 if (import.meta.main) {
   const of = (name: string, usual: string): string => process.env[name] ?? usual
   const seed = Number(of('SEED', String(Date.now() % 1e9)))

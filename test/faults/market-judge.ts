@@ -12,33 +12,36 @@ import {
   wasKilled,
 } from './market-orders.ts'
 
-/** What callers had, what the vendor sold, and what was charged for it. */
+/** What callers received, what the vendor sold, and what was charged. */
 export type MarketSums = {
   readonly requests: number
-  /** Answers, by status and code; `cut` where none came to its end. */
+  /** Answers, by status and code; `cut` for incomplete ones. */
   readonly answers: { readonly [answer: string]: number }
-  /** Requests for which the vendor sold something. */
+  /** Number of requests for which the vendor sold something. */
   readonly sold: number
-  /** Charges that are booked, and what they come to, micro-units. */
+  /** Number of booked charges, and their sum in micro-units. */
   readonly charged: number
   readonly micros: number
-  /** Had by a caller and not booked, though nobody was killed; of pictures whoever was. */
+  /** Received by a caller but not booked, without a kill; for pictures also with a kill. */
   readonly givenAway: number
-  /** Texts whose gateway was killed before they were booked, which is promised of texts alone; the most at one kill. */
+  /**
+   * Texts whose gateway was killed before they were booked, which is allowed for texts alone; and the maximum at one
+   * kill.
+   */
   readonly lostTexts: number
   readonly lostTextsMost: number
-  /** Booked a second time, or asked for twice. */
+  /** Booked twice, or requested twice. */
   readonly double: number
-  /** Booked, and never sold. */
+  /** Booked, but never sold. */
   readonly phantom: number
-  /** Pictures that are booked and did not arrive: callers who left, and gateways that were killed. */
+  /** Pictures that are booked but did not arrive: their callers disconnected, or their gateways were killed. */
   readonly undelivered: number
-  /** Charges that wait for a person, as those of a killed gateway do. */
+  /** Charges under review, such as those of a killed gateway. */
   readonly forReview: number
   readonly violations: readonly string[]
 }
 
-/** Charges that a crash may lose of texts beside those in flight: one batch (README, what the bill promises). */
+/** Text charges that a crash may lose in addition to those in flight: one batch (README, what the bill promises). */
 const batchMost = 2_048
 
 export function judgeMarket(orders: readonly MarketOrder[], sales: readonly Sale[], parallel: number): MarketSums {
@@ -81,7 +84,7 @@ class Judge {
   readonly #pictures = new Map<string, Sale[]>()
   readonly #texts = new Map<string, Sale>()
 
-  /** Requests that were under way at once, at most. */
+  /** The maximum number of concurrent requests. */
   readonly #parallel: number
 
   constructor(sales: readonly Sale[], parallel: number) {
@@ -102,11 +105,11 @@ class Judge {
     const { number, kind, made, had, payer } = order
     const where = `request ${number} (${kind}, ${order.fate}, ${order.answer ?? 'cut'})`
     const own = this.#pictures.get(String(number)) ?? []
-    // What was asked anew after a kill is another charge, unless something was bought the first time.
+    // A repetition after a kill is another charge, unless the first one bought something.
     const lines = own.flatMap(sale => sale.lines)
     if (own.some(sale => sale.key !== payer.keyId || sale.user !== payer.user || sale.group !== payer.group))
       this.violations.push(`${where}: charged to somebody else`)
-    // A line does not say which link it is for; the first that were made are those that are booked.
+    // A line does not name its link; the booked ones are those that were made first.
     const marks = kind === 'links' ? [...made].slice(0, lines.length) : lines.map(({ mark }) => mark ?? 'unread')
     const once = new Set(marks)
     const away = [...had].filter(mark => !once.has(mark)).length
@@ -151,7 +154,7 @@ class Judge {
       else if (order.isWhole && order.used) lost.push(order)
     }
     for (const order of lost) this.#lose(order, booked)
-    // Whose id nobody was told: of what the vendor sold, or cut by a caller who left.
+    // Charges whose id no caller knows: from the vendor's sales, or cut by a caller who disconnected.
     for (const sale of left.values()) {
       if (sale.state !== 'settled') continue
       const at = unknown.findIndex(order => order.payer.keyId === sale.key && mayBe(order, sale))
@@ -181,7 +184,7 @@ class Judge {
     }
   }
 
-  /** Charges are written in the order of their answers: what a kill takes is what came last. */
+  /** Charges are written in the order of their answers: a kill loses the last ones. */
   #lose(order: MarketOrder, booked: readonly MarketOrder[]): void {
     const life = order.lives.at(-1) as Life
     this.lost.set(life, (this.lost.get(life) ?? 0) + 1)
@@ -210,7 +213,7 @@ function roundHalfUp(number: number): number {
   return Math.floor(number + 0.5)
 }
 
-/** Where sums of accounts are not what their charges come to, or anything is still held; nothing runs any more. */
+/** Accounts whose sums differ from their charges, or that still hold something; nothing is running any more. */
 export function judgeRest({ keys, accounts }: Levels, sales: readonly Sale[]): readonly string[] {
   const faults: string[] = []
   const sumOf = (own: readonly Sale[]): number => own.reduce((sum, { amount, refunded }) => sum + amount - refunded, 0)

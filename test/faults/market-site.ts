@@ -7,10 +7,10 @@ import { jobEdits } from './job-load.ts'
 import type { Bound, Group } from './market-books.ts'
 import { multipliers, type Payer, prices } from './market-orders.ts'
 
-/** Zones whose midnights are spread over the day: a battery is of one day and one month, wherever it runs. */
+/** Zones whose midnights are spread over the day: a battery stays within one day and one month, wherever it runs. */
 const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Tokyo', 'Asia/Kolkata', 'America/Los_Angeles']
 
-/** One of the zones in which it is not midnight in the next hours. */
+/** One of the zones without a midnight in the next hours. */
 export function chooseZone(random: () => number, at = new Date()): string {
   const hourIn = (timeZone: string): number =>
     Number(new Intl.DateTimeFormat('en', { timeZone, hour: 'numeric', hourCycle: 'h23' }).format(at))
@@ -18,12 +18,12 @@ export function chooseZone(random: () => number, at = new Date()): string {
   return good[Math.floor(random() * good.length)] ?? 'UTC'
 }
 
-/** What a request comes to, about, and the most that one may be held at; micro-units. */
+/** The approximate cost of a request, and the maximum hold; micro-units. */
 const usual = 50_000
 const most = 240_000
 const amountFor = (requests: number): number => Math.ceil(Math.max(most, requests * usual))
 
-/** Budgets of groups and of their users, for so many requests of a key; nobody bounds those of `free`. */
+/** Budgets of groups and of their users, for this many requests per key; `free` has none. */
 function startGroups(ofKey: number): Map<string, Group> {
   const bound = (keys: number, per: Bound['per']): Bound => ({ amount: amountFor(keys * ofKey), per })
   return new Map<string, Group>([
@@ -58,7 +58,7 @@ function writeGroups(groups: ReadonlyMap<string, Group>): string {
     .join('\n')
 }
 
-/** The groups, as the file has them. */
+/** The groups in the form of the file. */
 const written = /groups:\n[^]*? {2}default: \{\}\n/
 const isPatient = 'cooldown: { failures: 1000000, for: 1s }'
 const unit = (micros: number): string => `"${micros}.00"`
@@ -66,13 +66,13 @@ const unit = (micros: number): string => `"${micros}.00"`
 function editsOf(groups: ReadonlyMap<string, Group>, zone: string): Edits {
   return [
     ...jobEdits,
-    // A picture that is larger than its family expects is charged beyond its hold: no level would bound that.
+    // A picture larger than its family expects is charged above its hold, and would exceed every level.
     [/\n +largest_output:.*/, ''],
     [/groups:\n {2}default: .*\n {2}partner: .*\n/, `groups:\n${writeGroups(groups)}\n  default: {}\n`],
     ['retention: {', `budgets: { time_zone: ${zone} }\nretention: {`],
     [', limits: { rpm: 300 } }', ' }'],
     ['[auth, ratelimit,', '[auth, { ratelimit: { on_store_failure: refuse } },'],
-    // What the vendor refuses to one is no reason to leave it alone.
+    // A vendor's refusals to one client must not pause the upstream.
     ...['alpha', 'beta', 'text'].map(
       name => [new RegExp(`\n  ${name}:(?: *#.*)?\n`), `\n  ${name}:\n    ${isPatient}\n`] as const,
     ),
@@ -84,16 +84,16 @@ function editsOf(groups: ReadonlyMap<string, Group>, zone: string): Edits {
   ]
 }
 
-/** Where the gateways live, who pays, and how budgets are raised while they run. */
+/** The gateways' site, the payers, and how budgets are raised during the run. */
 export type Market = {
   readonly site: Site
   /** Variables of its configuration. */
   readonly env: NodeJS.ProcessEnv
   readonly zone: string
   readonly payers: readonly Payer[]
-  /** As the file says them now, or will in a moment. */
+  /** The groups as in the file, now or in a moment. */
   readonly groups: ReadonlyMap<string, Group>
-  /** Gives some of those more, so that the work goes on at the edge of their budgets. */
+  /** Raises some budgets, so that the work continues at their limits. */
   raise(): Promise<void>
 }
 
@@ -102,7 +102,7 @@ export async function openMarket(options: {
   readonly url: string
   readonly storage: string
   readonly counters: string
-  /** Requests of a key before budgets are raised: they are just not enough. */
+  /** Requests per key before budgets are raised: slightly too few. */
   readonly ofKey: number
   readonly random: () => number
 }): Promise<Market & { close(): Promise<void> }> {
@@ -139,7 +139,7 @@ export async function openMarket(options: {
     for (let i = 0; i < 3; i++) {
       const name = `${group}-${i}`
       await storage.users.create({ name, group, role: 'user', passwordHash: null })
-      // One of each group has a budget of their own, or has paid in.
+      // One user of each group has a budget of their own, or has a balance.
       if (i === 1 && group !== 'free') {
         const own = { name, budget: amountOf(3) }
         rich.push(own)
@@ -174,7 +174,7 @@ export async function openMarket(options: {
         if (random() < 0.5) await storage.keys.change(key.id, { budget: (key.budget += more(1.6)) }, 'boss')
       for (const user of rich) await storage.users.change(user.name, { budget: (user.budget += more(2)) }, 'boss')
       for (const name of paid) await storage.users.topUp(name, 1 + more(2), null, 'boss')
-      // Whole in its place, as a deployment puts it.
+      // Replaced atomically, as a deployment does.
       const text = await readFile(site.config, 'utf8')
       await writeFile(`${site.config}.new`, text.replace(written, `groups:\n${writeGroups(groups)}\n  default: {}\n`))
       await rename(`${site.config}.new`, site.config)

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type MarketOrder, tokensOf } from './market-orders.ts'
 import { picture } from './studio.ts'
 
-/** Behind what it has said: that arrives, and then nothing. */
+/** Ends the connection after the data sent so far. */
 function breakOff(res: ServerResponse): void {
   res.socket?.destroySoon()
 }
@@ -23,8 +23,8 @@ const sizes = [100, 2_500, 6_000, 30_000]
 const words = ['it', 'is', 'written', 'down', 'what', 'was', 'sold']
 
 /**
- * A vendor of text, pictures, links and jobs. What it sells it writes down on the order, which is the only record beside the
- * gateway's books: a picture when the gateway may have it whole, tokens when it may have read the report.
+ * A vendor of text, pictures, links and jobs. It records its sales on the order, which is the only record next to the
+ * gateway's books: a picture when the gateway may have it completely, tokens when it may have read the report.
  */
 export async function openMarketVendor(
   orders: readonly MarketOrder[],
@@ -43,7 +43,7 @@ export async function openMarketVendor(
   }
   const wait = (ms: number): Promise<unknown> => sleep(random() * ms * pace)
 
-  /** In pieces; `sold` is called when the gateway may have all of it. @returns whether it was sent to the end */
+  /** Sends in pieces; calls `sold` when the gateway may have all of it. @returns whether it was sent to the end */
   async function send(res: ServerResponse, text: string, sold?: () => void): Promise<boolean> {
     for (let at = 0; at < text.length; ) {
       const step = 1 + Math.floor(random() * 20_000)

@@ -8,12 +8,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { editForm, imageAnswer } from '../../bench/bodies.ts'
 import { prepareSite } from '../harness/child.ts'
 
-// `npm run test:memory`: how much memory a gateway takes for large bodies at once, in a process of its own.
-// Figures to standard output, one JSON object a line; a target that is missed is exit 1. Linux alone tells a peak.
+// `npm run test:memory`: measures a gateway's memory for concurrent large bodies, in a process of its own.
+// Figures to standard output, one JSON object per line; a missed target is exit 1. Only Linux reports a peak.
 
 const megabyte = 1024 * 1024
 const model = 'alpha-image-2'
-/** As large as a form may be: 32 MiB with everything around the picture. */
+/** The maximum size of a form: 32 MiB including everything around the picture. */
 const largest = fitForm(32 * megabyte)
 const smallAnswer = imageAnswer(1, 2048)
 const bigAnswer = imageAnswer(4, 4 * megabyte)
@@ -21,10 +21,10 @@ const bigAnswer = imageAnswer(4, 4 * megabyte)
 type Case = {
   readonly name: string
   readonly atOnce: number
-  /** All of them, one after the other on so many connections. */
+  /** The total number, in sequence on this many connections. */
   readonly requests: number
   readonly kind: 'edit' | 'answer'
-  /** What a caller reads of an answer in a millisecond; undefined for as much as there is. */
+  /** Bytes of an answer that a client reads per millisecond; undefined for all available ones. */
   readonly bytesPerMs?: number
   readonly peakMegabytesMax: number
 }
@@ -109,7 +109,7 @@ async function measure(one: Case): Promise<Found> {
   }
 }
 
-/** One request on a connection of its own; its status. */
+/** Sends one request on a connection of its own, and returns its status. */
 async function ask(url: string, key: string, { kind, bytesPerMs }: Case): Promise<number> {
   const isEdit = kind === 'edit'
   const body = isEdit ? largest.body : Buffer.from(JSON.stringify({ model, prompt: 'a boat', n: 4 }))
@@ -141,7 +141,7 @@ async function readMetrics(ops: string): Promise<ReadonlyMap<string, number>> {
   return new Map(samples.map(line => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]))
 }
 
-/** The largest resident set that the process ever had. */
+/** The largest resident set so far. */
 async function readPeak(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return round(Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024)
@@ -169,7 +169,7 @@ function round(value: number): number {
   return Math.round(value * 10) / 10
 }
 
-// Whoever ends this ends the gateway that it started.
+// When this process ends, so does the gateway that it started.
 process.once('SIGTERM', () => process.exit(1))
 const wanted = process.argv[2] ?? ''
 for (const one of cases.filter(({ name }) => name.includes(wanted))) {

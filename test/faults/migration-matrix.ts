@@ -6,13 +6,13 @@ import { startPostgres } from '../harness/postgres.ts'
 import { postgresPlace, sqlitePlace, tryBesideOlder, tryFrozen, tryRepair } from './migration.ts'
 import { runScript } from './run-script.ts'
 
-// `npm run test:migration [-- COMMIT …]`: every command of the command line, a migration and a newer gateway beside a gateway of
-// each commit that is writing, on SQLite and on PostgreSQL; what the fault unbalanced is repaired; a gateway that was frozen
-// for longer than its lease is waited for. The figures as one line of JSON; a promise that was not kept is exit 1.
+// `npm run test:migration [-- COMMIT …]`: runs every command, a migration and a newer gateway next to a writing gateway
+// of each commit, on SQLite and on PostgreSQL; repairs the fault unbalanced; and checks that a migration waits for a
+// gateway that was frozen for longer than its lease. The figures as one line of JSON; a broken promise is exit 1.
 
 /** Schemas 4, 11 and 25. */
 const usual = ['aa3935b', '1bed2399', '534a16c5']
-/** Before this schema there are no accounts to be unbalanced. */
+/** Earlier schemas have no accounts that could be unbalanced. */
 const accountsSince = 15
 let placed = 0
 

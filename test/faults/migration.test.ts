@@ -3,12 +3,12 @@ import t from 'tap'
 import { commitMissing, unpackVersion } from '../harness/old-version.ts'
 import { everyCommand, sqlitePlace, tryBesideOlder, tryRepair } from './migration.ts'
 
-// Every command beside gateways of three commits, on both databases, is `npm run test:migration`.
+// `npm run test:migration` runs every command next to gateways of three commits, on both databases.
 
-/** A version of schema 4: it knows of no accounts. */
+/** A version of schema 4, which has no accounts. */
 const commit = 'aa3935b'
 const skip = await commitMissing(commit)
-/** Those that have migrated a database under a running gateway, and those that work on an older one. */
+/** Versions that migrated a database under a running gateway, and versions that work on an older schema. */
 const tried = [
   'logs',
   'usage',
@@ -36,7 +36,7 @@ await t.test(
     const commands = everyCommand().filter(([name]) => tried.includes(name))
     const found = await tryBesideOlder(old, sqlitePlace(join(folder, 'beside.db')), join(folder, 'beside'), commands)
     t.same(found.violations, [])
-    t.same(found.worked, ['doctor', 'backup'], 'what does not need the schema works')
+    t.same(found.worked, ['doctor', 'backup'], 'commands that do not need the schema work')
     t.equal(found.refused.length, tried.length - 3, 'all others say what to do; a copy is refused while a gateway runs')
     t.ok(found.requests > 20, `${found.requests} requests`)
     t.same(

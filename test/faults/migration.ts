@@ -20,13 +20,13 @@ const shipped = fileURLToPath(new URL('../../gateway.yaml', import.meta.url))
 const bin = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
 /** Callers that wait for their answers. */
 const callers = 2
-/** Charges before a schema is changed under a gateway, and after. */
+/** Number of charges before and after a schema change under a gateway. */
 const together = 6
 
-/** Commands that wait until the older gateway has stopped; they are tried by themselves. */
+/** Commands that wait until the older gateway has stopped; they are tested separately. */
 const waiting = new Set(['serve', 'storage migrate'])
 
-/** What commands are given beside the configuration. FOLDER is one of the test's own, KEY a key that is in use. */
+/** Arguments of commands next to the configuration. FOLDER is one of the test's own, KEY an existing key. */
 const given: { readonly [command: string]: readonly string[] } = {
   completion: ['bash'],
   diff: ['--against', 'CONFIG'],
@@ -73,11 +73,11 @@ const given: { readonly [command: string]: readonly string[] } = {
   'users passwd': ['matrix'],
 }
 
-/** Where an older gateway works. */
+/** The site of an older gateway. */
 export type Place = {
   readonly url: string
   schema(): Promise<number>
-  /** Changes the schema whoever works on it, as versions did before. */
+  /** Changes the schema even while gateways run, as earlier versions did. */
   migrate(): Promise<void>
 }
 
@@ -130,7 +130,7 @@ export async function postgresPlace(postgres: Postgres): Promise<Place & { lapse
           isDone = true
         } catch (error) {
           await client.query('ROLLBACK')
-          // The gateway that is at work was in the way, and went on.
+          // The running gateway caused a deadlock, and continued.
           if ((error as { code?: string }).code !== '40P01') throw error
         }
       }
@@ -140,7 +140,7 @@ export async function postgresPlace(postgres: Postgres): Promise<Place & { lapse
   }
 }
 
-/** Every command that there is, with what it is given here. @throws Error when one has arguments and none are given here */
+/** Every command with its arguments. @throws Error when a command needs arguments and has none here */
 export function everyCommand(): readonly (readonly [name: string, words: readonly string[]])[] {
   const found: [string, readonly string[]][] = []
   const walk = (command: Command, path: readonly string[]): void => {
@@ -165,18 +165,18 @@ function ancestors(command: Command): readonly Command[] {
 export type Tried = {
   readonly requests: number
   readonly commands: number
-  /** Commands that ended well beside the older gateway. */
+  /** Commands that succeeded next to the older gateway. */
   readonly worked: readonly string[]
-  /** Those that refused the older schema. */
+  /** Commands that refused the older schema. */
   readonly refused: readonly string[]
   readonly violations: readonly string[]
 }
 
-/** What is wrong, and how many requests were made. */
+/** The violations, and the number of requests. */
 type Course = { readonly violations: string[]; requests: number }
 
 /**
- * Runs every command beside a gateway of an older version that is writing; then a migration and a newer gateway beside it,
+ * Runs every command next to a writing gateway of an older version; then a migration and a newer gateway next to it,
  * which wait until it has stopped. The books balance before and after.
  */
 export async function tryBesideOlder(
@@ -244,13 +244,13 @@ async function tryMigration(gateway: ReturnType<OldVersion['serve']>, site: Site
   const isFile = place.url.startsWith('sqlite:')
   const traffic = drive(await gateway.ready, key, course)
   const migration = startMigration(site)
-  // Another gateway may work beside it on PostgreSQL; on a file none may.
+  // On PostgreSQL another gateway may run next to it; on a file none may.
   const next =
     isOlder && !isFile
       ? watchGateway(process.execPath, [bin, 'serve', '-c', config], { env: servingEnv(env) })
       : undefined
   try {
-    // Where there is nothing to do it ends at once.
+    // Without anything to do it ends immediately.
     if (isOlder) await migration.hears(/Waiting for these processes to stop: (gateway|connection) ?\(?\S+:\d+/)
     else if ((await migration.gone) !== 0) course.violations.push(`storage migrate: ${migration.said()}`)
     await next?.hears(/waits for processes of the older version to stop: gateway \S+:\d+/)
@@ -279,8 +279,8 @@ async function tryMigration(gateway: ReturnType<OldVersion['serve']>, site: Site
 }
 
 /**
- * Migrates a database under a gateway of an older version, as versions did that had no rule against it. Its books do not balance
- * then; what `ledger verify --rebuild-sums` corrects, and after it they do. @returns what is wrong
+ * Migrates a database under a gateway of an older version, as versions without a rule against it did. Its books do not
+ * balance then; `ledger verify --rebuild-sums` corrects them, and afterwards they do. @returns the violations
  */
 export async function tryRepair(old: OldVersion, place: Place, folder: string): Promise<readonly string[]> {
   const { config, env } = await furnish(place, folder)
@@ -290,13 +290,13 @@ export async function tryRepair(old: OldVersion, place: Place, folder: string): 
   try {
     for (const isMigrated of [false, true]) {
       if (isMigrated) await place.migrate()
-      // Such a gateway may refuse some by then.
+      // Such a gateway may already refuse some requests.
       const traffic = drive(await gateway.ready, key, isMigrated ? { violations: [], requests: 0 } : course)
       await traffic.after(together)
       await traffic.stop()
     }
     await gateway.stop()
-    // What the older version left open is ended by the start of a gateway.
+    // A starting gateway ends the open charges of the older version.
     const next = watchGateway(process.execPath, [bin, 'serve', '-c', config], { env: servingEnv(env) })
     await next.ready
     const found = await runCommand({ env }, ['ledger', 'verify', '-c', config])
@@ -313,7 +313,7 @@ export async function tryRepair(old: OldVersion, place: Place, folder: string): 
   return course.violations
 }
 
-/** A gateway of an older version that is frozen for longer than its lease, on PostgreSQL: a migration waits for it all the same. */
+/** On PostgreSQL, a migration waits even for a gateway of an older version that is frozen for longer than its lease. */
 export async function tryFrozen(
   old: OldVersion,
   place: Place & { lapse(): Promise<void> },
@@ -384,7 +384,7 @@ function startMigration({ config, env }: Pick<Site, 'config' | 'env'>) {
   }
 }
 
-/** One request. @returns what is wrong with its answer, or why there is none */
+/** Sends one request. @returns the fault of its answer, or why there is none */
 async function ask(url: string, key: string, path: string, body: object): Promise<string | undefined> {
   try {
     const answer = await fetch(`${url}/v1/${path}`, {
@@ -399,7 +399,7 @@ async function ask(url: string, key: string, path: string, body: object): Promis
   }
 }
 
-/** Callers that write until they are stopped: a chat, a picture, and again. Each answer is a 200. */
+/** Callers that send writing requests until stopped: a chat, a picture, and again. Each answer is a 200. */
 function drive(url: string, key: string, course: Course) {
   const own = { isOver: false, made: 0 }
   const waits: { readonly count: number; resolve(this: void): void }[] = []

@@ -1,25 +1,25 @@
 import type { Order } from './load.ts'
 
-/** What callers had, compared with what was billed. All counts are of images. */
+/** What callers received, compared with what was billed. All counts are of images. */
 export type Sums = {
   readonly requests: number
   readonly produced: number
   readonly delivered: number
   readonly billed: number
-  /** Had by a caller, without a line. */
+  /** Received by a caller, without a line. */
   readonly unbilled: number
-  /** Billed a second time. */
+  /** Billed twice. */
   readonly double: number
-  /** Billed, and never made. */
+  /** Billed, but never made. */
   readonly phantom: number
-  /** Billed and not had by the caller: at most what was in flight when the gateway was killed. */
+  /** Billed but not received by the caller: at most those in flight when the gateway was killed. */
   readonly undelivered: number
   readonly undeliveredPerKill: number
   readonly undeliveredMost: number
   readonly inFlightMost: number
-  /** Charges without a line whose outcome nobody knows: they cost nothing. */
+  /** Charges without a line and with an unknown result: they cost nothing. */
   readonly forReview: number
-  /** Every sentence is a promise that was broken. */
+  /** One sentence for each broken promise. */
   readonly violations: readonly string[]
 }
 
@@ -32,10 +32,10 @@ export type Books = {
   readonly violations: readonly string[]
 }
 
-/** Runs one query of a database of either kind. */
+/** Runs one query on a database of either kind. */
 export type Look = (sql: string) => Promise<readonly { readonly [column: string]: unknown }[]>
 
-/** Read with SQL of the test's own, past the code that wrote it. */
+/** Read with SQL of the test's own, bypassing the code that wrote it. */
 export async function readBooks(look: Look): Promise<Books> {
   const rows = await look('SELECT c.quality, l.idx, l.width, l.height FROM line l JOIN charge c ON c.id = l.charge_id')
   const lines = rows.map(row => ({
@@ -53,7 +53,7 @@ export async function readBooks(look: Look): Promise<Books> {
   }
 }
 
-/** Charges that are still open and money that is still held, where nothing runs (promise 5). */
+/** Charges that are still open and money that is still held, while nothing runs (promise 5). */
 export async function readOpen(look: Look): Promise<readonly string[]> {
   const [open] = await look(`SELECT count(*) AS n FROM charge WHERE state = 'reserved'`)
   const [held] = await look('SELECT sum(held) AS n FROM key')
@@ -68,7 +68,7 @@ export function compare(orders: readonly Order[], books: Books): Sums {
   const sum = { produced: 0, delivered: 0, billed: 0, unbilled: 0, double: 0, phantom: 0, undelivered: 0 }
   for (const order of orders) {
     const own = linesOf.get(order.number) ?? []
-    // A line does not say which link it is for; the first that were made are those that were billed.
+    // A line does not name its link; the billed ones are those that were made first.
     const billed = order.links ? [...order.produced].slice(0, own.length) : own.map(line => line.mark)
     const once = new Set(billed)
     const unbilled = [...order.delivered].filter(mark => !once.has(mark)).length

@@ -18,7 +18,7 @@ const alpha = { model: 'alpha-image-2', prompt: 'a boat', n: 2 }
 const [one, two] = [picture(1254, 1254, jpeg), picture(1672, 941, jpeg)]
 const marks = ['1254x1254', '1672x941']
 
-// Each test is a process or two that mostly start.
+// Most of a test's time is the start of one or two processes.
 t.jobs = 4
 
 type Kept = {
@@ -28,7 +28,7 @@ type Kept = {
   readonly revive: () => Promise<void>
 }
 
-/** A place for a gateway that dies at a point; `revive` takes the point out, starts it again and stops it. */
+/** A site for a gateway that dies at a failpoint; `revive` removes the failpoint, starts it again and stops it. */
 async function openSite(t: Test, point?: Point): Promise<Kept> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-point-'))
   const upstream = await startUpstream()
@@ -37,7 +37,7 @@ async function openSite(t: Test, point?: Point): Promise<Kept> {
     await rm(folder, { recursive: true, force: true })
   })
   const pieces = [`{"data":[${JSON.stringify(one)}`, `,${JSON.stringify(two)}`, ']}'] as const
-  // Each piece is sent when the caller has the one before.
+  // Each piece is sent when the caller has received the previous one.
   const steps = pieces.map(() => Promise.withResolvers<void>())
   upstream.answer(async res => {
     res.on('error', () => undefined)
@@ -70,7 +70,10 @@ async function openSite(t: Test, point?: Point): Promise<Kept> {
   }
 }
 
-/** The one charge there is, or undefined; the books hold and no money is held. Opened as a `gateway`, they are recovered first. */
+/**
+ * The only charge, or undefined; also checks that the books are valid and nothing is held. Opening as a `gateway`
+ * recovers them first.
+ */
 async function readCharge(t: Test, site: Site, role: 'gateway' | 'tool' = 'tool') {
   const storage = await openDatabase({ url: `sqlite:${site.database}`, role })
   t.strictSame((await storage.books.verify()).problems, [])
@@ -89,7 +92,10 @@ const settled = (images: number, reason: string | null) => ({
   lines: Array.from({ length: images }, (_, index) => ({ index, tier: '2K' })),
 })
 
-/** At each point: what the charge is after a restart, which images the caller has, whether the upstream was called. */
+/**
+ * For each failpoint: the charge after a restart, the images that the caller received, and whether the upstream was
+ * called.
+ */
 const expected: { readonly [point in Point]: { charge: object | undefined; delivered: number; calls: number } } = {
   'before-hold': { charge: undefined, delivered: 0, calls: 0 },
   'after-hold': { charge: review, delivered: 0, calls: 0 },
@@ -106,7 +112,7 @@ const expected: { readonly [point in Point]: { charge: object | undefined; deliv
 }
 
 for (const point of points) {
-  t.test(`killed at ${point}, a gateway knows after its restart what is owed [B4]`, { buffered: true }, async t => {
+  t.test(`killed at ${point}, a gateway recovers the charge after its restart [B4]`, { buffered: true }, async t => {
     const { site, upstream, onBytes } = await openSite(t, point)
     const child = site.start()
     const answer = await askOnce(await child.ready, alpha, { key: site.key, onBytes })
@@ -117,7 +123,7 @@ for (const point of points) {
     const db = new DatabaseSync(site.database)
     const open = db.prepare(`SELECT count(*) AS n FROM charge WHERE state = 'reserved'`).get()?.['n']
     db.close()
-    t.equal(open, expected[point].charge && point !== 'after-settle' ? 1 : 0, 'what it left behind')
+    t.equal(open, expected[point].charge && point !== 'after-settle' ? 1 : 0, 'what remains')
     t.match(await readCharge(t, site, 'gateway'), expected[point].charge)
   })
 }

@@ -15,7 +15,7 @@ import { seed, seeded } from '../harness/seed.ts'
 const plugin = fileURLToPath(new URL('failpoints.ts', import.meta.url))
 const alpha = { model: 'alpha-image-2', prompt: 'a boat' }
 
-/** A database with one charge that a gateway left open with its line written, and no failpoint in the configuration any more. */
+/** A database with one open charge with its line, left by a gateway, and a configuration without a failpoint. */
 async function openSite(t: Test): Promise<Site> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-recovery-'))
   const upstream = await startUpstream({ data: [picture(1254, 1254)] })
@@ -44,7 +44,7 @@ t.test(`ends ${rows} open charges in seconds, also when recovery is killed three
   leaveOpen(site, rows)
   for (let kill = 0; kill < 3; kill++) {
     const child = site.start()
-    // At random on purpose: there is no sign from outside of how far it has come.
+    // At random on purpose: its progress is not visible from outside.
     await sleep(100 + random() * 600)
     await child.kill()
   }
@@ -71,7 +71,7 @@ t.test(`ends ${rows} open charges in seconds, also when recovery is killed three
   ])
 })
 
-/** Milliseconds from the start of a gateway to its first readiness; it is stopped again. */
+/** Milliseconds from the start of a gateway to its first readiness; stops it again. */
 async function timeStart(site: Site): Promise<number> {
   const before = performance.now()
   const child = site.start()
@@ -81,7 +81,7 @@ async function timeStart(site: Site): Promise<number> {
   return took
 }
 
-/** Copies the one charge that a gateway left open, every second one with its line. */
+/** Copies the one open charge, every second copy with its line. */
 function leaveOpen({ database }: Site, count: number): void {
   const db = new DatabaseSync(database)
   const columns = db

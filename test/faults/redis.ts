@@ -15,21 +15,21 @@ import { runScript } from './run-script.ts'
 
 const processes = 4
 const limit = 100
-/** Each phase is of one key: nobody has a minute to wait. */
+/** Each phase uses a new key, so that no test waits for a minute to pass. */
 const chat = { model: 'sim-chat', messages: [{ role: 'user', content: 'Say hello.' }] }
 
 export type RedisFigures = {
-  /** Admitted at a limit of 100, by what happened to Redis. */
+  /** Number admitted under a limit of 100, by the fault of Redis. */
   readonly admitted: { readonly [phase: string]: number }
-  /** Answers that Redis had made and that were lost on their way. */
+  /** Number of answers of Redis that were lost on their way. */
   readonly repliesLost: number
   readonly violations: readonly string[]
 }
 
 /**
- * Four processes of one gateway hold a limit of 100 together while their Redis is flushed, restarted, loses answers, is
- * killed and frozen. With `refuse` nothing is admitted beyond what Redis granted; with `local` each process grants no more
- * than the limit.
+ * Four processes of one gateway share a limit of 100 while their Redis is flushed, restarted, loses answers, is
+ * killed and frozen. With `refuse` nothing is admitted beyond the grants of Redis; with `local` each process grants at
+ * most the limit.
  */
 export async function troubleRedis(
   t: Pick<Test, 'teardown'>,
@@ -67,7 +67,7 @@ export async function troubleRedis(
     return secret
   }
 
-  /** So many at once. @returns how many were admitted */
+  /** Sends this many concurrently. @returns how many were admitted */
   async function ask(key: string, times: number): Promise<number> {
     const asked = Array.from({ length: times }, () => askOnce(url, chat, { key, path: '/v1/chat/completions' }))
     const answers = await Promise.all(asked)
@@ -77,7 +77,7 @@ export async function troubleRedis(
     return answers.filter(({ status }) => status === 200).length
   }
 
-  /** One key, a trouble in the middle of its requests, and what may be admitted of them. */
+  /** One key, a fault in the middle of its requests, and the number of them that may be admitted. */
   async function phase(name: string, most: number, trouble: () => unknown): Promise<void> {
     const key = await newKey()
     const before = upstream.received.length
@@ -90,7 +90,7 @@ export async function troubleRedis(
     if (upstream.received.length - before !== own) violations.push(`${name}: the upstream was asked more than that`)
   }
 
-  /** Until Redis is asked again. */
+  /** Waits until Redis is used again. */
   async function answersAgain(): Promise<void> {
     const key = await newKey()
     await until(async () => {
@@ -125,7 +125,7 @@ export async function troubleRedis(
   return { admitted, repliesLost: wire.lost, violations }
 }
 
-/** Passes on what gateways and Redis say; while `cuts` is set it loses every third of the answers, with their connection. */
+/** Relays between gateways and Redis; while `cuts` is set it drops every third answer, with its connection. */
 async function openWire(t: Pick<Test, 'teardown'>, redis: RedisServer) {
   const wire = { url: '', cuts: false, lost: 0 }
   let answers = 0
@@ -158,7 +158,7 @@ async function openWire(t: Pick<Test, 'teardown'>, redis: RedisServer) {
   return wire
 }
 
-// `node test/faults/redis.ts [REQUESTS]`: one JSON object to standard output; anything that was promised and is not so is
+// `node test/faults/redis.ts [REQUESTS]`: one JSON object to standard output; a broken promise is
 // exit 1.
 if (import.meta.main) {
   const [requests = 2_000] = process.argv.slice(2).map(Number)

@@ -11,7 +11,7 @@ export type ReloadLoad = {
   readonly seconds: number
   /** Requests for images per second. */
   readonly rps: number
-  /** Streams of events at any time. */
+  /** Number of concurrent event streams. */
   readonly streams: number
 }
 
@@ -19,9 +19,9 @@ export type ReloadFigures = {
   readonly reloads: number
   readonly requests: number
   readonly streams: number
-  /** Requests and streams that did not come back whole with 200. */
+  /** Requests and streams without a complete answer of 200. */
   readonly dropped: readonly string[]
-  /** Requests of which one part saw one configuration and another part another. */
+  /** Requests for which two parts of the gateway used different configurations. */
   readonly mixed: readonly string[]
   readonly p99Ms: { readonly quiet: number; readonly reloading: number }
 }
@@ -29,8 +29,8 @@ export type ReloadFigures = {
 const eventsOfStream = 20
 
 /**
- * Reloads a serving gateway again and again while it is asked, each time with another price and another header for its
- * upstream. What the upstream was sent and what the charge says have to be of one and the same configuration.
+ * Repeatedly reloads a gateway under load, each time with another price and another header for its upstream. The
+ * upstream's request and the charge must belong to the same configuration.
  */
 export async function reloadUnderLoad(folder: string, load: ReloadLoad): Promise<ReloadFigures> {
   const upstream = await startUpstream()
@@ -61,7 +61,7 @@ export async function reloadUnderLoad(folder: string, load: ReloadLoad): Promise
   const agent = new Agent({ keepAlive: true })
   const dropped: string[] = []
   const times: { readonly at: number; readonly ms: number }[] = []
-  /** Which variant the upstream was sent, by the request's id. */
+  /** The variant that the upstream received, by the request's id. */
   const seen = new Map<string, string>()
   let streams = 0
   const over = new AbortController()
@@ -82,7 +82,7 @@ export async function reloadUnderLoad(folder: string, load: ReloadLoad): Promise
     }
   }
   const running: Promise<void>[] = []
-  /** Requests come when they come, whether those before have been answered or not. */
+  /** Requests start at a fixed rate, whether earlier ones have been answered or not. */
   const offer = async (seconds: number): Promise<void> => {
     const from = performance.now()
     for (let i = 0; i < seconds * load.rps; i++) {
@@ -122,13 +122,13 @@ export async function reloadUnderLoad(folder: string, load: ReloadLoad): Promise
   }
 }
 
-/** The configuration with another header for the upstream and another factor on prices. */
+/** The configuration with another header for the upstream and another price multiplier. */
 function variantOf(written: string, variant: number): string {
   const changed = written.replace('x-variant: "v0"', `x-variant: "v${variant}"`)
   return changed.replace(/(\n {2}alpha-image-2: .*?1K: )"[\d.]+"/, `$1"0.0${variant + 3}"`)
 }
 
-/** Each charge has the price of the configuration whose header the upstream was sent. */
+/** Each charge must have the price of the configuration whose header the upstream received. */
 async function compare(database: string, seen: ReadonlyMap<string, string>): Promise<string[]> {
   const storage = await openDatabase({ url: `sqlite:${database}`, role: 'tool' })
   const faults: string[] = []
@@ -154,7 +154,7 @@ function p99(times: readonly { readonly ms: number }[]): number {
 
 type Told = { readonly status: number | undefined; readonly whole: boolean; readonly text: string; readonly id: string }
 
-/** One request on kept connections. Never rejects. */
+/** Sends one request on kept-alive connections. Never rejects. */
 export function post(url: string, key: string, agent: Agent, body: object): Promise<Told> {
   return new Promise(resolve => {
     let text = ''

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { reloadUnderLoad } from './reload-under-load.ts'
 import { runScript } from './run-script.ts'
 
-// `npm run test:reload [RELOADS [SECONDS [RPS]]]`: a gateway is reloaded 1,000 times in 60 s at 200 requests a second and
-// 20 streams (O1). One JSON object to standard output; anything dropped, or mixed of two, is exit 1.
+// `npm run test:reload [RELOADS [SECONDS [RPS]]]`: a gateway is reloaded 1,000 times in 60 s at 200 requests per second
+// and 20 streams (O1). One JSON object to standard output; a dropped request, or one with two configurations, is exit
+// 1.
 
 const [reloads = 1_000, seconds = 60, rps = 200] = process.argv.slice(2).map(Number)
 await runScript(async t => {

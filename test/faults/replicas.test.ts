@@ -3,8 +3,8 @@ import { openFleet } from './fleet.ts'
 import { crashDatabase, freezeReplicas, injectConflicts, killReplicas } from './replicas.ts'
 import { seed } from '../harness/seed.ts'
 
-// `npm run test:faults` does more of each, and waits for leases to run out by themselves. What callers had is compared with
-// the books when all of it is over: one fleet takes as long to start as a fault takes.
+// `npm run test:faults` runs more of each, and waits for leases to expire by themselves. The comparison with the books
+// comes at the end of all faults: starting a fleet takes as long as one fault.
 const fleet = await openFleet(t, { seed, clients: 9 })
 const extent = { secondsMax: 8, isPatient: false }
 
@@ -28,7 +28,7 @@ await t.test('two of three gateways are killed under load: the others continue a
   t.match(await killReplicas(fleet, { ...extent, times: 2 }), { faults: 2 }),
 )
 
-await t.test('nothing was given away, billed twice or billed unmade, and no hold stays [D6] [D7] [D11]', async t => {
+await t.test('nothing was lost, billed twice or billed unmade, and no hold remains [D6] [D7] [D11]', async t => {
   const figures = await fleet.finish()
   t.comment(JSON.stringify(figures))
   t.match(figures, { violations: [], unbilled: 0, double: 0, phantom: 0 })

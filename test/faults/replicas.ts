@@ -4,16 +4,16 @@ import type { Life } from './load.ts'
 import { runScript } from './run-script.ts'
 import { newSeed } from '../harness/seed.ts'
 
-/** How long it is done: so often, and no more once so many seconds have passed. */
+/** The number of repetitions, and the number of seconds after which none is started. */
 export type Extent = { readonly times: number; readonly secondsMax: number }
-/** `true`: a lease is waited for. `false`: it is made to run out in the database, where a test cannot wait. */
+/** `true`: the test waits for a lease. `false`: it expires the lease in the database, when it cannot wait. */
 type Patience = { readonly isPatient: boolean }
 
-/** `openSecondsMost`: the longest that a charge of a gateway that was gone stayed open. */
+/** `openSecondsMost`: the longest time that a charge of an ended gateway stayed open. */
 export type LeaseFigures = { readonly faults: number; readonly openSecondsMost: number }
 
 /**
- * Kills one of the gateways under load, again and again; the others go on, and end what it has left open.
+ * Repeatedly kills one of the gateways under load; the others continue, and end its open charges.
  */
 export async function killReplicas(fleet: Fleet, extent: Extent & Patience): Promise<LeaseFigures> {
   const watch = watchOpen(fleet, life => life.killedAt)
@@ -28,8 +28,8 @@ export async function killReplicas(fleet: Fleet, extent: Extent & Patience): Pro
 }
 
 /**
- * Freezes one of the gateways under load until the others have ended its charges, and thaws it: it finds that they are
- * no longer its own, hands nothing of them out, and goes on with new ones.
+ * Freezes one of the gateways under load until the others have ended its charges, and resumes it: it detects that it no
+ * longer owns them, delivers none of them, and continues with new ones.
  */
 export async function freezeReplicas(fleet: Fleet, extent: Extent & Patience): Promise<LeaseFigures> {
   const frozen = new Map<Life, number>()
@@ -40,7 +40,7 @@ export async function freezeReplicas(fleet: Fleet, extent: Extent & Patience): P
     const life = (await fleet.lives())[at]
     if (!life) return
     const isFrozen = (one: Life): boolean => one === life
-    // With requests under way: otherwise there is nothing to lose.
+    // With requests in progress: otherwise there is nothing to lose.
     await fleet.until(async () => (await fleet.openOf(isFrozen)).length > 0)
     life.isExcused = true
     fleet.signal(at, 'SIGSTOP')
@@ -55,7 +55,10 @@ export async function freezeReplicas(fleet: Fleet, extent: Extent & Patience): P
   return { faults, openSecondsMost: await watch.stop() }
 }
 
-/** Crashes the database under load; `recoverySecondsMost`: until every gateway has answered whole after it was up. */
+/**
+ * Crashes the database under load; `recoverySecondsMost`: the time from its restart until every gateway has sent a
+ * complete answer.
+ */
 export async function crashDatabase(fleet: Fleet, extent: Extent) {
   let recoveryMs = 0
   const faults = await repeat(extent, async () => {
@@ -72,7 +75,7 @@ export async function crashDatabase(fleet: Fleet, extent: Extent) {
   return { faults, recoverySecondsMost: inSeconds(recoveryMs) }
 }
 
-/** Lets the database refuse every twentieth write as if two were in each other's way; `faults`: how many it refused. */
+/** Makes the database refuse every twentieth write like a conflict; `faults`: the number of refused writes. */
 export async function injectConflicts(fleet: Fleet, extent: Extent): Promise<{ readonly faults: number }> {
   await fleet.look(`CREATE SEQUENCE injected;
     CREATE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -103,7 +106,7 @@ async function repeat({ times, secondsMax }: Extent, once: () => Promise<void>):
   return done
 }
 
-/** Waits until nothing of these gateways is open any more. @returns whether something was */
+/** Waits until none of these gateways' charges is open. @returns whether any was */
 async function allEnded(fleet: Fleet, { isPatient }: Patience, of: (life: Life) => boolean): Promise<boolean> {
   let some = false
   await fleet.until(async () => {
@@ -116,7 +119,7 @@ async function allEnded(fleet: Fleet, { isPatient }: Patience, of: (life: Life) 
   return some
 }
 
-/** Looks once a second how long charges of a gateway that is gone since then have been open. */
+/** Measures once per second how long charges of an ended gateway have been open. */
 function watchOpen(fleet: Fleet, goneSince: (life: Life) => number | undefined) {
   const over = new AbortController()
   let mostMs = 0
@@ -142,8 +145,8 @@ function inSeconds(ms: number): number {
   return Math.round(ms / 100) / 10
 }
 
-// `node test/faults/replicas.ts kill|freeze|crash|conflict TIMES [SECONDS]`: one JSON object to standard output; anything
-// that was promised and is not so is exit 1.
+// `node test/faults/replicas.ts kill|freeze|crash|conflict TIMES [SECONDS]`: one JSON object to standard output; a
+// broken promise is exit 1.
 if (import.meta.main) {
   const [what = 'kill', times = '50', secondsMax = '3600'] = process.argv.slice(2)
   const extent = { times: Number(times), secondsMax: Number(secondsMax), isPatient: true }

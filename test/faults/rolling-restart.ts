@@ -17,15 +17,15 @@ import { post } from './reload-under-load.ts'
 export type RollingFigures = {
   readonly restarts: number
   readonly requests: number
-  /** What clients saw that was not a whole answer of 200, and how often. */
+  /** Results for clients other than a complete answer of 200, with their number. */
   readonly errors: { readonly [kind: string]: number }
-  /** Exits that were not 0, of gateways that were told to stop. */
+  /** Exits other than 0, of gateways that were told to stop. */
   readonly exits: readonly string[]
-  /** Charges in the books, and what is wrong with them. */
+  /** Number of charges in the books, and the problems of the books. */
   readonly charges: number
   readonly problems: readonly string[]
   readonly p99Ms: number
-  /** Lines of the proxy on answers that it did not get. */
+  /** Lines in the proxy's log about missing answers. */
   readonly said: readonly string[]
 }
 
@@ -33,8 +33,8 @@ const replicas = 3
 const upstreamMs = 150
 
 /**
- * Three gateways on PostgreSQL and Redis behind nginx, as `deploy/compose` has it, are restarted one after the other while
- * clients ask for images at a steady rate: no client may notice.
+ * Three gateways on PostgreSQL and Redis behind nginx, as in `deploy/compose`, are restarted one after the other while
+ * clients request images at a steady rate: no client may notice.
  */
 export async function rollingRestart(
   t: Pick<Test, 'teardown'>,
@@ -47,7 +47,7 @@ export async function rollingRestart(
     readonly cycles: number
     readonly rps: number
     readonly drainWait: string
-    /** How long nginx keeps idle connections, which has to be less; as shipped when absent. */
+    /** nginx's keep-alive time for idle connections, which has to be shorter; as shipped when absent. */
     readonly idle?: string
   },
 ): Promise<RollingFigures> {
@@ -89,7 +89,7 @@ export async function rollingRestart(
     const asked: Promise<void>[] = []
     const from = performance.now()
     for (let i = 0; !over.signal.aborted; i++) {
-      // They come when they come, whether those before have been answered or not.
+      // They start at a fixed rate, whether earlier ones have been answered or not.
       await sleep(Math.max(0, from + (i * 1_000) / rps - performance.now()))
       asked.push(ask())
     }
@@ -124,7 +124,7 @@ export async function rollingRestart(
   const { charges, problems } = await books.books.verify()
   await books.close()
   const p99Ms = Math.round(times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0)
-  // What the proxy says of what failed; that a stopped gateway does not answer is what it is for.
+  // The proxy's log of failures, except for stopped gateways that do not answer, which are expected.
   const said = (await front.errors())
     .split('\n')
     .filter(line => /upstream/.test(line) && !/refused|no live|disabled/.test(line))

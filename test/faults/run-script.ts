@@ -1,8 +1,8 @@
 import type { Test } from 'tap'
 
 /**
- * Runs one of the battery as a script: its figures as one line of JSON to standard output, exit 1 where a promise was
- * broken. What it started ends with it, also when it is told to stop.
+ * Runs one battery as a script: its figures as one line of JSON to standard output, exit 1 for a broken promise. Its
+ * child processes end with it, also when it is told to stop.
  */
 export async function runScript(
   run: (t: Pick<Test, 'teardown'>) => Promise<{ readonly violations: readonly string[] }>,

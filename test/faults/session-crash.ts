@@ -10,11 +10,11 @@ import { type ChildGateway, prepareSite } from '../harness/child.ts'
 import { newSeed, seeded } from '../harness/seed.ts'
 import { startVendor, type Talk } from '../harness/web-socket.ts'
 
-/** What a turn costs: 10 tokens at 4 and 5 at 16, for a million. */
+/** The price of a turn: 10 tokens at 4 and 5 at 16, per million. */
 const turnMicros = 120
 const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 }
 
-/** What a run came to. */
+/** The result of a run. */
 export type SessionSummary = {
   readonly seed: number
   readonly kills: number
@@ -31,8 +31,9 @@ export type SessionSummary = {
 type Counts = { told: number; received: number }
 
 /**
- * Kills a gateway in the middle of turns, again and again, and compares what the vendor reported and clients received with what
- * was charged. After the last kill, whole sessions run to their end: each of their turns has to be charged once.
+ * Repeatedly kills a gateway in the middle of turns, and compares the turns that the vendor reported and clients
+ * received with the charged ones. After the last kill, complete sessions run to their end: each of their turns is
+ * charged once.
  */
 export async function runSessionCrashes(options: {
   readonly kills: number
@@ -118,7 +119,7 @@ function answer({ socket }: Talk, counts: Counts): void {
 
 type Load = { readonly sessions: number; readonly turns: number; readonly counts: Counts }
 
-/** Runs sessions of so many turns each, or until the gateway is gone. */
+/** Runs sessions of this many turns each, or until the gateway has ended. */
 async function runSessions(url: string, key: string, { sessions, turns, counts }: Load): Promise<void> {
   const one = async (): Promise<void> => {
     const socket = open(url, key)

@@ -22,7 +22,7 @@ const free = [/default: \{ rpm: 60, tpm: (\d+), concurrency: \d+ \}/, 'default: 
 
 type Short = { readonly site: Site; readonly gateway: ChildGateway; readonly url: string }
 
-/** A gateway in a process of its own that lacks something. */
+/** A gateway in a process of its own that lacks a resource. */
 async function startShort(t: Test, lack: Pick<Parameters<typeof prepareSite>[1], 'by' | 'env'>): Promise<Short> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-short-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -112,7 +112,7 @@ t.test('a clock in the past, or one that jumps by a day, makes no duration negat
   t.equal(await post(), 200, 'in 2001')
   for (const jump of [day, -day, -day]) {
     upstream.answerOnce(res => {
-      // It jumps while an answer is waited for.
+      // The clock jumps during the wait for an answer.
       offset += jump
       res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data: [picture(1024, 1024)] }))
     })

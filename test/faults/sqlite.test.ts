@@ -29,11 +29,11 @@ type Small = {
   readonly gateway: ChildGateway
   readonly upstream: Upstream
   readonly ask: (body: object, key?: string) => ReturnType<typeof askOnce>
-  /** A key that the gateway has not seen. */
+  /** A key that the gateway has not cached. */
   readonly stranger: string
 }
 
-/** A gateway on a SQLite file in a process of its own: its limits, not ours, are lowered. */
+/** A gateway on a SQLite file in a process of its own, whose resource limits the test lowers. */
 async function open(t: Test, how: Pick<Parameters<typeof prepareSite>[1], 'env' | 'by'> = {}): Promise<Small> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-sqlite-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -53,19 +53,19 @@ async function open(t: Test, how: Pick<Parameters<typeof prepareSite>[1], 'env' 
   return { site, gateway, upstream, ask, stranger }
 }
 
-/** Images are refused before an upstream is asked, also for a key that was never seen; what costs nothing is answered. */
+/** Images are refused before any upstream call, also with a key that is not cached; free requests are answered. */
 async function refuses(t: Test, { ask, upstream, stranger }: Omit<Small, 'site' | 'gateway'>): Promise<void> {
   const calls = upstream.received.length
   for (const key of [undefined, stranger, stranger]) {
     const answer = await ask(alpha, key)
     t.match(answer, { status: 503, headers: { 'retry-after': /^\d+$/ } }, caseName({ key }))
     t.match(answer.json(), { error: { code: 'storage_unavailable' } }, caseName({ key }))
-    t.equal((await ask(chat)).status, 200, 'what costs nothing is answered')
+    t.equal((await ask(chat)).status, 200, 'free requests are answered')
   }
   t.equal(upstream.received.length, calls, 'nothing was sent')
 }
 
-/** Works again, in the same process, and the books hold. */
+/** Checks that it works again, in the same process, and that the books are valid. */
 async function goesOn(t: Test, { site, gateway, upstream, ask, stranger }: Small): Promise<void> {
   await until(async () => (await ask(alpha, stranger)).status === 200)
   await gateway.stop()
@@ -90,10 +90,10 @@ t.test(
   'a full disk: 503 before the upstream is called; a received image waits until there is room [D1]',
   { skip: !hasPrlimit() && 'prlimit is not installed' },
   async t => {
-    // What the test runner puts into its children ends them at the signal for a file that is too long; Node passes over it.
+    // The test runner's hooks in child processes exit on the signal for an oversized file; Node ignores it.
     const small = await open(t, { by: ['env', '-u', 'NODE_OPTIONS'] })
     const { gateway, upstream, ask } = small
-    // To a file that may not grow the system refuses writes as a disk without room does.
+    // If a file may not grow, the system refuses writes as on a full disk.
     const limit = (bytes: string): void =>
       void execFileSync('prlimit', ['--pid', `${gateway.pid}`, `--fsize=${bytes}:`])
     limit('0')
@@ -132,7 +132,7 @@ t.test('another process holds the file lock: waits at most 5 s, then returns 503
 })
 
 t.test('a read-only file, or one in use by another gateway, is reported at the start [D2]', async t => {
-  // To root every file is writable, until it gives up that right.
+  // For root every file is writable, until the process drops that right.
   const rights = '-dac_override,-dac_read_search'
   const by = process.getuid?.() === 0 ? ['setpriv', `--bounding-set=${rights}`, `--inh-caps=${rights}`] : []
   const { site, gateway } = await open(t, { by: [] })
@@ -155,7 +155,7 @@ t.test('less than 256 MiB free: 503 for images, other requests continue, and all
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-room-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const [module, flag] = [join(folder, 'room.mjs'), join(folder, 'nearly-full')]
-  // The system says what it would say of a full disk.
+  // Simulates the system's answer for a full disk.
   writeFileSync(
     module,
     `import fs from 'node:fs'

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Order } from './load.ts'
 
-/** An upstream that draws every image once, in pieces, and writes down which it has sent. */
+/** An upstream that creates each image once, in pieces, and records which ones it has sent. */
 export async function openStudio(
   orders: readonly Order[],
   random: () => number,
@@ -32,7 +32,7 @@ export async function openStudio(
       for (let at = 0; at < text.length; ) {
         const step = 1 + Math.floor(random() * 20_000)
         if (random() < 0.3) await sleep(random() * 12)
-        // What the gateway may have whole counts as made.
+        // A picture counts as made when the gateway may have it completely.
         if (mark !== undefined && at + step >= text.length) order.produced.add(mark)
         if (res.destroyed) return
         res.write(text.slice(at, at + step))
@@ -72,7 +72,7 @@ export async function openStudio(
   }
 }
 
-/** A PNG by its chunks; nobody looks into the pixels. */
+/** A PNG by its chunks; its pixels do not matter. */
 export function picture(width: number, height: number, pixels: Buffer): Buffer {
   const head = Buffer.alloc(13)
   head.writeUInt32BE(width, 0)

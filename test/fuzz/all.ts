@@ -33,7 +33,7 @@ export const fuzzers: readonly Fuzzer[] = [
 ]
 
 /**
- * Promises that do not hold yet. The suite tries them all the same and says loudly what it finds, but does not fail for it;
- * `npm run fuzz` fails for them like for any other. Taken off the list when they are kept.
+ * Promises that do not hold yet. The suite tests them and reports its findings, but does not fail because of them;
+ * `npm run fuzz` fails for them as for any other. Remove a promise from the list once it holds.
  */
 export const pending: ReadonlySet<string> = new Set()

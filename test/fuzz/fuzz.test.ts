@@ -7,15 +7,15 @@ import { seed } from '../harness/seed.ts'
 
 // The short run of `npm run fuzz`: the same cases in every run, new ones with SEED=new.
 
-/** A fault that is planted in every case is found among the first. */
+/** A fault planted in every case must be found within this many cases. */
 const plantedCases = 200
-/** What is pending fails soon, and shrinking would take longer than looking. */
+/** Pending promises fail soon, and shrinking takes longer than the search. */
 const pendingCases = 100
 
-/** Shrinking ends before the file is given up, or what was found would be lost with it. */
+/** Shrinking has to end before the timeout of the file, or the finding would be lost. */
 const msMax = 60_000
 
-// First, so that it is known of a run that does not end.
+// Printed first, so that the seed of a hanging run is known.
 t.comment(`SEED=${seed}`)
 
 for (const fuzzer of fuzzers) {
@@ -51,7 +51,7 @@ for (const fuzzer of fuzzers) {
     const trial = await fuzzer.open({ planted: false, meter: new Meter() })
     const fault = await tryCase(trial, report.fault.found)
     await trial.close()
-    // What is pending may fail without the plant too.
+    // Pending promises may also fail without the planted fault.
     if (!isPending) t.equal(fault, undefined, `what it found is the plant's: ${tell(report)}`)
   })
 }

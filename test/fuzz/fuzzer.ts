@@ -2,24 +2,27 @@ import * as fc from 'fast-check'
 import { Meter } from './meter.ts'
 
 /**
- * One promise that is tried with random cases. A case is JSON, so that what was found can be kept, mutated and read.
- * What it is held against is never our own reader but one that was written by somebody else, or by the book.
+ * One promise that is tested with random cases. A case is JSON, so that findings can be stored, mutated and read.
+ * The reference is never the gateway's own reader, but a reader by another author or one written from the standard.
  */
 export type Fuzzer<Case = unknown> = {
   readonly name: string
-  /** What holds for every case, as a sentence. */
+  /** The property that holds for every case, as a sentence. */
   readonly promise: string
   readonly cases: fc.Arbitrary<Case>
-  /** Cases of the short run, and of one turn of the long one. */
+  /** Number of cases of the short run, and of one turn of the long one. */
   readonly short: number
-  /** What guided runs may change in a case: a text whose every change is still a case, and whoever takes back what is known of it. */
+  /**
+   * What guided runs may change in a case: a text for which every change is still a valid case, and `loosen`, which
+   * removes expectations that a change could break.
+   */
   readonly change?: { readonly text: string; loosen?(one: Case): Case }
-  /** What tries a case; `planted` puts a fault into the subject, so that a fuzzer that finds nothing is known to look. */
+  /** Opens the test of a case; `planted` puts a fault into the subject, to prove that the fuzzer can find one. */
   open(options: { readonly planted: boolean; readonly meter: Meter }): Promise<Trial<Case>>
 }
 
 export type Trial<Case = unknown> = {
-  /** Tries one case, and returns how many bytes the subject read. @throws whatever is wrong with the subject */
+  /** Tests one case, and returns how many bytes the subject read. @throws the fault of the subject */
   try(one: Case): number | Promise<number>
   close(): Promise<void>
 }
@@ -28,7 +31,7 @@ export type Effort = {
   readonly cases: number
   readonly seed: number
   readonly planted?: boolean
-  /** Gives up after so long, shrinking included; a run that ends so has not failed. */
+  /** Stops after this many milliseconds, including shrinking; a stopped run has not failed. */
   readonly msMax?: number
 }
 
@@ -40,18 +43,18 @@ export type Report = {
   readonly cases: number
   readonly bytes: number
   readonly ms: number
-  /** The longest time the subject kept the event loop for one piece of a case. */
+  /** The longest time that the subject blocked the event loop for one piece of a case. */
   readonly turnMsMax: number
   readonly fault: Fault | undefined
 }
 
 export type Fault = {
   readonly message: string
-  /** Shrunk: as small as it still fails. */
+  /** The smallest case that still fails. */
   readonly found: unknown
 }
 
-/** Tries random cases until one fails, and shrinks that one. */
+/** Tests random cases until one fails, and shrinks it. */
 export async function tryOut(fuzzer: Fuzzer, effort: Effort): Promise<Report> {
   const meter = new Meter()
   const trial = await fuzzer.open({ planted: effort.planted ?? false, meter })
@@ -84,7 +87,7 @@ export async function tryOut(fuzzer: Fuzzer, effort: Effort): Promise<Report> {
   }
 }
 
-/** A subject that does not end is a fault as well, and would keep the others from being tried. */
+/** A subject that does not close is a fault as well, and would block the other fuzzers. */
 async function closeInTime(trial: Trial): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>()
   const limit = setTimeout(() => reject(new Error(`the subject did not close in ${closeMs} ms`)), closeMs)
@@ -92,7 +95,7 @@ async function closeInTime(trial: Trial): Promise<void> {
   clearTimeout(limit)
 }
 
-/** Tries a case that was kept; what is wrong with it, or undefined. */
+/** Tests a stored case; returns its fault, or undefined. */
 export async function tryCase(trial: Trial, one: unknown): Promise<string | undefined> {
   try {
     await trial.try(one)
@@ -102,10 +105,10 @@ export async function tryCase(trial: Trial, one: unknown): Promise<string | unde
   }
 }
 
-/** For a difference that the oracle sees: its text says what both sides had. */
+/** A difference from the reference: the message shows both results. */
 export class Disagreement extends Error {}
 
-/** A fault's words; of what is no disagreement the place too. */
+/** The message of a fault; for errors other than a disagreement, with the location. */
 export function messageOf(error: unknown): string {
   if (error instanceof Disagreement) return error.message
   if (!(error instanceof Error)) return String(error)
@@ -118,7 +121,7 @@ export function insist(holds: boolean, say: () => string): asserts holds {
   if (!holds) throw new Disagreement(say())
 }
 
-/** Cuts bytes into pieces of these lengths, over and over; each piece is a copy, as a socket's chunks are. */
+/** Cuts bytes into pieces of these lengths, cyclically; each piece is a copy, like a socket's chunks. */
 export function* pieces(bytes: Buffer, lengths: readonly number[]): Generator<Buffer> {
   for (let at = 0, i = 0; at < bytes.length; i++) {
     const length = Math.max(
@@ -130,7 +133,7 @@ export function* pieces(bytes: Buffer, lengths: readonly number[]): Generator<Bu
   }
 }
 
-/** How a body is cut: whole, in a few large pieces, or in many small ones. */
+/** How a body is cut: in one piece, in a few large pieces, or in many small ones. */
 export const cuts: fc.Arbitrary<readonly number[]> = fc.oneof(
   fc.constant([]),
   fc.array(fc.integer({ min: 1, max: 5000 }), { minLength: 1, maxLength: 4 }),

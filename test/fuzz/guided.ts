@@ -11,19 +11,19 @@ export type GuideEffort = {
   readonly cases: number
   readonly seed: number
   readonly msMax: number
-  /** Writes the cases that reached something new to `corpus/`, and begins with those that are there. */
+  /** Writes cases that reached new code to `corpus/`, and begins with the cases in it. */
   readonly keep: boolean
 }
 
 const folder = join(import.meta.dirname, 'corpus')
-/** What one process knows of each fuzzer, from one turn to the next. */
+/** State of each fuzzer in this process, kept between turns. */
 const remembered = new Map<string, { readonly corpus: unknown[]; readonly seen: Set<string> }>()
 const begunWith = 30
 const corpusMax = 400
 
 /**
- * Looks where code is that no case has reached: cases that reach a new branch of ours are kept and changed, and what
- * comes of that is tried in turn. What was reached is told by V8's own counts, so nothing has to be built for it.
+ * Searches for code that no case has reached: cases that reach a new branch of the sources are kept and mutated, and
+ * their mutations are tested in turn. V8's own coverage counts show the branches, so no special build is needed.
  */
 export async function guide(
   fuzzer: Fuzzer,
@@ -36,7 +36,7 @@ export async function guide(
   const reached = await openReached(seen)
   const random = seeded(effort.seed)
   const known = corpus.length
-  // What was reached before this process began is learnt by trying the kept cases first.
+  // The kept cases run first, to learn which branches are already reached.
   const learning = seen.size === 0 ? corpus : []
   const waiting: unknown[] = [...learning, ...sample(fuzzer.cases, { numRuns: begunWith, seed: effort.seed })]
   const begun = performance.now()
@@ -83,7 +83,7 @@ function pick(list: readonly unknown[], random: () => number): unknown {
   return list[Math.floor(random() * list.length)]
 }
 
-/** Says after each case whether it has run code of `src` or `plugins` that none had run before. */
+/** Reports after each case whether it ran code of `src` or `plugins` that no case had run before. */
 async function openReached(seen: Set<string>): Promise<{ isNew(): Promise<boolean>; close(): Promise<void> }> {
   const session = new Session()
   session.connect()

@@ -1,8 +1,8 @@
-/** Measures how long a subject keeps the event loop at a time. */
+/** Measures how long a subject blocks the event loop at a time. */
 export class Meter {
   longestMs = 0
 
-  /** Runs what the subject does without giving the loop back; of a promise only what comes before its first wait. */
+  /** Measures a synchronous run; for a promise, only the part before its first await. */
   turn<T>(run: () => T): T {
     const begun = performance.now()
     try {

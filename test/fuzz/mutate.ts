@@ -1,4 +1,4 @@
-/** Pieces that mean something to one reader or another. */
+/** Fragments with a meaning for some reader. */
 const words = [
   '"',
   '\\',
@@ -38,7 +38,7 @@ const words = [
   '\\u0061',
 ]
 
-/** A case that differs in one of its texts of this name, or in a number; `other` lends a piece of one of its own. */
+/** A case that differs in one of its texts of this name, or in a number; `other` provides fragments for it. */
 export function mutate(one: unknown, other: unknown, text: string, random: () => number): unknown {
   const leaves = leavesOf(one)
   const texts = leaves.filter(path => path.at(-1) === text && typeof at(one, path) === 'string')
@@ -66,7 +66,7 @@ function put(value: unknown, [name, ...rest]: Path, leaf: unknown): unknown {
   return { ...inside, [name]: put(inside[name], rest, leaf) }
 }
 
-/** What is neither text nor a number is left: it says what kind of case it is. */
+/** Values other than texts and numbers stay: they define the kind of case. */
 function changeLeaf(leaf: unknown, other: unknown, random: () => number): unknown {
   if (typeof leaf === 'number') return Math.max(0, Math.trunc(leaf * random() * 2 + (random() < 0.3 ? 1 : 0)))
   if (typeof leaf !== 'string') return leaf

@@ -7,8 +7,8 @@ import { guide } from './guided.ts'
 import { newSeed } from '../harness/seed.ts'
 
 // `npm run fuzz -- [--minutes N] [--cases N] [--only a,b] [--seed S] [--guided] [--keep] [--json FILE]`: every fuzzer in
-// turn with new seeds until the time is over or each has tried so many cases. Prints what it finds, shrunk, with the seed
-// that finds it again; exit 1 when it found anything. `--keep` adds it to the cases that the suite tries every time.
+// turn with new seeds until the time is over or each has tested this many cases. Prints findings, shrunk, with the seed
+// that reproduces them; exit 1 for any finding. `--keep` adds it to the cases that the suite tests every time.
 
 const { values } = parseArgs({
   options: {
@@ -62,7 +62,7 @@ for (let round = 0, left = chosen; left.length > 0 && performance.now() < end; r
   progress()
 }
 
-/** Looks on from the inputs that reached something new. */
+/** Continues from the inputs that reached new code. */
 async function follow(fuzzer: Fuzzer, change: NonNullable<Fuzzer['change']>, sum: Sum, seed: number): Promise<void> {
   const { report, grown } = await guide(fuzzer, change, {
     cases: fuzzer.short,
@@ -83,7 +83,7 @@ function add(sum: Sum, { cases, bytes, ms, turnMsMax }: Report): void {
   sum.turnMsMax = Math.max(sum.turnMsMax, turnMsMax)
 }
 
-/** Once for each kind: what differs in numbers alone is one fault. */
+/** Once for each kind: faults that differ only in numbers count as one. */
 async function tell(found: Found): Promise<void> {
   const kind = `${found.name}: ${found.message.replaceAll(/\d+|"[^"]*"|\[.*\]/gs, '#').slice(0, 200)}`
   if (faults.has(kind)) return

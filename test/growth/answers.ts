@@ -10,7 +10,7 @@ import type { Reader } from './readers.ts'
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAABOYAAAXmCAIAAAA'
 
-/** Answers of image operations: what is in the list, and what is beside it. */
+/** Answers of image operations: list elements, and members next to the list. */
 const images: { readonly [name: string]: Generator } = {
   'one image': bytes => around(`{"data":[{"b64_json":"${png}`, fill(bytes, 'AAAA'), '"}]}'),
   'one image of escapes': bytes => around(`{"data":[{"b64_json":"${png}`, fill(bytes, 'AAA\\/'), '"}]}'),
@@ -20,7 +20,7 @@ const images: { readonly [name: string]: Generator } = {
     listed(bytes, i => `{"url":"https://a.example/${i}","same":"https://a.example/${i}"}`),
   'links told before': bytes =>
     around(`{"same":[${times(2_000, i => `"a://${i}"`)}],`, listed(bytes, i => `{"url":"a://${i}"}`).subarray(1)),
-  // A link that leads nowhere is refused behind 64 KiB of what follows it.
+  // An invalid link is refused after 64 KiB of the data behind it.
   'links held among images': bytes =>
     around(
       listed(bytes, i => `{"url":"b://${i}"}`).subarray(0, -2),
@@ -38,11 +38,11 @@ const images: { readonly [name: string]: Generator } = {
   nested: bytes => around('{"data":[{"x":[', fill(bytes, `${'['.repeat(50)}${']'.repeat(50)},`), '1]}]}'),
 }
 
-/** Not too short: what a digest leaves to the collector is not what is measured. */
+/** Not too short, so that the measurement is not dominated by garbage that digests leave to the collector. */
 const picture = png + 'A'.repeat(4_000)
 
 const item = '"type":"image_generation_call"'
-/** What tools have made, and what models say of it. */
+/** Results of tools, and the model's text about them. */
 const results: { readonly [name: string]: Generator } = {
   'one result': bytes => around(`{"output":[{${item},"result":"${png}`, fill(bytes, 'AAAA'), '"}]}'),
   'many results': bytes => around('{"output":[', fill(bytes, `{${item},"result":"${picture}"},`), '{}]}'),
@@ -73,13 +73,13 @@ const toolEvents = eventsOf({
   'many deltas': i => `{"type":"response.output_text.delta","delta":"word ${i}"}`,
   'links in items': () => '{"item":{"x":["a://b","a://b"]}}',
 })
-/** One event that says all. */
+/** One event with the complete answer. */
 const oneResult = (kinds: typeof results): typeof results =>
   Object.fromEntries(
     Object.entries(kinds).map(([name, make]) => [name, bytes => around('data: {"response":', make(bytes), '}\n\n')]),
   )
 
-/** What finds images in answers, each in chunks as a connection brings them, and byte by byte. */
+/** Scanners that find images in answers, each in chunks as a connection delivers them, and byte by byte. */
 export const scanners: readonly Reader[] = [
   ...pair('answer with images', images, () => new ImageScanner()),
   ...pair('answer with images, to links', images, () => new ImageScanner({ asUrl: true })),
@@ -105,7 +105,7 @@ function pair(name: string, kinds: Reader['kinds'], open: () => Scanner): Reader
   ]
 }
 
-/** What is refused has been read up to there. */
+/** A refused answer has been read up to the refusal. */
 export function scan(bytes: Buffer, chunkBytes: number, scanner: Scanner): void {
   try {
     for (let at = 0; at < bytes.length; at += chunkBytes) scanner.write(bytes.subarray(at, at + chunkBytes))

@@ -1,15 +1,15 @@
 import { conversation, pictureQuestion } from '../harness/real-bodies.ts'
 
-/** Makes bytes of about a length; the same for the same length. */
+/** Creates bytes of about this length; the same for the same length. */
 export type Generator = (bytes: number) => Buffer
 
-/** As many whole units as go into so many bytes. */
+/** As many whole units as fit into this many bytes. */
 export function fill(bytes: number, unit: string): Buffer {
   const one = Buffer.from(unit)
   return Buffer.alloc(Math.max(1, Math.floor(bytes / one.length)) * one.length, one)
 }
 
-/** What may stand in a string of JSON, each kind of it alone. */
+/** Possible contents of a JSON string, one kind each. */
 const units = {
   plain: 'The harbour at night. ',
   'line feeds': '\\n',
@@ -26,12 +26,12 @@ const units = {
   base64: 'iVBORw0KGgoAAAANSUhEUgAABOYA',
 } as const
 
-/** Bodies of one string of a kind, in the place where a chat has its text. */
+/** Bodies with one string of one kind, in the text of a chat. */
 export const stringBodies: { readonly [name: string]: Generator } = Object.fromEntries(
   Object.entries(units).map(([name, unit]) => [name, bytes => asChat(fill(bytes, unit))]),
 )
 
-/** Bodies whose structure is odd, not their text. */
+/** Bodies with an unusual structure and ordinary text. */
 export const structureBodies: { readonly [name: string]: Generator } = {
   'one name': bytes => around('{"model":"m","x":{"', fill(bytes, 'name'), '":1}}'),
   'escaped names': bytes => listOf(bytes, i => `{"\\u006eame${i % 1_000}":1}`, 40_000),
@@ -45,7 +45,7 @@ export const structureBodies: { readonly [name: string]: Generator } = {
     listOf(bytes, i => ['true', 'false', 'null', '{}', '[]', '""'][i % 6] as string, 99_000),
 }
 
-/** Bodies as people send them. */
+/** Typical bodies of clients. */
 export const realBodies: { readonly [name: string]: Generator } = {
   'a conversation': bytes => repeated(bytes, size => conversation({ bytes: size })),
   'a conversation, from Python': bytes => repeated(bytes, size => conversation({ bytes: size, writing: 'escaped' })),
@@ -56,7 +56,7 @@ export const realBodies: { readonly [name: string]: Generator } = {
 
 export const jsonBodies: { readonly [name: string]: Generator } = { ...stringBodies, ...structureBodies, ...realBodies }
 
-/** Streams of events, each kind of line end and of record. */
+/** Streams of events, with each kind of line end and of record. */
 export const eventStreams: { readonly [name: string]: Generator } = {
   'small events': bytes => fill(bytes, 'data: {"choices":[{"index":0,"delta":{"content":" word"}}]}\n\n'),
   'one event': bytes => around('data: {"delta":"', fill(bytes, 'word '), '"}\n\n'),
@@ -75,7 +75,7 @@ export const eventStreams: { readonly [name: string]: Generator } = {
 
 export const boundary = 'tollgate-growth'
 
-/** Forms, each kind of content. */
+/** Forms, with each kind of content. */
 export const forms: { readonly [name: string]: Generator } = {
   'one file': bytes => form([file('image', fill(bytes, 'picture '))]),
   'a file of CR': bytes => form([file('image', fill(bytes, '\r'))]),
@@ -97,7 +97,7 @@ export function around(...parts: readonly (Buffer | string)[]): Buffer {
   return Buffer.concat(parts.map(part => (typeof part === 'string' ? Buffer.from(part) : part)))
 }
 
-/** A list of elements; beyond `most` of them, below the bound on structure, the last one is a long text. */
+/** A list of elements; beyond `most` of them, which stays below the limit on structure, the last is a long text. */
 function listOf(bytes: number, element: (i: number) => string, most: number): Buffer {
   const elements: string[] = []
   let length = 0
@@ -117,7 +117,7 @@ function fields(bytes: number, most: number): Buffer {
   return around('{"model":"m",', names, ...rest, '}')
 }
 
-/** Real bodies of up to 64 KiB are made; longer ones hold the same messages again and again. */
+/** Realistic bodies of up to 64 KiB are generated; longer ones repeat the same messages. */
 function repeated(bytes: number, make: (bytes: number) => Buffer): Buffer {
   const one = make(Math.min(bytes, 65_536))
   if (bytes <= 65_536) return one

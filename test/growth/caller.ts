@@ -5,19 +5,20 @@ import { boundary, eventStreams, forms, type Generator, jsonBodies } from './bod
 import { pictureLists, vendorAnswers } from './described-bodies.ts'
 import { answers, requests } from './exchanges.ts'
 
-// Who asks the gateway, and whom it asks: in a thread of their own, so that its turns are its own.
+// The client and the upstream of the gateway, in a thread of their own, so that the turns of the gateway's thread are
+// its own.
 
 export type Asked = {
   readonly url: string
   readonly key: string
   readonly path: string
-  /** Name of a body of `jsonBodies`, `forms` or `requests`. */
+  /** Name of an entry of `jsonBodies`, `forms` or `requests`. */
   readonly body: string
   readonly bytes: number
-  /** Name of what the upstream answers; a few bytes of JSON when absent. */
+  /** Name of the upstream's answer; a few bytes of JSON when absent. */
   readonly answer?: string
   readonly answerBytes?: number
-  /** Bytes of one chunk of the request's body; sent with Content-Length when absent. */
+  /** Chunk size in bytes of the request's body; sent with Content-Length when absent. */
   readonly chunkBytes?: number
   readonly answerChunkBytes?: number
   readonly headers?: { readonly [name: string]: string }
@@ -41,7 +42,7 @@ const upstream = createServer((req, res) => {
   })
 })
 
-/** Writes chunks of a size as they are: many in one packet. */
+/** Writes chunks of this size unchanged: many in one packet. */
 function write(to: NodeJS.WritableStream, body: Buffer, chunkBytes: number | undefined): void {
   let at = 0
   const step = (): void => {

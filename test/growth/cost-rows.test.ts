@@ -10,13 +10,13 @@ import { migrations } from '../../src/storage/migrations/list.ts'
 import type { QueryProgram, Rows } from '../../src/storage/query.ts'
 import { caseName } from '../harness/case-name.ts'
 
-// What the first page of costs reads where there are twice as many charges, as rows that SQLite has looked at: no other work on the
-// machine moves them.
+// Counts what the first page of costs reads when there are twice as many charges, as rows that SQLite has visited: the
+// count does not depend on other work on the machine.
 
 const dayMs = 86_400_000
 const [days, users, models] = [34, 4, 3]
 const begun = Date.UTC(2026, 8, 20)
-/** The fewest that 30 whole days are, at most. */
+/** The maximum number of spans that cover 30 whole days. */
 const spansOfDays = 9
 const kind: Kind = {
   model: 'm0',
@@ -32,7 +32,7 @@ const kind: Kind = {
   told: null,
 }
 
-/** Sums of so many charges by each key on each day, at any time of it, half of them images. */
+/** Charges by each key on each day, at any time of day, half of them images. */
 function* fill(chargesADay: number, keys: number): QueryProgram<void> {
   let state = 5
   const draw = (n: number): number => {
@@ -81,7 +81,7 @@ class Counted {
 
   constructor(chargesADay: number, keys = 16) {
     for (const statement of migrations.flat()) this.#db.exec(statement)
-    // Asked for each row that an index has led to.
+    // Called for each row that an index has found.
     this.#db.function('looked_at', span => {
       this.rows += span === null ? 0 : 1
       return 1
@@ -108,7 +108,7 @@ class Counted {
     return next.value
   }
 
-  /** Rows that a question has looked at, and statements. */
+  /** The number of rows that a query has visited, and the number of statements. */
   cost(steps: QueryProgram<unknown>): { readonly rows: number; readonly statements: number } {
     const [rows, statements] = [this.rows, this.statements]
     this.run(steps)
@@ -141,7 +141,7 @@ t.test('[9.7] the first page of costs reads as much with twice as many charges',
       const asked = { ...daysOf(zone), by, where, apart: 20 }
       const [a, b] = [few.cost(readCosts(asked)), many.cost(readCosts(asked))]
       const name = caseName({ zone, by, where, few: a, many: b })
-      // Of a quarter of an hour, or 4 hours, more keys have asked.
+      // With spans of a quarter hour or of 4 hours, more keys have charges in them.
       t.ok(a.rows > 0 && b.rows <= a.rows * (zone === 'UTC' ? 1.02 : 1.6), name)
       t.ok(b.statements === a.statements && b.statements <= 12, name)
     }
@@ -152,7 +152,7 @@ t.test('[9.7] the first page of costs reads as much with twice as many charges',
   t.same(scanned, [], 'nothing is looked through')
 })
 
-/** What is one of very many keys, narrowed: by what they are told apart by, and by what they are not. */
+/** Filters on very many keys: by fields that the sums by key distinguish, and by fields that they do not. */
 const narrowed: readonly CostQuery['where'][] = [
   { model: 'm2' },
   { operation: 'chat' },
@@ -163,7 +163,7 @@ const narrowed: readonly CostQuery['where'][] = [
   { user: 'user 3', tier: '4K' },
 ]
 
-t.test('[9.7] the most expensive of very many keys read as much under any filter', async t => {
+t.test('[9.7] the most expensive of very many keys take as many reads under any filter', async t => {
   const many = 150
   const [few, twice] = [new Counted(4, many), new Counted(8, many)]
   twice.isExplained = true
@@ -171,7 +171,7 @@ t.test('[9.7] the most expensive of very many keys read as much under any filter
     const asked = { ...daysOf('UTC'), by: 'key' as const, where, apart: 20 }
     const [a, b] = [few.cost(readCosts(asked)), twice.cost(readCosts(asked))]
     const name = caseName({ where, few: a, twice: b })
-    // Of the 30 days one row of each key for each of the spans, and some that may be the dearest.
+    // For the 30 days one row of each key for each span, and some rows of candidates for the highest costs.
     t.ok(a.rows > 0 && b.rows <= a.rows * 1.1, name)
     t.ok(b.rows <= spansOfDays * many * 2, name)
     t.ok(b.statements <= 20, name)

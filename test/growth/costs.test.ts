@@ -4,29 +4,29 @@ import { chatRequest } from '../../bench/bodies.ts'
 import { startUpstream } from '../../bench/targets.ts'
 import { walkGateway } from '../../bench/walk-gateway.ts'
 
-// What one request of a chat costs, as counts that no other work on the machine moves: `npm run bench` tells the time, and
-// only where it is quiet. A change that costs more raises a number here, and says why.
+// The cost of one chat request in counts that do not depend on other work on the machine: `npm run bench` measures
+// time, and only on a quiet machine. A more expensive change raises a number here, with the reason.
 
-/** Most of each, for a chat of 1 KiB that is charged, limited and logged. */
+/** Upper limits for a charged, limited and logged chat of 1 KiB. */
 const most: { readonly [figure: string]: number } = {
-  // Every step of the path is awaited, also one that is done at once: an await costs a promise or two, and 0.1 µs.
+  // Every step of the path is awaited, even a synchronous one: an await costs one or two promises, and 0.1 µs.
   promises: 34,
   ticks: 8,
   timers: 4.5,
-  // One to the upstream, one to the caller.
+  // One to the upstream, one to the client.
   writes: 2.1,
-  // Files and functions that a reader of its path meets: 140 and 646, and some more where fewer requests share a commit.
+  // Files and functions on its path: 140 and 646, and some more if fewer requests share a commit.
   files: 148,
   functions: 710,
-  // 1,670 to 1,790, 84,600 to 92,600 and 1,385 to 1,463, the more the busier the machine is: fewer requests share a commit. They were
-  // 1,287, 67,800 and 1,082 before every count of a vendor was kept, tools were found at any depth, the form of each
-  // answer was judged, and the attempts of a request, its labels and the facts of its answer were kept.
+  // 1,670 to 1,790, 84,600 to 92,600 and 1,385 to 1,463; higher on a busy machine, where fewer requests share a commit.
+  // They were 1,287, 67,800 and 1,082 before every count of a vendor was kept, tools were found at any depth, the form
+  // of each answer was judged, and the attempts of a request, its labels and the facts of its answer were kept.
   objects: 1_950,
   bytes: 100_000,
   calls: 1_500,
 }
 
-t.test('a chat enters no more files, and makes no more promises, writes, objects and calls than before', async t => {
+t.test('a chat enters no more files, and creates no more promises, writes, objects and calls than before', async t => {
   const stop = new AbortController()
   t.teardown(() => stop.abort())
   const folder = t.testdir()

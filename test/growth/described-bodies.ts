@@ -1,10 +1,10 @@
 import { around, fill, type Generator } from './bodies.ts'
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAABOYAAAXmCAIAAAA'
-/** Not too short: what is written around a picture is not what is measured. */
+/** Not too short, so that the text around a picture does not dominate the measurement. */
 export const picture = png + 'A'.repeat(4_000)
 
-/** Answers of vendors whose wire a file describes, and what they answer when they are asked for a job. */
+/** Answers of vendors whose format is described in a file, and their answers to polls of a job. */
 export const vendorAnswers: { readonly [name: string]: Generator } = {
   'a picture': bytes => around(`{"status":"done","output":["${png}`, fill(bytes, 'AAAA'), '"]}'),
   'a picture, its state behind it': bytes => around(`{"output":["${png}`, fill(bytes, 'AAAA'), '"],"status":"done"}'),
@@ -24,7 +24,7 @@ export const vendorAnswers: { readonly [name: string]: Generator } = {
   errors: bytes => around('{"status":"failed","errors":[', fill(bytes, '{"message":"no"},'), '{}]}'),
 }
 
-/** Bodies with lists of pictures, as many as a body may have. */
+/** Bodies with lists of the maximum number of pictures. */
 const lists: { readonly [name: string]: (bytes: number, model: string) => Buffer } = {
   'many links': (bytes, model) => pictureList(bytes, model, i => `"https://a.example/${i}"`),
   'many data URLs': (bytes, model) => pictureList(bytes, model, () => `"data:image/png;base64,${png}"`),
@@ -34,7 +34,7 @@ const lists: { readonly [name: string]: (bytes: number, model: string) => Buffer
     pictureList(0, model, () => `"data:image/png;base64,${fill(bytes, png).toString()}"`),
 }
 
-/** The same for a model whose wire is described, and for one whose pictures are measured for their price. */
+/** The same for a model whose format is described, and for one whose pictures are measured for their price. */
 export const pictureLists: { readonly [name: string]: Generator } = Object.fromEntries(
   Object.entries(lists).flatMap(([name, make]): [string, Generator][] => [
     [name, bytes => make(bytes, 'told')],
@@ -48,7 +48,7 @@ function listed(bytes: number, element: (i: number) => string): Buffer {
 }
 
 function pictureList(bytes: number, model: string, element: (i: number) => string): Buffer {
-  // A field with more brackets, colons and commas is refused before anybody reads it.
+  // A field with more brackets, colons and commas is refused before it is read.
   const most = element(0).startsWith('{') ? 9_900 : 49_900
   const count = Math.min(most, Math.max(1, Math.floor(bytes / element(1_000).length)))
   const pictures = Array.from({ length: count }, (_, i) => element(i))

@@ -2,7 +2,7 @@ import t from 'tap'
 import { describedReaders } from './described.ts'
 import { line, isBounded, settleGrowth } from './measure.ts'
 
-/** Enough for a square to show; `npm run growth` goes up to whole bodies. */
+/** Large enough to show quadratic growth; `npm run growth` goes up to complete bodies. */
 const bytes = 32_768
 
 t.test('[6.1] readers of described answers and jobs cost at most 2.6 times as much for twice the bytes', async t => {

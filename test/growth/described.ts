@@ -46,7 +46,7 @@ const section = {
 const reading = describe(section)
 const billed = describeAnswer({ at: 'output', picture: '.', stream: { each: 'answer' } } as never)
 
-/** Readers of what is described in a file, and of jobs. */
+/** Readers of formats that a file describes, and of jobs. */
 export const describedReaders: readonly Reader[] = [
   { name: 'poll of a job', kinds: { ...vendorAnswers, ...jsonBodies }, read: bytes => readPoll(bytes, 65_536) },
   { name: 'poll of a job, byte by byte', kinds: vendorAnswers, bytesMax: 1 << 12, read: bytes => readPoll(bytes, 1) },
@@ -68,7 +68,7 @@ export const describedReaders: readonly Reader[] = [
     kinds: events,
     read: bytes => scan(bytes, 65_536, new DescribedEventScanner(billed, new ByteBudget(wholeEventsBytesMax))),
   },
-  // Longer fields are refused before anybody reads them.
+  // Longer fields are refused before they are read.
   { name: 'pictures of a request', kinds: pictureLists, bytesMax: 1 << 21, read: shapePictures },
   { name: 'sizes of pictures', kinds: pictureLists, bytesMax: 1 << 19, read: measurePictures },
   { name: 'a job as it is told', kinds: { ...vendorAnswers, ...jsonBodies }, read: bytes => jobJson(jobOf(bytes)) },
@@ -84,7 +84,7 @@ function heardOf(bytes: Buffer, type: string, chunkBytes: number): UpstreamRespo
   return { status: 200, headers: { 'content-type': type }, body: inChunks(bytes, chunkBytes) }
 }
 
-/** What tells how a job stands, and then the result that comes with it. */
+/** The status of a job, followed by its result. */
 async function readPoll(bytes: Buffer, chunkBytes: number): Promise<void> {
   const heard = heardOf(bytes, 'application/json', chunkBytes)
   const { body } = await holdAnswer(heard, { reading, claim })

@@ -2,7 +2,7 @@ import { around, fill, type Generator } from './bodies.ts'
 
 const url = 'iVBORw0KGgoAAAANSUhEUgAABOYAAAXm'
 
-/** Bodies in which a field is large that somebody reads. */
+/** Bodies with one large field that the gateway reads. */
 export const requests: { readonly [name: string]: Generator } = {
   'a large model': bytes => around('{"model":"', fill(bytes, 'm'), '"}'),
   'a large stream': bytes => around('{"model":"m","stream":["', fill(bytes, '\\n'), '"]}'),
@@ -31,7 +31,7 @@ export const requests: { readonly [name: string]: Generator } = {
   'small, made': () => Buffer.from('{"model":"made","prompt":"p"}'),
 }
 
-/** What upstreams answer. */
+/** Answers of upstreams. */
 export const answers: { readonly [name: string]: Generator } = {
   'chat of escapes': bytes =>
     around(

@@ -8,25 +8,25 @@ import { fillKeys, fillLogs, prepareDatabase } from '../../bench/fill.ts'
 import { startUpstream } from '../../bench/targets.ts'
 import { walkGateway } from '../../bench/walk-gateway.ts'
 
-// What a charged chat costs where there is much of something, over where there is little, as counts that no other work on the
-// machine moves: `npm run bench -- --only growth` tells the time.
+// Compares the cost of a charged chat with many entries of a kind and with few, in counts that do not depend on other
+// work on the machine: `npm run bench -- --only growth` measures the time.
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const times = 300
-/** Many more than are kept at hand. */
+/** Many more than caches hold. */
 const manyKeys = 20_000
 const modelsAsked = 200
 
 type Extent = { readonly keys: number; readonly inUse: number; readonly models: number; readonly logRows: number }
 const few: Extent = { keys: 100, inUse: 100, models: 10, logRows: 0 }
 type Bounds = { readonly [figure: string]: number }
-/** Collections and compilers have a part in the last two. */
+/** The last two include work of the garbage collector and the compilers. */
 const tenth: Bounds = { promises: 1.05, ticks: 1.1, writes: 1.05, calls: 1.05, objects: 1.1, bytes: 1.1 }
 
 const cases: readonly (readonly [what: string, extent: Extent, bounds: Bounds])[] = [
   ['1,000 models', { ...few, models: 1_000 }, tenth],
   ['20,000 keys, of which 100 are in use', { ...few, keys: manyKeys }, tenth],
-  // Each request looks its key up: one row of the database.
+  // Each request looks up its key: one row of the database.
   ['20,000 keys, each in use', { ...few, keys: manyKeys, inUse: manyKeys }, { ...tenth, objects: 1.15, bytes: 1.2 }],
   ['20,000 rows of the log', { ...few, logRows: 20_000 }, tenth],
 ]
@@ -47,7 +47,7 @@ t.test('[9.7] a chat makes no more calls, objects, promises and writes with larg
     const models = Array.from({ length: count }, (_, i) => `bench-chat-${i}`)
     const config = join(folder, `${name}.yaml`)
     await writeFile(config, describe(template, { models }))
-    // Each was asked for before it is counted: the first request of a model makes its metrics.
+    // Each model gets a request before the measurement: its first request creates its metrics.
     const every = Math.max(1, count / modelsAsked)
     const bodies = models.filter((_, n) => n % every === 0).map(model => chatRequest(model, false))
     const asked = { path: '/v1/chat/completions', body: '', times, secrets, bodies }

@@ -3,7 +3,7 @@ import { line, isBounded, settleGrowth } from './measure.ts'
 import { scanners } from './answers.ts'
 import { readers } from './readers.ts'
 
-/** Enough for a square to show; `npm run growth` goes up to whole bodies. */
+/** Large enough to show quadratic growth; `npm run growth` goes up to complete bodies. */
 const bytes = 131_072
 
 t.test('[6.1] twice the bytes cost at most 2.6 times as much for every reader and content', async t => {

@@ -7,7 +7,7 @@ import type { KeyStore } from '../../src/domain/index.ts'
 import { systemClock } from '../../src/util/index.ts'
 import { openDatabase } from '../harness/database.ts'
 
-// What a change of one key costs those of all others: a count, not a time.
+// The cost of one key's change for all other keys: a count, not a time.
 
 for (const count of [100, 10_000]) {
   t.test(`[9.7] looks up only the changed one of ${count} cached keys`, async t => {
@@ -46,7 +46,7 @@ for (const count of [100, 10_000]) {
     t.equal(await askAll(), 1)
     t.equal((await cache.find(first))?.key.name, 'changed here')
     await cache.poll()
-    t.ok((await askAll()) <= 1, 'it may be told twice: by this process and by the database')
+    t.ok((await askAll()) <= 1, 'it may be reported twice: by this process and by the database')
 
     await elsewhere.keys.revoke(other?.id ?? '', 'a test')
     await cache.poll()

@@ -1,29 +1,29 @@
 import type { Generator } from './bodies.ts'
 import type { Reader } from './readers.ts'
 
-/** Twice the bytes may cost so many times as much: twice, and what caches and the collector add. */
+/** The allowed cost factor when the size doubles: 2, plus the effect of caches and the garbage collector. */
 export const ratioMax = 2.6
-/** A reader that is as fast as the memory is slowed by the caches' sizes, not by its own work. */
+/** A reader at memory speed slows down with the cache sizes, not because of its own work. */
 const memorySpeed = 1_000
 /** Shorter times are noise: the work is repeated until it takes this long. */
 const shortestMs = 0.5
 
-/** Times below this are alike. */
+/** Times below this count as equal. */
 const unseenMs = 0.005
 
-/** What a reader costs at one size, beside half of it. */
+/** A reader's cost at one size, compared with half of it. */
 export type Growth = {
   readonly reader: string
   readonly kind: string
   readonly bytes: number
-  /** What the cost is multiplied by when the size doubles, up to `bytes`: of the fastest of runs that took turns. */
+  /** The cost factor when the size doubles, up to `bytes`, from the fastest of alternating runs. */
   readonly ratio: number
   readonly megabytesPerSecond: number
 }
 
 /**
- * Doubles a size for a reader, so many times. Of each size the fastest run counts: what others on the machine take only adds, and
- * over several doublings less of it.
+ * Doubles a size for a reader several times. For each size the fastest run counts: other work on the machine only adds
+ * time, and over several doublings adds less.
  */
 async function measureGrowth(
   reader: Reader,
@@ -43,19 +43,19 @@ async function measureGrowth(
   }
   const less = Math.max(unseenMs, Math.min(...halves) / halfTimes)
   const more = Math.max(unseenMs, Math.min(...wholes) / wholeTimes)
-  // By bytes: units are not cut, and the one is not exactly so many times as long as the other.
+  // Relative to bytes: units are whole, so one text is not an exact multiple of the other.
   const ratio = 2 * (more / less / (whole.length / half.length)) ** (1 / doublings)
   return { reader: reader.name, kind, bytes: whole.length, ratio, megabytesPerSecond: whole.length / 1e3 / more }
 }
 
 /**
- * Tries again, at larger sizes too, while the machine or a step may have been to blame (a cache that is full, a slice more):
- * what grows with the square does so each time.
+ * Repeats a measurement, at larger sizes too, to rule out the machine or a single step (a full cache, one slice more):
+ * quadratic growth shows up every time.
  */
 export async function settleGrowth(reader: Reader, kind: string, bytes: number): Promise<Growth> {
   let least = await measureGrowth(reader, kind, { bytes, pairs: 4, doublings: 1 })
   for (let tries = 1; tries <= 12 && !isBounded(least); tries++) {
-    // Some readers cost less for each byte while all fits into a cache: that step is behind at 16 times the size.
+    // Some readers cost less per byte while all data fits into a cache: 16 times the size is past that step.
     const size = Math.min(bytes * (tries === 1 ? 4 : 16), reader.bytesMax ?? Number.POSITIVE_INFINITY)
     const next = await measureGrowth(reader, kind, { bytes: size, pairs: 5, doublings: 3 })
     if (next.ratio < least.ratio) least = next
@@ -68,7 +68,7 @@ export function isBounded({ ratio, megabytesPerSecond }: Growth): boolean {
   return ratio <= ratioMax || megabytesPerSecond > memorySpeed
 }
 
-/** Both sizes are measured about equally long: on a busy machine a longer run loses its core more often. */
+/** Measures both sizes for about the same time: on a busy machine a longer run loses its core more often. */
 async function timesOf(reader: Reader, bytes: Buffer): Promise<number> {
   return Math.min(100, Math.max(1, Math.ceil(shortestMs / (await costMs(reader, bytes, 1)))))
 }

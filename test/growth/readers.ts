@@ -30,11 +30,11 @@ import { takeOriginForm } from '../../src/engine/request-target.ts'
 import { ObjectScan } from '../../src/wire/index.ts'
 import { around, boundary, eventStreams, fill, form, forms, type Generator, jsonBodies } from './bodies.ts'
 
-/** Something that reads bytes, and all that it is tried with. */
+/** A reader of bytes, and all of its inputs. */
 export type Reader = {
   readonly name: string
   readonly kinds: { readonly [name: string]: Generator }
-  /** The most that it is ever given; absent for a whole body. */
+  /** The maximum size of its input; absent for a complete body. */
   readonly bytesMax?: number
   read(bytes: Buffer): unknown
 }
@@ -86,7 +86,7 @@ const configurations: Reader['kinds'] = {
 
 const quoted = new SecretSearch(['k9Asecret-keysecret-key'])
 
-/** Every reader of bytes that others send; those of image answers are in `answers.ts`. */
+/** Every reader of untrusted bytes; `answers.ts` has those of image answers. */
 export const readers: readonly Reader[] = [
   { name: 'fields', kinds: json, read: bytes => scanObject(bytes) },
   { name: 'fields in slices', kinds: json, read: bytes => scanSliced(bytes, 65_536) },
@@ -231,7 +231,7 @@ function scanSliced(bytes: Buffer, sliceBytes: number): void {
   while (!scan.read(sliceBytes));
 }
 
-/** As a request is changed on its way: renamed, a field added, others left out; then written once. */
+/** The changes of a request on its way: a model renamed, a field added, others removed; then one encoding. */
 function changeFields(bytes: Buffer): Buffer {
   const json = scanObject(bytes).with(new Map([['model', 'another']]))
   return json.with(new Map([['stream_options', { include_usage: true }]])).pick(name => name !== 'x').bytes
@@ -243,7 +243,7 @@ function gatherBytes(bytes: Buffer): Buffer {
   return gather.take()
 }
 
-/** Undoes a coding of a body that comes byte by byte. */
+/** Decodes a body that arrives byte by byte. */
 function unpack(packed: Buffer): Promise<number> {
   return new Promise((resolve, reject) => {
     let bytes = 0
@@ -263,7 +263,7 @@ function countAll(bytes: Buffer): number | null {
   return countCharacters({ kind: 'json', json }, 'input')
 }
 
-/** Writes bytes in chunks; what the reader answers is dropped. */
+/** Writes bytes in chunks and drops the reader's results. */
 function inChunks<T extends { write(chunk: Buffer): unknown }>(bytes: Buffer, chunkBytes: number, reader: T): T {
   for (let at = 0; at < bytes.length; at += chunkBytes) reader.write(bytes.subarray(at, at + chunkBytes))
   return reader

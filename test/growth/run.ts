@@ -9,8 +9,8 @@ import { pictureLists, vendorAnswers } from './described-bodies.ts'
 import { readers } from './readers.ts'
 import { TurnBench } from './turns.ts'
 
-// `npm run growth [-- --only fields --max 32 --turns-only]`: what each reader costs at sizes that double up to whole bodies,
-// and the longest turn of the event loop while such bodies go through a whole gateway over HTTP.
+// `npm run growth [-- --only fields --max 32 --turns-only]`: the cost of each reader at sizes that double up to
+// complete bodies, and the longest turn of the event loop while such bodies pass through a complete gateway over HTTP.
 
 const megabyte = 1024 * 1024
 const turnMsMax = 50
@@ -46,7 +46,7 @@ async function printTable(): Promise<void> {
   }
 }
 
-/** By the processor's time of the gateway's thread, which keeps the loop awake to see each turn. */
+/** Uses the CPU time of the gateway's thread, which keeps the loop awake to see each turn. */
 async function printTurns(): Promise<void> {
   await using bench = await TurnBench.open()
   const warm = { path: '/v1/chat/completions', body: 'a conversation', bytes: megabyte }
@@ -56,7 +56,7 @@ async function printTurns(): Promise<void> {
   for (const [name, asked] of exchanges()) {
     if (!name.includes(options.only)) continue
     let turn = await bench.send(asked, name)
-    // The first of a kind may have been compiled on the way.
+    // The first run of a kind may include compilation.
     if (turn.longestMs > turnMsMax) turn = await bench.send(asked, name)
     longest = Math.max(longest, turn.longestMs)
     peak = Math.max(peak, turn.peakBytes)
@@ -95,7 +95,7 @@ function* exchanges(): Iterable<[string, Omit<Asked, 'url' | 'key'>]> {
     yield [`answer, ${answer}`, { path, body, bytes: 1, answer, answerBytes: isEvent ? bytesMax * 0.49 : bytesMax }]
   }
   for (const answer of Object.keys(vendorAnswers)) {
-    // Each picture is a line of a charge, which is written before it goes on: thousands take a disk their time.
+    // Each picture is a line of a charge, written before the picture goes on: thousands of them take time on a disk.
     const answerBytes = /links|small pictures/.test(answer) ? 4_096 : bytesMax
     const made = { path: generations, bytes: 1, answer, answerBytes }
     yield [`described, ${answer}`, { ...made, body: 'small, told' }]

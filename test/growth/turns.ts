@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Asked, Told } from './caller.ts'
 
-/** What one request did to the gateway that it went through. */
+/** The effect of one request on the gateway. */
 export type Turn = {
   readonly name: string
   readonly bytes: number
   readonly status: number
   readonly longestMs: number
-  /** The largest resident set meanwhile, and how much larger it was than before. */
+  /** The largest resident set during the request, and its growth. */
   readonly peakBytes: number
   readonly grownBytes: number
   readonly wallMs: number
@@ -20,8 +20,8 @@ export type Turn = {
 }
 
 /**
- * The longest turn of this thread's event loop, by its processor time: what others on the machine take is not counted.
- * It keeps the loop awake to look at the clock in each turn.
+ * The longest turn of this thread's event loop, in CPU time, which excludes other work on the machine.
+ * It keeps the loop awake to read the clock in each turn.
  */
 class TurnWatch {
   #cpu = cpuMs()
@@ -44,7 +44,7 @@ class TurnWatch {
     const now = cpuMs()
     this.#longest = Math.max(this.#longest, now - this.#cpu)
     this.#cpu = now
-    // To ask the system in each turn would be most of its work.
+    // System calls in each turn would be most of its work.
     if (this.#turns++ % 16 === 0) {
       this.#most = Math.max(this.#most, process.memoryUsage.rss())
       this.#cpu = cpuMs()
@@ -58,7 +58,7 @@ function cpuMs(): number {
   return (user + system) / 1000
 }
 
-/** A gateway in this thread, everything on; who asks it and whom it asks are in a thread of their own. */
+/** A gateway in this thread with all features; its client and its upstream have a thread of their own. */
 export class TurnBench implements AsyncDisposable {
   readonly #gateway: Awaited<ReturnType<typeof createGateway>>
   readonly #worker: Worker

@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 
-/** What came back of one request, whole or not. */
+/** The response to one request, complete or not. */
 export type Answered = {
   /** Undefined when the connection ended before a head. */
   readonly status: number | undefined
   readonly headers: IncomingHttpHeaders
   readonly text: string
-  /** Complete by its framing. */
+  /** Whether the response is complete by its framing. */
   readonly whole: boolean
-  /** The request's id, as the gateway says it. */
+  /** The request's id as the gateway reports it. */
   readonly id: string
   json(): Record<string, unknown>
 }
@@ -18,13 +18,13 @@ export type Ask = {
   readonly path?: string
   readonly headers?: Record<string, string>
   readonly key?: string
-  /** Leaves when it settles. */
+  /** Disconnects when the promise settles. */
   readonly leave?: Promise<unknown>
-  /** Is told how many bytes of the answer's body have come, whenever some have. */
+  /** Called with the number of body bytes received so far, whenever some arrive. */
   readonly onBytes?: (bytes: number) => void
 }
 
-/** Sends one request on a connection of its own and takes whatever comes, to the end of it. Never rejects. */
+/** Sends one request on a connection of its own and receives until its end. Never rejects. */
 export async function askOnce(
   url: string,
   body: object | Buffer,

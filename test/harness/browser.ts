@@ -11,30 +11,30 @@ export type Look = {
   readonly height?: number
   readonly theme?: 'light' | 'dark'
   readonly language?: 'zh' | 'en'
-  /** Whose session the browser has; nobody's when absent. */
+  /** The visitor whose session the browser has; no session when absent. */
   readonly as?: Visitor
 }
 
-/** A gateway with its console, and a real browser to look at it with. */
+/** A gateway with its console, and a real browser. */
 export type Browsing = Started & {
   readonly browser: Browser
-  /** A browser of its own, with no memory of another's, on no page yet. */
+  /** A new browser context without stored data, with no page loaded. */
   readonly newPage: (look?: Look) => Promise<Page>
   /**
-   * What pages told of that nobody may see: uncaught errors, refusals by the page's policy, requests to other places.
+   * Faults that a user cannot see: uncaught errors, violations of the page's policy, requests to other origins.
    * It is empty at the end of a good test.
    */
   readonly faults: string[]
 }
 
-/** A browser that goes with the test. */
+/** A browser that closes with the test. */
 export async function openBrowser(t: Pick<Test, 'teardown'>): Promise<Browser> {
   const browser = await launchBrowser()
   t.teardown(() => browser.close())
   return browser
 }
 
-/** Starts a gateway over its simulators, and a browser; both go with the test. */
+/** Starts a gateway with simulated upstreams, and a browser; both close with the test. */
 export async function browse(t: Test, options: StartOptions = {}): Promise<Browsing> {
   const started = await start(t, { simulated: true, ...options })
   const browser = await openBrowser(t)
@@ -46,7 +46,7 @@ export async function browse(t: Test, options: StartOptions = {}): Promise<Brows
     async newPage(look = {}) {
       const page = await (await newContext(browser, started.url, look)).newPage()
       watch(page, started.url, faults)
-      // A page that is not in front has no focus there that could be seen.
+      // A page in the background shows no focus.
       if (isFirefox) await page.bringToFront()
       return page
     },
@@ -54,8 +54,8 @@ export async function browse(t: Test, options: StartOptions = {}): Promise<Brows
 }
 
 /**
- * A page where scripts are turned off. Firefox cannot be told to over BiDi, which the test says: they are not delivered there, so that
- * nothing of `<noscript>` is seen.
+ * A page with scripts turned off. Firefox has no command for it over BiDi, which the test reports: there scripts are
+ * not delivered, so that the content of `<noscript>` stays hidden.
  */
 export async function openScriptless(t: Pick<Test, 'comment'>, browser: Browser, locale: string): Promise<Page> {
   const page = await browser.newPage({ javaScriptEnabled: false, locale })
@@ -66,7 +66,7 @@ export async function openScriptless(t: Pick<Test, 'comment'>, browser: Browser,
   return page
 }
 
-/** The same, with an administrator (`root`, the password of the tests) who is logged in. */
+/** The same, with an administrator (`root`, the password of the tests) who is signed in. */
 export async function browseAsAdmin(t: Test, options: StartOptions = {}): Promise<Browsing & { admin: Visitor }> {
   const browsing = await browse(t, options)
   return { ...browsing, admin: await enterAsAdmin(browsing) }
@@ -86,14 +86,14 @@ async function newContext(browser: Browser, url: string, look: Look): Promise<Br
   return context
 }
 
-/** What a person does who wants the console dark, where nobody can ask the browser for it. */
+/** Selects the dark theme as a user would, for browsers that cannot be asked for it. */
 const chosenDark = `try {
   if (!localStorage.getItem('tollgate.theme')) localStorage.setItem('tollgate.theme', 'dark')
 } catch {
-  // An empty page keeps nothing.
+  // An empty page has no storage.
 }`
 
-/** Lets a page write to the clipboard, and the test read what is there. */
+/** Allows a page to write to the clipboard, and the test to read it. */
 export async function openClipboard(page: Page, url: string): Promise<() => Promise<string>> {
   // Firefox has no permission for it: a preference lets pages read (`which-browser.ts`).
   if (!isFirefox) await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: url })
@@ -101,8 +101,8 @@ export async function openClipboard(page: Page, url: string): Promise<() => Prom
 }
 
 /**
- * Goes on to what is reached next. Behind the last of a page Firefox goes to buttons of its own, where no test can press anything:
- * the page is given the focus back, as it has it when a person has gone past them.
+ * Moves the focus to the next element. After the last element of a page, Firefox moves to its own buttons, where a test
+ * cannot press anything: the page gets the focus back, as if the user had gone past those buttons.
  */
 export async function pressTab(page: Page): Promise<void> {
   await page.keyboard.press('Tab')
@@ -113,7 +113,7 @@ function watch(page: Page, url: string, faults: string[]): void {
   page.on('pageerror', error => faults.push(`uncaught: ${error.message}`))
   page.on('console', message => {
     const text = message.text()
-    // A status of 400 or more is told too; that is what an answer is for.
+    // A status of 400 or more is reported too, but it is a regular answer.
     if (message.type() === 'error' && !text.startsWith('Failed to load resource')) faults.push(`console: ${text}`)
   })
   page.on('request', request => {
@@ -122,14 +122,14 @@ function watch(page: Page, url: string, faults: string[]): void {
   })
 }
 
-/** Chooses what a picker offers, as by hand. */
+/** Selects an option of a picker, as a user would. */
 export async function choose(page: Page, label: string, value: string): Promise<void> {
   const field = page.getByRole('combobox', { name: label })
   await field.fill(value)
   await field.press('Enter')
 }
 
-/** Logs in by the form, as a person does. */
+/** Signs in through the form, as a user does. */
 export async function logIn(page: Page, url: string, name = 'root', password = passwordOfTests): Promise<void> {
   await page.goto(`${url}/console/login`)
   await page.locator('[name=name]').fill(name)

@@ -1,10 +1,10 @@
 import { inspect } from 'node:util'
 
 const charsMax = 120
-/** Line ends of any script, which end a line of the report too, and what nobody sees. */
+/** Line ends of any script, which would also end a line of the report, and invisible characters. */
 const unprintable = /[\p{Cc}\p{Zl}\p{Zp}]/gu
 
-/** Which case of a loop an assertion is of: the loop's variables in one short line. */
+/** The name of a case in a loop of assertions: the loop's variables in one short line. */
 export function caseName(variables: { readonly [name: string]: unknown }): string {
   const texts = Object.entries(variables).map(([name, value]) => `${name} ${textOf(value)}`)
   return cut(texts.join(', ')).replace(unprintable, char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Why certificates cannot be made here; false when they can. */
+/** Why certificates cannot be created here; false when they can. */
 export function opensslMissing(): string | false {
   try {
     execFileSync('openssl', ['version'], { stdio: 'ignore' })
@@ -15,7 +15,7 @@ export function opensslMissing(): string | false {
   }
 }
 
-/** Makes a certificate for localhost, or for other names, that signs itself, and its key. */
+/** Creates a self-signed certificate for localhost, or for other names, and its key. */
 export async function makeCertificate(folder: string, name: string, altNames = 'DNS:localhost,IP:127.0.0.1') {
   const [cert, key] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)]
   const words = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '30']

@@ -13,50 +13,50 @@ import { type Edits, editYaml } from './edit-yaml.ts'
 const bin = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
 const shipped = fileURLToPath(new URL('../../gateway.yaml', import.meta.url))
 
-/** A gateway in a process of its own, on a folder that stays when the process dies. */
+/** A gateway in a process of its own, in a folder that remains when the process dies. */
 export type ChildGateway = {
-  /** Resolves with its address when it answers. @throws Error when it ends before that */
+  /** Resolves with its address once it responds. @throws Error when it exits before that */
   readonly ready: Promise<string>
-  /** Where operators look: `/metrics` and the rest. Resolves as `ready` does. */
+  /** The address for operators: `/metrics` and others. Resolves as `ready` does. */
   readonly ops: Promise<string>
   readonly pid: number
-  /** Resolves when the process is gone, however it went. */
+  /** Resolves when the process has exited, for any reason. */
   readonly gone: Promise<number | NodeJS.Signals | null>
-  /** False once it has ended, however it went. */
+  /** False once it has exited, for any reason. */
   isThere(): boolean
-  /** SIGKILL, to this process alone. */
+  /** Sends SIGKILL, to this process alone. */
   kill(): Promise<void>
-  /** SIGTERM: it finishes what it has. */
+  /** Sends SIGTERM: it finishes its requests. */
   stop(): Promise<void>
   signal(signal: NodeJS.Signals): void
-  /** Everything it has said so far, on standard error. */
+  /** Its complete output on standard error so far. */
   said(): string
-  /** Resolves when it has said this, from a character on. @throws Error when it ends before that */
+  /** Resolves when its output matches, from a given position on. @throws Error when it exits before that */
   hears(wanted: RegExp, from?: number): Promise<RegExpExecArray>
 }
 
-/** Where a child gateway lives: its configuration, its database, and how to start one there. */
+/** The folder of a child gateway: its configuration, its database, and how to start one there. */
 export type Site = {
   readonly folder: string
   readonly config: string
   readonly database: string
   readonly key: string
-  /** With more variables than the site's own, where one gateway differs from another. */
+  /** Adds variables to the site's own, so that gateways can differ. */
   start(more?: NodeJS.ProcessEnv): ChildGateway
 }
 
-/** Lays out a folder for child gateways: a configuration, and a database with one key. */
+/** Creates a folder for child gateways: a configuration, and a database with one key. */
 export async function prepareSite(
   folder: string,
   options: {
     readonly upstreams: { readonly [name: string]: string }
     readonly edit?: Edits
-    /** The storage's address; a file in the folder when absent. */
+    /** The URL of the storage; a file in the folder when absent. */
     readonly storage?: string
     readonly env?: NodeJS.ProcessEnv
-    /** What node is started by, such as a shell that lowers a limit first. */
+    /** The command that starts node, such as a shell that lowers a limit first. */
     readonly by?: readonly string[]
-    /** In process groups of their own: what is sent to this one's, as by a terminal, does not reach them. */
+    /** Uses separate process groups: signals to this process's group, as from a terminal, do not reach them. */
     readonly isApart?: boolean
   },
 ): Promise<Site> {
@@ -87,12 +87,12 @@ export async function prepareSite(
   }
 }
 
-/** Starts a gateway by a command, and watches over it. */
+/** Starts a gateway by a command, and monitors it. */
 export function watchGateway(program: string, words: readonly string[], options: SpawnOptions): ChildGateway {
   return watch(spawn(program, words, { ...options, stdio: ['ignore', 'ignore', 'pipe'] }))
 }
 
-/** Where code that was compiled is kept: with that of the tests, where they keep it. */
+/** The folder of the compile cache: next to the cache of the tests, if they have one. */
 function compiledOf(folder: string): string {
   const ours = getCompileCacheDir()
   return ours === undefined ? join(folder, 'compiled') : dirname(ours)
@@ -120,7 +120,7 @@ function watch(child: ChildProcess): ChildGateway {
   const listeners = new Set<() => void>()
   ready.promise.catch(() => undefined)
   ops.promise.catch(() => undefined)
-  // Whoever ends this process ends the gateway that it started.
+  // When this process ends, so does the gateway that it started.
   const end = (): void => void child.kill('SIGKILL')
   process.on('exit', end)
   child.on('exit', () => process.off('exit', end))

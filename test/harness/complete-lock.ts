@@ -1,13 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises'
 
-// `npm run lock`, after npm has written package-lock.json: adds what npm left out.
-// Native packages come as one optional package a platform, each with its exact version. npm leaves out of a lock those
+// `npm run lock`, after npm has written package-lock.json: adds what npm omitted.
+// Native packages have one optional package per platform, each with its exact version. npm omits from the lock those
 // that the registry in use does not serve, and `npm ci` then refuses the lock everywhere. Their entries follow from
-// their names: version, system, processor; without an integrity, which only the registry that serves them knows.
+// their names: version, system, processor; without an integrity, which only the registry that has them knows.
 //
-// And it leaves out which Node each package wants. Every script runs on the Node that is pinned, which suits them all; npm
-// measures them against the one that it runs on itself, and an older one made 65 lines of warnings that nobody could act on.
-// The one that is left is ours: which Node tollgate needs.
+// npm also omits the Node version that each package requires. Every script runs on the pinned Node, which suits all of
+// them; npm compares them with the Node that it runs on itself, and an older one caused 65 lines of warnings without a
+// remedy. This keeps only tollgate's own required version.
 
 type Entry = {
   version: string
@@ -40,13 +40,13 @@ for (const file of process.argv.slice(2)) {
   process.stderr.write(`${file}: ${added} platforms added\n`)
 }
 
-/** Whether a package that stands at `path` would find `name`, in its own folder or in one above. */
+/** Whether a package at `path` would find `name`, in its own folder or in one above. */
 function isLocked(packages: { readonly [path: string]: Entry }, path: string, name: string): boolean {
   const folders = path.split('/node_modules/').map((_, i, all) => `${all.slice(0, i + 1).join('/node_modules/')}/`)
   return ['', ...folders].some(folder => `${folder}node_modules/${name}` in packages)
 }
 
-/** The entry of a platform's package, from the words of its name: `@x/core-linux-arm64-musl`. */
+/** The entry of a platform's package, from the parts of its name: `@x/core-linux-arm64-musl`. */
 function describe(name: string, version: string, dev: boolean): Entry {
   if (!/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version)) throw new Error(`${name}@${version} is not one exact version`)
   const words = name.split(/[/-]/)

@@ -1,6 +1,6 @@
 import { copyStorage } from '../../src/storage/index.ts'
 
-// A copy that dies half-way: `node copy-child.ts FROM TO STEPS`. It kills itself after so many steps have been told.
+// A copy that dies half-way: `node copy-child.ts FROM TO STEPS`. It kills itself after this many progress reports.
 const [from = '', to = '', steps = ''] = process.argv.slice(2)
 let told = 0
 await copyStorage({

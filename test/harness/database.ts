@@ -16,8 +16,8 @@ const kept = resolve(import.meta.dirname, '../../node_modules/.cache/databases')
 const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
- * Opens a storage, as `openStorage` does: by default as a gateway, with the system's clock and a log that keeps nothing. A file that
- * does not exist begins as a copy of a migrated database, and its threads come from those that ended storages left.
+ * Opens a storage, as `openStorage` does: by default as a gateway, with the system's clock and a silent log. A new file
+ * starts as a copy of a migrated database, and its threads are reused from closed storages.
  */
 export function openDatabase(
   options: Omit<OpenOptions, 'clock' | 'log' | 'role'> & Partial<Pick<OpenOptions, 'clock' | 'log' | 'role'>>,
@@ -28,14 +28,14 @@ export function openDatabase(
 }
 
 /**
- * Puts an empty database of this version where there is no file yet. To migrate one takes a third of the start of a gateway; it is
- * done once for every set of migrations.
+ * Creates an empty database of this version if there is no file yet. A migration takes a third of a gateway's start; it
+ * runs once for every set of migrations.
  */
 export function layDatabase(path: string): void {
   if (existsSync(path) || !existsSync(dirname(path))) return
   copyFileSync(findMigrated(), path)
   const database = new DatabaseSync(path)
-  // No two databases are the same one.
+  // Each copy needs an identity of its own.
   database.exec(`PRAGMA synchronous = OFF;
     UPDATE meta SET value = abs(random() % 9007199254740991) WHERE name = 'identity'`)
   database.close()
@@ -43,7 +43,7 @@ export function layDatabase(path: string): void {
 
 let migrated: string | undefined
 
-/** A database that was migrated as every other is. Its name is a digest of all that makes it. */
+/** A migrated database. Its name is a digest of everything that determines it. */
 function findMigrated(): string {
   if (migrated !== undefined && existsSync(migrated)) return migrated
   const made = JSON.stringify([migrations, [...moves.values()].map(String), String(migrate), process.versions.sqlite])

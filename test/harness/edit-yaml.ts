@@ -1,8 +1,8 @@
 import { isMap, isNode, parseDocument } from 'yaml'
 
 /**
- * Changes to a YAML text, in order: values by their paths, as `groups/default/rpm`, of which the last name may be new;
- * or what to find, once at least, and what to put there.
+ * Changes to a YAML text, in order: values by their paths, such as `groups/default/rpm`, whose last name may be new;
+ * or a text to find, at least once, and its replacement.
  */
 export type Edits = readonly (ByPath | TextEdit)[]
 export type TextEdit = readonly [find: string | RegExp, put: string]
@@ -25,7 +25,7 @@ function isByPath(edit: Edits[number]): edit is ByPath {
   return !Array.isArray(edit)
 }
 
-/** All other text stays as it is, with its comments and lines. */
+/** Keeps all other text, including comments and line numbers. */
 function setAt(text: string, path: string, value: unknown): string {
   const names = path.split('/')
   const document = parseDocument(text)

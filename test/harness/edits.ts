@@ -9,7 +9,7 @@ import { leftovers } from '../unit/multipart-rewrite-kit.ts'
 import { type Edits, type Started, start, type StartOptions } from './start.ts'
 import { sha256 } from './upstream.ts'
 
-/** One part of a form, in the order it came. */
+/** One part of a form, in the order received. */
 export type SeenPart =
   | { readonly kind: 'text'; readonly name: string; readonly value: string }
   | {
@@ -21,7 +21,7 @@ export type SeenPart =
       readonly sha256: string
     }
 
-/** What a form says, by a reader that is none of ours. */
+/** The parts of a form, parsed by a reader that is not the gateway's. */
 export async function readParts(bytes: Buffer, contentType = ''): Promise<readonly SeenPart[]> {
   const seen: Promise<SeenPart>[] = []
   const parser = busboy({ headers: { 'content-type': contentType }, defParamCharset: 'utf8' })
@@ -55,16 +55,16 @@ export function textsOf(parts: readonly SeenPart[]): { readonly [name: string]: 
 }
 
 export type Edited = Started & {
-  /** What the last form that reached an upstream said. */
+  /** The parts of the last form that reached an upstream. */
   readonly sent: (upstream?: string) => Promise<readonly SeenPart[]>
-  /** A form with the first key. */
+  /** Sends a form with the first key. */
   readonly postForm: (
     body: Buffer,
     contentType: string,
     headers?: Record<string, string>,
     path?: string,
   ) => Promise<Response>
-  /** Uploads that the spool still has, named or not. */
+  /** Uploads still in the spool, named or not. */
   readonly spooled: () => Promise<readonly string[]>
 }
 
@@ -73,7 +73,7 @@ const noLimits: Edits = [
   { 'models/beta-imagine-image/limits/rpm': 1000000 },
 ]
 
-/** A gateway without limits of requests, whose uploads are spooled into a folder of their own. */
+/** A gateway without request limits, whose uploads are spooled into a folder of their own. */
 export async function startEdits(t: Test, options: StartOptions = {}): Promise<Edited> {
   const spool = join(tmpdir(), `tollgate-spool-${randomUUID()}`)
   await mkdir(spool, { mode: 0o700 })
@@ -96,14 +96,14 @@ export async function startEdits(t: Test, options: StartOptions = {}): Promise<E
       }),
     async spooled() {
       await started.settled()
-      // A descriptor is closed behind the answer's back, in the thread pool.
+      // A file descriptor is closed after the answer, in the thread pool.
       for (let turns = 0; turns < 1_000 && (await leftovers(spool)).length > 0; turns++) await turn()
       return leftovers(spool)
     },
   }
 }
 
-/** Waits for a state of something that has no event of its own; the test's own time limit bounds it. */
+/** Polls a condition that has no event; the test's own timeout limits it. */
 export async function until(reached: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await reached())) await turn()
 }

@@ -25,14 +25,14 @@ import {
 import { bind, createCallerServer } from '../../src/gateway/listeners.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
-/** The bare engine over real upstreams: a plan of three routes and one model, no plugins but those of the test. */
+/** The engine alone with real upstreams: a plan of three routes and one model, and only the test's plugins. */
 export type BareEngine = {
   readonly url: string
   readonly engine: Engine
   readonly upstreams: readonly Upstream[]
-  /** One for each exchange that has settled, in that order. */
+  /** One row per settled exchange, in the order of settlement. */
   readonly rows: readonly LogRow[]
-  /** What the engine told its log of at `error`. */
+  /** The engine's log lines of level `error`. */
   readonly faults: readonly string[]
   readonly post: (path?: string, headers?: Record<string, string>, body?: object) => Promise<Response>
   /** Resolves when no request is open. */
@@ -40,7 +40,7 @@ export type BareEngine = {
 }
 
 export type BareOptions = {
-  /** For each upstream what differs from an upstream of weight 1 and priority 1 that is waited for as long as it takes. */
+  /** For each upstream, the differences from an upstream of weight 1 and priority 1 without timeouts. */
   readonly upstreams?: readonly (Partial<Pick<Candidate, 'weight' | 'priority' | 'sendAs'>> &
     Partial<
       Pick<UpstreamPlan, 'timeouts' | 'answerBytesMax' | 'cooldown' | 'url' | 'credential' | 'query' | 'headers'>
@@ -57,7 +57,7 @@ export type BareOptions = {
 
 const origin = { file: 'test', line: 1, col: 1 }
 export const patient = { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 60_000, afterLeaveMs: 60_000 }
-/** The model that every test of the bare engine asks for. */
+/** The model in the requests of every test of the engine. */
 export const modelName = 'anything'
 
 /** Starts the engine alone; everything closes with the test. */
@@ -133,7 +133,10 @@ export async function startEngine(t: Test, options: BareOptions = {}): Promise<B
   }
 }
 
-/** The upstream's connections when all that are ending have ended: it hears of an end a moment after the engine. */
+/**
+ * The number of upstream connections, after all closing ones have closed: the upstream notices a moment after the
+ * engine.
+ */
 export async function countSockets(upstream: Upstream): Promise<number> {
   for (let tries = 0; upstream.sockets > 0 && tries < 400; tries++) await new Promise(resolve => setTimeout(resolve, 5))
   return upstream.sockets

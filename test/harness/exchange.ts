@@ -19,13 +19,13 @@ import { type Clock, Ids, systemRandom, systemClock, systemTimers } from '../../
 import { operationTraits } from '../../src/operations/index.ts'
 import { MemoryCounters } from '../../src/storage/counters/memory.ts'
 
-/** A clock that stands still until it is moved. `jump` moves the wall clock alone, as an NTP step does. */
+/** A clock that stands still until it is moved. `jump` moves only the wall clock, like an NTP step. */
 export class HandClock implements Clock {
-  /** Waiting is done in the system's time. */
+  /** Timers use the system's time. */
   readonly after: Clock['after'] = (ms, run) => systemTimers.after(ms, run)
   readonly every: Clock['every'] = (ms, run) => systemTimers.every(ms, run)
   readonly sleep: Clock['sleep'] = (ms, signal) => systemTimers.sleep(ms, signal)
-  /** What it was moved by. */
+  /** The total by which it was moved. */
   protected moved = 0
   #wall = Date.UTC(2026, 10, 20)
   now = (): number => this.#wall + this.moved
@@ -38,14 +38,14 @@ export class HandClock implements Clock {
   }
 }
 
-/** A clock that runs, and can be moved ahead: for tests in which something is waited for in vain. */
+/** A running clock that can be moved ahead: for tests that wait for something in vain. */
 export class RunningClock extends HandClock {
   readonly #began = systemClock.tick()
   override now = (): number => Math.floor(Date.UTC(2026, 10, 20) + this.tick())
   override tick = (): number => this.moved + systemClock.tick() - this.#began
 }
 
-/** What was logged, as [level, facts, text]. */
+/** The log lines, as [level, facts, text]. */
 export class KeptLog implements Log {
   readonly lines: [string, object, string][] = []
   debug = (facts: object, text: string): void => void this.lines.push(['debug', facts, text])
@@ -130,7 +130,7 @@ export function somePlan(groups: readonly Group[] = [someGroup()]): CompiledConf
   }
 }
 
-/** A host for plugins that ask for no store but the counters; `stores` where one does. */
+/** A host for plugins that use no store but the counters; `stores` adds others. */
 export function someHost(more: Partial<Host> = {}): Host {
   const kept = new Map<string, unknown>()
   const clock = more.clock ?? new HandClock()
@@ -249,7 +249,7 @@ export function someTarget(
   }
 }
 
-/** What a hook refused with. @throws whatever it threw that is no refusal; Error when it let the request pass */
+/** The refusal of a hook. @throws any other error of the hook; Error when it let the request pass */
 export async function refusalOf(run: () => unknown): Promise<Failure> {
   try {
     await run()

@@ -6,7 +6,10 @@ import { smallConfig } from './small-config.ts'
 import { type Started, start, type StartOptions } from './start.ts'
 import type { Reaction, Upstream } from './upstream.ts'
 
-/** `first` fails as a test says, `second` answers everything. `late` and `gone` are the first, waited for briefly, or not there. */
+/**
+ * `first` fails as the test sets, `second` answers everything. `late` is the first with a short timeout, `gone` is
+ * unreachable.
+ */
 const places = `
 upstreams:
   first: { url: "\${FIRST_URL}", cooldown: { failures: 10000 } }
@@ -46,7 +49,7 @@ export type FailoverModel = {
   readonly name: string
   readonly family: 'chat' | 'image' | 'job'
   readonly upstreams: readonly string[]
-  /** Settings of the model: `retry_on: [500]`. */
+  /** The settings of the model, such as `retry_on: [500]`. */
   readonly more?: string
 }
 
@@ -54,7 +57,7 @@ const pricesOf = { chat: '{ input: "1", output: "2" }', image: '{ each: "0.04" }
 
 export type Failover = Started & { readonly first: Upstream; readonly second: Upstream }
 
-/** A gateway over two upstreams, the first of which fails as a test says. */
+/** A gateway with two upstreams, the first of which fails as the test sets. */
 export async function startFailover(
   t: Pick<Test, 'teardown'>,
   models: readonly FailoverModel[],
@@ -76,7 +79,7 @@ export async function startFailover(
   return { ...started, first, second }
 }
 
-/** A port that nothing listens on. */
+/** A port without a listener. */
 async function closedPort(): Promise<number> {
   const server = createServer()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -93,7 +96,7 @@ const events = [
   { id: 'c1', object: 'chat.completion.chunk', choices: [], usage },
 ]
 
-/** Answers whatever is requested. */
+/** Answers any request. */
 export const serve: Reaction = (res, received) => {
   const send = (body: object): void =>
     void res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
@@ -119,7 +122,7 @@ export const serve: Reaction = (res, received) => {
   res.end(`${events.map(event => `data: ${JSON.stringify(event)}\n\n`).join('')}data: [DONE]\n\n`)
 }
 
-/** A refusal with a status, as vendors write it. */
+/** A refusal with this status, in a vendor's format. */
 export const refuseWith =
   (status: number, headers: { readonly [name: string]: string } = {}): Reaction =>
   res =>

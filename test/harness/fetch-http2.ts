@@ -1,7 +1,10 @@
 import { connect } from 'node:http2'
 import { Readable } from 'node:stream'
 
-/** One request by HTTP/2, on a connection of its own: its body is sent whatever comes meanwhile, as long as it is taken. */
+/**
+ * Sends one request over HTTP/2, on a connection of its own: it sends its body as long as it is accepted, whatever
+ * arrives meanwhile.
+ */
 export async function fetchHttp2(
   input: string,
   { method = 'GET', headers = {}, body }: { method?: string; headers?: object; body?: unknown },
@@ -17,7 +20,7 @@ export async function fetchHttp2(
       const chunks: Buffer[] = []
       asked.on('response', head => (status = Number(head[':status'])))
       asked.on('data', (chunk: Buffer) => void chunks.push(chunk))
-      // A proxy that has answered takes no more of the body, and says so with a reset that is no error (RFC 9113 8.1).
+      // A proxy that has answered accepts no more of the body, and sends a reset that is not an error (RFC 9113 8.1).
       asked.on('end', () => resolve(new Response(Buffer.concat(chunks), { status })))
       asked.on('error', reject)
       if (body instanceof ReadableStream) Readable.fromWeb(body as never).pipe(asked)

@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 
-/** Where programs of these names stand in the PATH, in their order; one with a path of its own is looked for there alone. */
+/** The paths of programs with these names in the PATH, in order; a name with a path is only looked up there. */
 export function standing(...names: readonly string[]): readonly string[] {
   const folders = (process.env['PATH'] ?? '').split(delimiter)
   const all = names.flatMap(name => (isAbsolute(name) ? [name] : folders.map(folder => join(folder, name))))
   return all.filter(existsSync)
 }
 
-/** The first of these programs that runs here; undefined for none. */
+/** The first of these programs that runs on this machine; undefined for none. */
 export function findProgram(...names: readonly string[]): string | undefined {
   return standing(...names).find(runs)
 }

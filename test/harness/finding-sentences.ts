@@ -3,20 +3,20 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseSync } from 'vite'
 
-/** A sentence of a finding as the sources have it, with something in each of its places. */
+/** A sentence of a finding in the sources, with a sample value for each placeholder. */
 export type FindingSentence = { readonly file: string; readonly text: string }
 
 type Node = { readonly type: string; readonly [field: string]: unknown }
-/** What names stand for where they are used: values of constants, and of the file's properties of that name. */
+/** The values of names: of constants, and of the file's properties with that name. */
 type Names = ReadonlyMap<string, readonly string[]>
 
 const root = resolve(import.meta.dirname, '../..')
-/** Who makes findings: the configuration, its plugins, and what the gateway says of them. */
+/** The files that create findings: the configuration, its plugins, and the gateway's checks of them. */
 const makers =
   /^src\/config\/(?!format-).*\.ts$|^plugins\/.*\/(?:inspect[\w-]*|plugin)\.ts$|\/(?:signers|create-plugins|build-pipeline|other-currency)\.ts$/
 const calls = new Set(['problem', 'note', 'unpriced', 'diagnostic'])
 const told = new Set(['message', 'remedy', 'text'])
-/** What a function puts into a place, where that is words. */
+/** Sample texts for placeholders that a function fills. */
 const made: { readonly [name: string]: readonly string[] } = {
   near: ["did you mean 'p1'?"],
   spaces: ['4 spaces'],
@@ -24,7 +24,7 @@ const made: { readonly [name: string]: readonly string[] } = {
 }
 const sample = 'p1'
 
-/** Every sentence that a finding can say: of its message and of its remedy, each branch by itself. */
+/** Every sentence that a finding can have: in its message and in its remedy, each branch separately. */
 export function findingSentences(): readonly FindingSentence[] {
   const listed = execFileSync('git', ['ls-files', '-z', 'src/config', 'src/gateway', 'plugins'], {
     cwd: root,
@@ -48,7 +48,7 @@ function sentencesIn(file: string): readonly string[] {
   return found
 }
 
-/** Parts of a node that are told as they are. */
+/** Parts of a node that are displayed unchanged. */
 function spokenIn(node: Node): readonly Node[] {
   if (node.type === 'Property') return told.has(nameOf(node['key'])) ? [node['value'] as Node] : []
   if (node.type === 'CallExpression' && calls.has(nameOf(node['callee']))) return (node['arguments'] as Node[]).slice(1)
@@ -89,7 +89,7 @@ function withConstants(node: Node, names: Names): Names {
   return all
 }
 
-/** Literals that stand under a name anywhere in a file, where they are words: `words: 'is never reached behind'`. */
+/** Text literals of a property anywhere in a file: `words: 'is never reached behind'`. */
 function propertiesIn(tree: Node): Names {
   const found = new Map<string, readonly string[]>(Object.entries(made))
   walk(tree, new Map(), (node, names) => {
@@ -100,7 +100,7 @@ function propertiesIn(tree: Node): Names {
   return found
 }
 
-/** All texts that an expression may be; undefined where it is no text of this place. */
+/** All possible texts of an expression; undefined if it is not a text from this file. */
 function valuesOf(node: Node, names: Names): readonly string[] | undefined {
   switch (node.type) {
     case 'Literal':

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Scripts of the built console: those that its page names itself, and all that these cannot do without. */
+/** Scripts of the built console: those that its page loads, and all of their static imports. */
 export type FirstScripts = { readonly named: readonly string[]; readonly all: readonly string[] }
 
-/** `folder`: of the built console. The scripts are files in it. */
+/** `folder`: the folder of the built console. The scripts are files in it. */
 export async function readFirstScripts(folder: string): Promise<FirstScripts> {
   const page = await readFile(join(folder, 'index.html'), 'utf8')
   const named = [...page.matchAll(/(?:src|href)="\/console\/([^"]+\.js)"/g)].map(([, name = '']) => name)

@@ -32,7 +32,7 @@ export async function makeFolder(t: Test) {
     run: (...args: readonly string[]) => runCommand({ cwd: folder, env }, args),
     runWith: (more: NodeJS.ProcessEnv, ...args: readonly string[]) =>
       runCommand({ cwd: folder, env: { ...env, ...more } }, args),
-    /** The shipped configuration, changed. */
+    /** The shipped configuration with changes. */
     async write(name: string, ...edits: Edits) {
       await writeFile(path(name), editYaml(await readFile(join(root, 'gateway.yaml'), 'utf8'), edits))
     },

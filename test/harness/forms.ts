@@ -1,4 +1,4 @@
-/** A form of text fields and files, written by hand so that its boundary is the test's to choose. */
+/** A form of text fields and files, encoded by hand so that the test can choose its boundary. */
 export function form(
   fields: { readonly [name: string]: unknown },
   boundary = 'tollgate-test-boundary',

@@ -46,7 +46,7 @@ const facts: WriteFacts = {
   form: 'events',
 }
 
-/** The records of a vendor's stream of an answer, and the answer as a whole. */
+/** The records of a vendor's stream of an answer, and the complete answer. */
 export function vendorAnswer(
   format: Format,
   answer: Answer,

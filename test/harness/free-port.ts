@@ -3,10 +3,10 @@ import { type AddressInfo, createServer } from 'node:net'
 
 const tries = 5
 
-/** A server ended before it answered: most likely another took its port. */
+/** A server exited before it responded: most likely another process took its port. */
 export class EndedEarly extends Error {}
 
-/** A port that nobody has now. Another process may take it before it is used. */
+/** A port that is free now. Another process may take it before it is used. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -16,7 +16,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Starts a server on a free port, and on another one where it ended early. @throws what `start` throws else */
+/** Starts a server on a free port, and on another one if it exits early. @throws any other error of `start` */
 export async function onFreePort<T>(start: (port: number) => Promise<T>, find = freePort): Promise<T> {
   for (let left = tries; ; left--) {
     try {

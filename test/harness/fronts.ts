@@ -11,13 +11,13 @@ import { frontFolder, runFront } from './run-front.ts'
 
 type T = Pick<Test, 'teardown'>
 
-/** A proxy as something that is shipped has it, or as people write it who have not read that. */
+/** A proxy with a shipped configuration, or with one by an operator who has not read the documentation. */
 export type Proxy = {
   readonly name: string
   /** Why it cannot run here; false when it can. */
   missing(): string | false
   start(t: T, server: string): Promise<Front & { readonly ca?: Buffer; readonly h2?: true }>
-  /** What it passes on of the request: who asks and by which name, or nothing. */
+  /** What it forwards about the request: the client's address and the host, the host, or nothing. */
   readonly tells: 'all' | 'host' | 'nothing'
 }
 
@@ -45,7 +45,7 @@ export const recipeNginx: Proxy = {
   tells: 'all',
 }
 
-/** What a controller makes of the ingress of a file: its own defaults, and what the annotations say. */
+/** The result of a controller for the ingress in a file: its own defaults, and the annotations. */
 export const ingress = (file: string, at: (yaml: unknown) => unknown): Proxy => ({
   name: `ingress-nginx by ${file}`,
   missing: () => nginxMissing() || opensslMissing(),
@@ -141,7 +141,7 @@ const written = (name: string, tells: Proxy['tells'], lines: string): Proxy => (
   tells,
 })
 
-/** Of these the gateway learns nothing: whoever runs them has read no page of ours. */
+/** Proxies that forward nothing, configured without the documentation. */
 export const bareProxies: readonly Proxy[] = [
   written('nginx as it comes, buffering', 'nothing', ''),
   written(
@@ -151,7 +151,7 @@ export const bareProxies: readonly Proxy[] = [
   ),
 ]
 
-/** Every proxy that is shipped, or told of, with a configuration. */
+/** Every proxy with a configuration that is shipped or documented. */
 export const shippedProxies: readonly Proxy[] = [
   composeNginx,
   recipeNginx,

@@ -3,22 +3,22 @@ import type { Started } from './start.ts'
 import { pngFile } from './pictures.ts'
 import { offerToken, passwordOfTests, type Visitor } from './visitor.ts'
 
-/** A page as somebody finds it. */
+/** A page in one state. */
 export type Scene = {
-  /** Of the picture's file. */
+  /** The name of the picture's file. */
   readonly name: string
   readonly path: string
-  /** Whose it is; nobody's when false. */
+  /** The visitor who is signed in; none when false. */
   readonly inside?: boolean
-  /** What is to be seen before the page is looked at, beside its heading. */
+  /** What must be visible before the page is checked, next to its heading. */
   readonly ready?: string
-  /** The part of it that a picture is of; the whole when absent. */
+  /** The part of the page to take a picture of; the complete page when absent. */
   readonly part?: string
-  /** What is done on it first. */
+  /** Actions on the page before that. */
   readonly act?: (page: Page) => Promise<void>
 }
 
-/** What the people of a furnished gateway wrote, what a model answers, and names of upstreams. */
+/** Texts that users of a furnished gateway wrote, answers of models, and names of upstreams. */
 export const written = [
   'a boat at dawn',
   'the customer got 2K and had asked for 4K',
@@ -27,13 +27,13 @@ export const written = [
   'alpha, beta, text',
 ]
 
-/** The pages of somebody who is logged in before anything was asked. */
+/** The pages of a signed-in user before any request was sent. */
 export const emptyScenes: readonly Scene[] = [
   { name: 'first-request', path: '/console', inside: true, ready: '.waiting' },
   { name: 'logs-none', path: '/console/logs', inside: true, ready: '.empty' },
 ]
 
-/** Fills a gateway with keys, people, requests and decisions as a day leaves them, and says what pages there are. */
+/** Fills a gateway with the keys, users, requests and decisions of a typical day, and returns the resulting pages. */
 export async function furnish(browsing: Started, admin: Visitor): Promise<readonly Scene[]> {
   const { gateway, post, settled, newKey } = browsing
   await admin.post('/api/users', { name: 'mei', role: 'user', group: 'partner', password: passwordOfTests })
@@ -145,7 +145,7 @@ async function askRefund(page: Page): Promise<void> {
 async function generate(page: Page): Promise<void> {
   await page.locator('[name=prompt]').fill('a boat at dawn')
   await page.locator('[name=size]').fill('3840x2160')
-  // Both families have a word of warning for this size.
+  // Both families show a warning for this size.
   await page.locator('.notes .note.warn').first().waitFor()
   await page.locator('[type=submit]').click()
   await page.locator('.line-text').waitFor()
@@ -176,9 +176,9 @@ async function chatWith(page: Page): Promise<void> {
   await page.locator('.sum-text').waitFor()
 }
 
-/** Goes to a scene and waits until it is whole. */
+/** Opens a scene and waits until it is complete. */
 export async function visit(page: Page, url: string, { path, ready, act }: Scene): Promise<void> {
-  // A fragment alone would not load the page again.
+  // A change of the fragment alone would not reload the page.
   await page.goto('about:blank')
   await page.goto(url + path)
   await page.locator('main h1').waitFor()

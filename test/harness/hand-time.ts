@@ -1,6 +1,6 @@
 const begin = Date.UTC(2026, 10, 20, 12)
 
-/** Time that passes when a test says so, timers and all. */
+/** A clock whose time and timers a test advances. */
 export class HandTime {
   ms = 0
   readonly #due: { at: number; everyMs: number | undefined; run: () => void }[] = []

@@ -3,8 +3,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
 
-// As much of Helm's templates as the chart of deploy/helm uses: what it does not know it refuses, so that a template which goes
-// beyond is seen here and not in somebody's cluster.
+// The part of Helm's templates that the chart of deploy/helm uses. It refuses anything else, so that a template which
+// goes beyond it fails here and not in a user's cluster.
 
 type Value = unknown
 type Scope = { readonly dot: Value; readonly root: Value; readonly variables: Map<string, Value> }
@@ -19,7 +19,7 @@ type Piece =
       readonly otherwise: readonly Piece[]
     }
 
-/** Renders every template of a chart. @returns the texts by the names of their files @throws Error what `fail` says */
+/** Renders every template of a chart. @returns the texts by file name @throws Error with the message of `fail` */
 export async function renderChart(
   folder: string,
   more: object = {},
@@ -44,7 +44,7 @@ export async function renderChart(
   )
 }
 
-/** Values laid over others: mappings are merged, the rest is replaced. */
+/** Merges values: mappings are merged, other values are replaced. */
 function lay(under: Value, over: Value): Value {
   if (!isMap(under) || !isMap(over)) return over === undefined ? under : over
   const names = [...new Set([...Object.keys(under), ...Object.keys(over)])]
@@ -74,7 +74,7 @@ class Renderer {
     return this.#write(pieces, { dot, root: this.#root, variables: new Map() })
   }
 
-  /** Takes tokens up to an `end` or an `else` of its own, which it leaves. */
+  /** Parses tokens up to the matching `end` or `else`, which stays. */
   #parseUntil(tokens: Token[]): readonly Piece[] {
     const pieces: Piece[] = []
     for (;;) {
@@ -118,7 +118,7 @@ class Renderer {
     return text
   }
 
-  /** Commands behind one another: each is handed what the one before gave as its last argument. */
+  /** A pipeline of commands: each gets the previous result as its last argument. */
   #pipe(words: string[], scope: Scope): Value {
     let value: Value
     let isFirst = true
@@ -200,7 +200,7 @@ function say(value: Value): string {
 
 type Token = { readonly kind: 'text' | 'action'; readonly text: string }
 
-/** Text and actions in order; a dash takes the white space away on its side. */
+/** Text and actions in order; a dash removes the white space on its side. */
 function cut(text: string): Token[] {
   const tokens: Token[] = []
   let at = 0

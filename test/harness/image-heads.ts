@@ -1,4 +1,6 @@
-/** The beginnings of image files, byte by byte by their specifications: what a header reader sees, and no picture. */
+/**
+ * The beginnings of image files, byte by byte from their specifications: enough for a header reader, without a picture.
+ */
 
 export function pngHead(width: number, height: number, more: { readonly appleVariant?: boolean } = {}): Buffer {
   const header = Buffer.alloc(25)
@@ -12,7 +14,7 @@ export function pngHead(width: number, height: number, more: { readonly appleVar
   return Buffer.concat([signature, more.appleVariant ? apple : Buffer.alloc(0), header, Buffer.from('IDAT')])
 }
 
-/** A JPEG up to its frame; `before` stands between the start of the image and the frame. */
+/** A JPEG up to its frame; `before` is between the start of the image and the frame. */
 export function jpegHead(
   width: number,
   height: number,
@@ -99,7 +101,7 @@ function box(kind: string, ...content: Buffer[]): Buffer {
   return Buffer.concat([head, ...content])
 }
 
-/** A BMP of 24 bits a pixel up to its pixels; a negative height stands for rows from the top. */
+/** A BMP with 24 bits per pixel, up to its pixels; a negative height means rows from the top. */
 export function bmpHead(width: number, height: number, more: { readonly core?: boolean } = {}): Buffer {
   const head = Buffer.alloc(54)
   head.write('BM', 0, 'latin1')
@@ -118,7 +120,7 @@ export function bmpHead(width: number, height: number, more: { readonly core?: b
   return head
 }
 
-/** A TIFF whose directory stands `at` a place; `big`: the most significant byte first. */
+/** A TIFF whose directory is `at` an offset; `big`: the most significant byte first. */
 export function tiffHead(
   width: number,
   height: number,

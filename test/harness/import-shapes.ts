@@ -8,15 +8,15 @@ const folder = join(root, 'test/fixtures/import/litellm')
 export const tablePath: string = join(root, 'test/fixtures/import/prices.json')
 export const migrationPage: string = join(root, 'docs/migration.md')
 
-/** A public configuration's shape, remade, and what the import makes of it. */
+/** A reproduction of a public configuration's structure, and its import. */
 export type Shape = {
-  /** The repository that the shape is of. */
+  /** The repository of the original. */
   readonly source: string
   readonly file: string
   readonly text: string
   readonly value: unknown
   readonly entries: number
-  /** Lines that have a price, or run where nobody charges. */
+  /** Number of lines that have a price, or run locally without a charge. */
   readonly pricedOrLocal: number
   readonly imported: Extract<Awaited<ReturnType<typeof importConfig>>, { readonly ok: true }>
 }
@@ -26,7 +26,7 @@ type Entry = {
   readonly model_info?: { readonly [key: string]: unknown }
 }
 
-/** Every shape, imported as an operator would who says all there is to say. */
+/** Imports every shape with all options that an operator could give. */
 export async function importShapes(): Promise<readonly Shape[]> {
   const table = JSON.parse(await readFile(tablePath, 'utf8')) as { [name: string]: { [field: string]: unknown } }
   const files = (await readdir(folder)).toSorted()
@@ -44,7 +44,7 @@ async function importShape(file: string, table: { [name: string]: { [field: stri
   return { source, file, text, value, entries: value.model_list.length, pricedOrLocal: priced.length, imported }
 }
 
-/** Told by other means than the importer has: what the line says, and the names that the table has. */
+/** Determined without the importer: from the line itself, and from the names in the table. */
 function isPricedOrLocal(entry: Entry, table: { [name: string]: { [field: string]: unknown } }): boolean {
   const { litellm_params: params, model_info: info = {} } = entry
   const { model, api_base: base = '' } = params as { readonly model: string; readonly api_base?: string }

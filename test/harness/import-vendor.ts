@@ -1,7 +1,7 @@
 import type { Model } from '../../src/index.ts'
 import type { Reaction } from './upstream.ts'
 
-// Vendors of imported configurations: one server, which has the vendor's host as the first part of the path.
+// Vendors of imported configurations: one server, with the vendor's host as the first part of the path.
 
 const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const tokens = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
@@ -52,7 +52,7 @@ const answers: readonly (readonly [end: RegExp, answer: object])[] = [
   [/rerank$/, { results: [{ index: 0, relevance_score: 1 }], meta: { billed_units: { search_units: 1 } } }],
 ]
 
-/** Answers in the format that a path has, where `isPlace` knows the path, with the host before it; 404 elsewhere. */
+/** Answers in the format of the path, if `isPlace` accepts the path including its host; 404 otherwise. */
 export const vendorAt =
   (isPlace: (path: string) => boolean): Reaction =>
   (res, { url }) => {
@@ -66,7 +66,7 @@ export const vendorAt =
     res.end(JSON.stringify(found ?? { error: { message: `there is nothing at ${path}` } }))
   }
 
-/** The configuration with every vendor at one server, also those whose address is a variable. */
+/** The configuration with every vendor at one server, including vendors whose address is a variable. */
 export function movedTo(url: string, text: string): string {
   return text
     .replaceAll(/url: "https?:\/\/([^/"\s,}]+)/g, `url: "${url}/$1`)
@@ -77,7 +77,7 @@ export function movedTo(url: string, text: string): string {
     )
 }
 
-/** What the configuration reads from its environment: a key for each name. */
+/** The environment variables of the configuration: a key for each name. */
 export function keysOf(text: string): Record<string, string> {
   const variables = [...text.matchAll(/\$\{([A-Z_0-9]+)/g)].map(([, one = '']) => one)
   return Object.fromEntries(variables.filter(one => !one.startsWith('TOLLGATE_')).map(one => [one, `key-of-${one}`]))
@@ -85,7 +85,7 @@ export function keysOf(text: string): Record<string, string> {
 
 type Asked = readonly [path: string, body: object | FormData]
 
-/** A request of a client of the model's own format, and one of the format that all clients of the other gateway have. */
+/** A request in the model's own format, and one in the format that all clients of the other gateway use. */
 export function requestsOf(asked: Model): readonly Asked[] {
   const { name: model, accepts } = asked
   const talk: Asked = ['/v1/chat/completions', { model, messages }]
@@ -112,7 +112,7 @@ export function ask(url: string, key: string, [path, body]: Asked): Promise<Resp
 
 export const messages = [{ role: 'user', content: 'Hello' }]
 
-/** The request of a client of each family. */
+/** The client request for each family. */
 function requestOf({ name, family }: Model): Asked {
   if (family.name.startsWith('messages')) return ['/v1/messages', { model: name, max_tokens: 9, messages }]
   if (family.name === 'generative')

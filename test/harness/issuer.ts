@@ -7,39 +7,41 @@ import type { Test } from 'tap'
 export type Person = { readonly [claim: string]: unknown }
 
 export type IssuerOptions = {
-  /** Where browsers may be sent back to. */
+  /** The allowed redirect addresses. */
   readonly redirects: readonly string[]
-  /** Where it sends browsers that have signed out. */
+  /** The redirect address after signing out. */
   readonly signedOut?: readonly string[]
   readonly clientId?: string
-  /** Whether tokens say all; else they say who it is, and the rest is asked for. */
+  /** Whether tokens contain all claims; otherwise they contain only the subject, and the rest is requested. */
   readonly tellsAll?: boolean
-  /** How long an ID token is good. */
+  /** The lifetime of an ID token in seconds. */
   readonly tokenS?: number
-  /** Whether it says in its answers who it is. */
+  /** Whether its answers contain `iss`. */
   readonly saysIss?: boolean
 }
 
-/** A real provider of OpenID Connect, at which everybody is whom the test says. */
+/** A real OpenID Connect provider, at which the test sets the identity of the user. */
 export type RealIssuer = {
   readonly url: string
   readonly secret: string
-  /** Subjects, and what is claimed of them. */
+  /** Subjects, and their claims. */
   readonly people: Map<string, Person>
-  /** Who comes next; null for one who cancels. */
+  /** The subject who signs in next; null for a user who cancels. */
   as: string | null
-  /** Does what comes between a request and its answer, where it is set: true when it has answered itself. */
+  /** If set, it runs between a request and its answer: returns true when it has answered itself. */
   meddle: ((req: IncomingMessage, res: ServerResponse) => boolean) | undefined
-  /** Changes what the token endpoint says, where it is set. */
+  /** If set, it modifies the answer of the token endpoint. */
   meddleTokens: ((tokens: { id_token: string }) => void) | undefined
-  /** An ID token that the issuer has signed for another client, of whoever comes next. */
+  /** An ID token that the issuer has signed for another client, for the next subject. */
   tokenFor(clientId: string, nonce: string): Promise<string>
   /**
-   * Goes where the gateway sent a browser, as one that has never been here.
-   * @returns the address that it is sent back to
+   * Follows the gateway's redirect, as a browser without cookies of the issuer.
+   * @returns the address that it is redirected back to
    */
   visit(location: string, jar?: Map<string, string>): Promise<URL>
-  /** Signs out there, as whoever's cookies are in the jar, and says yes when it asks. @returns where it is sent back to */
+  /**
+   * Signs out at the issuer with the cookies in the jar, and confirms. @returns the address that it is redirected to
+   */
   signOut(location: string, jar: Map<string, string>): Promise<URL>
   close(): Promise<void>
 }
@@ -80,7 +82,7 @@ export async function startIssuer(t: Pick<Test, 'teardown'>, options: IssuerOpti
       accountId: id,
       claims: () => ({ sub: id, ...people.get(id) }),
     }),
-    // Nobody is asked for consent: that is between them and the issuer.
+    // Grants consent automatically: consent is not part of these tests.
     async loadExistingGrant({ oidc }: Context) {
       const grant = new oidc.provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId })
       grant.addOIDCScope('openid profile email')

@@ -13,17 +13,17 @@ type Message = {
   readonly error?: { readonly message: string }
 }
 
-/** Lines and characters count from 0, as the protocol does. */
+/** Lines and characters count from 0, as in the protocol. */
 export type Position = { readonly line: number; readonly character: number }
 export type Diagnostic = { readonly message: string; readonly range: { readonly start: Position } }
 
-/** What an editor does with a file. */
+/** The actions of an editor on a file. */
 export type Editor = {
-  /** Opens the file, or types a new text into it; resolves with what the editor would underline. */
+  /** Opens the file, or replaces its text; resolves with what the editor would underline. */
   show(file: string, text: string): Promise<readonly Diagnostic[]>
-  /** What is offered at a place. */
+  /** The completions at a position. */
   complete(file: string, position: Position): Promise<readonly string[]>
-  /** What is shown beside the pointer. */
+  /** The text that a hover shows. */
   hover(file: string, position: Position): Promise<string>
 }
 
@@ -31,7 +31,7 @@ const settings: { readonly [section: string]: unknown } = {
   yaml: { validate: true, hover: true, completion: true, schemaStore: { enable: false } },
 }
 
-/** Starts yaml-language-server, the one behind the YAML support of editors, and speaks LSP with it. */
+/** Starts yaml-language-server, which editors use for YAML, and connects to it by LSP. */
 export async function startEditor(t: Test, folder: string): Promise<Editor> {
   const env = { ...process.env, NODE_OPTIONS: '', YAML_LANGUAGE_SERVER_VERSION: 'test' }
   const child = spawn(process.execPath, [server, '--stdio'], { env, stdio: ['pipe', 'pipe', 'ignore'] })

@@ -1,4 +1,4 @@
-// Runs in a page, and answers what is wrong with how it is laid out: one line for each fault, none when all is well.
+// Runs in a page, and returns the faults of its layout: one line for each fault, none for a good layout.
 ;(() => {
   const slack = 1.5
   const name = one => {
@@ -13,7 +13,7 @@
   const open = [...document.querySelectorAll('dialog[open]')].at(-1)
   if (open && open.scrollWidth > open.clientWidth)
     faults.push(`the dialog is ${open.scrollWidth} px wide, of ${open.clientWidth}`)
-  // What is there for readers alone is clipped to nothing, and a link to skip to the content waits beyond the edge.
+  // Content for screen readers only is clipped to nothing, and a skip link waits beyond the edge.
   const clipped = one => /inset\(50%\)/.test(getComputedStyle(one).clipPath)
   const readOnly = new Set([...document.querySelectorAll('thead, caption, .unseen')].filter(clipped))
   const seen = one =>
@@ -23,7 +23,7 @@
     ![...readOnly].some(hidden => hidden.contains(one))
   const all = [...(open ?? document.body).querySelectorAll('*')].filter(seen)
 
-  // What stands in a box that scrolls may be beyond it: only what nobody can reach is a fault.
+  // Content of a box that scrolls may be beyond it: only unreachable content is a fault.
   const clips = one => getComputedStyle(one).overflowX !== 'visible'
   const clip = one => {
     let box = { left: 0, top: -Infinity, right: innerWidth, bottom: Infinity }
@@ -54,7 +54,7 @@
       if (one.matches('.sheet') && one.scrollWidth > one.clientWidth + slack)
         faults.push(`a table stands beyond its sheet: ${name(one)}`)
 
-  // A text that its box cuts, or that stands out of it.
+  // A text that its box cuts off, or that extends beyond the box.
   const written = one => [...one.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim() !== '')
   for (const one of all) {
     const { display, overflowX, overflowY } = getComputedStyle(one)
@@ -76,7 +76,7 @@
       bottom: Math.min(bottom, box.bottom),
     }))
   })
-  // What is under a box that stays in view can be scrolled out from under it.
+  // Content under a sticky box can be scrolled out from under it.
   const stuck = one => {
     for (let at = one; at; at = at.parentElement) if (getComputedStyle(at).position === 'sticky') return at
     return null
@@ -84,7 +84,7 @@
   for (const [i, a] of parts.entries())
     for (let j = i + 1; j < parts.length; j++) {
       const b = parts[j]
-      // Most are apart, which is seen at once; a page has thousands of pairs.
+      // Most pairs do not overlap, which this check finds quickly; a page has thousands of pairs.
       const width = Math.min(a.right, b.right) - Math.max(a.left, b.left)
       const height = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)
       if (!(width > slack && height > slack)) continue

@@ -3,16 +3,16 @@ import { readEvents } from '../fuzz/readers/read-events.ts'
 
 type Scanner = { write(chunk: Buffer): Scanned; end(): Scanned; readonly omitted: string | undefined }
 
-/** What came of an answer of which some may be an image that nobody knows. */
+/** The result for an answer in which some part may be an unknown image. */
 export type LeftOut = {
   readonly shape: string
-  /** It was refused; else it went out complete, without that. */
+  /** Whether it was refused; otherwise it was sent completely, without that part. */
   readonly isRefused: boolean
   readonly out: string
   readonly images: number
 }
 
-/** @throws Error where the answer passes as if nothing were wrong with it, or goes out spoilt */
+/** @throws Error if the answer passes without any finding, or if it is sent damaged */
 export function leaveOut(scanner: Scanner, parts: readonly Buffer[]): LeftOut {
   const text = Buffer.concat(parts).toString()
   const out: Buffer[] = []
@@ -40,7 +40,7 @@ export function leaveOut(scanner: Scanner, parts: readonly Buffer[]): LeftOut {
   return told
 }
 
-/** A text in pieces of so many bytes. */
+/** Splits a text into pieces of this many bytes. */
 export function inPieces(text: string, step: number): Buffer[] {
   const bytes = Buffer.from(text)
   return Array.from({ length: Math.ceil(bytes.length / step) }, (_, i) => bytes.subarray(i * step, (i + 1) * step))

@@ -1,12 +1,12 @@
 import type { Visitor } from './visitor.ts'
 
-/** A row of the log, as a tail tells it. */
+/** A row of the log, as a tail sends it. */
 export type Row = {
   readonly id: string
   readonly billing: { readonly text: string; readonly amount: string; readonly state: string } | null
 }
 
-/** Listens to a tail of the log. */
+/** Follows a tail of the log. */
 export async function listen(url: string, visitor: Visitor, query = '') {
   const stop = new AbortController()
   const headers = { cookie: visitor.cookie }
@@ -26,7 +26,7 @@ export async function listen(url: string, visitor: Visitor, query = '') {
         }
       }
     } catch {
-      // Ended by whoever listens.
+      // The follower ended it.
     }
     ended = true
   })()

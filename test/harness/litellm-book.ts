@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 
-/** A value as PostgreSQL writes it in text; null for none. */
+/** A value in PostgreSQL's text format; null for none. */
 type Value = string | null
 
-/** A table by the names and types that the migrations of LiteLLM give it (its schema.prisma), with rows made up here. */
+/** A table with the names and types of LiteLLM's migrations (its schema.prisma), and with invented rows. */
 export type PostgresTable = {
   readonly name: string
   readonly columns: readonly (readonly [name: string, type: string])[]
@@ -12,7 +12,7 @@ export type PostgresTable = {
 
 export const litellmKey = (word: string): string => `sk-made-up-key-of-${word}`
 export const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
-/** What nobody may read as anything else. */
+/** A text that a reader could misinterpret, with special characters of several syntaxes. */
 export const nasty = 'o\'Brien "x" \\ ; -- ${file:/etc/hostname} {a,b} 用户 \\.'
 
 const bounds = [
@@ -77,7 +77,7 @@ const budgetColumns = [
 
 type Row = { readonly [column: string]: Value }
 
-/** Teams, users and keys of every kind; `more` are keys beside them. */
+/** Teams, users and keys of every kind; `more` adds keys. */
 export function madeLitellm(more: readonly Row[] = []): readonly PostgresTable[] {
   const key = (word: string, own: Row): Row => ({
     token: hashOf(litellmKey(word)),
@@ -202,7 +202,7 @@ function tableOf(name: string, columns: PostgresTable['columns'], rows: readonly
   return { name, columns, rows: rows.map(row => columns.map(([column]) => row[column] ?? null)) }
 }
 
-/** The statements that make tables and fill them. */
+/** The statements that create and fill the tables. */
 export function statementsOf(tables: readonly PostgresTable[]): readonly string[] {
   const literal = (value: Value): string => (value === null ? 'NULL' : `'${value.replaceAll("'", "''")}'`)
   return tables.flatMap(({ name, columns, rows }) => [
@@ -211,7 +211,7 @@ export function statementsOf(tables: readonly PostgresTable[]): readonly string[
   ])
 }
 
-/** What pg_dump writes as plain text of the same tables. */
+/** The output of pg_dump in plain text for the same tables. */
 export function pgDumpOf(tables: readonly PostgresTable[]): string {
   const cell = (value: Value): string =>
     value === null

@@ -20,7 +20,7 @@ export function makeFile(t: Test): string {
   return join(folder, 'tollgate.db')
 }
 
-/** A database of its own with the tables of now. */
+/** A new database with the current tables. */
 export function open(t: Test): Connection {
   const connection = new Connection(makeFile(t))
   for (const statement of migrations.flat()) connection.db.exec(statement)
@@ -63,11 +63,11 @@ export function rowAt(ms: number, i: number, changes: Partial<LogRow> = {}): Log
         : null,
     ...changes,
   }
-  // What is only looked up has no tokens.
+  // Lookups have no tokens.
   return kindOfRow(row) === 'lookup' ? { ...row, inputTokens: null, outputTokens: null } : row
 }
 
-/** Writes rows as the queue would hand them over, some at a time. */
+/** Writes rows in batches, as the queue would. */
 export function write(
   connection: Connection,
   rows: readonly LogRow[],
@@ -83,7 +83,7 @@ export function write(
 export const count = (connection: Connection, sql: string): number =>
   Number(connection.all({ sql, params: [] })[0]?.['n'])
 
-/** Runs steps, and gives what each statement gave. */
+/** Runs a program, and returns the result of each statement. */
 export function watch<T>(
   connection: Connection,
   steps: QueryProgram<T>,
@@ -98,7 +98,7 @@ export function watch<T>(
   return { value: next.value, given }
 }
 
-/** A row as an older gateway writes it. */
+/** A row in the format of an older gateway. */
 export const insertOld = (
   row: LogRow,
 ): string => `INSERT INTO log (id, time, key_id, user_name, group_name, model, operation, status,

@@ -6,7 +6,7 @@ import { isFirefox } from './which-browser.ts'
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const layoutFaults = await readFile(new URL('layout-faults.js', import.meta.url), 'utf8')
 
-/** What a page shows differently: the width of a phone or a desk, and its colours. */
+/** The variant of a page: the width of a phone or a desktop, and its colours. */
 export type Variant = { readonly width: 390 | 1280; readonly theme: 'light' | 'dark' }
 
 export const variants: readonly Variant[] = [
@@ -16,18 +16,20 @@ export const variants: readonly Variant[] = [
   { width: 1280, theme: 'dark' },
 ]
 
-/** Shows a page as another variant; what follows the width has followed. */
+/** Shows a page in another variant, and waits until the layout has followed. */
 export async function showAs(page: Page, { width, theme }: Variant): Promise<void> {
-  // Where the browser cannot be asked for a theme the page is, as by its own switch.
+  // A browser that does not support the request for a theme gets it from the page, as by the page's switch.
   if (isFirefox) await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
   else await page.emulateMedia({ colorScheme: theme })
   await page.setViewportSize({ width, height: 900 })
   await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
 }
 
-/** What axe finds on a page, and what stands beyond its edge, is cut, or lies over something else; none when all is well. */
+/**
+ * Returns axe's findings, and elements that are beyond an edge, are cut off, or overlap others; none for a good page.
+ */
 export async function lookAt(page: Page): Promise<readonly string[]> {
-  // From outside the page, past its policy: the page itself lets no script of others in.
+  // Injected from outside the page's policy, which allows no third-party scripts.
   if (!(await page.evaluate('Boolean(window.axe)'))) await page.evaluate(axe)
   const found = await page.evaluate<string[]>(
     `axe.run(document, { resultTypes: ['violations'] })
@@ -36,7 +38,7 @@ export async function lookAt(page: Page): Promise<readonly string[]> {
   return [...found, ...(await page.evaluate<string[]>(layoutFaults))]
 }
 
-/** Whether a page has to be scrolled sideways; `undefined` where it has not. A scrollbar at its side is no part of its width. */
+/** Whether a page scrolls sideways; `undefined` if it does not. A vertical scrollbar does not count as width. */
 export async function sideways(page: Page): Promise<string | undefined> {
   const [needed, there] = await page.evaluate<[number, number]>(
     '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',

@@ -2,9 +2,9 @@ import type { Browser } from 'playwright-core'
 import type { Test } from 'tap'
 import { lookAt, showAs, variants } from './look-at.ts'
 
-/** Looks at a page in both languages, light and dark, on a phone and a desk: nothing is wrong with it. */
+/** Checks a page in both languages, light and dark, on a phone and a desktop. */
 export async function lookEverywhere(t: Test, browser: Browser, address: string): Promise<void> {
-  // Colours that are on their way from one theme to the other are not looked at.
+  // Reduced motion: colours must not be checked during the transition between themes.
   const page = await browser.newPage({ reducedMotion: 'reduce' })
   for (const language of ['en', 'zh']) {
     const url = new URL(address)

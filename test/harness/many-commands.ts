@@ -5,7 +5,7 @@ import { type Ran, runCommand } from './commands.ts'
 
 const shipped = fileURLToPath(new URL('../../gateway.yaml', import.meta.url))
 
-/** Runs `tollgate …` many times in a folder, one after the other. `CONFIG` stands for the configuration. */
+/** Runs `tollgate …` many times in a folder, in sequence. `CONFIG` is a placeholder for the configuration's path. */
 export async function runMany(
   { folder, storage, env }: { readonly folder: string; readonly storage?: string; readonly env?: NodeJS.ProcessEnv },
   commands: readonly (readonly string[])[],

@@ -1,7 +1,7 @@
 /** A value of a row of another gateway. */
 export type Value = string | number | bigint | null
 
-/** A table by the names and types that the migrations of new-api give it (its GORM models), with rows made up here. */
+/** A table with the names and types of new-api's migrations (its GORM models), and with invented rows. */
 export type MadeTable = {
   readonly name: string
   readonly columns: readonly (readonly [name: string, type: 'int' | 'text' | 'char48' | 'bool'])[]
@@ -9,10 +9,10 @@ export type MadeTable = {
 }
 
 export const oldKey = (letter: string): string => letter.repeat(48)
-/** What nobody may read as anything else: quotes, line breaks, a reference to a file, a byte that escapes. */
+/** A text that a reader could misinterpret: quotes, line breaks, a reference to a file, an escaping byte. */
 export const nasty = 'o\'Brien "x" \\ ; -- /* ${file:/etc/hostname} \n\t 用户 \u001a'
 
-/** A new-api with channels at `url`, users with balances, tokens of every kind. */
+/** A new-api with channels at `url`, users with balances, and tokens of every kind. */
 export function madeNewApi(url: string): readonly MadeTable[] {
   const ratios = {
     ModelRatio: { 'gpt-4o': 1.25, 'gpt-4o-mini': 0.075, 'claude-x': 1.5, 'vec-1': 0.01, 'model-$': 1 },
@@ -270,7 +270,7 @@ const types = {
   mysql: { int: 'bigint', text: 'longtext', char48: 'varchar(128)', bool: 'tinyint(1)' },
 } as const
 
-/** The statements that make tables and fill them. */
+/** The statements that create and fill the tables. */
 export function sqlOf(tables: readonly MadeTable[], engine: Engine): readonly string[] {
   const name = (text: string): string => (engine === 'mysql' ? `\`${text}\`` : `"${text}"`)
   return tables.flatMap(table => [
@@ -290,7 +290,7 @@ function literal(value: Value, engine: Engine, isBool: boolean): string {
   return `'${engine === 'mysql' ? doubled.replaceAll('\\', '\\\\').replaceAll('\n', String.raw`\n`).replaceAll('\u001a', String.raw`\Z`) : doubled}'`
 }
 
-/** How a dump is made: as mysqldump's and mariadb-dump's options say. */
+/** The options of a dump, from those of mysqldump and mariadb-dump. */
 export type DumpWay = {
   readonly isExtended?: boolean
   readonly isComplete?: boolean
@@ -301,7 +301,7 @@ export type DumpWay = {
   readonly isCompact?: boolean
 }
 
-/** A dump as mysqldump (or mariadb-dump) writes it, of the same tables. */
+/** The output of mysqldump (or mariadb-dump) for the same tables. */
 export function dumpOf(tables: readonly MadeTable[], way: DumpWay = {}): string {
   const { isExtended = true, isComplete = false, isMaria = false, comments = true, isCompact = false } = way
   const comment = (text: string): string[] => (comments && !isCompact ? ['--', `-- ${text}`, '--', ''] : [])

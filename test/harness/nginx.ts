@@ -16,16 +16,16 @@ export function nginxMissing(): string | false {
 /** A proxy in front of other servers. */
 export type Front = {
   readonly url: string
-  /** What it wrote to its error log so far. */
+  /** The content of its error log so far. */
   readonly errors: () => Promise<string>
 }
 
-/** Where a configuration of nginx is to run. */
+/** The folder and addresses for a configuration of nginx. */
 export type NginxPlace = { readonly folder: string; readonly port: number }
 
 /**
- * Starts nginx with the shipped configuration: of it only addresses, and the places of its files, are changed; and, for a
- * test that has no time, how long idle connections are kept and a gateway that refuses connections is paused.
+ * Starts nginx with the shipped configuration. Only addresses and the paths of its files are changed; and, for tests
+ * that cannot wait, the keep-alive time of idle connections, and the pause of a gateway that refuses connections.
  */
 export async function startFront(t: Pick<Test, 'teardown'>, servers: readonly string[], idle?: string): Promise<Front> {
   const text = await readFile(shipped, 'utf8')
@@ -49,7 +49,7 @@ export async function startNginx(
   })
 }
 
-/** What nginx needs beside servers, so that it runs in a folder, in the foreground. */
+/** Settings next to the servers, so that nginx runs in a folder and in the foreground. */
 export function aroundServers({ folder }: NginxPlace, http: string): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   const paths = temporary.map(name => `${name}_temp_path ${folder}/${name};`).join(' ')
@@ -61,7 +61,7 @@ export function aroundServers({ folder }: NginxPlace, http: string): string {
 
 const foreground = (): string => `daemon off; ${process.getuid?.() === 0 ? 'user root;' : ''}`
 
-/** Replaces what is there. @throws Error when it is not */
+/** Replaces a text. @throws Error when it does not occur */
 export function replace(text: string, find: RegExp | string, replacement: string): string {
   const next = text.replace(find, replacement)
   if (next === text) throw new Error(`the configuration has no ${String(find)}`)
@@ -81,7 +81,7 @@ function adapt(
   put(/(?: *server [\d.]+:8080 (.*);\n)+/, addresses.map(address => `    server ${address} $1;\n`).join(''))
   if (idle !== undefined) {
     put(/keepalive_timeout 4s;/, `keepalive_timeout ${idle};`)
-    // Gateways that are restarted faster than this is long are all paused at the end.
+    // If gateways restart faster than this, all of them are paused at the end.
     put(/fail_timeout=5s/g, `fail_timeout=${idle}`)
   }
   put(/\/tmp\//g, `${folder}/`)

@@ -1,4 +1,4 @@
-// What the tests use of a package that comes without types.
+// Types for the part of the package that the tests use; the package has none.
 
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http'

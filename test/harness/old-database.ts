@@ -1,7 +1,7 @@
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 
-/** Writes what is in a database into a new one as a version before had it: its tables and columns, and nothing newer. */
+/** Copies a database into a new one of an earlier version: with its tables and columns, and nothing newer. */
 export function copyAsOf(version: number, source: string, path: string): void {
   const old = new Connection(path)
   for (const statement of migrations.slice(0, version).flat()) old.db.exec(statement)

@@ -8,15 +8,15 @@ import { type ChildGateway, watchGateway } from './child.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
-/** Of a gateway's own process: what it prints of a key. */
+/** The line with the key that the gateway's own process prints. */
 type Made = { readonly id: string; readonly key: string }
 
-/** The program as it was at an earlier commit, run by the Node and with the packages of this one. */
+/** The program at an earlier commit, run by the current Node with the current packages. */
 export type OldVersion = {
   readonly commit: string
-  /** Runs `tollgate …` of then, on a storage. @throws Error when it fails */
+  /** Runs that version's `tollgate …` on a storage. @throws Error when it fails */
   tollgate(storage: string, ...words: readonly string[]): Promise<string>
-  /** Makes a key of a user in the group `partner`. */
+  /** Creates a key of a user in the group `partner`. */
   createKey(storage: string, user: string): Promise<Made>
   serve(storage: string): ChildGateway
 }
@@ -31,7 +31,7 @@ export async function commitMissing(commit: string): Promise<false | string> {
   }
 }
 
-/** Unpacks an earlier commit into a folder. Its limits on requests are so high that none is refused for them. */
+/** Unpacks an earlier commit into a folder. Its request limits are high enough that no request is refused. */
 export async function unpackVersion(commit: string, folder: string): Promise<OldVersion> {
   mkdirSync(folder, { recursive: true })
   const archive = join(folder, 'old.tar')

@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core'
 
 /**
- * Second words for what has one: `is` is said everywhere in the console, on the public pages and in the reference, `not` nowhere.
- * What stands here was said once, and read as another thing.
+ * Synonyms to avoid: the console, the public pages and the reference use `is` and never `not`. Each entry was once
+ * used, and readers took it for something else.
  */
 export const vocabulary: readonly { readonly is: string; readonly not: RegExp }[] = [
-  // 应答所述 is a value of the record of a charge.
+  // 应答所述 is a value in the record of a charge.
   { is: '响应', not: /回答|应答(?!所述)/ },
   { is: '客户端', not: /调用方|调用者/ },
   { is: '告警', not: /警示|警报/ },
@@ -30,7 +30,7 @@ export const vocabulary: readonly { readonly is: string; readonly not: RegExp }[
   { is: '你', not: /您/ },
 ]
 
-/** The same of English. */
+/** The same for English. */
 export const englishVocabulary: typeof vocabulary = [
   { is: 'is active', not: /\bholds?\b(?= the configuration)|the new configuration holds/i },
   { is: 'paused', not: /\bleft alone\b/i },
@@ -43,10 +43,10 @@ export const englishVocabulary: typeof vocabulary = [
   { is: 'image', not: /\bpictures?\b/i },
 ]
 
-/** English that a Chinese reader meets: three words or more in a row. */
+/** English in Chinese pages: three words or more in a row. */
 export const englishRun = /[A-Za-z][a-z'’]+(?:,? [A-Za-z]?[a-z'’]+){2,}/g
 
-/** What a page shows or has read out that is not somebody's own, a name, or typed as it stands. */
+/** The text that a page displays or has read aloud, except user content, names, and literal input. */
 const readAll = `(() => {
   const silent = 'code, pre, kbd, samp, script, style, textarea, [lang=en], [translate=no]'
   const texts = []
@@ -61,7 +61,7 @@ const readAll = `(() => {
   return texts
 })()`
 
-/** Runs of English words on a page that is shown in Chinese, each once; `known`: what people of the test have written. */
+/** Runs of English words on a page in Chinese, each once; `known`: texts that the test's users have written. */
 export async function englishOn(page: Page, known: readonly string[] = []): Promise<readonly string[]> {
   const texts = (await page.evaluate<string[]>(readAll)).map(text =>
     known.reduce((rest, one) => rest.replaceAll(one, '·'), text),

@@ -3,7 +3,7 @@ import { prepareSite, runTollgate } from './child.ts'
 import { picture } from './pictures.ts'
 import { startUpstream } from './upstream.ts'
 
-/** A gateway in a process of its own, and how to run commands beside it. */
+/** A gateway in a process of its own, and a function that runs commands next to it. */
 export async function openOperated(t: Test) {
   const folder = t.testdir()
   const upstream = await startUpstream({ created: 1, data: [picture(1024, 1024)] })

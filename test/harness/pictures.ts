@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib'
 
-/** A real PNG, black, one bit a pixel: small whatever its dimensions. */
+/** A real PNG, black, one bit per pixel: small at any dimensions. */
 export function png(width: number, height: number): Buffer {
   const head = Buffer.alloc(13)
   head.writeUInt32BE(width, 0)
@@ -24,7 +24,9 @@ function chunk(type: string, data: Buffer): Buffer {
   return out
 }
 
-/** The segments of a JPEG that say how large it is, with `appBytes` of application data before them, and some scan bytes. */
+/**
+ * The segments of a JPEG that contain its size, with `appBytes` of application data before them, and some scan bytes.
+ */
 export function jpeg(width: number, height: number, appBytes = 0): Buffer {
   const parts = [Buffer.from([0xff, 0xd8])]
   for (let left = appBytes; left > 0; left -= 65_000) {
@@ -41,7 +43,7 @@ export function jpeg(width: number, height: number, appBytes = 0): Buffer {
   return Buffer.concat(parts)
 }
 
-/** An extended WebP's canvas header and a lossy chunk. */
+/** The canvas header of an extended WebP and a lossy chunk. */
 export function webp(width: number, height: number): Buffer {
   const out = Buffer.alloc(12 + 18 + 8 + 6_000)
   out.write('RIFF', 0, 'latin1')
@@ -64,7 +66,7 @@ export function picture(
   return { b64_json: make(width, height).toString('base64') }
 }
 
-/** A PNG as a file that somebody chooses in a browser. */
+/** A PNG as a file that a user selects in a browser. */
 export function pngFile(name: string, width: number, height: number) {
   return { name, mimeType: 'image/png', buffer: png(width, height) }
 }

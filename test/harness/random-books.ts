@@ -3,7 +3,7 @@ import { firstIdAt } from '../../src/util/index.ts'
 import { facts, holdOf, line, logRow, newKey } from '../contract/storage.ts'
 import { diceOf } from './seed.ts'
 
-/** What one request came to. */
+/** The result of one request. */
 export type Made = {
   readonly id: string
   readonly keyId: string
@@ -15,16 +15,16 @@ export type Made = {
   readonly tag: string | null
   readonly endUser: string | null
   readonly lines: readonly ChargeItem[]
-  /** 0 for what was not settled. */
+  /** 0 if it was not settled. */
   readonly amount: number
-  /** When it was settled, and given back; undefined where it was not. */
+  /** The times of its settlement and refund; undefined if there was none. */
   readonly at: number
   refundedAt?: number
 }
 
 /**
- * Makes charges of every kind at random: images with lines of several tiers and text by tokens, in rows and in segments, of
- * several users, groups and currencies, some given back later, some never settled.
+ * Creates random charges of every kind: images with lines of several tiers and text by tokens, in rows and in segments,
+ * of several users, groups and currencies, some refunded later, some never settled.
  */
 export async function makeBooks(
   storage: Storage,

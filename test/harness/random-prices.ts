@@ -10,7 +10,7 @@ type Dice = ReturnType<typeof diceOf>
 const pick = <T>(dice: Dice, values: readonly T[]): T => values[dice(values.length)] as T
 const money = (dice: Dice): string => `${dice(3)}.${String(dice(1_000_000)).padStart(6, '0')}`
 
-/** A configuration of random prices, of a random kind for each model. */
+/** A configuration with random prices, of a random kind for each model. */
 export function randomYaml(dice: Dice): string {
   const by = pick(dice, ['tiers', 'tiers', 'quality', 'one'])
   const bounds = pick(dice, [
@@ -70,7 +70,7 @@ routes:
 
 type Asked = { readonly path: string; readonly body: { readonly [field: string]: unknown } }
 
-/** Requests that say what their answer is to be, so that two gateways are answered alike. */
+/** Requests that specify their answer, so that two gateways get the same answers. */
 export function randomRequests(dice: Dice, count: number): readonly Asked[] {
   return Array.from({ length: count }, () => {
     if (dice(2) === 0) {
@@ -100,7 +100,7 @@ export function randomRequests(dice: Dice, count: number): readonly Asked[] {
   })
 }
 
-/** A gateway on a configuration, after all of these requests: what each was charged. */
+/** Runs a gateway with a configuration through all of these requests, and returns the charge of each. */
 export async function askAll(
   t: Pick<Test, 'teardown'>,
   yaml: string,

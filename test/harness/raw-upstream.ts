@@ -1,7 +1,10 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import type { Test } from 'tap'
 
-/** An upstream that is nothing but bytes: each connection is handed over once a whole request has come. @returns its address */
+/**
+ * An upstream that sends raw bytes: the test gets each connection once a complete request has arrived. @returns its
+ * address
+ */
 export async function startRaw(
   t: Test,
   onRequest: (socket: Socket, request: string, count: number) => unknown,

@@ -1,12 +1,14 @@
-/** What a caller, or an upstream, has of one image: `1254x1254`, `link`, or `unread` for bytes that are no picture. */
+/**
+ * A client's or an upstream's result for one image: `1254x1254`, `link`, or `unread` for bytes that are not a picture.
+ */
 export type Mark = string
 
 const member = /"(b64_json|url)"\s*:\s*"((?:[^"\\]|\\.)*)("?)/g
 
 /**
- * The images in an answer, or in what came of one, as somebody finds them who wants every image that can be had: one
- * whose string is closed, and one whose string is not but whose bytes are a whole picture all the same. Previews
- * (`partial_image`) are no images.
+ * The images in a complete or partial answer, as a client finds them that wants every obtainable image: those whose
+ * string is closed, and those whose string is not but whose bytes are a complete picture. Previews (`partial_image`)
+ * do not count.
  */
 export function readImages(text: string): Mark[] {
   const marks: Mark[] = []
@@ -26,14 +28,14 @@ export function readImages(text: string): Mark[] {
   return marks
 }
 
-/** A picture that has its end although the string it came in has not. */
+/** A picture that is complete although its string is not. */
 function isWhole(bytes: Buffer): boolean {
   if (bytes[0] === 0x89) return bytes.includes('IEND')
   if (bytes[0] === 0xff) return bytes.subarray(-2).equals(Buffer.from([0xff, 0xd9]))
   return bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.length >= bytes.readUInt32LE(4) + 8
 }
 
-/** By the test's own reading of its own pictures (`pictures.ts`), not by the gateway's. */
+/** Reads the test's own pictures (`pictures.ts`) with the test's own code, not the gateway's. */
 function dimensions(bytes: Buffer): Mark {
   if (bytes.toString('latin1', 1, 4) === 'PNG') return `${bytes.readUInt32BE(16)}x${bytes.readUInt32BE(20)}`
   if (bytes.toString('latin1', 12, 16) === 'VP8X')
@@ -44,14 +46,14 @@ function dimensions(bytes: Buffer): Mark {
   return 'unread'
 }
 
-/** How many there are of each. */
+/** The number of occurrences of each. */
 export function tally(marks: Iterable<Mark>): Map<Mark, number> {
   const counts = new Map<Mark, number>()
   for (const mark of marks) counts.set(mark, (counts.get(mark) ?? 0) + 1)
   return counts
 }
 
-/** What `part` has more of than `whole`, as sentences. */
+/** The surplus of `part` over `whole`, as sentences. */
 export function excess(part: Iterable<Mark>, whole: Iterable<Mark>): string[] {
   const has = tally(whole)
   return [...tally(part)]

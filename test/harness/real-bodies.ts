@@ -1,6 +1,6 @@
 import { seeded } from './seed.ts'
 
-/** How a client writes text that is not ASCII: as it is (JSON.stringify), or as escapes (Python's json.dumps). */
+/** How a client writes text that is not ASCII: unchanged (JSON.stringify), or as escapes (Python's json.dumps). */
 export type Writing = 'raw' | 'escaped'
 
 const code = `export async function settle(charge: Charge): Promise<void> {
@@ -22,7 +22,7 @@ const chinese = `请把这段代码重构一下：先读取配置，再校验每
 `
 const texts = [code, prose, chinese, python] as const
 
-/** Messages of about `bytes` bytes as people send them: code, prose and Chinese, by turns, the same for the same seed. */
+/** Typical messages of about `bytes` bytes: code, prose and Chinese in turn, the same for the same seed. */
 export function conversation(options: {
   readonly bytes: number
   readonly model?: string
@@ -54,7 +54,7 @@ function paragraphs(random: () => number, bytesMax: number): string {
   return text
 }
 
-/** Schemas of tools as SDKs write them. */
+/** Schemas of tools in the form that SDKs write. */
 export function tools(count: number): readonly object[] {
   return Array.from({ length: count }, (_, i) => ({
     type: 'function',
@@ -78,7 +78,7 @@ export function tools(count: number): readonly object[] {
   }))
 }
 
-/** A question about a picture of `bytes` bytes, as a data URL in a message; PHP and others write its slashes escaped. */
+/** A question with a picture of `bytes` bytes, as a data URL in a message; PHP and others escape its slashes. */
 export function pictureQuestion(options: {
   readonly bytes: number
   readonly model?: string

@@ -3,14 +3,14 @@ import type { AddressInfo } from 'node:net'
 
 export type Received = { readonly headers: IncomingHttpHeaders; readonly body: string; readonly path: string }
 
-/** Whoever is told of events: keeps all that it is sent, and answers as it is told to. */
+/** A receiver of events that keeps all requests and answers as the test sets. */
 export type Receiver = {
   readonly url: string
   readonly received: Received[]
-  /** What it answers with; 204 at first. `never`: nothing at all. */
+  /** The status of its answers, initially 204. `never`: it does not answer. */
   answer: (request: Received) => number | 'never'
   headers: { readonly [header: string]: string }
-  /** Resolves when it has had so many. */
+  /** Resolves when it has received this many. */
   has(count: number): Promise<void>
   close(): Promise<void>
 }

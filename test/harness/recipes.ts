@@ -4,12 +4,12 @@ import { editShipped, readBlocks } from './project.ts'
 
 export type Tree = { readonly [key: string]: unknown }
 
-/** A page of `docs/recipes`: its fragments of gateway.yaml, each of which is laid over those before it. */
+/** A page of `docs/recipes`: its fragments of gateway.yaml, which are merged in order. */
 export type Recipe = { readonly page: string; readonly texts: readonly string[]; readonly fragments: readonly Tree[] }
 
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A fragment beside what is there: below the key of the same name, as the recipes tell their readers to. */
+/** Merges a fragment: below the key of the same name, as the recipes instruct. */
 export function merge(whole: Tree, fragment: Tree): Tree {
   const merged: { [key: string]: unknown } = { ...whole }
   for (const [key, value] of Object.entries(fragment)) {
@@ -34,7 +34,7 @@ export async function readRecipe(page: string): Promise<Recipe> {
   return { page, texts, fragments: texts.map(text => parse(text) as Tree) }
 }
 
-/** What a fragment's addresses are simulated by, by the variables that say otherwise. */
+/** Variables with the simulators' addresses for a fragment. */
 export function simulatedIn(text: string): readonly (readonly [variable: string, simulator: string])[] {
   return [...text.matchAll(/\$\{(\w+):-simulator:([\w-]+)\}/g)].map(([, variable = '', name = '']) => [variable, name])
 }

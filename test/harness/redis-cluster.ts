@@ -6,14 +6,14 @@ import { type RedisServer, startRedis } from './redis.ts'
 const slots = 16_384
 const togetherMs = 100_000
 
-/** Masters of one cluster, each with its share of the slots. A node that is away takes its own slots with it, and no others. */
+/** The masters of one cluster, each with its share of the slots. If a node is away, only its own slots are. */
 export type RedisCluster = {
   readonly nodes: readonly RedisServer[]
   /** The node that the keys with this tag are on. */
   nodeOf(tag: string): Promise<RedisServer>
-  /** A copy of the node, which takes its place when the node is gone and it is told to (`CLUSTER FAILOVER TAKEOVER`). */
+  /** A replica of the node, which replaces a dead node on command (`CLUSTER FAILOVER TAKEOVER`). */
   addReplica(of: RedisServer): Promise<RedisServer>
-  /** The names of all keys of each node, in the order of the nodes. */
+  /** The names of all keys on each node, in the order of the nodes. */
   keys(): Promise<readonly (readonly string[])[]>
 }
 
@@ -71,7 +71,7 @@ function optionsOf(busPort: number): readonly string[] {
     ['--cluster-enabled', 'yes'],
     ['--cluster-port', String(busPort)],
     ['--cluster-announce-ip', '127.0.0.1'],
-    // A node that a test takes away is not given up within it: no machine is too slow for that.
+    // A node that a test stops is not marked as failed within this time: it is long enough for slow machines.
     ['--cluster-node-timeout', '600000'],
     ['--cluster-require-full-coverage', 'no'],
   ].flat()
@@ -86,7 +86,7 @@ async function knowsAll(node: RedisServer, count: number): Promise<boolean> {
   )
 }
 
-/** The words of an answer that is a list of them. */
+/** The elements of an answer that is a list. */
 function linesOf(answer: string): readonly string[] {
   return Array.from(answer.matchAll(/\$\d+\r\n([^\r]*)\r\n/g), ([, word]) => word as string)
 }

@@ -10,23 +10,23 @@ import { EndedEarly, onFreePort } from './free-port.ts'
 
 const startMs = 10_000
 
-/** A redis-server of the system's own, on a port of its own, that goes with the test. */
+/** A redis-server of the system, on a port of its own, that stops with the test. */
 export type RedisServer = {
   readonly url: string
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL; resolves when it has exited. */
   kill(): Promise<void>
-  /** Starts it again on the same port, empty; resolves when it answers. */
+  /** Starts it again on the same port, empty; resolves when it responds. */
   start(): Promise<void>
-  /** SIGSTOP: connections stay and nothing answers. */
+  /** SIGSTOP: connections stay open and get no answers. */
   freeze(): void
   thaw(): void
-  /** One command as words; resolves with the first line of the answer. */
+  /** Sends one command as words; resolves with the first line of the answer. */
   command(...words: readonly string[]): Promise<string>
-  /** One command as words; resolves with an answer of at most a few KiB. */
+  /** Sends one command as words; resolves with an answer of at most a few KiB. */
   text(...words: readonly string[]): Promise<string>
 }
 
-/** The title of a test that has to be skipped where no redis-server is installed; `after` fails on it under CI=true. */
+/** The title of a test that is skipped without an installed redis-server; `after` fails on it under CI=true. */
 export function redisMissing(): string | false {
   try {
     execFileSync('redis-server', ['--version'], { stdio: 'ignore' })
@@ -40,7 +40,7 @@ export async function startRedis(t: Pick<Test, 'teardown'>, ...options: readonly
   return onFreePort(port => startRedisOn(port, t, options))
 }
 
-/** @throws EndedEarly where another has the port */
+/** @throws EndedEarly when another process has the port */
 export async function startRedisOn(
   port: number,
   t: Pick<Test, 'teardown'>,
@@ -62,7 +62,7 @@ export async function startRedisOn(
     child = spawn('redis-server', [...own, ...quiet, ...options], { stdio: ['ignore', 'pipe', 'ignore'] })
     await listening(child)
   }
-  // A test that is ended from outside has no teardown.
+  // A test that is killed from outside runs no teardown.
   const killNow = () => void child?.kill('SIGKILL')
   process.once('exit', killNow)
   const remove = async (): Promise<void> => {
@@ -88,7 +88,7 @@ export async function startRedisOn(
   }
 }
 
-/** What answers on the port may be somebody else's server, so its own words are waited for. */
+/** Another server may respond on the port, so this waits for the server's own output. */
 async function listening(child: ChildProcess): Promise<void> {
   if (!child.stdout) throw new Error('redis-server has no output')
   const said: string[] = []

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { EndedEarly } from './free-port.ts'
 
-/** A folder for the files of a proxy, which goes with the test. */
+/** A folder for the files of a proxy, deleted with the test. */
 export async function frontFolder(t: Pick<Test, 'teardown'>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-front-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -23,7 +23,7 @@ export async function runFront(
 ): Promise<void> {
   const child = spawn(program, args, { stdio: 'ignore' })
   const gone = once(child, 'exit')
-  // Whoever ends this process ends the proxy with it.
+  // When this process ends, so does the proxy.
   const end = (): void => void child.kill('SIGTERM')
   process.on('exit', end)
   t.teardown(async () => {
@@ -34,7 +34,7 @@ export async function runFront(
   await answering(port, child)
 }
 
-/** Asks nothing: a request would reach the servers behind. */
+/** Sends no request, which would reach the servers behind. */
 async function answering(port: number, child: ChildProcess): Promise<void> {
   while (child.exitCode === null && child.signalCode === null) {
     const socket = connect(port, '127.0.0.1')

@@ -2,12 +2,13 @@
 export const newSeed = (): number => Math.trunc(Math.random() * 1e9)
 
 /**
- * The seed of random cases in the suite: SEED from the environment, `new` for a new one, or else the same in every run. A run of
- * the suite judges a change; the scripts (fuzz, simulate, the crash batteries) search with new seeds.
+ * The seed of random cases in the suite: SEED from the environment, `new` for a new one, and otherwise the same in
+ * every run. A run of the suite judges a change; the scripts (fuzz, simulate, the crash batteries) search with new
+ * seeds.
  */
 export const seed = process.env['SEED'] === 'new' ? newSeed() : Number(process.env['SEED'] ?? 20_261_126)
 
-/** Numbers from 0 to below 1 that follow from a seed (mulberry32). */
+/** Numbers from 0 to below 1, determined by a seed (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -19,7 +20,7 @@ export function seeded(seed: number): () => number {
   }
 }
 
-/** Whole numbers from 0 to below a bound that follow from a seed. */
+/** Integers from 0 to below a limit, determined by a seed. */
 export function diceOf(seed: number): (below: number) => number {
   let state = seed >>> 0
   return below => {

@@ -7,19 +7,19 @@ import type { Upstream } from './upstream.ts'
 
 export { askOnce } from './ask.ts'
 
-/** A gateway at work, with a count of every image its upstreams made and its callers got. */
+/** A running gateway, with a count of every image that its upstreams made and its clients got. */
 export type Shop = Started & {
-  /** A request on a connection of its own, by a caller who takes every image that can be had of what arrives. */
+  /** Sends a request on a connection of its own, as a client that takes every obtainable image of what arrives. */
   readonly ask: (body: object | Buffer, how?: Ask) => Promise<Answered>
   readonly produced: readonly Mark[]
   readonly delivered: readonly Mark[]
-  /** Says how many images there were, where a test's answers are such that its own reader cannot tell. */
+  /** Sets the number of images, if the test's own reader cannot tell it from the answers. */
   readonly overrule: (images: readonly Mark[]) => void
 }
 
 const noLimits: Edits = [{ 'groups/default': { rpm: 1000000, tpm: 500000 } }, [', limits: { rpm: 300 } }', ' }']]
 
-/** A test of what is billed; when it is over, the books have to hold (I1 to I8 below). */
+/** A test of billing; at its end, it verifies the books (I1 to I8 below). */
 export function billed(title: string, options: StartOptions, run: (t: Test, shop: Shop) => Promise<void>): void {
   void t.test(title, async t => {
     const shop = await openShop(t, options)
@@ -44,14 +44,14 @@ export async function openShop(t: Test, options: StartOptions = {}): Promise<Sho
     },
     async ask(body, how = {}) {
       const answered = await askOnce(started.url, body, { key: started.key, ...how })
-      // An answer told again brings no new image.
+      // A replayed answer brings no new image.
       if (answered.headers['idempotent-replayed'] === undefined) delivered.push(...readImages(answered.text))
       return answered
     },
   }
 }
 
-/** Every image that leaves an upstream, as soon as its last byte is handed over. */
+/** Every image that leaves an upstream, as soon as its last byte is sent. */
 function recordAnswers(upstream: Upstream, produced: Mark[]): void {
   upstream.server.prependListener('request', (_req, res) => {
     let text = ''
@@ -77,15 +77,15 @@ function recordAnswers(upstream: Upstream, produced: Mark[]): void {
   })
 }
 
-/** What a charge may cost above its hold: images that were larger than the family expects, and are flagged. */
+/** The amount by which a charge may exceed its hold: flagged images that were larger than the family expects. */
 function beyondHold({ hold, amount, lines }: Charge): number {
   return lines.some(line => line.flags.includes('larger_than_expected')) ? Math.max(0, amount - hold) : 0
 }
 
 /**
- * Checks the invariants of the books on a gateway that has settled; one sentence for each that is broken.
+ * Checks the invariants of the books on a settled gateway; returns one sentence for each that is broken.
  * I1 delivered ⊆ lines · I2 lines ⊆ produced · I5 nothing is still reserved · I7 whole micro-units · and what the books
- * prove of themselves: I3 one line each, I4 and I8 sums and holds, I6 what was booked has not changed.
+ * verify themselves: I3 one line each, I4 and I8 sums and holds, I6 booked amounts have not changed.
  */
 export async function checkBooks(
   { storage }: Gateway,

@@ -7,11 +7,11 @@ export type SignIns = {
   readonly started: Started
   readonly issuer: RealIssuer
   readonly admin: Visitor
-  /** Leaves for the issuer; where to. */
+  /** Begins a sign-in; resolves with the issuer's address. */
   readonly leave: (visitor: Visitor, body?: object) => Promise<string>
-  /** Comes back with what the issuer says of somebody. */
+  /** Returns from the issuer with its answer for a user. */
   readonly comeBack: (visitor: Visitor, address: URL, issuer?: string) => Promise<Answered>
-  /** All of it, in a browser of its own where none is told. */
+  /** The complete sign-in, in a new browser if none is given. */
   readonly signIn: (
     as: string | null,
     how?: { visitor?: Visitor; body?: object },
@@ -19,19 +19,19 @@ export type SignIns = {
 }
 
 export type SignInOptions = Pick<StartOptions, 'clock' | 'log' | 'edit'> & {
-  /** Of the issuer in the configuration, beside what it needs. */
+  /** Further settings of the issuer in the configuration. */
   readonly own?: object
-  /** Of `sign_in` beside its issuers. */
+  /** Further settings of `sign_in`. */
   readonly signIn?: object
-  /** More issuers, and the public address where it is not the gateway's own. */
+  /** More issuers, and the public address if it differs from the gateway's own. */
   readonly more?: (issuer: RealIssuer) => object
   readonly publicUrl?: string
-  /** A gateway that runs already. */
+  /** A gateway that is already running. */
   readonly started?: Started
   readonly issuer?: Partial<IssuerOptions>
 }
 
-/** A gateway with an administrator, at which people sign in by a real issuer called `company`. */
+/** A gateway with an administrator, at which users sign in through a real issuer called `company`. */
 export async function startSignIns(t: Test, options: SignInOptions = {}): Promise<SignIns> {
   const { own = {}, signIn: more = {}, clock, log, edit } = options
   const given = { upstreams: [], ...(clock && { clock }), ...(log && { log }), ...(edit && { edit }) }

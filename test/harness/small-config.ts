@@ -1,4 +1,4 @@
-/** The beginning of a configuration with models of its own: what every one needs, and one group. */
+/** The beginning of a configuration for models of the test's own: the required parts, and one group. */
 export function smallConfig({ rpm = 6000 }: { readonly rpm?: number } = {}): string {
   return `
 version: 1

@@ -1,12 +1,12 @@
 import { constants, crc32, deflateSync, inflateSync } from 'node:zlib'
 
-/** Of a palette. */
+/** The size of the palette. */
 const coloursMax = 256
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
 /**
- * A picture of a page with at most 256 colours, a third as large: pages have few, and the rest are shades of the edges
- * of letters. Takes what browsers write: eight bits a channel, three or four channels, not interlaced.
+ * Reduces a screenshot to at most 256 colours and a third of its size: pages have few colours, and the rest are shades
+ * at the edges of letters. Reads what browsers write: eight bits per channel, three or four channels, not interlaced.
  */
 export function smallPng(png: Buffer): Buffer {
   const { width, height, channels, rows } = readPng(png)
@@ -35,7 +35,7 @@ export function smallPng(png: Buffer): Buffer {
   ])
 }
 
-/** Half of them the most frequent; the others so that every hue is there that stands out, however little there is of it. */
+/** Half of the colours are the most frequent ones; the others cover every distinct hue, however rare. */
 function pickColours(counts: ReadonlyMap<number, number>): readonly number[] {
   const picked: number[] = []
   const hues = new Set<number>()
@@ -61,7 +61,7 @@ function readPng(png: Buffer): Pixels {
   return { width, height, channels, rows: unfilter(inflateSync(Buffer.concat(packed)), width * channels, channels) }
 }
 
-/** Takes back what each row says it was made smaller by (RFC 2083, section 6). */
+/** Undoes the filter of each row (RFC 2083, section 6). */
 function unfilter(packed: Buffer, stride: number, channels: number): Buffer {
   const height = packed.length / (stride + 1)
   const rows = Buffer.alloc(height * stride)
@@ -86,7 +86,7 @@ function paeth(left: number, above: number, corner: number): number {
   return b <= c ? above : corner
 }
 
-/** Place of the colour of a palette that is most like another. */
+/** The index of the most similar colour in a palette. */
 function nearest(palette: readonly number[], colour: number): number {
   let best = 0
   let least = Infinity

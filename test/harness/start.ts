@@ -21,11 +21,11 @@ import { type Edits, editYaml } from './edit-yaml.ts'
 import { startThread } from './threads.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
-/** Loaded by the files that use it: it has as many modules as the engine and its plugins. */
+/** Loaded on demand: it has as many modules as the engine and its plugins. */
 const openAi = (options: ConstructorParameters<typeof OpenAI>[0]): OpenAI =>
   new (createRequire(import.meta.url)('openai') as typeof import('openai')).default(options)
 
-/** How long a request may take to settle after its answer. */
+/** The maximum time from a request's answer to its settlement. */
 const settleMs = 20_000
 
 export type { Edits } from './edit-yaml.ts'
@@ -35,7 +35,7 @@ export type Started = {
   /** Base address of the gateway, without `/v1`. */
   readonly url: string
   readonly opsUrl: string
-  /** Upstreams by the name they have in the configuration. */
+  /** Upstreams by their names in the configuration. */
   readonly upstreams: { readonly [name: string]: Upstream }
   readonly upstream: Upstream
   readonly key: string
@@ -50,17 +50,17 @@ export type Started = {
     readonly models?: string[]
     readonly group?: string
   }) => Promise<{ key: string; id: string }>
-  /** A JSON request with the first key. */
+  /** Sends a JSON request with the first key. */
   readonly post: (path: string, body: unknown, headers?: Record<string, string>) => Promise<Response>
   readonly get: (path: string, headers?: Record<string, string>) => Promise<Response>
-  /** Log records, newest first, when every request so far has settled. */
+  /** Log records, newest first, after all requests so far have settled. */
   readonly logs: (limit?: number) => Promise<LogRecord[]>
-  /** Charges, newest first, when every request so far has settled. */
+  /** Charges, newest first, after all requests so far have settled. */
   readonly charges: (limit?: number) => Promise<(BillingRecord & { readonly id: string })[]>
   /** Resolves when no request is open. */
   readonly settled: () => Promise<void>
   readonly reopen: () => Promise<Started>
-  /** Changes the configuration's text and reads it again while the gateway runs. */
+  /** Changes the configuration's text and reloads it in the running gateway. */
   readonly reload: (edit: Edits) => Promise<ReloadResult>
 }
 
@@ -68,25 +68,28 @@ export type StartOptions = {
   /** Configuration text; the shipped `gateway.yaml` when absent. `UPSTREAM_URL` and `NAME_URL` are set in its environment. */
   readonly yaml?: string
   readonly edit?: Edits
-  /** What messages call the configuration's file; one in the test's folder when absent. */
+  /** The name of the configuration's file in messages; a file in the test's folder when absent. */
   readonly file?: string
-  /** The gateway reads its configuration from the file. */
+  /** Makes the gateway read its configuration from the file. */
   readonly onDisk?: boolean
-  /** Beside the built-in ones; the configuration's pipeline has to name them. */
+  /** Plugins next to the built-in ones; the configuration's pipeline has to name them. */
   readonly plugins?: readonly AnyPlugin[]
   readonly env?: Record<string, string>
-  /** Names of upstreams to start; each is `<NAME>_URL` in the environment. `['alpha', 'beta', 'text']` when absent. */
+  /**
+   * Names of upstreams to start; the address of each is in the variable `<NAME>_URL`. `['alpha', 'beta', 'text']` when
+   * absent.
+   */
   readonly upstreams?: readonly string[]
-  /** Leave the upstreams to the simulator. */
+  /** Uses the simulator for all upstreams. */
   readonly simulated?: boolean
-  /** One that only tells the time leaves waiting to the system. */
+  /** A clock without timers uses the system's timers. */
   readonly clock?: GatewayParts['clock']
   readonly counters?: GatewayParts['counters']
-  /** Where the gateway logs; nowhere when absent. */
+  /** The gateway's log; none when absent. */
   readonly log?: GatewayParts['log']
 }
 
-/** Starts a gateway over real upstreams, in a folder of its own that goes with the test. */
+/** Starts a gateway with real upstreams, in a folder of its own that is deleted with the test. */
 export async function start(t: Pick<Test, 'teardown'>, options: StartOptions = {}): Promise<Started> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-test-'))
   const upstreams: { [name: string]: Upstream } = {}
@@ -106,7 +109,7 @@ export async function start(t: Pick<Test, 'teardown'>, options: StartOptions = {
     }
   Object.assign(env, options.env)
   const shipped = options.yaml ?? (await readFile(new URL('../../gateway.yaml', import.meta.url), 'utf8'))
-  // The gateway reads the text again whenever it is told to reload.
+  // The gateway reads the text again at each reload.
   const config = { text: editYaml(shipped, options.edit ?? []), file: options.file ?? join(folder, 'gateway.yaml') }
   if (options.onDisk) await writeFile(config.file, config.text)
   const stops: (() => Promise<void>)[] = []
@@ -131,8 +134,8 @@ export async function start(t: Pick<Test, 'teardown'>, options: StartOptions = {
     let openai: OpenAI | undefined
     const first = await createKey(gateway.storage, { name: 'test', user: 'local' })
     const settled = async (): Promise<void> => {
-      // Settlement follows the answer by a commit; there is no event for it outside the gateway. Bounded by time, not
-      // by turns: on a busy machine a commit outlasts any number of turns.
+      // Settlement follows the answer by a commit, without an event outside the gateway. Limited by time instead of
+      // turns: on a busy machine a commit takes longer than any number of turns.
       const end = performance.now() + settleMs
       while (gateway.open > 0) {
         if (performance.now() > end) throw new Error(`${gateway.open} requests were still open after ${settleMs} ms`)
@@ -198,7 +201,7 @@ export async function start(t: Pick<Test, 'teardown'>, options: StartOptions = {
   }
 }
 
-/** A log that keeps nothing. */
+/** A log that drops everything. */
 export function quietLog() {
   const nothing = (): void => undefined
   return {

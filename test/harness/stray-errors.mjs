@@ -1,8 +1,9 @@
 import { t } from 'tap'
 
 /**
- * In the place of tap's `async-hook-domain` (preload.cjs), which finds the test of an error that nothing catches by a hook into every
- * promise, timer and socket. That took a tenth of the CPU of a file. tap knows itself which test runs: such an error is that test's.
+ * Replaces tap's `async-hook-domain` (preload.cjs), which attributes an uncaught error to a test by a hook into every
+ * promise, timer and socket. That took a tenth of a file's CPU time. tap itself knows which test is running: the error
+ * belongs to that test.
  */
 export class Domain {
   constructor(onerror) {
@@ -13,14 +14,14 @@ export class Domain {
 }
 
 process.on('uncaughtExceptionMonitor', (error, origin) => {
-  // A test that listens for such errors deals with them itself.
+  // A test that listens for such errors handles them itself.
   if (process.hasUncaughtExceptionCaptureCallback() || process.listenerCount('uncaughtException') > 0) return
-  // Called once, after this listener: the process goes on.
+  // Called once, after this listener: the process continues.
   process.setUncaughtExceptionCaptureCallback(() => process.setUncaughtExceptionCaptureCallback(null))
   findRunning(t).hookDomain.onerror(error, origin)
 })
 
-/** The innermost test that has begun and not ended; the file's own when none has. */
+/** The innermost test that has begun and not ended; the file's own test when there is none. */
 function findRunning(test) {
   const inner = [...(test.activeSubtests ?? [])].at(-1)
   return inner ? findRunning(inner) : test

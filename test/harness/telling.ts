@@ -1,7 +1,7 @@
 import { type AnyPlugin, definePlugin } from '../../src/index.ts'
 import { createResponseMetadata, responseMetadataSlot } from '../../src/plugin-api/index.ts'
 
-/** What an answer says of itself, beside its images. */
+/** Output facts in an answer, next to its images. */
 export type Telling = {
   readonly sizes?: readonly (readonly [width: number, height: number])[]
   readonly facts?: { readonly [name: string]: string | number | boolean }
@@ -20,8 +20,8 @@ const facet = {
 } as const
 
 /**
- * A plugin that fills what answers tell of themselves, as one does that reads a vendor's words: the next answer says what was
- * given to `next`. Its section names the facts.
+ * A plugin that sets output facts, like a plugin that parses a vendor's text: the next answer has the facts given to
+ * `next`. Its section names the facts.
  */
 export function createTelling(): { readonly plugin: AnyPlugin; readonly next: (telling: Telling) => void } {
   const waiting: Telling[] = []

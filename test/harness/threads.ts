@@ -2,23 +2,23 @@ import { EventEmitter } from 'node:events'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import type { StartThread } from '../../src/storage/sqlite/thread.ts'
 
-/** Threads that have run a part of a storage to its end, and wait for the next one. */
+/** Threads that have finished a part of a storage, and wait for the next one. */
 const idle: Worker[] = []
 
 /**
- * Runs a storage's writer or reader as the product does, on a thread of the operating system that nobody else has
- * meanwhile. When it has ended, the thread is kept for the next one of this process: to load the code of a thread takes
- * longer than most tests that need one.
+ * Runs a storage's writer or reader as the product does, on a thread of the operating system that nothing else uses
+ * meanwhile. At its end, the thread is kept for later use in this process: loading the code of a thread takes longer
+ * than most tests that need one.
  */
 export const startThread: StartThread = (name, workerData) =>
-  // An emitter has more kinds of `on` than are used of a worker's.
+  // The type of an emitter has more overloads of `on` than the code uses of a worker's.
   new Lent(idle.pop() ?? create(), name, workerData) as unknown as ReturnType<StartThread>
 
 function create(): Worker {
   return new Worker(new URL('./thread-host.ts', import.meta.url), { name: 'storage' })
 }
 
-/** A thread for as long as one storage has it. It tells of the same as a worker would. */
+/** A thread while one storage uses it. It emits the same events as a worker would. */
 class Lent extends EventEmitter {
   readonly #worker: Worker
   readonly #port: MessagePort

@@ -4,12 +4,12 @@ import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 
 const root = resolve(import.meta.dirname, '../..')
-/** How long one file may take, as `timeout` in .taprc says of a process. */
+/** The maximum time of one file, like `timeout` in .taprc for a process. */
 const fileMs = 240_000
 
-/** What each file gets as `tap`, by the file's address. */
+/** The test that each file gets as `tap`, by the file's URL. */
 const testOfFile = new Map<string, Test>()
-/** What helpers get, which files share: the test of the file that runs. */
+/** The test that shared helpers get: that of the running file. */
 let current: Test = t
 const running = new Proxy(t, {
   get(_, name) {
@@ -34,8 +34,8 @@ function writeModule(file: string): string {
 }
 
 /**
- * Runs test files one after the other in this process, each as a test with the file's name. To start a process, load
- * the gateway and start its threads takes longer than many files do.
+ * Runs test files one after the other in this process, each as a test with the file's name. Starting a process, loading
+ * the gateway and starting its threads takes longer than many files do.
  * @param files paths in the repository
  */
 export async function runTogether(files: readonly string[]): Promise<void> {
@@ -49,7 +49,7 @@ export async function runTogether(files: readonly string[]): Promise<void> {
       await import(url)
     })
     const after = readProcess()
-    // The next file would run in another environment than alone.
+    // The next file would run in a different environment than alone.
     if (after !== before) t.fail(`${file} leaves its process changed: ${after} instead of ${before}`)
   }
 }

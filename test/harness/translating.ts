@@ -38,15 +38,15 @@ export const upstreamFacts: UpstreamFacts = {
 
 export type Sent = {
   readonly conversation: Conversation
-  /** What the upstream gets. */
+  /** The upstream's request. */
   readonly body: JsonObject
-  /** The client's names of tools, by those that were sent. */
+  /** The client's names of tools, by the names that were sent. */
   readonly names: ReadonlyMap<string, string>
   readonly refused: readonly Feature[]
   readonly dropped: readonly Feature[]
 }
 
-/** A request of one format in another, as the plugin translates it. */
+/** Translates a request of one format to another, as the plugin does. */
 export function translateRequest(
   from: Format,
   body: JsonObject,
@@ -76,7 +76,7 @@ function freeformOf({ conversation = nothing }: Asked): ReadonlySet<string> {
   return new Set(conversation.tools.filter(tool => tool.freeform).map(tool => tool.name))
 }
 
-/** A whole answer of one format in another, for the request that was sent. */
+/** Translates a complete answer of one format to another, for the request that was sent. */
 export function translateAnswer(up: Format, body: Json, down: Format, asked: Asked = {}): JsonObject {
   const answer = adapter(up).parseAnswer(body, parseFacts)
   const freeform = freeformOf(asked)
@@ -89,13 +89,13 @@ export function translateAnswer(up: Format, body: Json, down: Format, asked: Ask
 }
 
 export type Streamed = {
-  /** What the client gets. */
+  /** The client's answer. */
   readonly text: string
   readonly records: readonly JsonObject[]
   readonly problem?: Problem
 }
 
-/** A stream of one format, by its records, in another. */
+/** Translates a stream of one format, given as records, to another. */
 export function translateStream(
   up: Format,
   records: readonly (Json | string)[],

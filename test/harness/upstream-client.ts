@@ -15,15 +15,15 @@ import {
 import type { Connect } from '../../src/util/index.ts'
 import { HandTime } from './hand-time.ts'
 
-/** What is asked. */
+/** The request. */
 export type Question = {
   readonly method?: string
   readonly path?: string
   readonly headers?: readonly string[]
   readonly body?: Buffer
-  /** In the place of `body`. */
+  /** Replaces `body`. */
   readonly source?: Readable
-  /** How long `source` is; undefined for chunks. */
+  /** The length of `source`; undefined for chunks. */
   readonly bytes?: number
   readonly fresh?: boolean
   readonly onStart?: () => void
@@ -31,7 +31,7 @@ export type Question = {
   readonly onData?: (asked: Asked, chunk: Buffer) => void
 }
 
-/** One request over the client, and all that it was told, in order. */
+/** One request over the client, and all of its events, in order. */
 export class Asked implements Waiter {
   readonly isFresh: boolean
   line: WaitingLine | undefined
@@ -44,7 +44,7 @@ export class Asked implements Waiter {
   readonly chunks: Buffer[] = []
   error: Error | undefined
   connection: Connection | undefined
-  /** When it has begun, has its head, is over. */
+  /** Resolve when it has begun, has its head, and is over. */
   readonly started = Promise.withResolvers<void>()
   readonly headed = Promise.withResolvers<ParsedHead>()
   readonly over = Promise.withResolvers<this>()
@@ -100,7 +100,7 @@ export class Asked implements Waiter {
   }
 }
 
-/** A pool over a server that is nothing but sockets. */
+/** A pool in front of a server on plain sockets. */
 export type Client = {
   readonly pool: Pool
   readonly clock: HandTime
@@ -109,7 +109,7 @@ export type Client = {
   readonly sockets: readonly Socket[]
   readonly port: number
   readonly ask: (question?: Question) => Asked
-  /** Asks, and waits for the end. */
+  /** Sends a request, and waits for its end. */
   readonly answer: (question?: Question) => Promise<Asked>
 }
 
@@ -118,11 +118,11 @@ export type ClientOptions = {
   readonly connect?: Connect
   readonly timeoutMs?: number
   readonly clock?: HandTime
-  /** What is asked in the place of `http://127.0.0.1:PORT`. */
+  /** The origin of requests, in place of `http://127.0.0.1:PORT`. */
   readonly origin?: string
 }
 
-/** @param onRequest called with each whole request that comes: `count` over all connections, `text` with its head and body */
+/** @param onRequest called with each complete request: `count` over all connections, `text` with its head and body */
 export async function startClient(
   t: Test,
   onRequest: (socket: Socket, text: string, count: number) => unknown,
@@ -142,7 +142,7 @@ export async function startClient(
   return openClient(t, server, options)
 }
 
-/** A pool over a server that handles its connections itself. */
+/** A pool in front of a server that handles its connections itself. */
 export function openClient(t: Test, server: RawServer, options: ClientOptions = {}): Client {
   const { port, sockets } = server
   const clock = options.clock ?? new HandTime()
@@ -184,7 +184,7 @@ function wholeRequest(text: string): string | undefined {
   return text.length >= end + 4 + length ? text : undefined
 }
 
-/** Writes bytes in pieces of such lengths, each in a turn of its own. */
+/** Writes bytes in pieces of these lengths, each in a turn of its own. */
 export async function writePieces(socket: Socket, bytes: Buffer, length: number): Promise<void> {
   for (let at = 0; at < bytes.length && !socket.destroyed; at += length)
     await new Promise<void>(resolve => {
@@ -192,7 +192,7 @@ export async function writePieces(socket: Socket, bytes: Buffer, length: number)
     })
 }
 
-/** Waits for something that comes by itself, a turn of the event loop after another. @throws Error after ten seconds */
+/** Waits for a condition, checking it in each turn of the event loop. @throws Error after ten seconds */
 export async function until(holds: () => boolean, what: string): Promise<void> {
   const end = performance.now() + 10_000
   while (!holds()) {

@@ -8,14 +8,14 @@ import {
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A request as a real upstream on loopback received it, whole. */
+/** A complete request as a real upstream on loopback received it. */
 export type Received = {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
   readonly rawHeaders: readonly string[]
   readonly body: Buffer
-  /** The body as JSON; throws when it is none. */
+  /** The body as JSON. @throws SyntaxError when it is not JSON */
   json(): Record<string, unknown>
   /** The body as a form, parsed by Node's own reader. */
   form(): Promise<FormData>
@@ -23,16 +23,16 @@ export type Received = {
 
 export type Reaction = (res: ServerResponse, received: Received, req: IncomingMessage) => void | Promise<void>
 
-/** An upstream that answers as a test says, on 127.0.0.1 and a port of its own. */
+/** An upstream whose answers the test sets, on 127.0.0.1 and a port of its own. */
 export type Upstream = {
   readonly url: string
   readonly received: readonly Received[]
   readonly server: Server
-  /** Sockets that are open now. */
+  /** Open sockets. */
   readonly sockets: number
-  /** What every request gets from now on: a JSON value with status 200, or whatever a function does. */
+  /** Sets the answer to all later requests: a JSON value with status 200, or a function. */
   answer(reaction: object | Reaction): void
-  /** What the next request alone gets; those given earlier come first. */
+  /** Sets the answer to the next request alone; earlier ones are used first. */
   answerOnce(reaction: object | Reaction): void
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import type { UsageFacet } from '../../plugins/token-usage/schema.ts'
 
-/** The section `token-usage` of a family that says nothing but that its streams report their use by themselves. */
+/** The section `token-usage` of a family whose only setting is that its streams report usage without being asked. */
 export const usageFacet: UsageFacet = {
   include_usage: false,
   free_operations: [],

@@ -3,8 +3,8 @@ import type { Format } from './translating.ts'
 import type { Received } from './upstream.ts'
 
 /**
- * What upstreams send, in each format, record by record. They are written by hand, with the members that clients of other
- * formats have no use for. They are independent of the writers of the plugin.
+ * Answers of upstreams in each format, record by record. They are written by hand, with members that clients of other
+ * formats do not use. They are independent of the plugin's encoders.
  */
 export type VendorAnswer = { readonly whole: object; readonly records: readonly object[] }
 

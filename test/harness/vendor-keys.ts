@@ -15,25 +15,25 @@ export const badKey: Refusal = [401, { error: { message: 'Incorrect API key', co
 
 type Refusal = readonly [status: number, body: object, headers?: { readonly [name: string]: string }]
 
-/** Two keys; `one` and `two` end their secrets. */
+/** Two keys; their secrets end in `one` and `two`. */
 export const twoKeys =
   'first: { value: "vendor-secret-of-alpha-one", weight: 3 }, second: { value: "vendor-secret-of-alpha-two" }'
 
 export type Keyed = Started & {
   readonly vendor: Upstream
-  /** What a key is refused with, by the last word of its secret; the others are answered. */
+  /** Refusals by the last word of the key's secret; other keys get answers. */
   readonly refused: Map<string, Refusal>
-  /** How often a key was asked. */
+  /** The number of requests with a key. */
   readonly callsOf: (word: string, method?: string) => number
-  /** Asks for a conversation, and reads its answer. */
+  /** Requests a conversation, and reads its answer. */
   readonly chat: (content?: string) => Promise<number>
-  /** Resolves when a key is next tried for free. */
+  /** Resolves when a key is next probed for free. */
   readonly tried: () => Promise<void>
-  /** `tollgate …` in a process of its own, with the same keys. */
+  /** Runs `tollgate …` in a process of its own, with the same keys. */
   readonly tollgate: (...args: readonly string[]) => Promise<CliResult>
 }
 
-/** What makes the upstream for chat of the shipped configuration one with several keys. */
+/** Edits that give the shipped configuration's upstream for chat several keys. */
 export function keyedEdit(keys = twoKeys): readonly [string, string] {
   return [
     'credential: { header: authorization, value: "Bearer ${TEXT_API_KEY:-}" }',

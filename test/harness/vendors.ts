@@ -3,13 +3,13 @@ import t from 'tap'
 import { type Clock, systemTimers } from '../../src/util/index.ts'
 import { startSimulator } from '../../src/simulator/index.ts'
 
-/** What a vendor answered, read to its end. */
+/** A vendor's answer, read to its end. */
 export type Answer = {
   readonly status: number
   readonly headers: Headers
   readonly bytes: Buffer
   readonly text: string
-  /** The JSON of the answer; undefined when it is none. */
+  /** The answer's JSON; undefined when it is not JSON. */
   readonly json: unknown
 }
 
@@ -20,7 +20,7 @@ type Made = {
   made: { model: string; pictures: { width: number; height: number; price: string }[] }[]
 }
 
-/** A simulator of its own, whose clock the test turns; the system's own where tokens of the gateway are looked at. */
+/** A simulator with a clock that the test sets; the system's clock if it validates tokens of the gateway. */
 export async function openVendors(own?: Clock) {
   const time = { ms: 1_000_000 }
   const clock = own ?? { now: () => time.ms, tick: () => time.ms, ...systemTimers }
@@ -62,21 +62,21 @@ function parse(text: string): unknown {
   }
 }
 
-/** What stands at a path of names and places, `data.0.url`. */
+/** The value at a path of names and indices, such as `data.0.url`. */
 export function at(json: unknown, path: string): unknown {
   return path
     .split('.')
     .reduce<unknown>((found, name) => (found as { [name: string]: unknown } | undefined)?.[name], json)
 }
 
-/** `1024x768 png` of base64, a data: URL or bytes. */
+/** Returns `1024x768 png` for base64, a data: URL or bytes. */
 export function pictureIn(value: unknown): string {
   const bytes = Buffer.isBuffer(value) ? value : Buffer.from(String(value).replace(/^data:[^,]*,/, ''), 'base64')
   const { width, height, type } = imageSize(bytes)
   return `${width}x${height} ${type}`
 }
 
-/** What a link leads to, asked for without a credential. */
+/** Downloads a link without a credential. */
 export async function follow(link: unknown): Promise<string> {
   const response = await fetch(String(link))
   return response.ok ? pictureIn(Buffer.from(await response.arrayBuffer())) : String(response.status)

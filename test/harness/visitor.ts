@@ -8,13 +8,13 @@ export type Answered = {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The body's JSON; undefined when it is none. */
+  /** The body's JSON; undefined when it is not JSON. */
   readonly body: unknown
   /** The code of an error. */
   readonly code: string | undefined
 }
 
-/** A browser at the console: it keeps its cookie, and says where its requests come from. */
+/** A browser at the console: it keeps its cookie, and sends the origin of its requests. */
 export type Visitor = {
   cookie: string
   readonly ask: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answered>
@@ -22,7 +22,7 @@ export type Visitor = {
   readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answered>
 }
 
-/** @param by what its requests go by: another address, say */
+/** @param by the `fetch` for its requests, such as one from another address */
 export function newVisitor(url: string, by: typeof fetch = fetch): Visitor {
   const visitor: Visitor = {
     cookie: '',
@@ -52,21 +52,21 @@ export function newVisitor(url: string, by: typeof fetch = fetch): Visitor {
   return visitor
 }
 
-/** What a browser sends after `Set-Cookie`; one that was taken away stays, without a value. */
+/** The cookies that a browser sends after `Set-Cookie`; a deleted cookie stays, without a value. */
 function putCookie(cookies: string, set: string): string {
   const pair = set.split(';', 1)[0] ?? ''
   const name = pair.slice(0, pair.indexOf('=') + 1)
   return [...cookies.split('; ').filter(one => one !== '' && !one.startsWith(name)), pair].join('; ')
 }
 
-/** A token that makes the first administrator. */
+/** A token that creates the first administrator. */
 export async function offerToken({ gateway }: Started, validMs = 3_600_000, now = Date.now()): Promise<string> {
   const token = randomBytes(32).toString('base64url')
   await gateway.storage.users.offerSetup(hash('sha256', token, 'hex'), now + validMs)
   return token
 }
 
-/** A visitor who has made themselves the first administrator. */
+/** A visitor who has become the first administrator. */
 export async function enterAsAdmin(started: Started, clock?: Clock): Promise<Visitor> {
   const visitor = newVisitor(started.url)
   const token = await offerToken(started, 3_600_000, clock?.now())
@@ -75,7 +75,7 @@ export async function enterAsAdmin(started: Started, clock?: Clock): Promise<Vis
   return visitor
 }
 
-/** Another user, logged in. */
+/** Another user, signed in. */
 export async function enterAsUser({ url }: Started, admin: Visitor, name: string, role = 'user'): Promise<Visitor> {
   const made = await admin.post('/api/users', { name, role, password: passwordOfTests })
   if (made.status !== 201) throw new Error(`users: ${made.status} ${made.text}`)
@@ -85,7 +85,7 @@ export async function enterAsUser({ url }: Started, admin: Visitor, name: string
   return visitor
 }
 
-/** A clock that goes on by itself and can be put forward. */
+/** A running clock that can be moved ahead. */
 export function movableClock(): Clock & { forward(ms: number): void } {
   let ahead = 0
   return {

@@ -35,7 +35,7 @@ const others: { readonly [field: string]: string } = {
   output_cost_per_image_2K: '2K',
   output_cost_per_image_4K: '4K',
 }
-/** Said by these fields too, which are charged. */
+/** Fields that another charged field covers. */
 const saidElsewhere: { readonly [field: string]: readonly string[] } = {
   output_cost_per_image: ['output_cost_per_image_token', 'output_cost_per_image_1K', 'output_cost_per_image_2K'],
   input_cost_per_image: ['input_cost_per_image_token', 'output_cost_per_image_token'],
@@ -45,16 +45,18 @@ const saidElsewhere: { readonly [field: string]: readonly string[] } = {
   output_dbu_cost_per_token: ['output_cost_per_token'],
 }
 const tierNames: { readonly [ending: string]: string } = { batches: 'batch' }
-/** No window off peak holds on a Monday at 07:00 UTC, and each of these does on a Saturday. */
+/** No off-peak window includes a Monday at 07:00 UTC, and each one includes a Saturday at that time. */
 const peak = Date.UTC(2026, 10, 23, 7)
 const offPeak = Date.UTC(2026, 10, 28, 7)
 
-/** Every field of a row that costs something. */
+/** Every field of a row that has a cost. */
 export function costingFields(own: Fields): readonly string[] {
   return Object.keys(own).filter(name => priceLike.test(name) && costs(own[name]))
 }
 
-/** Fields of a row of LiteLLM's table that a row of ours does not charge as they say, each with what it charges. */
+/**
+ * Fields of a row of LiteLLM's table whose price the imported row does not charge, each with the price that it charges.
+ */
 export function unchargedFields(own: Fields, row: TableRow): readonly string[] {
   const rating = new Rating(row)
   const isAnswerless = own['mode'] === 'embedding' || own['mode'] === 'rerank'
@@ -76,7 +78,7 @@ export function unchargedFields(own: Fields, row: TableRow): readonly string[] {
   return faults
 }
 
-/** Then its seconds are what is charged. */
+/** Whether the price is per time, so that seconds are charged. */
 function isByTime({ prices }: TableRow): boolean {
   return ['second', 'minute', 'hour'].some(label => prices[label] !== undefined)
 }
@@ -115,7 +117,7 @@ function faultOf(name: string, own: Fields, rating: Rating): string | undefined 
 
 type Situation = { readonly input?: number; readonly facts?: UsageFacts; readonly at?: number }
 
-/** What a row charges, by the code that charges. */
+/** The charge of a row, computed by the code that charges. */
 class Rating {
   readonly #row: TableRow
   readonly #rule: UsageRule
@@ -125,7 +127,7 @@ class Rating {
     this.#rule = ruleOf(row)
   }
 
-  /** Undefined where one of a unit costs just this many dollars. */
+  /** Undefined if one unit costs exactly this many dollars. */
   differs(unit: string | undefined, dollars: number, { input = 1, facts = {}, at = peak }: Situation = {}) {
     if (unit === undefined) return 'it is never charged'
     const { row } = priceListOf(this.#rule, { input, facts, at }).find(unit === 'web_search' ? this.#search : unit)
@@ -133,7 +135,7 @@ class Rating {
     return isNear(charged, dollars) ? undefined : `${charged} instead of ${dollars}`
   }
 
-  /** By how much more tokens cost where this holds. */
+  /** The factor on the price of tokens under these facts. */
   factor(facts: UsageFacts): number {
     const { over, under } = priceListOf(this.#rule, { input: 1, facts, at: peak }).factor
     return Number(over) / Number(under)
@@ -144,7 +146,7 @@ class Rating {
   }
 }
 
-/** The rule by which use is charged that costs what a row says. */
+/** The charge rule for usage with the prices of a row. */
 export function ruleOf({ prices, overrides, times }: TableRow): UsageRule {
   return {
     kind: 'usage',
@@ -164,7 +166,7 @@ function rowsOf(prices: { readonly [label: string]: string }): readonly UnitRow[
   })
 }
 
-/** Floating point leaves noise in tables. */
+/** Tables contain floating-point noise. */
 function isNear(one: number, other: number): boolean {
   return Math.abs(one - other) <= Math.abs(other) * 1e-9
 }

@@ -7,18 +7,18 @@ import { type ClientOptions, WebSocket, WebSocketServer } from 'ws'
 
 export type Event = { readonly type: string; readonly [name: string]: unknown }
 
-/** A client of a WebSocket whose messages are JSON. */
+/** A WebSocket client for JSON messages. */
 export type Talk = {
   readonly socket: WebSocket
   readonly events: readonly Event[]
   send(event: object): void
-  /** The next message of a type, or with such a member, that has not been waited for; rejects when the socket closes first. */
+  /** The next unread message of a type, or with such a member; rejects when the socket closes first. */
   next(type: string): Promise<Event>
-  /** The code and the reason that it closed with. */
+  /** The code and the reason of the close. */
   readonly closed: Promise<readonly [code: number, reason: string]>
 }
 
-/** Opens a WebSocket. @throws Error with `status`, `headers` and `body` for an answer that is no 101 */
+/** Opens a WebSocket. @throws Error with `status`, `headers` and `body` for an answer other than 101 */
 export async function openTalk(
   t: Pick<Test, 'teardown'>,
   url: string,
@@ -91,21 +91,21 @@ function follow(socket: WebSocket): Talk {
   }
 }
 
-/** Messages of one API format have a type, those of another a member that names it. */
+/** Messages of one API format have a type; those of another have a member with the name of the type. */
 function isOf(event: Event, type: string): boolean {
   return event.type === type || type in event
 }
 
-/** A vendor of sessions that does what a test says. */
+/** A vendor of sessions that the test controls. */
 export type FakeVendor = {
   readonly url: string
-  /** The heads of the requests that have come. */
+  /** The heads of the received requests. */
   readonly requests: readonly IncomingMessage[]
-  /** The next session that is opened, with what the gateway sends in it. */
+  /** The next session to be opened, with the gateway's messages in it. */
   session(): Promise<Talk>
-  /** Sockets that are open. */
+  /** Open sockets. */
   readonly open: number
-  /** How requests for a WebSocket are answered instead; undefined: they are accepted. */
+  /** The answer to WebSocket requests instead; undefined: they are accepted. */
   answer: ((socket: Duplex, request: IncomingMessage) => void) | undefined
 }
 

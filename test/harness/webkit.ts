@@ -8,22 +8,22 @@ import type { Test } from 'tap'
 import { standing } from './find-program.ts'
 import { freePort } from './free-port.ts'
 
-/** WebKitGTK's browser, asked over W3C WebDriver: of that, what a walk through pages needs. */
+/** WebKitGTK's browser, controlled over W3C WebDriver: the commands that visiting pages needs. */
 export type WebKit = {
-  /** Of the engine, as it says. */
+  /** The version of the engine, as it reports it. */
   readonly version: string
   /** Resolves when the page has loaded. */
   readonly goTo: (address: string) => Promise<void>
-  /** What an expression comes to in the page; a promise is waited for. @throws Error with what it threw there */
+  /** The result of an expression in the page, after awaiting it. @throws Error with the error thrown there */
   readonly evaluate: <T>(expression: string) => Promise<T>
   /** Resolves when an expression is true in the page. @throws Error after 20 seconds */
   readonly until: (expression: string) => Promise<void>
   /** Types as by hand. */
   readonly type: (selector: string, text: string) => Promise<void>
   readonly click: (selector: string) => Promise<void>
-  /** Of the page, in pixels of its own. */
+  /** The size of the page, in CSS pixels. */
   readonly resize: (width: number, height: number) => Promise<void>
-  /** What is seen of the page, as PNG. */
+  /** The visible part of the page, as PNG. */
   readonly screenshot: () => Promise<Buffer>
 }
 
@@ -34,16 +34,16 @@ const [driver] = standing('WebKitWebDriver')
 const [screen] = standing('xvfb-run')
 const browser = globSync('/usr/{lib,libexec}{/*,}/webkit2gtk-4.*/MiniBrowser')[0]
 
-/** Why no WebKit can be asked here. Playwright's own is on no registry; Debian's is released WebKitGTK. */
+/** Why no WebKit is available. Playwright's build is in no registry; Debian's is the released WebKitGTK. */
 export const webkitMissing: string | false =
   (driver === undefined || screen === undefined || browser === undefined) &&
   'no WebKit runs here: install webkit2gtk-driver and xvfb'
 
-/** Starts one on a screen of its own; both go with the test. */
+/** Starts a browser on a virtual screen of its own; both stop with the test. */
 export async function openWebKit(t: Pick<Test, 'teardown'>): Promise<WebKit> {
   if (driver === undefined || screen === undefined) throw new Error(String(webkitMissing))
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-webkit-'))
-  // The bar above the page is wider than a phone, unless its buttons are made small.
+  // The bar above the page is wider than a phone, unless its buttons are small.
   await mkdir(join(folder, 'gtk-3.0'))
   await writeFile(join(folder, 'gtk-3.0/gtk.css'), '* { min-width: 0; padding: 0; margin: 0; border-width: 0; }\n')
   const port = await freePort()
@@ -54,7 +54,7 @@ export async function openWebKit(t: Pick<Test, 'teardown'>): Promise<WebKit> {
   })
   t.teardown(async () => {
     const gone = once(child, 'exit')
-    // Its group is the screen, the driver and the browser.
+    // Its process group contains the screen, the driver and the browser.
     if (child.pid !== undefined && child.exitCode === null) {
       process.kill(-child.pid, 'SIGTERM')
       await gone

@@ -3,11 +3,13 @@ import type { Browser } from 'playwright-core'
 import { findChromium } from './chromium.ts'
 import { findProgram } from './find-program.ts'
 
-/** Of `TEST_BROWSER`: whose engine the tests of pages run in. */
+/** The browser of the tests of pages, from `TEST_BROWSER`. */
 const name = process.env['TEST_BROWSER'] ?? 'chromium'
 if (name !== 'chromium' && name !== 'firefox') throw new Error(`TEST_BROWSER=${name}: chromium or firefox`)
 
-/** A Firefox as its makers release it, asked over WebDriver BiDi: the one that Playwright patches is on no registry. */
+/**
+ * An unmodified Firefox release, controlled over WebDriver BiDi: the build that Playwright patches is in no registry.
+ */
 export const isFirefox = name === 'firefox'
 
 const given = process.env['TEST_BROWSER_PATH']
@@ -16,24 +18,24 @@ const path = given ?? (isFirefox ? findProgram('firefox-esr', 'firefox') : await
 /** Why no test of a page runs; `after` fails on it under CI=true. */
 export const browserMissing: string | false = path === undefined && `no ${name} runs here: install ${name}`
 
-/** What a browser that is asked over BiDi is slower by. */
+/** The factor by which a browser over BiDi is slower. */
 export const slowness = isFirefox ? 4 : 1
 
 /**
- * What Firefox knows no way to be told, or no test can read; a test says with it that a part of it was left out.
- * Themes are chosen as on the page itself there (`showAs`), and less motion is a preference of the whole browser.
+ * What Firefox supports no command for, or what a test cannot read; a test reports with it that it left a part out.
+ * There, themes are selected as on the page itself (`showAs`), and reduced motion is a preference of the whole browser.
  */
 export const leftOut = 'left out: Firefox cannot be asked for this over BiDi'
 
 const preferences = {
   'ui.prefersReducedMotion': 1,
-  // It writes to nobody by itself, and asks nobody for experiments.
+  // Disables its own network traffic and experiments.
   'app.normandy.enabled': false,
   'nimbus.rollouts.enabled': false,
   'datareporting.policy.dataSubmissionEnabled': false,
-  // What a page copied is read back by it.
+  // Allows reading what a page has copied.
   'dom.events.testing.asyncClipboard': true,
-  // A page that lost its focus to buttons of the browser's own takes it back (`pressTab`).
+  // Allows a page to take the focus back from the browser's own buttons (`pressTab`).
   'dom.disable_window_flip': false,
 }
 
@@ -48,8 +50,9 @@ export async function launchBrowser(): Promise<Browser> {
 let isMended = false
 
 /**
- * Playwright sets `prefers-color-scheme` for each page that it opens, by a command that Firefox 153 has not, and opens none where that
- * fails; and it does not hear of a download that no navigation began, to which Firefox gives no name. Its source is read with both mended.
+ * Playwright sets `prefers-color-scheme` for each page that it opens, by a command that Firefox 153 does not have, and
+ * opens none if that fails; and it misses a download without a navigation, to which Firefox gives no name. This loads
+ * its source with both fixed.
  */
 function mendForFirefox(): void {
   if (isMended) return

@@ -1,28 +1,28 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-/** An answer as it stood on the wire. */
+/** An answer with its raw head. */
 export type WireAnswer = {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
   readonly body: Buffer
-  /** The framing says that it is whole; false when the connection ended before that. */
+  /** Whether it is complete by its framing; false when the connection ended before that. */
   readonly complete: boolean
 }
 
 export type Wire = {
   readonly socket: Socket
-  /** Hands bytes to the socket; resolves when it takes more, or is gone. */
+  /** Writes bytes to the socket; resolves when it accepts more, or has closed. */
   write(bytes: string | Uint8Array): Promise<void>
-  /** The next answer, 1xx left out. @throws Error when the connection ends before its head is there */
+  /** The next answer, without 1xx. @throws Error when the connection ends before its head arrives */
   read(): Promise<WireAnswer>
-  /** The next answer, be it a 1xx. @throws Error like `read` */
+  /** The next answer, including 1xx. @throws Error like `read` */
   readAny(): Promise<WireAnswer>
   /** How the other side ended the connection. */
   readonly ended: Promise<'end' | 'reset'>
 }
 
-/** A connection without a client library: what is written is what is sent, and nothing is read into what comes back. */
+/** A connection without a client library: it sends exactly the written bytes, and does not interpret the answer. */
 export async function openWire(url: string): Promise<Wire> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -44,7 +44,7 @@ export async function openWire(url: string): Promise<Wire> {
   socket.on('error', () => finish('reset'))
   socket.on('close', () => finish('reset'))
 
-  /** More bytes, or false when there will be none. */
+  /** Waits for more bytes; false when there will be none. */
   async function more(): Promise<boolean> {
     const before = received.length
     while (received.length === before) {
@@ -128,12 +128,12 @@ export async function openWire(url: string): Promise<Wire> {
   }
 }
 
-/** The head of a request, with the lines as given. */
+/** The head of a request with these lines. */
 export function requestHead(method: string, path: string, lines: readonly string[]): string {
   return [`${method} ${path} HTTP/1.1`, 'Host: gateway.example', ...lines, '', ''].join('\r\n')
 }
 
-/** One request on a connection of its own, and its answer; bytes as given. */
+/** Sends one request as raw bytes on a connection of its own, and returns its answer. */
 export async function exchangeRaw(url: string, bytes: string | Uint8Array): Promise<WireAnswer> {
   const wire = await openWire(url)
   try {

@@ -10,7 +10,7 @@ import type { Edits } from './start.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
 /**
- * A plugin that fails on demand: its process, when a caller says so; its own start, while a file `broken` is there.
+ * A plugin that fails on demand: its process, on a client's request; its own start, while a file `broken` exists.
  */
 const trap = `import { existsSync } from 'node:fs'
 export default {
@@ -35,7 +35,7 @@ export type Works = {
   readonly upstream: Upstream
 }
 
-/** Serves with so many processes, counting in a Redis of its own, on a folder of its own. */
+/** Starts this many processes with a Redis of their own for counters, in a folder of their own. */
 export async function startWorks(t: Test, workers: number, edit: Edits = []): Promise<Works> {
   const folder = await makeFolder('workers')
   t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -66,19 +66,19 @@ function makeFolder(name: string): Promise<string> {
   return mkdtemp(join(tmpdir(), `tollgate-${name}-`))
 }
 
-/** The ids of the processes that a gateway has started; none once it is gone. */
+/** The ids of the processes that a gateway has started; none after it has exited. */
 export async function workersOf({ pid }: ChildGateway): Promise<readonly number[]> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
   return children.split(' ').filter(Boolean).map(Number)
 }
 
-/** One figure of a gateway's /metrics; NaN where it is not there. */
+/** One metric of a gateway's /metrics; NaN if it does not exist. */
 export async function figure(gateway: ChildGateway, series: RegExp): Promise<number> {
   const text = await (await fetch(`${await gateway.ops}/metrics`)).text()
   return Number(new RegExp(`^${series.source} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN)
 }
 
-/** Resolves when something holds that nobody tells of. */
+/** Polls a condition that has no event. */
 export async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await sleep(20)
 }

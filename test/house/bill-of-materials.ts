@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
 // `npm run sbom`: the packages of a release as CycloneDX. npm's own `--omit dev` leaves out every package that some
-// development package needs too, so the whole list is asked for, and what is for development alone is dropped.
+// development package needs too. So this reads the complete list and drops packages that only development uses.
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -25,7 +25,7 @@ type Locked = { readonly [path: string]: { readonly dependencies?: { readonly [n
 
 const readJson = async <T>(file: string) => JSON.parse(await readFile(join(root, file), 'utf8')) as T
 
-/** What is installed with the package, and what its console has within. */
+/** Packages that are installed with this one, and packages inside its console. */
 export async function writeBill(): Promise<Bill> {
   const { name } = await readJson<{ name: string }>('package.json')
   const { stdout } = await promisify(execFile)('npm', ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx'], {
@@ -49,7 +49,7 @@ export async function writeBill(): Promise<Bill> {
 const isForDevelopment = ({ properties = [] }: Component): boolean =>
   properties.some(({ name, value }) => name === 'cdx:npm:package:development' && value === 'true')
 
-/** Packages whose code the console's pages carry: they are built in, not installed. */
+/** Packages whose code is part of the console's pages: they are bundled, not installed. */
 async function bundled(): Promise<ReadonlySet<string>> {
   const { packages } = await readJson<{ packages: Locked }>('package-lock.json')
   const names = new Set<string>()
@@ -59,7 +59,7 @@ async function bundled(): Promise<ReadonlySet<string>> {
     for (const [, name] of text.matchAll(/^(?:import .*|export .*|\} )from '((?:@[\w-]+\/)?[\w-]+)[^']*'/gm))
       if (name) names.add(name)
   }
-  // A set is walked to its end, also to what is added on the way.
+  // Iterating over a set includes elements that are added meanwhile.
   for (const name of names)
     for (const next of Object.keys(packages[`node_modules/${name}`]?.dependencies ?? {})) names.add(next)
   return names

@@ -9,7 +9,7 @@ const run = promisify(execFile)
 
 t.test('the compiled package works like the source', async t => {
   const dist = t.testdir()
-  // Not bin/tsc: a module without an extension does not survive the hooks that tap puts into every child.
+  // Not bin/tsc: a module without an extension fails under the hooks that tap adds to every child.
   const tsc = join(root, 'node_modules/typescript/lib/tsc.js')
   const env = { ...process.env, TOLLGATE_STORAGE: `sqlite:${join(t.testdirName, 'build.db')}` }
   await run(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', dist], { cwd: root })

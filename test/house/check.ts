@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 
-// `npm run check`: what can be said of the sources without running them. The parts run at the same time, for none of them
-// needs what another finds.
+// `npm run check`: all checks of the sources that do not run them. The parts run concurrently, because none of them
+// needs another's result.
 const root = resolve(import.meta.dirname, '../..')
 const parts = ['check:types', 'check:lint', 'check:format', 'check:imports'] as const
 const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
@@ -14,11 +14,11 @@ const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'
 const passed = await Promise.all(parts.map(runPart))
 if (passed.includes(false)) process.exitCode = 1
 
-/** What a part says is printed in one piece when it has ended. */
+/** Runs a part and prints its output in one piece at its end. */
 async function runPart(name: (typeof parts)[number]): Promise<boolean> {
   const command = scripts[name]
   if (command === undefined) throw new Error(`package.json has no script ${name}`)
-  // As npm runs it, which has put the programs of the packages in front.
+  // Runs under npm, which has already put the packages' programs first in PATH.
   const child = spawn(`{ ${command}; } 2>&1`, { cwd: root, shell: true, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = new Promise<number | null>((done, failed) => child.once('error', failed).once('close', done))
   const [said, code] = await Promise.all([text(child.stdout), ended])

@@ -30,7 +30,7 @@ gateway's log: \`{"level":30,"time":…,"msg":"…"}\`. Level 50 is a failure.
 ${[...commandsBelow(program, 'tollgate')].map(({ name, command }) => describe(name, command)).join('\n')}`
 }
 
-/** Those that do something by themselves. */
+/** The commands that have an action of their own. */
 export function* commandsBelow(
   command: Command,
   name: string,

@@ -50,14 +50,14 @@ function toRow({ path, type, required, default: otherwise, allowed, description 
   return `| \`${path}\` | ${type}${needed} | ${escape(standard)} | ${escape(description + values)} |`
 }
 
-/** The keys with a default that is one value, in a sentence; the table has those that are lists and mappings, too. */
+/** A sentence with the keys whose default is one value; the table also has defaults that are lists and mappings. */
 function defaultsOf(keys: readonly KeyFacts[]): string {
   const set = keys.filter(({ path, default: own }) => own !== undefined && !/^[{[]/.test(own) && depthOf(path) <= 3)
   if (set.length === 0) return ''
   return `\nDefaults: ${set.map(({ path, default: own }) => `\`${shortOf(path)}: ${own}\``).join(', ')}.\n`
 }
 
-/** The path below its section, and below the name of an entry. */
+/** The path relative to its section, and to the name of an entry. */
 function shortOf(path: string): string {
   return path.replace(/^\w+(?:\.NAME\.|\[\]\.|\.)/, '')
 }

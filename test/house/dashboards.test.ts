@@ -9,7 +9,7 @@ import { keyedEdit } from '../harness/vendor-keys.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const run = promisify(execFile)
-/** There where several processes serve, or telemetry is sent. */
+/** Metrics that exist only with several processes, or with telemetry. */
 const ofSome = [
   'tollgate_workers',
   'tollgate_worker_restarts_total',
@@ -34,7 +34,7 @@ function familiesOf(text: string): Families {
   return families
 }
 
-/** A scrape of a gateway that has seen everything that a figure is of. */
+/** Scrapes a gateway after events for every metric. */
 async function scrapeAll(test: Test): Promise<Families> {
   const receiver = `{ url: "http://127.0.0.1:9", secret: "\${HOOK_SECRET}", kinds: [user.erased], allow_private: true }`
   const more = 'observability: { metrics: { by: [model, group] } }'

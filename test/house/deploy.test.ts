@@ -17,7 +17,7 @@ const root = resolve(import.meta.dirname, '../..')
 const run = promisify(execFile)
 const read = (file: string) => readFile(join(root, file), 'utf8')
 
-/** What stands in a file of YAML; lists and texts are taken as such where they are expected. */
+/** A parsed YAML file; lists and texts are cast where they are expected. */
 type Tree = { readonly [name: string]: Tree }
 
 const list = (tree: Tree | undefined): readonly Tree[] => (tree ?? []) as unknown as readonly Tree[]
@@ -35,10 +35,10 @@ function parseYaml(text: string): readonly Tree[] {
 
 const readYaml = async (file: string): Promise<Tree> => parseYaml(await read(file))[0] as Tree
 
-/** What is left to write when the last request has ended. */
+/** Time for the remaining writes after the last request has ended. */
 const lastMs = 10_000
 
-/** How long a gateway may take to stop, by its own words. */
+/** The maximum time that a gateway takes to stop, from its own settings. */
 const stopMs = ({ server }: CompiledConfig): number => server.drainWaitMs + server.drainMs + lastMs
 
 /** Kubernetes writes sizes without the B. */
@@ -49,7 +49,7 @@ const secretsIn = (text: string): string[] => [
   ...new Set([...text.matchAll(/\$\{file:\/run\/secrets\/(\w+)\}/g)].map(([, name]) => name as string)),
 ]
 
-/** Checks a `gateway.yaml` whose secrets are in a folder of ours. */
+/** Checks a `gateway.yaml` whose secrets are in a temporary folder. */
 async function check(t: Test, file: string, secrets: { readonly [name: string]: string }): Promise<CompiledConfig> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-deploy-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -62,7 +62,7 @@ async function check(t: Test, file: string, secrets: { readonly [name: string]: 
 }
 
 t.test('every YAML file is valid, without duplicate keys', async t => {
-  // Templates of the chart are YAML when they have been rendered: test/house/helm.test.ts.
+  // Templates of the chart are not YAML until they are rendered: test/house/helm.test.ts.
   for await (const file of glob('deploy/**/*.yaml', { cwd: root, exclude: ['deploy/helm/**/templates/**'] }))
     await t.resolves(async () => parseYaml(await read(file)), file)
 })
@@ -104,7 +104,7 @@ t.test('Docker Compose', async t => {
       addresses,
     )
     for (const [, , port] of servers) t.equal(Number(port), plan.server.listen.port, caseName({ port }))
-    // An idle connection that outlives the wait could be closed under a request.
+    // An idle connection that outlives this wait could close during a request.
     const idleMs = parseDuration(/keepalive 128;\s+keepalive_timeout (\w+);/.exec(conf)?.[1] ?? '') ?? Infinity
     t.ok(idleMs < plan.server.drainWaitMs)
   })
@@ -202,7 +202,7 @@ t.test('Kubernetes', async t => {
 
   t.test('a pod has enough time to stop and enough room for its spool', t => {
     t.ok(Number(pod['terminationGracePeriodSeconds']) * 1000 >= stopMs(plan))
-    t.ok(plan.server.drainWaitMs > 0, 'it is told that it goes before the service has looked away')
+    t.ok(plan.server.drainWaitMs > 0, 'it gets the signal before the service has removed it')
     const spool = list(pod['volumes']).find(volume => text(volume['name']) === 'spool')?.['emptyDir']?.['sizeLimit']
     t.ok(sizeOf(text(spool)) > (parseBytes('1GiB') ?? 0))
     t.end()
@@ -364,7 +364,7 @@ t.test('nginx in front', { skip: nginxMissing() }, async t => {
   })
 })
 
-/** Runs the script as an operator does; the secrets by name. */
+/** Runs the script as an operator does, with secrets by name. */
 async function makeSecrets(folder: string): Promise<{ readonly [name: string]: string }> {
   await run('sh', [join(root, 'deploy/compose/make-secrets.sh'), folder])
   const secrets: { [name: string]: string } = {}
@@ -380,7 +380,7 @@ function post(url: string, key: string, body: object): Promise<Response> {
   })
 }
 
-/** Says that so many bytes will come, and waits for the answer before it sends them. */
+/** Announces a body of this many bytes, and waits for the answer before sending it. */
 async function announce(url: string, key: string, bytes: number): Promise<{ status: number; text: string }> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': bytes }
   const req = request(`${url}/v1/chat/completions`, { method: 'POST', agent: false, headers })
@@ -393,7 +393,7 @@ async function announce(url: string, key: string, bytes: number): Promise<{ stat
   return { status: res.statusCode ?? 0, text }
 }
 
-/** An address that nobody listens on. */
+/** An address without a listener. */
 async function closedAddress(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -13,11 +13,11 @@ import { anchorsOf } from './references.ts'
 const root = resolve(import.meta.dirname, '../..')
 const run = promisify(execFile)
 const { stdout } = await run('git', ['ls-files', '-z'], { cwd: root })
-/** What a clone has. */
+/** The files of a clone. */
 const tracked = stdout.split('\0').filter(file => file !== '')
 const folders = new Set(tracked.flatMap(file => file.split('/').map((_, i, names) => names.slice(0, i).join('/'))))
 const pages = tracked.filter(file => file.endsWith('.md') && !file.startsWith('test/'))
-/** Empty for a page that is being written anew at this moment. */
+/** Empty for a page that is being rewritten right now. */
 const read = (file: string) => readFile(join(root, file), 'utf8').catch(() => '')
 
 const withoutCode = (text: string): string => text.replaceAll(/^```[^]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, '')
@@ -35,7 +35,7 @@ t.test('every relative link of every page has a target', async t => {
   }
 })
 
-/** What stands in the first cell of rows, or in any. */
+/** The code names in these rows. */
 const named = (rows: string): ReadonlySet<string> =>
   new Set([...rows.matchAll(/`([a-z_]+(?:\.[a-z_]+)?)`/g)].map(([, name = '']) => name))
 
@@ -50,7 +50,7 @@ t.test('the pages list exactly the existing events, errors and audit actions', a
       .split(/^## /m)
       .find(part => part.startsWith(heading))
       ?.match(/^\|.*$/gm) ?? []
-  // `invalid` is of a table of its own: its texts are those of reasons.
+  // `invalid` has a table of its own: its texts are reasons.
   const codes = rows('Console API').map(row => row.split('|')[1] ?? '')
   t.strictSame([...named(codes.join(' '))].toSorted(), ['invalid', ...Object.keys(consoleErrors)].toSorted())
   const traces = named(rows('Audit log').join(' '))
@@ -85,7 +85,7 @@ t.test('every command line of a page has known options, allowed values and no ar
 t.test('every command that a page mentions exists', async t => {
   const { scripts } = JSON.parse(await read('package.json')) as { scripts: { readonly [name: string]: string } }
   const help = new Map<string, Promise<ReadonlySet<string>>>()
-  /** The commands below one: `''` has `keys`, `keys` has `create`. */
+  /** The subcommands of a command: `''` has `keys`, `keys` has `create`. */
   const below = (command: string): Promise<ReadonlySet<string>> => {
     const known = help.get(command)
     if (known) return known
@@ -117,7 +117,7 @@ t.test('every command that a page mentions exists', async t => {
   }
 })
 
-/** Sentences in code spans are messages. A name in capitals, a number N and … stand for values. */
+/** Sentences in code spans are messages. A name in capitals, a number N and … are placeholders. */
 function messagesIn(text: string): readonly string[] {
   const spans = [...text.replaceAll(/^```[^]*?^```/gm, '').matchAll(/`([^`]+)`/g)].map(([, span = '']) =>
     span.replaceAll(/\n\s*/g, ' '),

@@ -5,7 +5,7 @@ import { createProgram } from '../../src/cli/program.ts'
 const line = /(?:^|[`(]|npx |npm run -s |\$ |&& |\| )tollgate(?: --)?((?: [^\n`&|;>#)\\]+)+)/g
 const word = /"([^"]*)"|'([^']*)'|(\S+)/g
 
-/** The command lines of a page, each as its words. What continues on the next line is joined. */
+/** The command lines of a page, each as its words. Continued lines are joined. */
 export function commandsOf(page: string): readonly (readonly string[])[] {
   const code = [...page.matchAll(/^```(?:sh|console)\n([^]*?)^```|(`tollgate [^`\n]+`)/gm)]
   return code
@@ -18,8 +18,8 @@ export function commandsOf(page: string): readonly (readonly string[])[] {
 }
 
 /**
- * Why the command line could not run as written; undefined if it could. Nothing is run. A page may name a flag without its
- * value, and write a placeholder in capital letters.
+ * Returns why the command line could not run as written; undefined if it could. Nothing runs. A page may name a flag
+ * without its value, and write a placeholder in capital letters.
  */
 export function findCommandFault(words: readonly string[]): string | undefined {
   let command: Command = createProgram()

@@ -9,7 +9,7 @@ process.on('exit', () => console.log('what it started is ended'))
 t.test('never ends', () => new Promise(() => setInterval(() => {}, 60_000)))
 console.log('it runs')`
 
-t.test('a file that tap ends because it takes too long ends what it started', async t => {
+t.test('a file that tap ends after its timeout also ends its child processes', async t => {
   const words = ['--require', './test/harness/preload.cjs', '--input-type=module', '--eval', file]
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] })
   t.teardown(() => child.kill('SIGKILL'))

@@ -7,7 +7,7 @@ import type { ErrorRow, ErrorTable } from '../../src/domain/index.ts'
 const root = resolve(import.meta.dirname, '../..')
 export const errorsPagePath = join(root, 'docs/errors.md')
 
-/** Every table of errors that a caller can meet, by the file that holds it. */
+/** Every table of errors that a client can receive, by the file that defines it. */
 export async function readErrorTables(): Promise<ReadonlyMap<string, ErrorTable>> {
   const tables = new Map<string, ErrorTable>()
   const files: string[] = []

@@ -11,7 +11,7 @@ type Values = { readonly [name: string]: unknown }
 const defaults = parse(await read('values.yaml')) as Values
 const fleet = parse(await read('values-fleet.yaml')) as Values
 const schema = JSON.parse(await read('values.schema.json')) as object
-// As Helm has it: draft-07, of the values with the defaults under them.
+// Helm validates with draft-07, after merging the defaults.
 const validate = new Ajv({
   allErrors: true,
   strict: true,
@@ -20,7 +20,7 @@ const validate = new Ajv({
   strictTypes: false,
 }).compile(schema)
 
-/** What Helm makes of values before it checks them: mappings are merged, all else is replaced. */
+/** Merges values as Helm does before validation: mappings are merged, other values are replaced. */
 function merge(under: unknown, own: unknown): unknown {
   const isMap = (value: unknown): value is Values =>
     typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -35,7 +35,7 @@ const everything = {
 
 type Rendered = { readonly of: (name: string) => Tree; readonly kinds: readonly string[] }
 
-/** What a chart makes of values: its objects by kind and name. */
+/** A chart's rendered objects for these values, by kind and name. */
 async function render(values: object = {}, release = 'tollgate'): Promise<Rendered> {
   const all = new Map<string, Tree>()
   for (const [file, rendered] of await renderChart(chart, values, release)) {
@@ -60,7 +60,7 @@ async function render(values: object = {}, release = 'tollgate'): Promise<Render
 const podOf = ({ of }: Rendered, name = 'tollgate'): Tree =>
   of(`Deployment ${name}`)['spec']?.['template']?.['spec'] as Tree
 
-/** The configuration that a pod is given, in a folder as it is mounted, checked as `tollgate check` does. */
+/** Writes a pod's configuration into a folder as it is mounted, and checks it as `tollgate check` does. */
 async function check(
   t: Test,
   { of }: Rendered,
@@ -124,7 +124,7 @@ t.test('a fleet: many pods on PostgreSQL and Redis, whose addresses are files of
   t.equal(plan.counters, addresses.counters_url)
   const pod = podOf(rendered)
   const [gateway] = list(pod['containers'])
-  // A folder: what is mounted by subPath is never brought up to date.
+  // A folder mount: Kubernetes never updates files that are mounted by subPath.
   t.match(
     list(gateway?.['volumeMounts']).find(({ name }) => text(name) === 'secrets'),
     { mountPath: '/run/secrets', readOnly: true },

@@ -15,7 +15,7 @@ const tracked = stdout.split('\0').filter(file => file !== '')
 const read = (file: string) => readFile(join(root, file), 'utf8')
 const product = tracked.filter(file => /^(?:src|plugins)\/.*\.ts$/.test(file))
 
-/** Lines of the files that a pattern is found in, as `file:line: text`. */
+/** Lines of the files that match a pattern, as `file:line: text`. */
 async function findLines(
   files: readonly string[],
   pattern: RegExp,
@@ -31,7 +31,7 @@ async function findLines(
   return found
 }
 
-/** Words of a line of code, names taken apart: `imageBytes` is two words. */
+/** Words of a line of code, with names split: `imageBytes` is two words. */
 function splitNames(line: string): string {
   return line.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').replaceAll('_', ' ')
 }
@@ -39,10 +39,10 @@ function splitNames(line: string): string {
 const gateway = parse(await read('gateway.yaml')) as { models: object }
 const modelNames = Object.keys(gateway.models)
 
-t.test('the engine and its body readers know nothing of pictures, money, models or vendors', async t => {
+t.test('the engine and its body readers contain nothing about pictures, money, models or vendors', async t => {
   const words = ['image', 'pixel', 'prompt', 'tier', 'openai', 'anthropic', 'claude', 'google', 'gemini']
   const pattern = new RegExp(String.raw`\b(?:${words.join('|')})s?\b`, 'i')
-  // Readers of described answers know what a picture is; the engine does not use them.
+  // Readers of described answers handle pictures; the engine does not use them.
   const engine = product.filter(file => /^src\/(?:engine|wire)\/(?!answers\/)/.test(file))
   t.ok(engine.some(file => file.startsWith('src/wire/')))
   t.strictSame(await findLines(engine, pattern, splitNames), [])
@@ -60,9 +60,9 @@ t.test('[10] no code names an image vendor, except recipes, simulators and signi
   const more = ['dashscope', 'alibaba', 'wan', 'flux', 'bfl', 'fal', 'replicate', 'stability', 'ideogram', 'recraft']
   const others = ['minimax', 'bedrock', 'amazon', 'aws', 'kling', 'luma', 'leonardo', 'firefly', 'tencent', 'hunyuan']
   const rest = ['openrouter', 'azure', 'midjourney', 'zhipu', 'fireworks', 'deepinfra', 'dall', 'gpt']
-  // Schemes of signatures have their makers' names.
+  // Names of signature schemes contain their makers' names.
   const schemes = /aws-?sigv4/gi
-  // Whose tables of prices the command reads is said by whose they are.
+  // The names of price sources are the names of their makers.
   const tables = /^export const priceSources = .*/
   const code = (line: string) =>
     splitNames(
@@ -71,7 +71,7 @@ t.test('[10] no code names an image vendor, except recipes, simulators and signi
         .replace(tables, '')
         .replaceAll(schemes, ''),
     )
-  // Files and settings of other programs are read and written by the names that they use.
+  // Names of files and settings of other programs that the code reads and writes.
   const apart =
     /^(?:(?:src\/(?:simulator|tools\/(?:import|prices)|api-formats)|plugins\/(?:aws-sigv4|google-token|tc3-hmac))\/|src\/cli\/agents\.ts$)/
   const files = product.filter(file => !apart.test(file))
@@ -181,19 +181,19 @@ t.test('an older Node is refused with the remedy before anything else is read', 
   t.match(said, /needs Node 24\.14\.1 or newer/)
   t.equal(code, 1)
   const [first] = (await read('src/index.ts')).split('\n')
-  t.equal(first, "import './cli/refuse-old-node.ts'", 'the library asks first too')
+  t.equal(first, "import './cli/refuse-old-node.ts'", 'the library checks the version first, too')
 })
 
 t.test('every npm script checks the Node version first', async t => {
   const { scripts } = JSON.parse(await read('package.json')) as { scripts: { [name: string]: string } }
   for (const [name, script] of Object.entries(scripts)) {
-    // The command asks before anything else.
+    // The command checks the Node version first.
     const guarded = /^node (?:(?:-r \.\/)?src\/cli\/guard|src\/cli\/tollgate)\.cjs/.test(script)
     const chained = script.startsWith('npm run -s ') || (name === 'test' && scripts['pretest'] !== undefined)
     t.ok(guarded || chained, name)
   }
   const [first] = (await read('src/cli/tollgate.cjs')).match(/^(?:require|void|const).*$/gm) ?? []
-  t.equal(first, "require('./guard.cjs')", 'the command asks first')
+  t.equal(first, "require('./guard.cjs')", 'the command checks the version first')
 })
 
 t.test(

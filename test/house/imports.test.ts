@@ -5,7 +5,9 @@ import t from 'tap'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** Runs the import check in a folder laid out like this one; the rules that were broken, with the edge that broke them. */
+/**
+ * Runs the import check in a folder with the same layout; returns the broken rules, each with the import that broke it.
+ */
 async function brokenRules(folder: string): Promise<string[]> {
   const bin = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs')
   const args = [bin, '--config', join(root, '.dependency-cruiser.cjs'), '--output-type', 'json', 'src', 'plugins']

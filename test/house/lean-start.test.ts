@@ -5,7 +5,7 @@ import t from 'tap'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** What a process says that runs this as a module, without the hooks that tap puts into every child. */
+/** Runs code as a module in a process without the hooks that tap adds to every child, and returns its output. */
 async function run(code: string, options: readonly string[] = []): Promise<unknown> {
   const { stdout } = await promisify(execFile)(process.execPath, [...options, '--input-type=module', '-e', code], {
     cwd: root,
@@ -73,7 +73,7 @@ t.test('a signer and its library are loaded when a configuration names it', asyn
   )
 })
 
-/** What V8 has given young objects, in MiB, once many have been made of which some live for a while. */
+/** The size in MiB of V8's space for young objects, after creating many objects of which some survive for a while. */
 const churn = `
   const kept = []
   for (let turn = 0; turn < 300; turn++) {

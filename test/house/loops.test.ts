@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { parseSync } from '@swc/core'
 import t from 'tap'
 
-// A loop over cases whose assertions do not say which case leaves whoever sees one fail to count.
+// If assertions in a loop over cases do not name their case, a failure does not show which case failed.
 
-/** How many arguments an assertion has when it says what it is about. */
+/** The number of arguments of an assertion with a message. */
 const told: { readonly [assertion: string]: number } = {
   ...Object.fromEntries(['ok', 'notOk', 'doesNotThrow'].map(name => [name, 2])),
   ...Object.fromEntries(
@@ -18,7 +18,7 @@ const told: { readonly [assertion: string]: number } = {
 
 type Node = { readonly type?: string; readonly [member: string]: unknown }
 
-/** The assertions in loops of a test's source that do not say which case they are of, by what they are. */
+/** The assertions in loops of a test's source that do not name their case, with their code. */
 function untold(source: string): readonly string[] {
   const found: string[] = []
   const walk = (at: unknown, isInLoop: boolean): void => {

@@ -8,7 +8,7 @@ import { commandsBelow } from './cli-page.ts'
 
 export const manPagePath = join(resolve(import.meta.dirname, '../..'), 'docs/tollgate.1')
 
-/** The manual in the macros of man(7), in ASCII alone: what every formatter reads. */
+/** The manual in the macros of man(7), in ASCII only, which every formatter reads. */
 export function writeManPage(): string {
   const program = createProgram()
   const commands = [...commandsBelow(program, 'tollgate')]
@@ -107,7 +107,7 @@ function item(tag: string, { description, argChoices, ...one }: Argument | Optio
   return told === '' ? [] : ['.TP', tag, roff(`${told.charAt(0).toUpperCase()}${told.slice(1)}.`)]
 }
 
-/** `-c, --config <file>`: what is typed is bold, what stands for something italic. */
+/** `-c, --config <file>`: literal input is bold, placeholders are italic. */
 function flagsOf(flags: string): string {
   return flags
     .split(/( <[^>]+>|, )/)
@@ -120,7 +120,7 @@ function bold(text: string): string {
   return `\\fB${roff(text)}\\fR`
 }
 
-/** Text as text: no escape, no request at the beginning of a line, no letter beyond ASCII. */
+/** Escapes text: no escape sequence, no request at the beginning of a line, only ASCII. */
 function roff(text: string): string {
   return text
     .replaceAll('\\', '\\e')

@@ -11,22 +11,22 @@ const tracked = stdout.split('\0').filter(file => file !== '')
 const read = (file: string) => readFile(join(root, file), 'utf8').catch(() => '')
 
 const theme = 'src/console/styles/theme.css'
-/** What looks like a colour of CSS elsewhere, with the reason. */
+/** Text that looks like a CSS colour but is not, with the reason. */
 const exceptions: { readonly [file: string]: string } = {
   'src/console/public/icon.svg': 'a drawing: the mark looks the same in every theme',
   'src/simulator/text/sample.ts': 'a text that satisfies patterns of callers',
 }
 
-/** A text that has rules of its own, with the reason. */
+/** Texts with CSS rules of their own, with the reason. */
 const alone: { readonly [file: string]: string } = {
   'src/domain/statement-page.ts': 'a page that is kept as a file and printed: no sheet of ours is there',
 }
 
-/** Colours as CSS writes them. A `#` begins one only where a value stands: elsewhere it is a private member or an address. */
+/** Colours in CSS notation. A `#` begins one only in a value: elsewhere it is a private member or an address. */
 const colour =
   /(?:[:,(=]\s*|["'`])#(?:[\da-f]{3,4}|[\da-f]{6}|[\da-f]{8})(?=[\s"'`;,)])|\b(?:rgba?|hsla?|hwb|oklch|oklab|lch|lab)\(|light-dark\((?!\))/i
 
-/** Rules of CSS, wherever they are written: a block of declarations, a style of an element, a sheet in a page. */
+/** CSS rules in any form: a block of declarations, a style of an element, a sheet in a page. */
 const rules =
   /<style\b|\sstyle=["{]|\b(?:background|border|margin|padding|font-size|display|grid-template-columns)(?:-[a-z]+)*:\s*[^'"`\s][^'"`]*;/
 
@@ -48,7 +48,7 @@ t.test('colours are in one place: the theme of the console', async t => {
 /** Declarations of a distance between or inside parts. */
 const distance = /(?<![-\w])(?:(?:row-|column-)?gap|(?:scroll-)?(?:padding|margin)(?:-[a-z-]+)?):[^;{}]*;/g
 
-/** Those that have a length of their own: a line is 1px, and what follows the text is in its units. */
+/** Distances with a literal length: a line is 1px, and lengths relative to the text use its units. */
 function distancesOf(sheet: string): readonly string[] {
   return (sheet.match(distance) ?? []).filter(one => /(?<![\d.])(?!1px\b)\d[\d.]*(?:px|rem)\b/.test(one))
 }

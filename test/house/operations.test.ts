@@ -14,7 +14,10 @@ const files = stdout
 
 const read = (file: string): Promise<string> => readFile(join(root, file), 'utf8').catch(() => '')
 
-/** Words in quotes that are names of operations and mean something else, or have to stand where they do; with the reason. */
+/**
+ * Quoted words that equal names of operations but have another meaning, or that are needed in their place; with the
+ * reason.
+ */
 const exceptions: { readonly [file: string]: { readonly names: readonly string[]; readonly reason: string } } = {
   'src/plugin-api/asked-size.ts': {
     names: ['image.generate', 'image.edit'],
@@ -112,12 +115,12 @@ const exceptions: { readonly [file: string]: { readonly names: readonly string[]
   'src/tools/import/litellm-vendors.ts': { names: ['chat'], reason: 'a mode of the file that is read' },
 }
 
-/** Simulated upstreams are asked by path; these are words of the wire. */
+/** Simulated upstreams match on paths, and these words are parts of paths. */
 const wire = /^src\/simulator\//
 
 const quoted = new RegExp(`(['"\`])(${operations.map(({ name }) => RegExp.escape(name)).join('|')})\\1`, 'g')
 
-/** The operations that a text of code names, comments left out. */
+/** The operations that a piece of code names, without comments. */
 function namesIn(text: string): readonly string[] {
   const code = text.split('\n').filter(line => !/^\s*(?:\*|\/\/|\/\*)/.test(line))
   return [...new Set([...code.join('\n').matchAll(quoted)].map(([, , name = '']) => name))]

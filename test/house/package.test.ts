@@ -12,7 +12,7 @@ import type { Edits } from '../harness/start.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const example = join(root, 'docs/examples/plugin-prompt-guard')
-/** As a stranger's shell has it: without the hooks that tap puts into every child, and with this Node in front. */
+/** As in a plain shell: without the hooks that tap adds to every child, and with this Node first in PATH. */
 const env = {
   ...process.env,
   NODE_OPTIONS: '',
@@ -35,21 +35,21 @@ type Packed = {
   readonly files: readonly { readonly path: string }[]
 }
 
-/** What `npm pack` makes. Built elsewhere than in dist, which other tests read and `npm run build` removes first. */
+/** Runs `npm pack`. Builds outside of dist, which other tests read and `npm run build` removes first. */
 async function pack(folder: string): Promise<Packed> {
   const stage = join(folder, 'stage')
   await mkdir(stage, { recursive: true })
   const copied = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'gateway.yaml', 'schemas', 'docs', 'plugins']
   for (const name of [...copied, 'src', 'test/house', 'dist/console', 'dist/pages', 'dist/schemas.cjs'])
     await cp(join(root, name), join(stage, name), { recursive: true, filter: from => !from.endsWith('screenshots') })
-  // Its types are checked in build.test.ts, which compiles the same.
+  // build.test.ts checks the types of the same code.
   await tsc(root, '-p', 'tsconfig.build.json', '--noCheck', '--outDir', join(stage, 'dist'))
   const { stdout } = await run(stage, 'npm', 'pack', '--ignore-scripts', '--json', '--pack-destination', folder)
   const answer = JSON.parse(stdout) as Packed[] | { readonly [name: string]: Packed }
   return Object.values(answer)[0] as Packed
 }
 
-/** The folders of the image, as the last step of the Dockerfile copies them from what was built. */
+/** The folders of the image, copied from the build as in the last step of the Dockerfile. */
 async function layImage(stage: string, folder: string): Promise<string> {
   const [, last = ''] = (await readFile(join(root, 'Dockerfile'), 'utf8')).split(/^FROM .+ AS build$/m)
   const home = join(folder, 'image')
@@ -64,7 +64,7 @@ async function layImage(stage: string, folder: string): Promise<string> {
   return join(home, 'app')
 }
 
-/** Runs `serve`, and waits until it answers and has made its first key. */
+/** Runs `serve`, and waits until it responds and has created its first key. */
 async function serve(t: Test, cwd: string, command: string, ...args: string[]) {
   const child = spawn(command, [...args, 'serve'], { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] })
   t.teardown(() => child.kill('SIGKILL'))
@@ -84,7 +84,7 @@ async function serve(t: Test, cwd: string, command: string, ...args: string[]) {
 
 let folders = 0
 
-/** Serves both examples of plugins, laid where `tollgate` is no package that could be imported: one refuses, one bills. */
+/** Serves both examples of plugins, in a folder without an installed `tollgate` package: one refuses, one bills. */
 async function tryPlugins(t: Test, folder: string, command: string): Promise<void> {
   const place = join(folder, `plugins-${++folders}`)
   for (const name of ['plugin-prompt-guard', 'plugin-call-fee'])
@@ -112,7 +112,7 @@ async function tryPlugins(t: Test, folder: string, command: string): Promise<voi
   t.strictSame(await once(child, 'exit'), [0, null])
 }
 
-/** Nothing that can be installed is here: neither a cache that `npm ci` left nor a way to a registry. */
+/** Whether packages cannot be installed here: no `npm ci` cache, and no connection to a registry. */
 function isCutOff(error: unknown): boolean {
   return /ENOTCACHED|EAI_AGAIN|ENOTFOUND|ECONNREFUSED|ETIMEDOUT|ENETUNREACH/.test(
     (error as ExecFileException).stderr ?? '',
@@ -120,7 +120,7 @@ function isCutOff(error: unknown): boolean {
 }
 
 t.test('the published package', async t => {
-  // Outside the repository, whose own node_modules would lend what the package lacks.
+  // Outside the repository, whose own node_modules would supply packages that this one lacks.
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-package-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const packed = await pack(folder)
@@ -155,7 +155,7 @@ t.test('the published package', async t => {
       [],
     )
     const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: object }
-    t.match(scripts, { prepack: 'npm run -s build' }, 'and what it holds is built when it is packed')
+    t.match(scripts, { prepack: 'npm run -s build' }, 'and its content is built during packing')
   })
 
   t.test('third-party plugins run in a built clone, which runs its sources', async t => {
@@ -300,7 +300,7 @@ t.test('the published package', async t => {
   })
 })
 
-/** The first Node in PATH that is older than this package needs. */
+/** The first Node in PATH that is older than the package's minimum version. */
 async function findOldNode(): Promise<string | undefined> {
   const found = (process.env['PATH'] ?? '').split(delimiter).map(folder => join(folder, 'node'))
   for (const node of found) {
@@ -310,7 +310,9 @@ async function findOldNode(): Promise<string | undefined> {
   return undefined
 }
 
-/** Options' types follow from their schema: where a wrong use of them were no error, the compiler would say so. */
+/**
+ * Types of options follow from their schema: `@ts-expect-error` fails the compilation if a wrong use is not an error.
+ */
 const typed = `
 import {
   ConfigError,

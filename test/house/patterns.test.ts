@@ -7,7 +7,7 @@ import { findGrowth } from './patterns/judge-growth.ts'
 import { CountedPattern, type Pattern } from './patterns/steps.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-/** What runs in a browser reads what its own gateway sends. */
+/** Browser code is left out: it reads only what its own gateway sends. */
 const files = globSync('{src,plugins}/**/*.{ts,cjs}', { cwd: root })
   .filter(file => !file.startsWith('src/console/') || file === 'src/console/build.ts')
   .toSorted()
@@ -17,7 +17,7 @@ const made = all.flatMap(({ made }) => made)
 
 type Bounded = { readonly file: string; readonly pattern: RegExp; readonly bound: string }
 
-/** What costs more than in proportion to its text, and may: nobody else decides how long that is. */
+/** Patterns that may take more than linear time, because no untrusted party controls the length of their text. */
 const bounded: readonly Bounded[] = [
   {
     file: 'src/config/find-key.ts',
@@ -32,7 +32,7 @@ const bounded: readonly Bounded[] = [
   },
 ]
 
-/** What is put together when it runs, by file: what it may become, or why nobody else decides. */
+/** Patterns that are assembled at run time, by file: the possible results, or why no untrusted party controls them. */
 const known: { readonly [file: string]: readonly RegExp[] | string } = {
   'src/engine/router.ts': [/^\/v1\/chat\/completions$/, /^\/v1beta\/models\/(.+):generateContent$/],
   'src/simulator/find-route.ts': [/^\/v1beta\/models\/(?<model>.+):generateContent$/],
@@ -74,7 +74,7 @@ t.test('patterns assembled at run time are known, and their number does not grow
 
 t.test('finds patterns that backtrack', async t => {
   for (const pattern of [
-    // Base64 in lines, and drawings, in texts of image answers, as they were once looked for.
+    // Earlier patterns for base64 in lines, and for drawings, in texts of image answers.
     /([A-Za-z0-9+/_=-]{16,})\s+(?=[A-Za-z0-9+/_=-]{16,})/g,
     /<svg[\s>][^]*<\/svg/i,
     // Comments before a drawing: each doubled the time.

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { findWords, rateOf, readBounds } from './plain-words.ts'
 
-t.test('no folder has more words to decipher than its bound allows', t => {
+t.test('no folder has more hard words than its limit allows', t => {
   const bounds = readBounds()
   const folders = findWords()
   t.strictSame([...folders.keys()].toSorted(), Object.keys(bounds).toSorted(), 'each folder has a bound')

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 const root = resolve(import.meta.dirname, '../..')
 const boundsFile = join(import.meta.dirname, 'plain-words.json')
 
-/** Words that make a reader decipher a sentence, and what to write. */
+/** Words that make a sentence hard to read, and their replacements. */
 const words: readonly (readonly [word: string, better: string])[] = [
   ['tell|tells|told|telling', 'return, report, show'],
   ['ask|asks|asked|asking', 'request, call, send'],
@@ -21,7 +21,7 @@ const words: readonly (readonly [word: string, better: string])[] = [
 ]
 const pattern = new RegExp(`\\b(${words.map(([word]) => word).join('|')})\\b`, 'gi')
 const comment = /^\s*(?:\/\/|\/\*|\*)|\s\/\/ /
-/** A literal of code; one with a blank is a message, or SQL. */
+/** A literal in code; a literal with a blank is a message, or SQL. */
 const literal = /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g
 const sql = /\b(?:SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|REFERENCES)\b/
 
@@ -49,7 +49,7 @@ export function findWords(): ReadonlyMap<string, Folder> {
   return folders
 }
 
-/** Folders of `src` are bounded by themselves, so that one that gets worse cannot hide in one that gets better. */
+/** Each folder of `src` has a limit of its own, so that a worse folder cannot hide behind a better one. */
 function folderOf(file: string): string {
   const [top = '', second = '', third] = file.split('/')
   if (top === 'docs') return second === 'decisions' ? 'docs/decisions' : 'docs'
@@ -58,7 +58,7 @@ function folderOf(file: string): string {
   return third === undefined ? top : `${top}/${second}`
 }
 
-/** Of each line what people read; empty where that is nothing. */
+/** The prose of each line; empty for a line without prose. */
 function proseOf(file: string, lines: readonly string[]): readonly string[] {
   if (file.endsWith('.json')) return lines.map(line => /: "(.*)",?$/.exec(line)?.[1] ?? '')
   if (!file.endsWith('.md')) return lines.map(line => (comment.test(line) ? line : messagesOf(line)))
@@ -69,7 +69,7 @@ function proseOf(file: string, lines: readonly string[]): readonly string[] {
   })
 }
 
-/** The messages of a line of code, without what they insert. */
+/** The messages in a line of code, without their placeholders. */
 function messagesOf(line: string): string {
   const literals = line.match(literal)?.filter(one => one.trim().includes(' ') && !sql.test(one)) ?? []
   return literals.join(' ').replaceAll(/\$\{[^}]*\}/g, '')
@@ -79,17 +79,17 @@ function betterOf(found: string): string {
   return words.find(([word]) => new RegExp(`^(?:${word})$`, 'i').test(found))?.[1] ?? ''
 }
 
-/** How many there are in 1,000 lines, rounded up to a tenth. */
+/** The rate per 1,000 lines, rounded up to a tenth. */
 export function rateOf({ lines, found }: Folder): number {
   return Math.ceil((found.length * 10_000) / lines) / 10
 }
 
-/** The most in 1,000 lines, by folder. A bound goes down and never up. */
+/** The maximum per 1,000 lines, by folder. Limits only go down. */
 export function readBounds(): { readonly [folder: string]: number } {
   return JSON.parse(readFileSync(boundsFile, 'utf8')) as { readonly [folder: string]: number }
 }
 
-// `node test/house/plain-words.ts` lowers each bound to what is there now.
+// `node test/house/plain-words.ts` lowers each limit to the current rate.
 if (process.argv[1] === import.meta.filename) {
   const bounds = readBounds()
   const lower = [...findWords()].map(([name, folder]) => [name, Math.min(bounds[name] ?? Infinity, rateOf(folder))])

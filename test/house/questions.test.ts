@@ -18,7 +18,7 @@ const questions = page
     return { title, answer: rest.join('\n').split(/^## /m)[0]?.trim() ?? '' }
   })
 
-// That the commands it names exist is seen by docs.test.ts, as for every page.
+// docs.test.ts checks that its commands exist, as for every page.
 t.test('every question has a short answer and a link to an existing heading', async t => {
   t.ok(questions.length >= 25, `${questions.length} questions`)
   t.equal(new Set(questions.map(({ title }) => title)).size, questions.length)
@@ -33,7 +33,7 @@ t.test('every question has a short answer and a link to an existing heading', as
       t.ok(text !== undefined, `${title}: ${file}`)
       if (anchor !== undefined) t.ok(anchorsOf(text ?? '').includes(anchor), `${title}: ${file}#${anchor}`)
     }
-    // Where the page is long, the place in it is named.
+    // A link to a long page names the heading.
     const exact = links.filter(([, file, anchor]) => anchor !== undefined || file?.startsWith('examples/'))
     t.ok(exact.length > 0, `${title}: it leads to a place`)
   }
@@ -57,7 +57,7 @@ t.test(
       promisify(execFile)(process.execPath, [join(root, 'src/cli/tollgate.cjs'), ...args], { cwd: folder, env })
     await tollgate('init', '--yes')
     const config = join(folder, 'gateway.yaml')
-    // As the page says it.
+    // As on the page.
     t.match(readme, String.raw`sed -i 's/^version: 1$/version: 1\ninclude: [team.yaml]/' gateway.yaml`)
     const written = await readFile(config, 'utf8')
     await writeFile(config, written.replace(/^version: 1$/m, 'version: 1\ninclude: [team.yaml]'))

@@ -7,7 +7,7 @@ import { merge, readRecipes, readShipped, simulatedIn } from '../harness/recipes
 import { quietLog } from '../harness/start.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** What a reader sets before the fragment works: every variable, an address where one is asked for. */
+/** The settings that a reader makes before the fragment works: every variable, with an address where one is needed. */
 function variables(text: string): { readonly [name: string]: string } {
   const names = [...text.matchAll(/\$\{(\w+)/g)].map(([, name = '']) => name)
   const simulated = new Set(simulatedIn(text).map(([name]) => name))
@@ -28,7 +28,7 @@ for (const { page, texts, fragments } of await readRecipes())
       const storage = { TOLLGATE_STORAGE: 'sqlite::memory:', TOLLGATE_OPS: 'off' }
       await writeFile(file, stringify(whole, { lineWidth: 0 }))
       const loaded = await loadConfig(file, { ...storage, ...variables(text) })
-      // What a translation does not carry is always noted.
+      // Findings about what a translation cannot carry are always there.
       const found = (loaded.ok ? loaded.notes : loaded.findings).filter(({ code }) => code !== 'accepts_losses')
       t.strictSame(found, [], caseName({ text }))
       const names = Object.keys(fragment['models'] ?? {})

@@ -15,7 +15,7 @@ const read = (file: string) => readFile(join(root, file), 'utf8').catch(() => ''
 const sources = files.filter(
   file => /^(?:src|plugins|test|bench|deploy|[^/]+$)/.test(file) && /\.(?:[cm]?[jt]sx?|ya?ml|py|sh|conf)$/.test(file),
 )
-/** Written to be wrong. */
+/** This file contains wrong references on purpose. */
 const own = 'test/house/references.test.ts'
 const texts = await Promise.all(
   sources.filter(file => file !== own).map(async file => ({ file, text: await read(file) })),
@@ -23,12 +23,12 @@ const texts = await Promise.all(
 const headings = new Map<string, readonly string[]>()
 for (const page of pages) headings.set(page, anchorsOf(await read(page)))
 
-/** Of the two ways to name a page, from the root and from the file that names it, the one that leads somewhere. */
+/** A page may be named relative to the root or to the referring file: returns the one that exists. */
 function pageOf(file: string, name: string): string | undefined {
   return [normalize(name), join(dirname(file), name)].find(path => pages.has(path))
 }
 
-/** What is wrong with the references of a text. */
+/** The faults in the references of a text. */
 function faultsOf(file: string, text: string): readonly string[] {
   const dangling = findReferences(text).flatMap(({ line, page, anchor }) => {
     const path = pageOf(file, page)

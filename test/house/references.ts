@@ -1,10 +1,10 @@
-/** A page that a comment names, and the heading behind its `#`, where one is named. */
+/** A page that a comment names, with the heading after its `#`, if any. */
 export type Reference = { readonly line: number; readonly page: string; readonly anchor: string | undefined }
 
 /** Comments of TypeScript and JavaScript, and those that begin with `#`. */
 const comments = /\/\*[^]*?\*\/|(?<![^\s])\/\/.*|(?<![^\s])#(?![\w#]).*/g
 const pageName = /(?<![\w./*-])((?:\.{0,2}\/)?(?:[\w.-]+\/)*[\w-]+\.md)\b(?:#([\p{L}\p{N}_-]+))?/gu
-/** What leads to a document by its number alone, which a reader of this repository cannot open. */
+/** A reference to a document by its number alone, which a reader of this repository cannot open. */
 const numbered = /\b(?:requirement|section of the requirement|wire notes|fault table|catalogue)\s+[A-Z]?\d[\d.]*/gi
 const decisions = /\bdecisions?\s+\d+(?:(?:,| and| to) \d+)*/gi
 
@@ -19,19 +19,19 @@ export function findReferences(text: string): readonly Reference[] {
   )
 }
 
-/** Numbers of decisions that a text names anywhere, in titles of tests too. */
+/** Numbers of decisions anywhere in a text, including titles of tests. */
 export function findDecisions(text: string): readonly { readonly line: number; readonly number: number }[] {
   return [...text.matchAll(decisions)].flatMap(({ 0: words, index }) =>
     [...words.matchAll(/\d+/g)].map(([number]) => ({ line: lineAt(text, index), number: Number(number) })),
   )
 }
 
-/** Places that name a part of a document that is not here. */
+/** References to parts of documents that are not in this repository. */
 export function findNumbered(text: string): readonly { readonly line: number; readonly words: string }[] {
   return [...text.matchAll(numbered)].map(({ 0: words, index }) => ({ line: lineAt(text, index), words }))
 }
 
-/** The headings of a page as links name them. */
+/** The headings of a page in the form that links use. */
 export function anchorsOf(page: string): readonly string[] {
   return [...page.matchAll(/^#+ +(.+)$/gm)].map(([, heading = '']) =>
     heading

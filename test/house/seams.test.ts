@@ -9,7 +9,7 @@ import { caseName } from '../harness/case-name.ts'
 const root = resolve(import.meta.dirname, '../..')
 const config = join(root, '.oxlintrc.json')
 
-/** Where time and chance may be taken from the machine, and why. Everything else of the product is handed both. */
+/** Files that may use the machine's time and randomness, with the reason. All other code receives both as arguments. */
 const homes: { readonly [place: string]: string } = {
   'src/util/clock.ts': 'the clock of the system is made there',
   'src/util/random.ts': 'the random numbers of the system are made there',
@@ -34,7 +34,7 @@ const slips: readonly { readonly rule: string; readonly line: string }[] = [
   { rule: 'no-restricted-imports', line: "import { setTimeout as sleep } from 'node:timers/promises'" },
   { rule: 'no-restricted-imports', line: "import { setInterval } from 'node:timers'" },
 ]
-/** What is no timer and tells no time. */
+/** Code that is not a timer and does not read the time. */
 const fine = [
   "import { setImmediate as nextTurn } from 'node:timers/promises'",
   'const at = new Date(clock.now())',
@@ -42,9 +42,9 @@ const fine = [
   'const bytes = random.bytes(8)',
 ]
 
-/** The rules of time and chance that are broken in a folder with these files, laid out like this one, each with its file. */
+/** The broken rules of time and randomness in a folder with these files and the same layout, each with its file. */
 async function brokenRules(t: Test, files: { readonly [file: string]: string }): Promise<readonly string[]> {
-  // Below this folder git knows of it, and the lint passes over what git ignores.
+  // A path outside the repository: the lint skips folders that git ignores.
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-lint-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   await copyFile(config, join(folder, '.oxlintrc.json'))
@@ -52,7 +52,7 @@ async function brokenRules(t: Test, files: { readonly [file: string]: string }):
     await mkdir(dirname(join(folder, file)), { recursive: true })
     await writeFile(join(folder, file), `${text}\n`)
   }
-  // What the test's runner has every process of Node load is not for the lint.
+  // The lint must not load the hooks that the test runner adds to every Node process.
   const args = [
     '-u',
     'NODE_OPTIONS',
@@ -100,7 +100,7 @@ t.test('the files that read time and chance are the listed ones, each with a rea
   t.strictSame(off.toSorted(), Object.keys(homes).toSorted())
 })
 
-t.test('no date is of the moment in which it is made, and no line turns the lint off', async t => {
+t.test('no `new Date()` reads the current time, and no line disables the lint', async t => {
   const isHome = (file: string): boolean => Object.keys(homes).some(home => file.startsWith(home.replace('**', '')))
   const files = globSync('{src,plugins}/**/*.{ts,tsx}', { cwd: root }).filter(file => !isHome(file))
   t.ok(files.length > 300)

@@ -82,7 +82,7 @@ export const sectionExamples: { readonly [section: string]: string } = {
   - { match: GET /v1/models, operation: models.list, dialect: by-caller, serve: models }`,
 }
 
-/** The files that the examples of `include` and `price_tables` name. */
+/** The files that the examples of `include` and `price_tables` refer to. */
 export const exampleFiles: { readonly [path: string]: string } = {
   'models/more.yaml': 'models:\n  image-2: { family: image, upstream: vendor, prices: { 1K: "0.01", 2K: "0.02" } }\n',
   'prices.yaml': `version: 1

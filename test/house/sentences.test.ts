@@ -18,13 +18,13 @@ import { logMembers } from '../../src/domain/shapes/log-row.ts'
 import { roles } from '../../src/domain/shapes/user.ts'
 import { keyOutcomes, keyReasons, keyStates } from '../../src/domain/vendor-keys.ts'
 
-// What people read on a page is in the words of both languages, and nowhere in the code.
+// All text on a page is in the word lists of both languages, and none is in the code.
 
 type Words = { readonly [word: string]: string }
 
 /**
- * Latin words that stay in Chinese texts: names of products, protocols and units, and what is typed as it stands
- * (headers, settings, commands, samples). Whatever else is Latin is a sentence that nobody translated.
+ * Latin words that stay in Chinese texts: names of products, protocols and units, and literal input (headers, settings,
+ * commands, samples). Any other Latin text counts as an untranslated sentence.
  */
 const stay = new Set(
   `
@@ -40,13 +40,16 @@ const stay = new Set(
     .split(/\s+/),
 )
 
-/** Words of one script inside a text of the other: places for values, addresses, numbers with their units left out. */
+/**
+ * The Latin words in a Chinese text, without placeholders, addresses, numbers with their units, and words that may
+ * stay.
+ */
 function latinIn(text: string): readonly string[] {
   const plain = text.replaceAll(/\{[\w.]+\}|\b\d[\w:.-]*|\/v1\/\S+/g, ' ')
   return (plain.match(/[A-Za-z](?:[\w.-]*\w)?/g) ?? []).filter(word => !stay.has(word))
 }
 
-/** Whether there is anything to translate once places and signs are taken out. */
+/** Whether text to translate remains after removing placeholders and signs. */
 const isSpoken = (text: string): boolean => /\p{L}{3}/u.test(text.replaceAll(/\{[\w.]+\}/g, ''))
 
 t.test('no Chinese text equals the English one or contains English', async t => {
@@ -68,21 +71,21 @@ t.test('no Chinese text equals the English one or contains English', async t => 
 
 type Node = { readonly type: string; readonly start: number; readonly [member: string]: unknown }
 
-/** Attributes that are read out or shown. */
+/** Attributes that are displayed or read aloud. */
 const shown = new Set(['title', 'aria-label', 'aria-description', 'aria-valuetext', 'placeholder', 'alt', 'label'])
-/** Attributes of names that nobody reads. */
+/** Attributes whose values are never displayed. */
 const silent = new Set(['class', 'content', 'd', 'viewBox', 'rel'])
-/** Members and names of parameters whose texts are shown, wherever they stand. */
+/** Members and parameter names whose texts are displayed in every position. */
 const shownMembers = new Set(['title', 'label', 'head', 'hint', 'text', 'message', 'remedy'])
-/** What finds parts of a page. */
+/** Selectors of parts of a page. */
 const selector = /:(?:is|not|has|where)\(|\[[a-z-]+(?:[~^$*|]?=[^\]]*)?\]/
-/** The same in every language. */
+/** Names that are the same in every language. */
 const names = new Set(['Tollgate', 'CSV', 'gateway.yaml', 'Ctrl', 'Ctrl K'])
-/** Two words of letters: what is no name, class or address any more. */
+/** Two words of letters: too much for a name, class or address. */
 const sentence = /(?:^|[\s“"(])\p{L}[\p{L}’']+[ ,]+\p{L}[\p{L}’']*/u
 const word = /\p{L}{2}/u
 
-/** Texts of a program that people would read, and that no words hold. */
+/** Texts in a program that a user would read and that are not in the word lists. */
 function spokenIn(file: string, text: string): readonly string[] {
   const { program, errors } = parseSync(file, text)
   if (errors.length > 0) throw new Error(`${file}: ${errors[0]?.message}`)
@@ -114,14 +117,14 @@ function spokenIn(file: string, text: string): readonly string[] {
       case 'Property':
         inside = shownMembers.has(nameOf(node['key']))
         return walk(node['value'], inside)
-      // What is thrown is for whoever reads a log.
+      // A thrown message goes to the log.
       case 'ThrowStatement':
       case 'ImportDeclaration':
       case 'ExportNamedDeclaration':
       case 'TSTypeAliasDeclaration':
         if (node.type !== 'ExportNamedDeclaration' || node['source']) return
         break
-      // Texts of conditions and of arguments are names, but for those of functions that show what they get.
+      // Texts in conditions and arguments are names, except in arguments of functions that display them.
       case 'BinaryExpression':
         return
       case 'MemberExpression':
@@ -167,7 +170,7 @@ function nameOf(at: unknown): string {
   return typeof node['name'] === 'string' ? node['name'] : typeof node['value'] === 'string' ? node['value'] : ''
 }
 
-/** Texts that stand in the code and are right there, each with the reason. */
+/** Texts that may stay in the code, each with the reason. */
 const exceptions: { readonly [file: string]: { readonly texts: readonly string[]; readonly reason: string } } = {
   'src/admin/pages/index.ts': {
     texts: [
@@ -224,14 +227,14 @@ t.test('all page texts come from the words files', async t => {
   }
 })
 
-// Names of the gateway's own that pages show: each list is the source's, or what the source writes.
+// Names that the gateway defines and pages display: each list comes from the source, or from what the source writes.
 
 const source = execFileSync('git', ['ls-files', '-z', 'src', 'plugins'], { cwd: root, encoding: 'utf8' })
   .split('\0')
   .filter(file => file.endsWith('.ts') && !file.startsWith('src/console'))
   .map(file => [file, readFileSync(join(root, file), 'utf8')] as const)
 
-/** What a pattern's first group finds in the files whose path begins so, each once. */
+/** The distinct first-group matches of a pattern in the files whose path matches. */
 function written(within: RegExp, pattern: RegExp): readonly string[] {
   const found = source.filter(([file]) => within.test(file)).flatMap(([, text]) => [...text.matchAll(pattern)])
   return [...new Set(found.flatMap(([, ...groups]) => groups.filter(Boolean)))]
@@ -272,7 +275,7 @@ const lists: { readonly [prefix: string]: readonly string[] } = {
     ...written(/^src\/storage\//, /leave\([^']*'([a-z_]+\.[a-z_]+)'(?: : '([a-z_]+\.[a-z_]+)')?/g),
     ...written(/^src\//, /\baction(?:: | = .* \? )'([a-z_]+\.[a-z_]+)'(?: : '([a-z_]+\.[a-z_]+)')?/g),
   ],
-  // Of keys, of users, and what else the log of changes has told since.
+  // Names of settings of keys and users, and other names in the log of changes.
   field: [
     ...Object.keys(keySettings),
     ...written(/^src\/admin\/routes\/audit\.ts$/, /\bname: '([a-z_]+)'/g),
@@ -299,7 +302,7 @@ t.test('every gateway name on a page has words in both languages', async t => {
   }
 })
 
-/** Everything of ours that people read in Chinese, and the words of pages in English. */
+/** The sources of the Chinese texts for users, and of the English texts of pages. */
 const spoken = execFileSync(
   'git',
   [
@@ -318,7 +321,7 @@ const spoken = execFileSync(
   .split('\0')
   .filter(file => /\.(?:json|ts|zh\.md)$/.test(file))
 
-/** The texts of a file that are in Chinese, and all the others of a list of words. */
+/** The texts of a file: Chinese texts, and for word lists also all other texts. */
 function textsOf(file: string): { readonly zh: readonly string[]; readonly en: readonly string[] } {
   const text = readFileSync(join(root, file), 'utf8')
   const isChinese = (one: string): boolean => /\p{Script=Han}/u.test(one)
@@ -336,7 +339,7 @@ function leavesOf(value: unknown): readonly string[] {
   return Object.values(value as object).flatMap(leavesOf)
 }
 
-t.test('the console, the public pages and the reference use one word for one thing', async t => {
+t.test('the console, the public pages and the reference use one term for each concept', async t => {
   t.ok(spoken.length > 50)
   for (const file of spoken) {
     const { zh, en } = textsOf(file)

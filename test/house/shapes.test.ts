@@ -4,19 +4,19 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 
-// The members of a thing are listed in one file. One more list, under any of the names that they have in code, in JSON or in
-// the database, is a copy that somebody will forget.
+// One file lists the members of a type. Another list of them, in the spelling of code, JSON or the database, is a copy
+// that is easy to forget.
 
 const root = resolve(import.meta.dirname, '../..')
 const { stdout } = await promisify(execFile)('git', ['ls-files', '-z', 'src', 'plugins'], { cwd: root })
-// History is not written again: a migration says what the tables were then.
+// Migrations are not rewritten: each describes the tables of its time.
 const files = stdout.split('\0').filter(file => /\.tsx?$/.test(file) && !file.startsWith('src/storage/migrations/'))
 
 type Thing = {
   readonly owner: string
-  /** Names that are its own, by how they are spelled. */
+  /** Names that only this type has, by spelling. */
   readonly names: readonly (readonly string[])[]
-  /** So many of one spelling together are a list of its members. */
+  /** This many names of one spelling together count as a list of its members. */
   readonly most: number
 }
 
@@ -74,7 +74,7 @@ const things: { readonly [thing: string]: Thing } = {
   },
 }
 
-/** Comments say names too, and `row.name` reads a member without listing any. */
+/** Comments are skipped, and so is `row.name`, which reads a member without listing any. */
 function listedIn(text: string, names: readonly string[]): readonly string[] {
   const code = text
     .split('\n')
@@ -87,7 +87,7 @@ function isListed(text: string, { names, most }: Thing): boolean {
   return names.some(spelling => listedIn(text, spelling).length >= most)
 }
 
-/** Files that have to name many members, with the reason; the compiler or the database says when one is missing there. */
+/** Files that must name many members, with the reason; the compiler or the database reports a missing one there. */
 const exceptions: { readonly [found: string]: string } = {
   'charge: src/plugin-api/charge-facts.ts': 'makes the facts of a charge from an exchange',
   'charge: src/storage/ledger/entries.ts': 'the order in which an entry vouches for them, for ever',

@@ -2,8 +2,8 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
 
-// `node test/house/tool.ts NAME …`: runs a program that only scripts need, and no test. It is not part of `npm ci`: the first use,
-// and the first after a new version, installs what test/house/tools/package-lock.json says.
+// `node test/house/tool.ts NAME …`: runs a program that only scripts need, and no test. `npm ci` does not install it:
+// the first use, and the first after a new version, installs the packages in test/house/tools/package-lock.json.
 
 const folder = resolve(import.meta.dirname, 'tools')
 const [name, ...words] = process.argv.slice(2)
@@ -29,7 +29,7 @@ type Lock = {
   readonly packages: { readonly [path: string]: { readonly version?: string; readonly optional?: boolean } }
 }
 
-/** Whether every program is there in the version that is locked. Those of other platforms are optional. */
+/** Whether every program is installed in its locked version. Programs for other platforms are optional. */
 function isInstalled(): boolean {
   const kept = resolve(folder, 'node_modules/.package-lock.json')
   if (!existsSync(kept)) return false

@@ -12,7 +12,7 @@ type Family = {
   readonly vendor_tools?: readonly string[]
 }
 
-/** Whether a body's tools go upstream as they came. */
+/** Whether a body's tools are forwarded unchanged. */
 function sendsTools({ forward = {} }: Family): boolean {
   return ['chat', 'responses', 'messages', 'generate'].some(name => {
     const rule = forward[name]

@@ -21,7 +21,7 @@ function commandsOf(title: string): readonly string[] {
     .filter(line => line !== '')
 }
 
-t.test('every command for those who come from LiteLLM works, in the order of the page', async t => {
+t.test('every command of the page for LiteLLM users works, in order', async t => {
   const started = await start(t, {
     upstreams: [],
     simulated: true,

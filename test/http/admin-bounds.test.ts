@@ -8,19 +8,19 @@ const soon = '2098-01-01T00:00:00.000Z'
 const later = '2099-01-01T00:00:00.000Z'
 const [alpha, beta, chat] = ['alpha-image-2', 'beta-imagine-image', 'sim-chat']
 
-/** What one setting may be for a key of which an administrator has set `most`. */
+/** Values of one setting for a key whose bounds (`most`) an administrator has set. */
 type Row = {
-  /** As an administrator sets it, with what goes with it. */
+  /** The body in which the administrator sets the bound, with the settings that it needs. */
   readonly most: object
-  /** All of it is less, or as much. */
+  /** Values that are all lower or equal. */
   readonly lower: readonly object[]
-  /** All of it is more. */
+  /** Values that are all higher. */
   readonly raise: readonly object[]
-  /** No bound at all: what a key has of which nobody has set anything. */
+  /** The value without any bound, as for a key on which no administrator has set one. */
   readonly none: object
 }
 
-/** By setting, as requests call it. One that is missing here fails the test. */
+/** By setting, in the names of requests. A setting that is missing here fails the test. */
 const rows: { readonly [setting: string]: Row | 'free' | 'never' } = {
   name: 'free',
   group: 'never',
@@ -155,7 +155,7 @@ t.test("field × role × direction: an administrator's bound can be lowered and 
     tried++
   }
 
-  /** What the holder has set themselves, an administrator sends as it is: that is said, too. */
+  /** If an administrator sends a value that the holder has already set, the answer reports that, too. */
   const confirmed = async (setting: string, row: Row, field: string) => {
     const { status, ...given } = row.most as { status?: string }
     const made = await ann.post('/api/keys', { name: 'own', ...given })
@@ -186,7 +186,7 @@ t.test("field × role × direction: an administrator's bound can be lowered and 
       const [own, other] = values[setting] ?? ['partner', 'default']
       const id = await make({ [setting]: own })
       for (const value of [other, null]) refused(await change(ann, id, { [setting]: value }), setting, setting)
-      t.equal((await change(ann, id, { [setting]: own })).status, 200, 'what it is anyway')
+      t.equal((await change(ann, id, { [setting]: own })).status, 200, 'the current value')
       t.equal((await change(root, id, { [setting]: other })).status, 200, caseName({ setting }))
       continue
     }
@@ -196,7 +196,7 @@ t.test("field × role × direction: an administrator's bound can be lowered and 
       const before = await shown(id)
       const answer = await change(ann, id, body)
       refused(answer, field, `${setting} up: ${JSON.stringify(body)}`)
-      t.match(answer.text, /root set that/, 'who set it is told')
+      t.match(answer.text, /root set that/, 'the author of the bound is reported')
       t.same(await shown(id), before, 'nothing has changed')
     }
     for (const body of row.lower) {
@@ -214,7 +214,7 @@ t.test("field × role × direction: an administrator's bound can be lowered and 
       }
       t.same(await shown(id), before, caseName({ role, visitor }))
     }
-    // A new secret is not a new key.
+    // A new secret does not make a new key.
     t.equal((await ann.post(`/api/keys/${id}/rotate`)).status, 200, caseName({ setting }))
     for (const body of row.raise) refused(await change(ann, id, body), field, `${setting} up after a rotation`)
     for (const body of row.raise) {
@@ -238,14 +238,14 @@ t.test('an administrator who disables a key that its holder had disabled binds i
   const { key } = (await ann.post('/api/keys', { name: 'own', budget: '5' })).body as { key: { id: string } }
   const own = (body: object) => ann.ask('PATCH', `/api/keys/${key.id}`, body)
   t.match((await own({ status: 'disabled' })).body, { status: 'disabled', bounds: {} })
-  t.equal((await own({ status: 'active', budget: '500' })).status, 200, 'what oneself has set is no bound')
+  t.equal((await own({ status: 'active', budget: '500' })).status, 200, "a holder's own value is not a bound")
   await own({ status: 'disabled' })
   await root.ask('PATCH', `/api/keys/${key.id}`, { status: 'disabled' })
   t.equal((await own({ status: 'active' })).status, 403)
   await root.ask('PATCH', `/api/keys/${key.id}`, { name: 'renamed' })
-  t.same((await own({ budget: '900' })).status, 200, 'what an administrator left as it was is no word of theirs')
+  t.same((await own({ budget: '900' })).status, 200, 'a value that an administrator left unchanged is not a bound')
   await root.ask('PATCH', `/api/keys/${key.id}`, { budget: '900' })
-  t.equal((await own({ budget: '901' })).status, 403, 'what they sent as it was is')
+  t.equal((await own({ budget: '901' })).status, 403, 'a value that they sent unchanged is')
   const [row] = ((await root.get('/api/audit?limit=1')).body as { rows: readonly object[] }).rows
   t.match(row, { action: 'key.change', actor: 'root', subject: key.id, before: {} }, 'and the audit log has it')
   t.same((row as { after: object }).after, {
@@ -279,7 +279,7 @@ t.test("keys that a user creates stay within the user's bounds", async t => {
     keys_max: 4,
     key_bounds: { budget: { to: { amount: '10.00', per: 'day' }, by: 'root' }, models: { to: [alpha], by: 'root' } },
   })
-  t.match((await make({})).body, { key: { ...most, budget: '10.00' } }, 'what is not said is as much as may be')
+  t.match((await make({})).body, { key: { ...most, budget: '10.00' } }, 'an omitted value is the maximum')
   t.match((await make({ budget: '2', models: null, limits: { tpm: 7 } })).body, {
     key: { budget: '2.00', budget_period: 'total', models: [alpha], limits: { rpm: 5, tpm: 7 } },
   })
@@ -307,7 +307,7 @@ t.test("keys that a user creates stay within the user's bounds", async t => {
   await ann.ask('DELETE', `/api/keys/${early}`)
   t.equal((await make({})).status, 201, 'a revoked one makes room')
   await set({ keys_max: null })
-  t.equal((await make({})).status, 201, 'the group says nothing')
+  t.equal((await make({})).status, 201, 'the group has no setting')
   await set({ group: 'partner' })
   t.match((await make({})).text, /at most 1 keys: group partner/)
   await set({ key_bounds: null, group: 'default' })
@@ -370,7 +370,7 @@ t.test('users can read their bounds, and a refusal has data for any language', a
     [{ expires: later }, { at: soon, by: 'root' }],
   ] as const)
     t.match((await make(body)).body, { error: { values } }, caseName({ body }))
-  t.match((await make({})).body, { key: { expires: soon } }, 'what is not said ends at the latest')
+  t.match((await make({})).body, { key: { expires: soon } }, 'without a value it ends at the latest time')
   t.match((await make({})).body, { error: { field: 'keys_max', values: { keys: 1, by: 'an administrator' } } })
   t.match(await own(), { keys: { have: 1 } })
 })

@@ -43,7 +43,7 @@ t.test('a change is proposed, written in place and applied, or nothing is change
     ok: false,
     findings: [{ severity: 'error' }],
   })
-  t.equal(await text(), original, 'what is refused is not written')
+  t.equal(await text(), original, 'a refused change is not written')
 
   await chmod(file, 0o444)
   t.match((await write()).code, 'config_read_only')
@@ -51,7 +51,7 @@ t.test('a change is proposed, written in place and applied, or nothing is change
 
   t.match((await write({ password: passwordOfTests })).body, { ok: true, changes: [/0\.05/] })
   t.match(await text(), /2K: "0\.05"/)
-  t.equal((await stat(file)).mode & 0o777, 0o640, 'the mode is what it was')
+  t.equal((await stat(file)).mode & 0o777, 0o640, 'the file mode is unchanged')
   t.equal(await readFile(join(started.folder, '.gateway.yaml.previous'), 'utf8'), original)
   t.match((await root.get('/api/models')).text, /"0\.05"/, 'it is in use')
   t.match((await root.get('/api/audit')).body, { rows: [{ action: 'config.write', actor: 'root' }] })

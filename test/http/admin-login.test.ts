@@ -9,7 +9,7 @@ const minuteMs = 60_000
 const wrong = (name: string) => ({ name, password: 'not the password' })
 const right = (name: string) => ({ name, password: passwordOfTests })
 
-/** An error without what differs from request to request. */
+/** An error without the parts that differ between requests. */
 const anonymous = (text: string): string => text.replace(/web_\w+/, '')
 
 t.test('C11 there is no default password: a link creates the first administrator, once', async t => {

@@ -22,7 +22,7 @@ type Desk = {
   readonly fail: () => Promise<string>
 }
 
-/** An administrator at the console of a gateway whose upstream draws what it is told. */
+/** An administrator at the console of a gateway whose upstream draws the requested picture. */
 async function openDesk(t: Test, options: StartOptions = {}): Promise<Desk> {
   const started = await start(t, { upstreams: ['alpha'], edit: noLimits, ...options })
   const admin = await enterAsAdmin(started)
@@ -218,7 +218,7 @@ t.test('a tail sends each request as it ends, to those who may see it, and ends 
     errors.events.map(row => row.id),
     [ids[1]],
   )
-  t.same(anns.events, [], 'nothing of others')
+  t.same(anns.events, [], 'no data of others')
   for (const one of [errors, anns]) one.stop()
   await Promise.all([errors.done, anns.done])
   t.equal(all.isEnded(), false)
@@ -237,7 +237,7 @@ t.test('a tail sends rows that another process wrote', async t => {
   t.equal(row, undefined)
 
   const id = ids.next('req_', Date.now() - 120_000)
-  // It began two minutes ago and has ended now.
+  // The request began two minutes ago and has ended now.
   other.journal.append({
     id,
     time: Date.now() - 120_000,
@@ -322,12 +322,12 @@ t.test('C12 cells that begin like a formula are escaped; exports are complete, p
     .split('\n')
     .map(line => JSON.parse(line) as { id: string; model: string })
   t.equal(new Set(lines.map(line => line.id)).size, 1_203)
-  t.match(lines.at(-1), { model: '=cmd|calc' }, 'JSON holds what there is')
+  t.match(lines.at(-1), { model: '=cmd|calc' }, 'JSON contains all data')
   for (const path of ['/api/logs?limit=20', '/api/logs/export?format=csv'])
     t.notMatch((await admin.get(path)).headers.get('content-type'), /html/, 'never as a page')
 })
 
-/** Cells of a table after RFC 4180. */
+/** Cells of a table by RFC 4180. */
 function readCsv(text: string): string[][] {
   return [...text.matchAll(/(?:(?:"(?:[^"]|"")*"|[^",\r\n]*)(?:,|\r\n))+?(?<=\r\n)/g)].map(([line]) =>
     [...line.matchAll(/("(?:[^"]|"")*"|[^",\r\n]*)(?:,|\r\n)/g)].map(([, cell = '']) =>
@@ -370,7 +370,7 @@ t.test('C13 an error shows only its request id; an unavailable storage is report
     t.match([down.status, down.code], [503, 'storage_unavailable'], path)
     t.ok(Number(down.headers.get('retry-after')) > 0, caseName({ path }))
   }
-  t.equal((await admin.get('/pricing')).status, 200, 'what needs no storage is there')
+  t.equal((await admin.get('/pricing')).status, 200, 'pages without data are available')
   const login = await newVisitor(started.url).post('/api/session', { name: 'root', password: 'whatever it may be' })
   t.equal(login.status, 503)
 })

@@ -14,7 +14,10 @@ type Cast = {
   readonly admin: Visitor
   readonly ann: Visitor
   readonly ben: Visitor
-  /** Ben's: a key, its secret, a request made with it, a session, a tie to an issuer, a view; and somebody's invitation. */
+  /**
+   * Data of ben: a key, its secret, a request made with it, a session, a link to an issuer, a view; and an open
+   * invitation.
+   */
   readonly key: string
   readonly secret: string
   readonly request: string
@@ -90,7 +93,10 @@ async function startCast(t: Test): Promise<Cast> {
   }
 }
 
-/** What a request must hold to be taken, by endpoint; an endpoint with needs that is missing here fails the test. */
+/**
+ * The fields that a valid request needs, by endpoint; an endpoint with required fields that is missing here fails the
+ * test.
+ */
 const bodies: { readonly [endpoint: string]: object } = {
   'POST /api/setup': { token: 'x', name: 'eve', password: passwordOfTests },
   'POST /api/session': { name: 'eve', password: 'x' },
@@ -123,7 +129,7 @@ const bodies: { readonly [endpoint: string]: object } = {
 
 const endpointOf = ({ method, url }: AnyRoute): string => `${method} ${url}`
 
-/** Asks an endpoint about what is ben's. */
+/** Calls an endpoint for data of ben. */
 function ask(visitor: Visitor, route: AnyRoute, cast: Cast) {
   const ids: { readonly [prefix: string]: string } = {
     '/api/admin-tokens': cast.token,
@@ -150,10 +156,13 @@ function ask(visitor: Visitor, route: AnyRoute, cast: Cast) {
   return visitor.ask(route.method, path + query, takesBody ? (body ?? {}) : undefined)
 }
 
-/** A tail has no end, and is tried elsewhere. */
+/** A tail never ends; another test covers it. */
 const isEndless = (route: AnyRoute): boolean => route.contentType === 'text/event-stream'
 
-/** Who may ask: all roles, where an endpoint is none of these. A new one that is for fewer than all has to be named here. */
+/**
+ * The roles that may call an endpoint; all roles if it is not listed. Each new endpoint with fewer roles must be added
+ * here.
+ */
 const fewer: { readonly [endpoint: string]: readonly string[] } = {
   'POST /api/keys': ['user', 'admin'],
   'PATCH /api/keys/:id': ['user', 'admin'],
@@ -211,7 +220,7 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
   'POST /api/config/reload': ['admin'],
 }
 
-/** All that a refused request could have changed. */
+/** All data that a refused request could have changed. */
 async function dump({ started }: Cast): Promise<string> {
   await started.gateway.storage.flush()
   const db = new DatabaseSync(`${started.folder}/tollgate.db`)
@@ -420,7 +429,7 @@ t.test("the schema of every endpoint's query and body is valid", t => {
 t.test("every endpoint's answer matches its schema, field for field", async t => {
   const cast = await startCast(t)
   const ajv = new Ajv({ strict: false, formats: { 'date-time': true } })
-  // What is asked last ends what the others need.
+  // These come last, because they remove what the others need.
   const last = [
     'PUT /api/keys/by-name/:name',
     'GET /api/keys/by-name/:name',
@@ -436,7 +445,7 @@ t.test("every endpoint's answer matches its schema, field for field", async t =>
   const ordered = apiRoutes.toSorted((a, b) => last.indexOf(endpointOf(a)) - last.indexOf(endpointOf(b)))
   let checked = 0
   for (const route of ordered) {
-    // Those need an issuer, or the token of an invitation: sign-in.test.ts and invitations.test.ts ask them.
+    // These need an issuer, or the token of an invitation: sign-in.test.ts and invitations.test.ts call them.
     if (route.access === 'anyone' && /^\/api\/(?:sign-in|invitation)/.test(route.url)) continue
     if (isEndless(route) || route.url === '/api/setup' || endpointOf(route) === 'POST /api/session') continue
     const own = route.url.startsWith('/api/account')
@@ -450,7 +459,7 @@ t.test("every endpoint's answer matches its schema, field for field", async t =>
       continue
     }
     if (route.url === '/api/admin-tokens/current') {
-      t.equal(answer.status, 404, 'a session is no token')
+      t.equal(answer.status, 404, 'a session is not a token')
       continue
     }
     if (['POST /api/config/write', 'PUT /api/groups/:name'].includes(endpointOf(route))) {
@@ -682,7 +691,7 @@ t.test('C15 every change of key, user, group, role or money is in the audit log 
   })
 })
 
-/** Whether an object has the fields of another, as they are there. */
+/** Whether an object has all fields of another, with the same values. */
 function matches(found: object, wanted: object): boolean {
   return Object.entries(wanted).every(([name, value]) => {
     const own = (found as { readonly [field: string]: unknown })[name]

@@ -34,7 +34,7 @@ t.test('two gateways on one PostgreSQL are one console', async t => {
   await other.settled()
   const id = sent.headers.get('x-request-id') ?? ''
   await until(() => tail.events.length > 0)
-  t.match(tail.events, [{ id, billing: { amount: '0.04' } }], "the tail of one tells of the other's requests")
+  t.match(tail.events, [{ id, billing: { amount: '0.04' } }], "the tail of one gateway shows the other's requests")
   tail.stop()
   await tail.done
 

@@ -30,10 +30,10 @@ t.test('a pasted configuration reveals no variable, and waits for no pipe or dev
     t.match({ status, body }, { status: 200, body: { ok: false } }, String(find))
     t.notMatch(text, 'plain-looking', String(find))
   }
-  t.match((await pasted('USD', '${BETA_URL:-usd}')).text, "found 'usd'", 'what the text itself says is told')
+  t.match((await pasted('USD', '${BETA_URL:-usd}')).text, "found 'usd'", 'text of the pasted file itself is shown')
   const hidden = join(started.folder, 'number')
   await writeFile(hidden, '0.75')
-  // One answer for all: whether it is there is not told either, and no sum tells what stands there.
+  // The answer is the same for all: it shows neither whether the source exists nor, through a sum, its value.
   for (const foreign of [
     '${ODD}',
     '${ODD:-x}',
@@ -55,7 +55,7 @@ t.test('a pasted configuration reveals no variable, and waits for no pipe or dev
   }
 })
 
-t.test('a tail ends with the role, the session or the time that it began with, before another row', async t => {
+t.test('a tail ends with its role, its session or its time limit, before another row', async t => {
   const clock = movableClock()
   const started = await start(t, { upstreams: ['alpha'], clock })
   const admin = await enterAsAdmin(started, clock)
@@ -66,7 +66,7 @@ t.test('a tail ends with the role, the session or the time that it began with, b
   await eve.ask('DELETE', '/api/session')
   await (await started.post('/v1/chat/completions', { model: 'no-such-model' })).arrayBuffer()
   await Promise.all([bobs.done, eves.done])
-  t.same(bobs.events, [], 'who is no administrator any more sees nothing of others')
+  t.same(bobs.events, [], 'a former administrator sees no data of others')
   const idle = await listen(started.url, bob)
   clock.forward(31 * 60_000)
   await idle.done

@@ -123,7 +123,7 @@ t.test('C7 every answer has security headers', async t => {
   ]) {
     const { headers, status } = await admin.get(path)
     const policy = headers.get('content-security-policy') ?? ''
-    // Pages without scripts allow less than the console does.
+    // Pages without scripts have a stricter policy than the console.
     t.match(policy, /default-src 'self'; object-src 'none'|default-src 'none'/, `${path} ${status}`)
     for (const rule of ["base-uri 'none'", "frame-ancestors 'none'"])
       t.ok(policy.includes(rule), `${path} ${status}: ${rule}`)
@@ -192,16 +192,16 @@ t.test('C10 a session ends: idle, old, logged out, password changed, user disabl
 
   const polling = await again('root')
   clock.forward(29 * minuteMs)
-  t.equal((await polling.get('/api/alerts', { 'x-tollgate-poll': '1' })).status, 200, 'a page that asks by itself')
+  t.equal((await polling.get('/api/alerts', { 'x-tollgate-poll': '1' })).status, 200, 'a polling page')
   t.equal(await open(admin), true, 'used within half an hour')
   const erase = (body?: object) => admin.ask('DELETE', '/api/users/cat', body)
-  t.match(await erase(), { status: 403, code: 'sign_in_again' }, 'a session that was left open erases nobody')
+  t.match(await erase(), { status: 403, code: 'sign_in_again' }, 'a session that was left open cannot erase anyone')
   t.match(await erase({ password: 'not this one at all' }), { status: 403, code: 'sign_in_again' })
   clock.forward(2_000)
   t.equal((await erase({ password: passwordOfTests })).status, 204)
   clock.forward(30 * minuteMs)
   t.equal(await open(admin), false, 'idle for half an hour')
-  t.equal(await open(polling), false, 'whatever a page has asked by itself meanwhile')
+  t.equal(await open(polling), false, 'whatever a page has polled meanwhile')
 
   const long = await again('root')
   for (let i = 0; i < 12 * 3 - 1; i++) {
@@ -218,9 +218,9 @@ t.test('a demoted administrator loses rights at the next request', async t => {
   const second = await enterAsUser(started, admin, 'second', 'admin')
   t.equal((await second.get('/api/users')).status, 200)
   await admin.ask('PATCH', '/api/users/second', { role: 'user' })
-  t.equal((await second.get('/api/users')).status, 401, 'what somebody may is decided when they enter')
+  t.equal((await second.get('/api/users')).status, 401, 'permissions are decided at the sign-in')
   for (const change of [{ role: 'user' }, { status: 'disabled' }])
-    t.equal((await admin.ask('PATCH', '/api/users/root', change)).status, 409, 'nobody takes their own role away')
+    t.equal((await admin.ask('PATCH', '/api/users/root', change)).status, 409, 'users cannot remove their own role')
 })
 
 t.test('C14 the console is only at its paths; an unknown Host or address gets nothing', async t => {

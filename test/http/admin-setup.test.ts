@@ -12,7 +12,7 @@ import { caseName } from '../harness/case-name.ts'
 const bin = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
 const shipped = fileURLToPath(new URL('../../gateway.yaml', import.meta.url))
 
-/** Runs `tollgate serve` until it has said a line: the last one of what it tells then. */
+/** Runs `tollgate serve` until it prints a line that matches: the last line of its start. */
 async function serve(t: Test, folder: string, last: RegExp) {
   const env = {
     ...process.env,
@@ -54,7 +54,7 @@ t.test('C11 serve prints a setup link while no one can sign in, and none afterwa
     t.match(first.text, join(folder, name), caseName({ name }))
     t.equal(((await stat(join(folder, name))).mode & 0o777).toString(8), '600', caseName({ name }))
   }
-  t.notMatch(first.text, first.token ?? '', 'without a terminal the link is not told to whoever reads the log')
+  t.notMatch(first.text, first.token ?? '', 'without a terminal the link is not in the log')
   t.notMatch(first.text, key.trim(), 'nor is the key')
   await first.stop()
 

@@ -5,7 +5,7 @@ import { caseName } from '../harness/case-name.ts'
 import { start, type Started } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser, movableClock, newVisitor, type Visitor } from '../harness/visitor.ts'
 
-/** A program with an admin token: no cookie, no header of the console, no origin. */
+/** A program with an admin token: it sends no cookie, no header of the console, and no origin. */
 function program(url: string, token: string) {
   return async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
     const response = await fetch(url + path, {
@@ -41,7 +41,7 @@ t.test('a token administers without a cookie, in its own name, and only at /api'
   t.match(shown, { role: 'admin', scopes: ['read', 'keys', 'people', 'money', 'config'], by: 'root', expires: null })
   const ask = program(url, token)
   t.equal((await ask('POST', '/api/users', { name: 'ann' })).status, 201)
-  t.match(await ask('POST', '/api/keys', { name: 'x' }), { status: 400, code: 'invalid' }, 'it has no keys of its own')
+  t.match(await ask('POST', '/api/keys', { name: 'x' }), { status: 400, code: 'invalid' }, 'a token cannot own keys')
   const made = await ask('POST', '/api/keys', { name: 'x', user: 'ann' })
   t.match(made, { status: 201, body: { key: { user: 'ann' } } })
   const { secret } = made.body as unknown as { secret: string }
@@ -54,9 +54,9 @@ t.test('a token administers without a cookie, in its own name, and only at /api'
   t.match((await admin.get('/api/audit?actor=token%20terraform')).body, {
     rows: [{ action: 'key.rotate' }, { action: 'key.create' }, { action: 'user.create', subject: 'ann' }],
   })
-  t.equal((await program(url, token)('GET', '/v1/models')).status, 401, 'a token is no key')
+  t.equal((await program(url, token)('GET', '/v1/models')).status, 401, 'a token is not a key')
   const refused = await program(url, secret)('GET', '/api/keys')
-  t.match(refused, { status: 401, code: 'token_invalid' }, 'a key is no token')
+  t.match(refused, { status: 401, code: 'token_invalid' }, 'a key is not a token')
   t.match(refused.headers.get('www-authenticate'), 'Bearer')
   const kept = await gateway.storage.adminTokens.list()
   t.notMatch(JSON.stringify([kept, (await admin.get('/api/admin-tokens')).body]), token, 'the secret is kept nowhere')
@@ -112,7 +112,7 @@ t.test('a token is bound to its role, scopes, addresses and expiry', async t => 
   t.match(await admin.post('/api/admin-tokens', { role: 'admin', name: 'late' }), { code: 'sign_in_again' })
 })
 
-t.test('a token ends when its creator is no longer an administrator, and wrong ones are slowed down', async t => {
+t.test('a token ends when its creator is no longer an administrator, and invalid ones are rate limited', async t => {
   const clock = movableClock()
   const started = await start(t, { upstreams: [], clock })
   const root = await enterAsAdmin(started, clock)
@@ -132,7 +132,7 @@ t.test('a token ends when its creator is no longer an administrator, and wrong o
   t.equal((await own('GET', '/api/users')).status, 200)
 })
 
-t.test('a session needs no token, and a bearer of a proxy in front does not hide it', async t => {
+t.test("a session needs no token, and a proxy's bearer header does not hide it", async t => {
   const started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)
   const bearer = { authorization: 'Bearer eyJhbGciOi.of.a.proxy' }
@@ -148,7 +148,7 @@ t.test('a session needs no token, and a bearer of a proxy in front does not hide
   t.match(sent, { status: 403, code: 'cross_site' }, 'a sign-in stays bound to its page')
 })
 
-t.test('every endpoint has a scope, or is for people alone', async t => {
+t.test('every endpoint has a scope, or is only for people', async t => {
   const open = apiRoutes.filter(route => route.access !== 'anyone')
   const barred = open.filter(route => scopeOf(route) === undefined).map(endpointOf)
   t.strictSame(barred.toSorted(), [
@@ -175,7 +175,7 @@ t.test('every endpoint has a scope, or is for people alone', async t => {
   t.strictSame(paths['/api/account/password']?.['post']?.security, [{ session: [] }])
 })
 
-t.test('a key is put by its name: created once, then only changed', async t => {
+t.test('PUT of a key by its name creates it once, and then only changes it', async t => {
   const started: Started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)
   const ask = program(started.url, (await make(admin, { name: 'terraform' })).token)

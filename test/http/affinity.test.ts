@@ -36,7 +36,7 @@ async function open(
 
 const ask = (key: string) => ({ model: 'sim-chat', messages: [], prompt_cache_key: key })
 
-/** By conversation: the upstreams that its requests went to. */
+/** The upstreams that received each conversation's requests. */
 function placesOf(three: readonly Upstream[], read: (received: Received) => string): ReadonlyMap<string, Set<number>> {
   const places = new Map<string, Set<number>>()
   for (const [i, { received }] of three.entries())
@@ -96,7 +96,7 @@ t.test(
     t.equal(await from({ 'session-id': 'a' }, body), 1, 'session-id')
     t.equal(await from({ session_id: 'a' }, body), 1, 'session_id, as older agents write it')
     t.ok((await from({}, body)) > 1, 'no hint')
-    t.ok((await from({ 'session-id': 'a' }, { ...body, prompt_cache_key: 7 })) === 1, 'what is no text is no hint')
+    t.ok((await from({ 'session-id': 'a' }, { ...body, prompt_cache_key: 7 })) === 1, 'only texts are hints')
     const seen = new Set<number>()
     for (let i = 0; i < 12; i++) {
       const { key } = await newKey({ name: `key ${i}` })
@@ -146,7 +146,7 @@ t.test('uses one vendor key for a conversation, and another one while that key i
   const first = await usedBy('c')
   t.equal(first.size, 1)
   const all = new Set<string | undefined>()
-  // Which key a hint gets depends on the random name of the client's key: five hints had the same one in a run of 80.
+  // The key for a hint depends on the random name of the client's key: in one of 80 runs five hints had the same key.
   for (let i = 0; i < 24; i++) for (const key of await usedBy(`other ${i}`, 1)) all.add(key)
   t.ok(all.size > 1, 'keys share conversations')
   const [limited] = first

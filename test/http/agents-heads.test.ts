@@ -19,7 +19,7 @@ function head(line: string, ...lines: readonly string[]): string {
   return `${[line, ...own, ...lines].join('\r\n')}\r\n\r\n`
 }
 
-t.test('header names with underscores are accepted, except those that frame, forward or sign a request', async t => {
+t.test('header names with underscores are accepted, except names about framing, forwarding or signing', async t => {
   const fixed = ['Content-Type: application/json', `Content-Length: ${body.length}`]
   for (const line of [
     'session_id: 0199',

@@ -81,7 +81,7 @@ for (const [mark, id, isDealt] of [
   ['webhook/other/evt_b', 'webhook/finance/evt_a', false],
   ['event/2', 'event/1', false],
 ] as const)
-  t.test(`what ${mark} says of ${id}: ${isDealt ? 'dealt with' : 'reported again'}`, async t => {
+  t.test(`${mark} of ${id}: ${isDealt ? 'dealt with' : 'reported again'}`, async t => {
     t.equal(dealtWith({ id }, [{ alert: mark, by: 'root', at: 1 }]).length > 0, isDealt)
   })
 
@@ -126,7 +126,7 @@ for (const [name, event, { keys, budget: now }, isOpen] of [
     t.equal(still.length > 0, isOpen)
   })
 
-t.test('an alert of a budget has what is spent now next to its threshold', async t => {
+t.test('a budget alert has the current spend next to its threshold', async t => {
   const event = of('budget.threshold', { ...total, amount: '22.00', spent: '17.80', percent: 80 }, 1)
   const [alert] = stillOpen(findAlerts([event], nothing), {
     keysOf: () => undefined,
@@ -185,7 +185,7 @@ t.test('the number of rows read does not depend on the number of events', async 
   t.equal(events.length, 101)
   for (let i = 0; i < 150; i++)
     await again.events.add({ kind: 'budget.threshold', data: { level: 'key', name: 'own' } })
-  t.equal((await again.watch.alerts()).events.length, 201, 'what is told of keys hides nothing of others')
+  t.equal((await again.watch.alerts()).events.length, 201, 'alerts of keys hide no others')
   t.ok(
     events.some(({ kind }) => kind === 'ledger.differs'),
     'the only one of its kind is the oldest of all',
@@ -221,7 +221,7 @@ t.test('refused sign-ins are counted by name, address and hour, and no password 
   t.match(await read('?name=ann'), { times: 3 })
   t.match(await read('?name=ann&remote=10.0.0.1'), { times: 0, rows: [] })
   t.match(await read(`?until=${new Date(clock.now() - 7_200_000).toISOString()}`), { times: 0 })
-  // Who got in is in the trail itself.
+  // Successful sign-ins are not counted here: the trail has them.
   t.equal((await visitor.post('/api/session', { name: 'ann', password: passwordOfTests })).status, 200)
   t.match(await read(), { times: 4 })
 })
@@ -241,7 +241,7 @@ t.test('guesses from many addresses do not fill the disk', async t => {
   )
   clock.forward(91 * 24 * 3_600_000)
   await storage.watch.refused({ name: 'none', remote: '198.51.100.1', way: 'password' })
-  t.equal((await storage.watch.listRefused({ limit: 1_000 })).count, 1, 'what is 90 days old has gone')
+  t.equal((await storage.watch.listRefused({ limit: 1_000 })).count, 1, 'alerts older than 90 days are gone')
 })
 
 t.test('the audit log is filtered by time, and counts the rows of a filter', async t => {

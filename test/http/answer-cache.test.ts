@@ -71,14 +71,14 @@ function withKey({ url }: Started, key: string) {
   }
 }
 
-t.test('an equal request gets the cached answer, for nothing, and everything shows it', async t => {
+t.test('an equal request gets the cached answer for free, and every report shows it', async t => {
   const started = await startCached(t, '{ for: 1h }')
   const { says, asked, charges, logs, opsUrl, gateway } = started
   const first = await says(ask('a boat'))
   t.match(first, { status: 200, cache: 'miss', age: null })
   const again = await says({ messages: [{ content: 'a boat', role: 'user' }], model: 'sim-chat' })
   t.match(again, { status: 200, cache: 'hit', age: '0', text: first.text }, 'members in another order')
-  t.equal(again.answer.headers.get('openai-processing-ms'), null, 'it says nothing of the first request')
+  t.equal(again.answer.headers.get('openai-processing-ms'), null, 'it reveals nothing about the first request')
   t.equal(asked(), 1)
   const [hit, miss] = await charges()
   t.match(hit, { state: 'settled', amount: '0.00', lines: [{ tier: 'cached_response', price: '0.00' }] })
@@ -130,7 +130,7 @@ t.test('any difference that may change the answer is another request', async t =
   })
 })
 
-t.test('fields that name who asks make no difference, unless the answer repeats them', async t => {
+t.test('fields that identify the client make no difference, unless the answer repeats them', async t => {
   const { says, upstreams } = await startCached(t, '{ for: 1h }')
   await says(ask('a boat', { user: 'ada', metadata: { trace: 'one' } }))
   t.equal((await says(ask('a boat', { user: 'bob', metadata: { trace: 'two' } }))).cache, 'hit')
@@ -217,7 +217,7 @@ const failures: readonly (readonly [string, Reaction, object?])[] = [
   ['an empty answer', res => void res.writeHead(200, { 'content-type': 'application/json' }).end()],
 ]
 
-t.test('only whole answers of success are kept', async t => {
+t.test('only complete, successful answers are cached', async t => {
   const { post, settled, upstreams } = await startCached(t, '{ for: 1h }')
   for (const [name, reaction, more] of failures) {
     upstreams['text']?.answerOnce(reaction)
@@ -234,11 +234,11 @@ t.test('only whole answers of success are kept', async t => {
   }
 })
 
-t.test('answers are kept for as long as the setting says, by the clock', async t => {
+t.test('answers are cached for the configured time, by the injected clock', async t => {
   const time = new HandTime()
   const { says, logs } = await startCached(t, '{ for: 60s }', { clock: { now: time.now, tick: time.tick } })
   await says(ask('a boat'))
-  // A write that is under way when the clock jumps looks like a storage that hangs.
+  // A write in progress during a clock jump looks like a storage that hangs.
   await logs()
   time.ms = 59_999
   t.match(await says(ask('a boat')), { cache: 'hit', age: '59' })
@@ -259,7 +259,7 @@ t.test('Cache-Control of a request is honoured', async t => {
   t.equal(asked(), 4)
 })
 
-t.test('answers are shared as widely as the setting says, and no further', async t => {
+t.test('answers are shared only within the configured scope', async t => {
   const rows: readonly (readonly [string, string | null, string | null])[] = [
     ['key', 'miss', 'miss'],
     ['user', 'hit', 'miss'],
@@ -291,7 +291,7 @@ t.test('two equal requests at once are both sent', async t => {
   )
 })
 
-t.test('what is stored at the upstream, or refers to it, is never kept', async t => {
+t.test('answers with stored objects, or references to them, are never cached', async t => {
   const { post, upstreams, settled } = await startCached(t, '{ for: 1h }')
   upstreams['text']?.answer({ id: 'resp_1', object: 'response', status: 'completed', output: [], choices: [], usage })
   const rows: readonly (readonly [string, string, object])[] = [
@@ -319,7 +319,7 @@ t.test('what is stored at the upstream, or refers to it, is never kept', async t
   t.same(results, ['miss', 'hit'], 'one that is not stored is kept')
 })
 
-t.test('a changed configuration of the model never answers from before', async t => {
+t.test("after a change of the model's configuration no earlier answer is used", async t => {
   const { says, reload } = await startCached(t, '{ for: 1h }')
   await says(ask('a boat'))
   t.match(await reload([{ 'groups/default/rpm': 70 }, { 'models/sim-embedding/prices/input': '0.03' }]), { ok: true })
@@ -329,7 +329,7 @@ t.test('a changed configuration of the model never answers from before', async t
   t.equal((await says(ask('a boat'))).cache, 'miss')
 })
 
-t.test('a hit has a price if the setting says so, and a budget holds for it', async t => {
+t.test('a hit has the configured price, and a budget holds for it', async t => {
   const started = await startCached(t, '{ for: 1h, per: user, hit_price: { each: "0.001", times: "0.1" } }')
   const { says, charges, newKey, gateway } = started
   await says(ask('a boat'))
@@ -354,7 +354,7 @@ t.test('limits count a hit as a request, and no tokens', async t => {
   t.same(results, [200, 200, 200, 429])
 })
 
-t.test('images are kept only if the model says so, and charged as the setting says', async t => {
+t.test('images are cached only if the model allows it, and charged as configured', async t => {
   for (const [images, results] of [
     ['', ['bypass', 'bypass']],
     [', images: true, hit_price: { times: "0.5" }', ['miss', 'hit']],
@@ -376,7 +376,7 @@ t.test('images are kept only if the model says so, and charged as the setting sa
   }
 })
 
-t.test('people can stop the use of cached answers: of a model, of a key, or of all', async t => {
+t.test('administrators can stop the use of cached answers: of a model, of a key, or of all', async t => {
   const { says, gateway, keyId } = await startCached(t, '{ for: 1h }')
   const { answers } = gateway.storage
   await says(ask('a boat'))
@@ -388,7 +388,7 @@ t.test('people can stop the use of cached answers: of a model, of a key, or of a
     ['all', {}, 'miss'],
   ] as const) {
     await answers.add(scope, 'root', 'it was wrong')
-    // The plugin reads them every second. Bounded by time, so that a busy machine fails nothing.
+    // The plugin reads them every second. The wait is limited by time, so that a busy machine does not fail the test.
     const end = performance.now() + 20_000
     let seen = (await says(ask('a boat'))).cache
     while (seen !== result && performance.now() < end) {
@@ -406,7 +406,7 @@ t.test('the command line and the admin API stop the use of cached answers', asyn
   const { says, gateway, folder, keyId } = started
   const admin = await enterAsAdmin(started)
   const untilMissed = async (name: string): Promise<void> => {
-    // The plugin reads them every second. Bounded by time, so that a busy machine fails nothing.
+    // The plugin reads them every second. The wait is limited by time, so that a busy machine does not fail the test.
     const end = performance.now() + 20_000
     let seen = (await says(ask('a boat'))).cache
     while (seen !== 'miss' && performance.now() < end) {
@@ -446,13 +446,13 @@ t.test('a key may opt out, and may have to opt in', async t => {
 })
 
 t.test(
-  'answers in Redis are shared by gateways, and a Redis that is down is a miss',
+  'gateways share the answers in Redis, and without a reachable Redis each request is a miss',
   { skip: redisMissing() },
   async t => {
     const redis = await startRedis(t)
     const shared = { edit: cached('{ for: 1h, per: group }'), env: { TOLLGATE_COUNTERS: redis.url } }
     const [one, two] = [await startCached(t, '', shared), await startCached(t, '', shared)]
-    // Two gateways of one configuration have the addresses of their upstreams in common.
+    // Two gateways with the same configuration share the addresses of their upstreams.
     const same = { ...shared, upstreams: [], env: { ...shared.env, TEXT_URL: one.upstreams['text']?.url ?? '' } }
     const three = await startCached(t, '', {
       ...same,
@@ -466,7 +466,7 @@ t.test(
   },
 )
 
-t.test('a response is kept as guards let it pass, and a blocked one is not kept', async t => {
+t.test('a response is cached after its guards, and a blocked one is not', async t => {
   const guard = `guard-patterns: { rules: [
       { name: card, pattern: "\\\\d{4}-\\\\d{4}", do: mask, put: "[card]", on: [response] }, { name: word, words: [dragon], on: [response] } ] }`
   const edit = [
@@ -485,7 +485,7 @@ t.test('a response is kept as guards let it pass, and a blocked one is not kept'
 })
 
 t.test(
-  'a pipeline that would keep what guards remove is refused, and a cache without its plugin is reported',
+  'a pipeline that would cache text before its guards is refused; a cache without its plugin is reported',
   async t => {
     const after = [
       ...cached('{ for: 1h }'),
@@ -501,11 +501,11 @@ t.test(
 )
 
 t.test(
-  'a translated request has cached answers of its own: as its client gets them, with what was dropped',
+  "a translated request has separate cached answers, in its client's format and with its dropped fields",
   async t => {
     const accepting = '{ for: 1h, per: key, ignore: [seed, metadata] }, accepts: [messages, responses, generate]'
     const { says, post, asked, upstreams, settled, charges } = await startCached(t, '', {
-      // Its family has no responses of its own here.
+      // The edit removes native responses from its family.
       edit: [
         ...cached(accepting),
         ['streams: [chat, completions, responses, responses.get]', 'streams: [chat, completions]'],
@@ -552,7 +552,7 @@ t.test(
     t.equal((await says(ask('a question'))).cache, 'hit')
     const items = (await charges()).flatMap(({ lines }) => lines.map(({ tier }) => tier))
     t.equal(items.filter(tier => tier === 'cached_response').length, cases.length + 1)
-    // The field has another name in the format of the upstream: the client's own counts.
+    // In the upstream's format the field has another name: the client's own name counts.
     const named = { max_tokens: 9, messages, metadata: { user_id: 'ada' } }
     t.equal((await get('/v1/messages', named)).cache, 'hit', 'ignored')
     const stored = await get('/v1/responses', { input: 'a question' })

@@ -27,7 +27,7 @@ const events = `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`
 const json = 'application/json'
 const stream = 'text/event-stream'
 
-/** An answer of that type, in packets of so many bytes. */
+/** An answer of that type, in packets of this many bytes. */
 const answer =
   (type: string | undefined, text: string | Buffer, pieceBytes = 1e9): Reaction =>
   async res => {
@@ -194,7 +194,7 @@ t.test('an error of the upstream passes unchanged, whatever was requested', asyn
   t.same(await charges(), [], 'nothing is charged')
 })
 
-t.test('a wrong kind that shows after the head is an error of the stream', async t => {
+t.test('a wrong kind that is detected after the head is an error in the stream', async t => {
   const { upstreams, openai, charges } = await start(t)
   const messages = [{ role: 'user' as const, content: 'hi' }]
   upstreams['text']?.answer(async res => {
@@ -246,7 +246,7 @@ t.test('images requested as a stream and answered as JSON become events of the A
   upstreams['alpha']?.answer(answer(json, asJson()))
   const none = await post('/v1/images/generations', { ...draw, stream: true })
   t.match([none.status, none.headers.get('x-should-retry')], [502, 'false'])
-  t.match(await charges(1), [{ state: 'needs_review' }], 'no image is no empty stream')
+  t.match(await charges(1), [{ state: 'needs_review' }], 'without an image there is no empty stream')
 })
 
 t.test('an answer without a byte costs nothing and keeps no hold', async t => {

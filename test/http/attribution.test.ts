@@ -31,7 +31,7 @@ async function chat(started: Started, more: object, headers: Record<string, stri
   return response
 }
 
-t.test('requests are attributed by body, header and key, and costs, log and exports have it', async t => {
+t.test('requests are attributed by body, header and key, and costs, log and exports show it', async t => {
   const started = await opened(t, attributed(', characters_max: 24'))
   const { secret } = await createKey(started.gateway.storage, { name: 'tagged', user: 'local', tags: ['team:blue'] })
   const cases: readonly (readonly [
@@ -141,7 +141,7 @@ t.test('requests are attributed by body, header and key, and costs, log and expo
   )
 })
 
-t.test('names are stored as hashes where that is set, and a plain name finds nothing', async t => {
+t.test('names are stored as hashes if configured, and a plain name finds nothing', async t => {
   const started = await opened(t, attributed(', hash: [end_user], hash_secret: "a secret of sixteen"'))
   await chat(started, { user: 'ada@example.com' }, { 'x-tags': 'web' })
   await chat(started, { user: 'ada@example.com' })
@@ -163,7 +163,7 @@ t.test('made-up end users fold into (other), which the log line and a metric rep
   t.match(metrics, /tollgate_labels_folded_total\{kind="end_user"\} 5/)
 })
 
-t.test('each end user has limits of its own, and one without a name has none', async t => {
+t.test('each end user has separate limits, and requests without a name have none', async t => {
   const started = await opened(t, [
     ...attributed(),
     ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { limits_per_end_user: { rpm: 2 } }'],

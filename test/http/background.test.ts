@@ -6,11 +6,11 @@ import { type Edits, start, type Started } from '../harness/start.ts'
 import type { Upstream } from '../harness/upstream.ts'
 
 const usage = { input_tokens: 100, output_tokens: 50, total_tokens: 150 }
-/** 100 × 0.50 and 50 × 1.50 for a million. */
+/** 100 × 0.50 and 50 × 1.50 per million. */
 const price = '0.000125'
 const ask = { model: 'sim-chat', input: 'hi', background: true } as const
 
-/** An upstream whose responses have the state that a test gives them. */
+/** An upstream whose responses have the state that the test sets. */
 type Work = { state: string; usage: object | null; polls: number; made: number; failing: boolean }
 
 function working({ upstreams }: Started, work: Work): Work {
@@ -104,13 +104,13 @@ t.test('charges what a cancelled or failed response reports, and nothing without
   t.strictSame(await checkBooks(started.gateway), [])
 })
 
-t.test('follows a streamed background response whose stream breaks off', async t => {
+t.test('follows up a streamed background response whose stream breaks off', async t => {
   const { started, work } = await open(t)
   const types: string[] = []
   try {
     for await (const event of await started.openai.responses.create({ ...ask, stream: true })) types.push(event.type)
   } catch {
-    // The upstream has cut it.
+    // The upstream closed the stream.
   }
   t.strictSame(types.slice(0, 1), ['response.created'])
   t.match(await started.charges(), [{ state: 'reserved' }])
@@ -118,13 +118,13 @@ t.test('follows a streamed background response whose stream breaks off', async t
   t.match(await ended(started), { state: 'settled', amount: price })
 })
 
-t.test('a gateway that starts again goes on with the work of the one before, and charges it once', async t => {
+t.test("a restarted gateway continues the previous one's work, and charges it once", async t => {
   const { started, work } = await open(t)
   const made = await started.openai.responses.create(ask)
   work.failing = true
   const again = await started.reopen()
   await until(async () => work.polls > 0)
-  t.match(await again.charges(), [{ state: 'reserved' }], 'a failing upstream is asked again')
+  t.match(await again.charges(), [{ state: 'reserved' }], 'a failing upstream is polled again')
   work.failing = false
   work.state = 'completed'
   t.match(await ended(again), { state: 'settled', amount: price })
@@ -134,7 +134,7 @@ t.test('a gateway that starts again goes on with the work of the one before, and
   t.strictSame(await checkBooks(again.gateway), [])
 })
 
-t.test('refuses background work beyond a budget, and leaves lost work to a person', async t => {
+t.test('refuses background work beyond a budget, and sends lost work to review', async t => {
   const { started, work } = await open(t)
   const { key } = await started.newKey({ budget: 1 })
   const post = (body: object, secret = started.key) =>

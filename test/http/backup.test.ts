@@ -65,7 +65,7 @@ t.test('a copy made under load balances, and can replace the database [D5]', asy
   const restored = await tollgate('restore', copy)
   t.match(restored, { code: 0, stderr: new RegExp(`^Restored \\S+: ${audit.charges} charges`) })
   const aside = /previous database is (\S+)\.$/m.exec(restored.stderr)?.[1] ?? ''
-  t.ok((await stat(aside)).isFile(), 'what was there is kept')
+  t.ok((await stat(aside)).isFile(), 'existing data is kept')
   const again = site.start()
   t.teardown(() => again.kill())
   t.equal((await askOnce(await again.ready, ask, { key: site.key })).status, 200)
@@ -73,7 +73,7 @@ t.test('a copy made under load balances, and can replace the database [D5]', asy
   t.match(await tollgate('ledger', 'verify'), { code: 0, stderr: /: 0 problems$/m })
 })
 
-t.test('restores what a killed gateway had not moved into its file yet', async t => {
+t.test('restores the data that a killed gateway had not checkpointed yet', async t => {
   const folder = t.testdir()
   const [live, aside, back] = ['live.db', 'aside.db', 'back.db'].map(name => join(folder, name)) as [
     string,
@@ -94,7 +94,7 @@ t.test('restores what a killed gateway had not moved into its file yet', async t
   await restored.close()
 })
 
-t.test('a database without a file is refused with the way to copy it', async t => {
+t.test('a database without a file is refused, with how to copy it', async t => {
   await t.rejects(backupStorage({ url: 'postgres://localhost/none', to: join(t.testdir(), 'x') }), {
     code: 'storage_not_a_file',
     message: /pg_dump/,

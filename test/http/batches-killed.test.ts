@@ -7,7 +7,7 @@ import { type Received, startUpstream } from '../harness/upstream.ts'
 
 const requests = 400
 const id = 'msgbatch_1'
-/** Each result uses so much: 400 × (10 × 1.00 + 4 × 5.00) for a million, half of it in batches. */
+/** Usage of each result: 400 × (10 × 1.00 + 4 × 5.00) per million, halved for batches. */
 const usage = { input_tokens: 10, output_tokens: 4 }
 const amount = 6_000
 
@@ -15,7 +15,7 @@ const results = Array.from({ length: requests }, (_, i) =>
   JSON.stringify({ custom_id: `c${i}`, result: { type: 'succeeded', message: { model: 'sim-messages', usage } } }),
 )
 
-/** A batch that has ended by its first poll; `at` is told of each request before it is answered. */
+/** A batch that has ended by its first poll; `at` receives each request before it is answered. */
 function batchSite(at: (received: Received) => void) {
   return (res: import('node:http').ServerResponse, received: Received): void => {
     at(received)
@@ -30,7 +30,7 @@ function batchSite(at: (received: Received) => void) {
 }
 
 t.test(
-  'a gateway that is killed before it has charged a batch charges each result once when it starts again',
+  'a gateway that was killed before it had charged a batch charges each result once after its restart',
   async t => {
     const { folder } = await makeFolder(t)
     let reached = Promise.withResolvers<void>()
@@ -63,7 +63,7 @@ t.test(
     await gateway.kill()
     t.equal(chargeOf(db).state, 'reserved', 'killed while the results are read')
 
-    // The items of the charge are written, and its end is not.
+    // The items of the charge are written, but not its end.
     db.exec(`CREATE TRIGGER stop BEFORE UPDATE OF state ON charge WHEN new.state = 'settled'
     BEGIN SELECT RAISE(ABORT, 'not yet'); END`)
     gateway = site.start()

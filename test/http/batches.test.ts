@@ -23,7 +23,7 @@ const refusalOf = (call: Promise<unknown>): Promise<unknown> =>
 
 const open = (t: Test, edit: Edits = []): Promise<Started> => start(t, { simulated: true, edit })
 
-/** The charge of the batch that was created last, when it has ended. */
+/** The charge of the newest batch, once it has ended. */
 const ended = (started: Started) =>
   until(async () => {
     const found = (await started.charges()).filter(({ lines, state }) => lines.length > 0 || state === 'reserved')
@@ -49,7 +49,7 @@ async function upload(client: OpenAI, lines: readonly Line[] | string): Promise<
 const create = (client: OpenAI, id: string) =>
   client.batches.create({ input_file_id: id, endpoint: path, completion_window: '24h' })
 
-t.test('charges a batch of a file once, by the batch price, also if no client fetches its results', async t => {
+t.test('charges a file batch once, at the batch price, also if no client fetches its results', async t => {
   const started = await open(t)
   const { openai } = started
   const batch = await create(openai, await upload(openai, [{}, {}, {}]))
@@ -91,7 +91,7 @@ t.test('charges a batch of a file once, by the batch price, also if no client fe
   t.strictSame((await other.batches.list()).data, [])
 })
 
-t.test('refuses the batch of a file with a request that its key could not send', async t => {
+t.test('refuses a file batch with a request that its key may not send', async t => {
   const started = await open(t)
   const { openai } = started
   const { key } = await started.newKey({ name: 'bound', models: ['sim-chat', 'sim-messages'] })
@@ -142,7 +142,7 @@ const ask = (i: number, more: object = {}) => ({
   },
 })
 
-t.test('charges a batch of messages once, by the batch price, and serves its results', async t => {
+t.test('charges a message batch once, at the batch price, and serves its results', async t => {
   const started = await open(t)
   const anthropic = new Anthropic({ baseURL: started.url, apiKey: started.key, maxRetries: 0 })
   const { batches } = anthropic.messages
@@ -181,7 +181,7 @@ t.test('charges a batch of messages once, by the batch price, and serves its res
 })
 
 t.test(
-  'refuses a batch of messages with a request that its key could not send, and charges no cancelled one',
+  'refuses a message batch with a request that its key may not send, and never charges a cancelled one',
   async t => {
     const started = await open(t)
     const { key } = await started.newKey({ name: 'bound', models: ['sim-messages'] })

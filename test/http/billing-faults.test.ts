@@ -13,7 +13,7 @@ import { caseName } from '../harness/case-name.ts'
 const alpha = { model: 'alpha-image-2', prompt: 'a boat' }
 const json = { 'content-type': 'application/json' }
 
-/** An answer that comes in pieces, each when it is let go; it tells when the request has come. */
+/** An answer in pieces, each sent on a signal; it also signals the arrival of the request. */
 function inPieces(
   pieces: readonly (string | Buffer)[],
   before: (piece: number) => Promise<unknown> | undefined,
@@ -64,7 +64,7 @@ billed(
 )
 
 const gate = Promise.withResolvers<void>()
-/** Keeps the end of every answer back until it is opened. */
+/** Delays the end of every answer until the test opens the gate. */
 const gated = definePlugin({
   name: 'gated',
   create: () => ({
@@ -90,7 +90,7 @@ billed(
     })
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
     t.teardown(() => server.close())
-    // `agent: false` closes with the answer's last byte, as curl does.
+    // With `agent: false` the connection closes with the answer's last byte, as with curl.
     const answered = await askOnce(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, alpha, shop)
     t.equal(answered.whole, true)
     await closed.promise
@@ -150,7 +150,7 @@ billed(
     })
     const asked = Array.from({ length: 200 }, () => shop.ask(alpha, { leave: arrived.promise }))
     await Promise.all(asked)
-    // The others have let go of the upstream before it answers.
+    // The other requests have released the upstream before it answers.
     await brokenOff.promise
     while (shop.gateway.open > 64) await new Promise(resolve => setImmediate(resolve))
     t.equal(shop.gateway.open, 64)
@@ -330,7 +330,7 @@ billed(
       ['below.onForward', voided],
       ['below.onReply', review],
       ['below.onSettle', { state: 'settled', count: 1 }],
-      // This stage comes after the one that bills: what has been paid for meets it.
+      // This stage runs after the billing stage, so it sees what was already charged.
       ['write', { state: 'settled', count: 1 }],
       ['end', { state: 'settled', count: 1 }],
     ]
@@ -351,13 +351,13 @@ billed(
   },
 )
 
-/** The database file goes away and comes back: the storage notices, writes nothing meanwhile, and then goes on. */
+/** Removes and restores the database file: the storage notices, stops writing, and then continues. */
 function ledgerOf(shop: Shop): { away(): Promise<void>; back(): Promise<void> } {
   const file = join(shop.folder, 'tollgate.db')
   return { away: () => rename(file, `${file}.away`), back: () => rename(`${file}.away`, file) }
 }
 
-/** A clock whose monotonic time can be moved on. */
+/** A clock whose monotonic time can be advanced. */
 function movableClock(): Clock & { move(ms: number): void } {
   let ahead = 0
   return {
@@ -476,7 +476,7 @@ billed(
     shop.upstreams['alpha']?.answer(async res => {
       res.writeHead(200, json).write(text.slice(0, first))
       await reached.promise
-      // Somebody else writes: the commit waits for him.
+      // Another writer holds the lock, so the commit waits.
       db.exec('BEGIN IMMEDIATE')
       res.end(text.slice(first))
     })
@@ -508,7 +508,7 @@ billed('a paused gateway whose charges another took over delivers nothing [row 2
   const asked = shop.ask(alpha)
   await arrived.promise
   const db = new DatabaseSync(join(shop.folder, 'tollgate.db'), { timeout: 5_000 })
-  // What the one that took over would have written.
+  // The rows that another process would write when it takes over.
   db.exec(
     `BEGIN IMMEDIATE; UPDATE key SET held = 0; UPDATE charge SET state = 'needs_review', reason = 'gateway_stopped', ended_at = 1; COMMIT`,
   )

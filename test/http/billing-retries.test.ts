@@ -121,7 +121,9 @@ billed('an unknown outcome keeps the Idempotency-Key: a retry makes no second pi
   t.equal(shop.upstreams['alpha']?.received.length, 1)
 })
 
-/** Every way an upstream can fail after it has the request, and whether a picture may have been made for nothing. */
+/**
+ * Every way in which an upstream can fail after it has the request, and whether a picture may have been made but lost.
+ */
 const json = { 'content-type': 'application/json' }
 const body = JSON.stringify({ created: 1, data: [picture(1254, 1254)] })
 const failures: readonly {
@@ -245,7 +247,7 @@ billed('the real SDK retries after a refused connection, and pays for the final 
   ])
 })
 
-/** What the SDK throws, or undefined. */
+/** The SDK's error, or undefined. */
 async function generate(shop: Shop, maxRetries: number): Promise<unknown> {
   const openai = new OpenAI({ baseURL: `${shop.url}/v1`, apiKey: shop.key, maxRetries })
   return openai.images.generate(alpha).then(

@@ -136,7 +136,7 @@ billed(
     ])
     const told = (await (await shop.get(`/v1/charges/${answer.id}`)).json()) as object
     const { id: _id, ...record } = charge ?? { id: '' }
-    t.strictSame(told, record, 'the caller is told the same object')
+    t.strictSame(told, record, 'the client gets the same object')
     const { key } = await shop.newKey()
     t.equal(
       (await shop.get(`/v1/charges/${answer.id}`, { authorization: `Bearer ${key}` })).status,
@@ -278,7 +278,7 @@ billed(
         name,
       )
     }
-    // One says 0x0 to the test's own reader.
+    // For one of them the test's own reader returns 0x0.
     shop.overrule(shop.produced.map(() => 'unread'))
   },
 )
@@ -308,7 +308,7 @@ billed('base64 in any notation is the same image [I9]', {}, async (t, shop) => {
   shop.upstreams['alpha']?.answer({ data: [{ b64_json: '' }, { url: '' }, { b64_json: null }] })
   await shop.ask(alpha)
   t.match(await shop.charges(1), [{ count: 0, state: 'voided' }], 'empty strings are no images')
-  // The test's own reader knows no escapes.
+  // The test's own reader does not decode escapes.
   shop.overrule(texts.map(() => '1254x1254'))
 })
 
@@ -388,7 +388,7 @@ billed(
       else t.match(answer.text, /data: \{"error"/, `${name}: the reader is told`)
       t.match(await shop.charges(1), [charge], name)
     }
-    // What was told twice is one image.
+    // An image that was reported twice counts once.
     shop.overrule(['1254x100', '1254x100', '3000x100', '1254x100', '1254x100'])
   },
 )

@@ -27,7 +27,7 @@ async function open(t: Test, refusal: BodyRefusal | undefined, clock = new HandT
     edit: [keyedEdit(threeKeys), plentyOf],
   })
   const vendor = started.upstreams['text'] as Upstream
-  /** What each key says to everything. */
+  /** Fixed answers by key, for every request. */
   const always = new Map<string, Answer>()
   vendor.answer((res, { headers, body }) => {
     const key = /-(\w+)$/.exec(String(headers.authorization))?.[1] ?? ''
@@ -52,7 +52,7 @@ t.test("refusals caused by one client's requests affect no other client and no k
   for (const refusal of bodyRefusals) {
     const { send, other, states, vendor, charges } = await open(t, refusal)
     for (let i = 0; i < 3; i++) {
-      // An SDK sends the same once more.
+      // An SDK repeats the same request.
       const { status, text } = await send(large(0))
       t.ok(status >= 400, caseName({ name: refusal.name, i }))
       if (!refusal.isTold) continue
@@ -74,7 +74,7 @@ t.test("refusals caused by one client's requests affect no other client and no k
   }
 })
 
-t.test('a client that varies each of its requests cannot lock others out either', async t => {
+t.test('a client with varying requests cannot lock others out either', async t => {
   for (const refusal of bodyRefusals) {
     const { send, other, states, clock } = await open(t, refusal)
     for (let i = 0; i < 12; i++) await send(large(i))
@@ -84,7 +84,7 @@ t.test('a client that varies each of its requests cannot lock others out either'
       [],
       refusal.name,
     )
-    // What has served smaller requests lately is not shut for larger ones.
+    // A key that has recently served smaller requests is not suspended for larger ones.
     const before = states()
     for (let i = 0; i < 12; i++) await send(large(20 + i))
     t.same(states(), before, `${refusal.name}: an ordinary request has to confirm it`)
@@ -93,7 +93,7 @@ t.test('a client that varies each of its requests cannot lock others out either'
   }
 })
 
-t.test('a key with more credit serves what another cannot afford', async t => {
+t.test('a key with more credit serves a request that another cannot afford', async t => {
   const { send, always, states } = await open(t, undefined)
   const [refusal] = bodyRefusals as [BodyRefusal]
   always.set('one', [refusal.status, refusal.body]).set('two', [refusal.status, refusal.body])
@@ -101,7 +101,7 @@ t.test('a key with more credit serves what another cannot afford', async t => {
   t.same(states(), active)
 })
 
-t.test('one request changes at most one key, whatever all of them answer', async t => {
+t.test('one request changes the state of at most one key, whatever the answers', async t => {
   const rows: readonly (readonly [Answer, string])[] = [
     [[401, { error: { code: 'invalid_api_key' } }], 'suspended'],
     [[429, { error: { code: 'insufficient_quota' } }], 'suspended'],
@@ -142,7 +142,7 @@ t.test('suspended keys are tried within a second if no other is left, with backo
   for (let i = 0; i < 4; i++) {
     let seconds = 0
     for (; (await asks()) === 0; seconds++) {
-      // A commit under way would seem to take the second.
+      // A commit in progress would seem to take a second.
       await settled()
       clock.pass(1_000)
     }
@@ -150,7 +150,7 @@ t.test('suspended keys are tried within a second if no other is left, with backo
   }
   t.same(gaps, [1, 2, 4, 8], 'at a bounded rate')
   always.clear()
-  // A commit under way would seem to take the half minute.
+  // A commit in progress would seem to take half a minute.
   await settled()
   clock.pass(30_000)
   t.equal((await send(ask('a word'))).status, 200, 'mended, it is found to be so by an ordinary request')
@@ -165,7 +165,7 @@ t.test('a key limited for all clients is not used for the reported time', async 
   t.same(states(), ['cooling', 'cooling', 'cooling'])
   const before = vendor.received.length
   t.equal((await send(ask('a word'))).status, 429)
-  t.equal(vendor.received.length, before, 'the client who found it out is refused at once')
+  t.equal(vendor.received.length, before, 'the client that caused it is refused at once')
   t.equal((await send(ask('a word'), other)).status, 429)
   t.equal(vendor.received.length, before + 3, 'another one looks')
   t.equal((await send(ask('a word'), other)).status, 429)

@@ -32,7 +32,7 @@ t.test('the command line sets and shows budgets and balances, which then refuse'
     [['users', 'balance', 'nobody'], 1],
   ] as const)
     t.equal((await run(...args)).code, code, args.join(' '))
-  // A running gateway knows within a second.
+  // A running gateway notices within a second.
   const since = performance.now()
   while ((await storage.keys.find(key.id))?.userBalance === null)
     if (performance.now() - since > 15_000) throw new Error('it is not known after 15 s')

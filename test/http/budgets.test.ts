@@ -35,11 +35,11 @@ function ask({ url }: Started, key: string): Promise<Answered> {
   return askOnce(url, image, { key })
 }
 
-/** Time passes while nothing is being written; what the storage does in it has ended afterwards. */
+/** Passes time while no write is in progress, and then waits for the storage. */
 async function pass({ settled, gateway }: Started, clock: HandClock, ms: number): Promise<void> {
   await settled()
   clock.move(ms)
-  // Work that was begun and not ended within the day that has passed at once makes the storage unavailable for a moment.
+  // Work in progress would seem to take the whole day, and makes the storage unavailable for a moment.
   while (!gateway.ready) await setTimeout(5)
 }
 
@@ -94,7 +94,7 @@ t.test('the list of budgets names those that refuse requests, until they are rai
   for (let i = 0; i < 2; i++) t.equal((await ask(started, secret)).status, 200, caseName({ i }))
   t.strictSame(await refusedSince(), [['0.01', false]])
   t.equal((await ask(started, secret)).status, 402)
-  t.strictSame(await refusedSince(), [['0.01', true]], 'what is left is less than the request might cost')
+  t.strictSame(await refusedSince(), [['0.01', true]], 'the rest is less than the request might cost')
   t.equal((await admin.ask('PATCH', `/api/keys/${key.id}`, { budget: '1', budget_period: 'total' })).status, 200)
   t.strictSame(await refusedSince(), [['0.96', false]])
 })
@@ -224,13 +224,16 @@ t.test('a group or user budget returns 402 in every API format, and names its ow
     }
   t.equal(Object.values(started.upstreams).flatMap(({ received }) => received).length, 0, 'nothing was sent')
   await storage.users.change('local', { budget: price, budgetPeriod: 'total' }, 'ada')
-  t.equal((await ask(started, ofUser)).status, 200, 'a budget of their own stands before that of the group')
+  t.equal((await ask(started, ofUser)).status, 200, "a user's own budget overrides the group's")
   t.match((await ask(started, ofUser)).json(), { error: { message: /the user's budget has 0\.00 USD left\. / } })
   await started.settled()
   t.strictSame((await storage.books.verify()).problems, [])
 })
 
-/** 200 requests at once, shared out among gateways on one storage: ten are admitted and paid, and no more is ever taken. */
+/**
+ * 200 concurrent requests on several gateways with one storage: ten are admitted and charged, and the budget never
+ * overdraws.
+ */
 async function tenOf200(t: Test, gateways: readonly Started[]): Promise<void> {
   const [first] = gateways as [Started]
   const { key, id } = await first.newKey({ budget })
@@ -252,7 +255,8 @@ async function tenOf200(t: Test, gateways: readonly Started[]): Promise<void> {
   const admitted = answers.filter(answer => answer.status === 200).length
   t.comment(`${admitted} admitted by ${gateways.length}; least seen left ${Math.min(...seen)} micro-units`)
   t.equal(admitted, 10)
-  // Where the machine is busy the storage may keep some waiting for too long, who are told so: nobody else is let in.
+  // On a busy machine the storage may time out for some requests, which get an error; no other request takes their
+  // place.
   t.equal(answers.filter(({ status }) => status === 402 || status === 503).length, 190)
   t.ok(answers.some(({ status }) => status === 402))
   t.equal(gateways.flatMap(one => one.upstreams['beta']?.received ?? []).length, 10)
@@ -261,7 +265,7 @@ async function tenOf200(t: Test, gateways: readonly Started[]): Promise<void> {
   t.strictSame(await checkBooks(first.gateway), [])
 }
 
-/** The same by processes of their own, on the storage alone. */
+/** The same test with separate processes, on the storage alone. */
 async function tenOfProcesses(t: Test, harness: StorageHarness, processes: number): Promise<void> {
   const storage = await harness.open('tool')
   const key = await storage.keys.create(newKey({ budget }))

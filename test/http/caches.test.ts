@@ -39,7 +39,7 @@ t.test('lets only its key use, extend, list and delete cached content, and charg
       ['cache_storage', 2_000],
     ],
   )
-  // 1,000 tokens at 0.30 a million, and 2,000 token-hours at 1.00 a million.
+  // 1,000 tokens at 0.30 per million, and 2,000 token-hours at 1.00 per million.
   t.equal(written?.amount, '0.0023')
   t.match(await google.caches.get({ name }), { name })
   const listed = []
@@ -75,7 +75,7 @@ t.test('lets only its key use, extend, list and delete cached content, and charg
   t.match(await refusalOf(google.caches.get({ name })), { status: 404 })
 })
 
-t.test('refuses to cache what no price covers, no budget pays, or no room is left for', async t => {
+t.test('refuses to cache content without a price, a sufficient budget, or room', async t => {
   const { google, newKey, url, reload } = await open(t)
   const { key } = await newKey({ name: 'poor', budget: 1_000 })
   const poor = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: url } })

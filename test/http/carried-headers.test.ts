@@ -32,7 +32,7 @@ t.test('forwards the headers of known agents, and returns the response headers t
   t.match(text.received[1]?.headers, beta)
 })
 
-t.test('passes further headers by name or prefix, and keeps the headers that the upstream defines', async t => {
+t.test('forwards additional headers by name or prefix, and keeps the headers that the upstream defines', async t => {
   const { post, upstreams } = await start(t, {
     edit: [
       {

@@ -6,15 +6,15 @@ import { fail } from '../../src/engine/errors.ts'
 import type { Outcome } from '../../src/plugin-api/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** Refuses as an upstream does that is too busy. */
+/** Refuses, like an overloaded upstream. */
 function refuse(status: number, headers: Record<string, string> = {}): Reaction {
   return res => void res.writeHead(status, { 'content-type': 'application/json', ...headers }).end('{"error":{}}')
 }
 
-/** Nobody listens there, and nobody can: a port that was free a moment ago may be another test's by now. */
+/** No process can listen on port 1. A port that was free a moment ago may belong to another test by now. */
 const deadUrl = 'http://127.0.0.1:1'
 
-/** Two upstreams: the first is always tried first. */
+/** Two upstreams: the first has the higher priority. */
 async function startPair(
   t: Test,
   options: BareOptions = {},
@@ -26,14 +26,14 @@ async function startPair(
   return { ...bare, first, second }
 }
 
-t.test('requests go to the upstream of the first priority, and by weight among equals', async t => {
+t.test('requests go to the upstream of the first priority, distributed by weight among equals', async t => {
   const { post, upstreams } = await startEngine(t, {
     upstreams: [{ weight: 3 }, { weight: 1 }, { priority: 2, weight: 100 }],
   })
   for (let i = 0; i < 200; i++) await (await post()).text()
   const counts = upstreams.map(upstream => upstream.received.length)
   t.comment(`of 200, by weights 3 and 1: ${counts.join(', ')}`)
-  t.equal(counts[2], 0, 'the spare is not asked')
+  t.equal(counts[2], 0, 'the spare is not called')
   // Six standard deviations of a fair draw.
   t.ok(Math.abs((counts[0] as number) - 150) < 37, String(counts))
 })
@@ -51,7 +51,7 @@ t.test(
       t.strictSame(await answer.json(), { from: 'second' }, caseName({ i, status }))
       await settled()
       t.match(rows[i], { upstream: 'upstream-1', status: 200, outcome: 'answered' }, 'the log names who answered')
-      t.match(rows[i], { marks: { asked: Number, askedAgain: Number } }, 'and says when each was asked')
+      t.match(rows[i], { marks: { asked: Number, askedAgain: Number } }, 'and has the time of each call')
     }
     t.equal(first.received.length, 3)
     t.equal(second.received.length, 3)
@@ -98,8 +98,8 @@ t.test('a request that one upstream refused is refused, even if the next has no 
   await (await post()).text()
   await settled()
   t.equal(upstreams[1]?.received.length, 0)
-  t.match(outcomes, [{ kind: 'refused', reach: 'refused' }], 'nobody has to look whether something was made')
-  t.match(rows, [{ upstream: 'upstream-0' }], 'the log names who was asked')
+  t.match(outcomes, [{ kind: 'refused', reach: 'refused' }], 'no review is needed')
+  t.match(rows, [{ upstream: 'upstream-0' }], 'the log names the upstreams called')
 })
 
 t.test('each upstream gets its own model name and its own key', async t => {
@@ -122,7 +122,7 @@ t.test('each upstream gets its own model name and its own key', async t => {
   t.equal(again?.headers['x-api-key'], 'second')
 })
 
-t.test('what an upstream may have accepted is never sent to another [B14, U10]', async t => {
+t.test('a request that an upstream may have accepted is never sent to another [B14, U10]', async t => {
   const kinds: { readonly [what: string]: Reaction } = {
     'a reset after the request': (_res, _received, req) => void req.socket.resetAndDestroy(),
     'an end after the request': (_res, _received, req) => void req.socket.end(),
@@ -186,7 +186,7 @@ t.test('an upstream with consecutive failures is paused until one request has tr
   }
   first.answer(refuse(503))
   t.strictSame([await ask(), await ask(), await ask(), await ask()], [200, 200, 200, 200])
-  t.equal(first.received.length, 2, 'after two failures it is not asked')
+  t.equal(first.received.length, 2, 'after two failures it is not called')
   tick = 4_999
   await ask()
   t.equal(first.received.length, 2)
@@ -234,7 +234,7 @@ t.test('respects the Retry-After of a refusal, in seconds or as a date', async t
   }
 })
 
-t.test('an only upstream is called, however often it has failed', async t => {
+t.test('a single upstream is called, however often it has failed', async t => {
   const { post, upstreams } = await startEngine(t, { upstreams: [{ cooldown: { failures: 1, forMs: 60_000 } }] })
   upstreams[0]?.answer(refuse(503, { 'retry-after': '60' }))
   for (let i = 0; i < 3; i++) t.equal((await post()).status, 503, caseName({ i }))

@@ -11,7 +11,7 @@ import { runMany } from '../harness/many-commands.ts'
 import { picture } from '../harness/pictures.ts'
 import { openShop } from '../harness/shop.ts'
 
-/** Commands that do something by themselves, by their names below the program's. */
+/** Commands with an action of their own, by their names after the program's. */
 function* commandsOf(command: Command, path = ''): Generator<readonly [path: string, command: Command]> {
   for (const child of command.commands) {
     const own = `${path} ${child.name()}`.trim()
@@ -35,7 +35,7 @@ t.test('without a terminal and with --format json, programs can read all output 
   const { id } = await shop.ask({ model: 'alpha-image-2', prompt: 'a boat' })
   await shop.settled()
   const { id: other } = await shop.newKey()
-  // What commands are given; the others get a word for each argument, and may refuse it.
+  // Arguments of some commands; the others get a word for each argument, and may refuse it.
   const given: { readonly [path: string]: readonly string[] } = {
     check: ['CONFIG'],
     init: ['made', '--yes'],

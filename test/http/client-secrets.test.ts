@@ -25,7 +25,7 @@ async function open(t: Test) {
   return { on, vendor, secretOf, pass: (ms: number) => void (aheadMs += ms) }
 }
 
-/** Of an answer that is no 101. */
+/** The status of an answer other than 101. */
 async function statusOf(opening: Promise<unknown>): Promise<string> {
   try {
     await opening
@@ -36,7 +36,7 @@ async function statusOf(opening: Promise<unknown>): Promise<string> {
   return 'open'
 }
 
-t.test('issues a client secret that opens sessions of its model until it expires, at the cost of the key', async t => {
+t.test('issues a client secret that opens sessions of its model until it expires, charged to the key', async t => {
   const { on, vendor, secretOf, pass } = await open(t)
   const { value, expires_at: ends, session } = await secretOf('sim-realtime', 60)
   t.match(value, /^ek_[0-9A-Za-z]{49}$/)

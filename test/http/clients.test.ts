@@ -2,7 +2,8 @@ import t from 'tap'
 import { start } from '../harness/start.ts'
 import { caseName } from '../harness/case-name.ts'
 
-// What clients in other languages look for in the gateway's own answers; `npm run test:clients` runs the clients.
+// Tests the parts of the gateway's own answers that clients in other languages need; `npm run test:clients` runs the
+// clients.
 
 t.test("[6.8] a model in the Anthropic format has every member that its SDKs' types require", async t => {
   const { get } = await start(t, { simulated: true })
@@ -17,7 +18,7 @@ t.test("[6.8] a model in the Anthropic format has every member that its SDKs' ty
     )
 })
 
-t.test('[6.8] a wrong key is refused in the words by which LiteLLM distinguishes 401 from 400', async t => {
+t.test('[6.8] an invalid key is refused with the text by which LiteLLM distinguishes 401 from 400', async t => {
   const { url } = await start(t, { simulated: true })
   const answer = await fetch(`${url}/v1/models`, { headers: { authorization: 'Bearer sk-none' } })
   t.equal(answer.status, 401)

@@ -46,7 +46,7 @@ for (const jump of [far, -far])
     t.equal((await draw()).status, 200)
     t.equal((await draw()).status, 402, 'by the right day one was bought before, and one after')
     t.match(await storage.keys.find(key.id), { spent: 3 * 40_000, held: 0 })
-    // What is still being written would be a day late at once.
+    // A write in progress would immediately seem a day late.
     await settled()
     await storage.flush()
     clock.move(day)
@@ -61,12 +61,12 @@ for (const jump of [far, -far])
       rows.some(({ row }) => row.id === id),
       'and stands at its own time in the log',
     )
-    t.ok(rows.length <= 2, 'beside the question for its charge alone')
+    t.ok(rows.length <= 2, 'apart from the query for its charge')
     t.same((await storage.books.verify()).problems, [])
     t.ok(gateway.ready)
   })
 
-t.test('[6.7] a tail begun by a clock ahead shows what ends after the clock is right', async t => {
+t.test('[6.7] a tail begun by a clock ahead shows requests that end after the clock is right', async t => {
   const clock = new HandClock()
   const right = clock.now()
   clock.jump(far)
@@ -91,7 +91,7 @@ t.test('[6.7] a tail begun by a clock ahead shows what ends after the clock is r
   t.ok((asked[0]?.endedFrom ?? Infinity) <= right)
 })
 
-t.test('[6.7] exported metrics begin before they end, whatever the clock did since the start', async t => {
+t.test('[6.7] exported metrics begin before they end, whatever clock jumps since the start', async t => {
   const sent: { readonly resourceMetrics: readonly object[] }[] = []
   const clock = new HandClock()
   const plan = {

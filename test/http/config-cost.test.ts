@@ -11,18 +11,18 @@ import { start } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser } from '../harness/visitor.ts'
 import { diceOf } from '../harness/seed.ts'
 
-/** The end of a whole quarter of an hour, after all charges. */
+/** The end of a whole quarter hour, after all charges. */
 const costsUntil = Math.ceil(Date.now() / 900_000 + 96) * 900_000
 const ever = { since: 0, until: Date.now() + 86_400_000 }
 
-/** Of one charge alone. */
+/** The cost of one charge alone. */
 function costOf(plan: CompiledConfig, charge: Charge) {
   return replayCosts(plan, { all: () => [charge] }, ever)
 }
 
-// Random, and such that models, tiers, lines and units come, go and stay.
+// Random prices, under which models, tiers, lines and units are added, removed or kept.
 for (const seed of [1, 6])
-  t.test(`charges under other prices equal the cost of the same requests there, seed ${seed}`, async t => {
+  t.test(`the cost under other prices equals the charges of the same requests there, seed ${seed}`, async t => {
     const dice = diceOf(seed * 7_919)
     const asked = randomRequests(dice, 16)
     const [before, after] = [await askAll(t, randomYaml(dice), asked), await askAll(t, randomYaml(dice), asked)]
@@ -40,7 +40,7 @@ for (const seed of [1, 6])
       const name = caseName({ seed, i, rule: charge.rule.kind, left: notComparable[0]?.reason ?? '' })
       if (charges === 1) {
         compared++
-        // What rounding left over of earlier requests of the key differs here and there.
+        // The rounding remainder of earlier requests of the key differs under the two prices.
         const rounding = charge.rule.kind === 'usage' ? 2 : 0
         t.ok(Math.abs(found - (there?.amount ?? 0)) <= rounding, `${name}: ${found}, ${there?.amount ?? 0}`)
       } else if (notComparable[0]?.reason === 'refused' || notComparable[0]?.reason === 'model_gone')
@@ -51,7 +51,7 @@ for (const seed of [1, 6])
     const whole = await replayCosts(after.started.plan, storage.books, ever)
     t.equal(whole.charges, compared)
     const left = whole.notComparable.reduce((sum, { cost }) => sum + cost, 0)
-    t.equal(whole.before + left, booked, 'what is left out is told, and nothing is lost')
+    t.equal(whole.before + left, booked, 'omitted charges are reported, and none is lost')
     for (const rows of [whole.byModel, whole.byGroup, whole.byUser])
       t.same(
         [rows.reduce((sum, row) => sum + row.before, 0), rows.reduce((sum, row) => sum + row.after, 0)],

@@ -7,7 +7,7 @@ import { runCli } from '../harness/cli.ts'
 import { enterAsAdmin, enterAsUser } from '../harness/visitor.ts'
 import { picture } from '../harness/pictures.ts'
 
-/** What is kept by now, the oldest first, when so many are there. */
+/** The kept configurations, oldest first, once there are this many. */
 async function kept({ gateway }: Started, count: number): Promise<readonly ConfigTaken[]> {
   const end = performance.now() + 30_000
   for (;;) {
@@ -42,7 +42,7 @@ t.test('every applied configuration is stored once, without its secrets', async 
     changeCount: 1,
     changes: [/2K: 0\.04 USD → 0\.05 USD/],
   })
-  // Its place is known; what it was and is stands nowhere.
+  // The change shows the position of the secret, but neither its old nor its new value.
   await started.reload([[`Bearer ${literal}`, 'Bearer sk-literal-9876543210']])
   const secret = (await kept(started, 3))[2]
   t.match(secret, {
@@ -61,7 +61,7 @@ t.test('every applied configuration is stored once, without its secrets', async 
   t.match((await kept(started, 4))[3], { id: 4, revision: secret?.revision, changes: [], changeCount: 0 })
   const again = await started.reopen()
   await again.gateway.reload()
-  t.equal((await kept(again, 4)).length, 4, 'what is refused, is there already or only started again is not kept')
+  t.equal((await kept(again, 4)).length, 4, 'refused or unchanged configurations and restarts are not stored')
 })
 
 t.test('records who changed it in the console, or the other trigger', async t => {

@@ -9,7 +9,7 @@ const asking = {
   'access-control-request-method': 'POST',
   'access-control-request-headers': 'authorization,content-type,x-stainless-lang,x-anything-new',
 }
-/** A plugin that lets nobody in. */
+/** A plugin that refuses every request. */
 const locked = {
   onRequest(): never {
     throw new Error('a preflight was asked for its key')

@@ -30,7 +30,7 @@ const noLimits: Edits = [
   ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 1000000, tpm: 500000 }'],
 ]
 
-t.test('costs over days of a zone: split, filtered, refunded, and of oneself alone', async t => {
+t.test('costs over days of a zone: split, filtered, refunded, and of the user alone', async t => {
   const started = await start(t, { upstreams: ['alpha', 'text'], edit: noLimits })
   const admin = await enterAsAdmin(started)
   const draw = async (width: number, height: number): Promise<string> => {
@@ -57,7 +57,7 @@ t.test('costs over days of a zone: split, filtered, refunded, and of oneself alo
   t.same(byTier.rows.map(({ what, charges }) => `${what} ${charges}`).toSorted(), ['1K 1', '2K 2'])
   const summed = byTier.rows.reduce((sum, { amount }) => sum + Number(amount), 0)
   t.equal(summed.toFixed(6), Number(all.rows[0]?.amount).toFixed(6), 'parts are the whole')
-  t.same(byTier.totals, all.totals, 'what all of it comes to is the same, whatever it is split by')
+  t.same(byTier.totals, all.totals, 'the total is the same for every split')
   t.match(all.totals, [{ currency: 'USD', charges: 3, images: 3, amount: all.rows[0]?.amount }])
   t.same(all.before.totals, [], 'nothing before')
   const before = byTier.rows.find(({ what }) => what === '1K')
@@ -76,7 +76,7 @@ t.test('costs over days of a zone: split, filtered, refunded, and of oneself alo
   const byKey = await ask('by=key')
   const [id] = byKey.rows.map(({ what }) => what)
   t.equal(typeof byKey.names[id ?? ''], 'string', 'keys have names')
-  t.strictSame(byKey.sessions, [], 'and this is none of the playground')
+  t.strictSame(byKey.sessions, [], "and this key is not a playground's")
   const csv = await admin.get('/api/costs?by=tier&format=csv')
   t.match(csv.headers.get('content-type'), /^text\/csv/)
   const cells = csv.text.split('\r\n').map(line => line.split(','))
@@ -123,11 +123,11 @@ t.test('costs over days of a zone: split, filtered, refunded, and of oneself alo
   }
 
   const user = await enterAsUser(started, admin, 'ada')
-  t.same(((await user.get('/api/costs')).body as Costs).rows, [], 'nothing of others')
+  t.same(((await user.get('/api/costs')).body as Costs).rows, [], 'no data of others')
   t.equal((await user.get('/api/costs?user=local')).status, 403)
 })
 
-t.test('names that cost something before and nothing since are listed, marked as deleted', async t => {
+t.test('names with earlier costs and none since are listed, marked as deleted', async t => {
   const clock = new HandClock()
   const started = await start(t, { clock, simulated: true, edit: noLimits })
   const admin = await enterAsAdmin(started, completeClock(clock))
@@ -156,7 +156,7 @@ t.test('names that cost something before and nothing since are listed, marked as
   t.strictSame(new Set(byKey.before.rows.map(({ what }) => what)), new Set([old.id, idle.id]), 'each by itself')
   t.match(byKey.names, { [old.id]: 'old shop', [idle.id]: 'winter shop', [fresh.id]: 'new shop' })
   t.strictSame(byKey.gone, [old.id], 'the one that was deleted')
-  t.strictSame((await ask('model')).gone, [], 'a model that is there, though nobody asked for it since')
+  t.strictSame((await ask('model')).gone, [], 'an existing model without requests since')
   const models = (await ask('model')).before.rows.map(({ what }) => what)
   t.strictSame(new Set(models), new Set(['alpha-image-2', 'beta-imagine-image']))
   const taken = ['model', 'upstream', 'user', 'group'].map(async by => [by, (await ask(by)).gone])
@@ -196,7 +196,7 @@ t.test('possible savings: by the size to request, without refunded charges', asy
   }
   const ask = async (query: string): Promise<Avoidable> =>
     (await admin.get(`/api/costs/avoidable?${query}`)).body as Avoidable
-  t.same((await ask('')).rows, [], 'nothing was asked yet')
+  t.same((await ask('')).rows, [], 'there was no request yet')
   await draw('beta-imagine-image', '3840x2160', 3)
   const placeOf = ({ rows: [row] }: Avoidable): number => Number(/gateway\.yaml:(\d+)$/.exec(String(row?.['at']))?.[1])
   const place = placeOf(await ask(''))
@@ -214,7 +214,7 @@ t.test('possible savings: by the size to request, without refunded charges', asy
     ],
     'not where the picture sets the price, nor where the size fits',
   )
-  t.equal(placeOf(before), place + 1, 'one row wherever the price stood, with the place where it stands')
+  t.equal(placeOf(before), place + 1, 'one row for all positions of the price, with its current position')
   const explained = (
     await admin.post('/api/explain', {
       model: 'beta-imagine-image',
@@ -238,16 +238,16 @@ t.test('possible savings: by the size to request, without refunded charges', asy
   const log = (await admin.get('/api/logs?tier=4K&source=request&size=4096x4096')).body as {
     records: readonly object[]
   }
-  t.equal(log.records.length, 1, 'the log is filtered by the size that was asked for')
+  t.equal(log.records.length, 1, 'the log is filtered by the requested size')
   const evidence = 'model=beta-imagine-image&size=3840x2160&source=request&tier=4K&charge=settled'
   const countOf = async (more: string): Promise<number> =>
     ((await admin.get(`/api/logs/totals?${evidence}${more}`)).body as { images: number }).images
   t.equal(await countOf(''), 5)
-  t.equal(await countOf('&refunded=false'), 3, 'what was given back is no evidence')
+  t.equal(await countOf('&refunded=false'), 3, 'refunded charges are not evidence')
   t.equal(await countOf('&refunded=true'), 2)
   t.equal((await admin.get('/api/costs/avoidable?from=2020-01-01')).status, 400)
   const user = await enterAsUser(started, admin, 'ada')
-  t.same(((await user.get('/api/costs/avoidable')).body as Avoidable).rows, [], 'nothing of others')
+  t.same(((await user.get('/api/costs/avoidable')).body as Avoidable).rows, [], 'no data of others')
   t.equal((await user.get('/api/costs/avoidable?user=local')).status, 403)
 })
 
@@ -271,7 +271,7 @@ t.test('budgets and the month have a forecast at the current pace, exact to the 
   const clock = new HandClock()
   const zone: Edits = [['currency: USD\n', 'currency: USD\nbudgets: { time_zone: Europe/Berlin }\n']]
   const started = await start(t, { clock, simulated: true, edit: [...noLimits, ...zone] })
-  // To the beginning of a month there: clocks are put back in it.
+  // To the beginning of a month in which that zone puts its clocks back.
   clock.move(Date.UTC(2026, 8, 30, 22) - clock.now())
   const admin = await enterAsAdmin(started, completeClock(clock))
   const made = await admin.post('/api/keys', { name: 'shop', budget: '5', budget_period: 'month' })
@@ -307,9 +307,9 @@ t.test('budgets and the month have a forecast at the current pace, exact to the 
   t.equal(list.month.zone, 'Europe/Berlin')
   t.equal(micros(list.month.spent[0]?.forecast), Math.floor((40_000 * length) / passed))
   t.equal((await visitor.post(`/api/logs/${given}/refund`, { reason: 'too small' })).status, 200)
-  t.equal((await read2()).month.spent[0]?.amount, '0.02', 'less what was given back')
+  t.equal((await read2()).month.spent[0]?.amount, '0.02', 'minus refunds')
   const user = await enterAsUser(started, visitor, 'ada')
-  t.match((await user.get('/api/budgets')).body, { budgets: [], month: { spent: [] } }, 'nothing of others')
+  t.match((await user.get('/api/budgets')).body, { budgets: [], month: { spent: [] } }, 'no data of others')
 })
 
 t.test('a user sees each budget that applies: of their keys, their own, and of all their groups', async t => {
@@ -338,14 +338,14 @@ t.test('a user sees each budget that applies: of their keys, their own, and of a
   t.equal((await bob.get('/api/budgets?user=ada')).status, 403)
 })
 
-/** The administrator of `enterAsAdmin`, whose session has ended meanwhile. */
+/** The administrator of `enterAsAdmin`, whose session has ended since. */
 async function enterAgain(started: Started): Promise<Visitor> {
   const visitor = newVisitor(started.url)
   await visitor.post('/api/session', { name: 'root', password: passwordOfTests })
   return visitor
 }
 
-t.test('totals of the log and the keys, of everyone or of oneself', async t => {
+t.test('totals of the log and the keys, of all users or of one', async t => {
   const started = await start(t, { simulated: true, edit: noLimits })
   const admin = await enterAsAdmin(started)
   const user = await enterAsUser(started, admin, 'ada')

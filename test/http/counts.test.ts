@@ -10,7 +10,7 @@ import { caseName } from '../harness/case-name.ts'
 const generations = '/v1/images/generations'
 const nested = 'sequential_image_generation_options'
 const one = { created: 1, data: [{ url: 'https://pictures.example/one.png' }] }
-/** Family B forwards all fields, and knows of the nested number. */
+/** Family B forwards all fields, and declares the nested number. */
 const declared: Edits = [
   { 'families/beta-image/forward/image.generate': { all: true } },
   ['      tier_from: [request] ', `      n_from: [n, ${nested}.max_images]\n      tier_from: [request] `],
@@ -39,7 +39,7 @@ t.test('[6.4] a request for ten images in a custom field overdraws no budget', a
     )
   }
   t.equal((await ask({ [nested]: { max_images: 2 } })).status, 200)
-  t.match(upstreams['beta']?.received.at(-1)?.json(), { [nested]: { max_images: 2 } }, 'what is declared goes on')
+  t.match(upstreams['beta']?.received.at(-1)?.json(), { [nested]: { max_images: 2 } }, 'declared fields are forwarded')
   t.match(await charges(), [{ state: 'settled', lines: [{ tier: '1K' }] }])
   t.same(await checkBooks(gateway), [])
 })
@@ -123,7 +123,7 @@ t.test('[6.8] in JSON empty text is absent too, and n of 0 is still refused', as
   }
 })
 
-t.test('[6.4] check refuses a path that no request can have', async t => {
+t.test('[6.4] check refuses an impossible path', async t => {
   for (const path of ['n.', '.n', 'a..b', 'a[0].n', 'a b', ''])
     await t.rejects(
       start(t, { edit: [['      tier_from: [request] ', `      n_from: ["${path}"]\n      tier_from: [request] `]] }),

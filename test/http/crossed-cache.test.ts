@@ -22,7 +22,7 @@ routes:
 `
 const usage = { prompt_tokens: 100, completion_tokens: 100 }
 
-t.test('names of one wildcard share no response, and none is kept over a change of the wildcard', async t => {
+t.test('names of one wildcard share no response, and a change of the wildcard drops them', async t => {
   const started = await start(t, { yaml: config, upstreams: ['text'] })
   let asked = 0
   started.upstream.answer(res => {
@@ -43,7 +43,7 @@ t.test('names of one wildcard share no response, and none is kept over a change 
   t.equal(await says('open/a'), 'miss answer-3', 'the other family forwards other fields')
 })
 
-t.test('every change of a key is known to gateways in other processes', async t => {
+t.test('gateways in other processes notice every change of a key', async t => {
   const { folder, gateway, keyId } = await start(t, { yaml: config, upstreams: ['text'] })
   const { keys } = gateway.storage
   const elsewhere = await openDatabase({ url: `sqlite:${join(folder, 'tollgate.db')}`, role: 'tool' })

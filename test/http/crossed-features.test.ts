@@ -2,10 +2,10 @@ import t, { type Test } from 'tap'
 import { builtins } from '../../plugins/index.ts'
 import { type Edits, start } from '../harness/start.ts'
 
-/** A plugin after the translation. */
+/** A plugin placed after the translation. */
 const following = (plugin: string) => ['format-bridge,', `format-bridge, ${plugin},`] as const
 
-/** The shipped file, whose chat models take requests of messages. */
+/** The shipped file, whose chat models also accept requests of messages. */
 const translated = (more: Edits = []): Edits => [
   ['\n  messages:\n', '\n  messages:\n    format-bridge: { reasoning: budget, max_tokens: 4000 }\n'],
   ['sim-chat: { family: chat,', 'sim-chat: { family: chat, accepts: [messages, generate, responses],'],
@@ -44,7 +44,7 @@ const ask = { max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] }
 
 const sources = 'end_user: [body:user, body:metadata.user_id], tags: [body:metadata.feature]'
 
-t.test('a translated request is attributed by the fields of its client', async t => {
+t.test("a translated request is attributed by its client's fields", async t => {
   const { says, upstreams, logs } = await open(t, translated([following(`{ attribution: { ${sources} } }`)]))
   upstreams['text']?.answer(completion('hi'))
   const metadata = { user_id: 'ada', feature: 'search' }
@@ -98,7 +98,7 @@ t.test("a blocked response is the guard's error in the client's format, and char
   }
 })
 
-t.test('with a cache of responses and limits, in the place that the documentation names', async t => {
+t.test('works with the response cache and limits, at the documented pipeline position', async t => {
   const { says, upstreams } = await open(
     t,
     translated([
@@ -113,7 +113,7 @@ t.test('with a cache of responses and limits, in the place that the documentatio
   t.same([await count(), await count(), await count()], [200, 200, 429], 'a count is a request')
 })
 
-t.test('a field `stream` that is no boolean is refused, translated or not', async t => {
+t.test('a `stream` that is not a boolean is refused, translated or not', async t => {
   const { says, upstreams } = await open(t, translated())
   for (const [path, model] of [
     ['/v1/messages', 'sim-chat'],
@@ -124,7 +124,7 @@ t.test('a field `stream` that is no boolean is refused, translated or not', asyn
   t.equal(upstreams['text']?.received.length, 0)
 })
 
-t.test('the plugin that translates is missing or out of place only for models that use it', async t => {
+t.test('a missing or misplaced translation plugin is reported only for models that need it', async t => {
   const accepts = ['sim-chat: { family: chat,', 'sim-chat: { family: chat, accepts: [messages],'] as const
   const without = ['format-bridge, ', ''] as const
   const late = ['format-bridge, multipart-rewrite,', 'multipart-rewrite, format-bridge,'] as const
@@ -137,7 +137,7 @@ t.test('the plugin that translates is missing or out of place only for models th
   t.equal((await post('/v1/chat/completions', { ...ask, model: 'sim-chat' })).status, 200)
 })
 
-t.test('where no model uses them, plugins have no hooks', async t => {
+t.test('plugins that no model uses have no hooks', async t => {
   const { gateway } = await start(t)
   const host = { plan: gateway.plan }
   const unused = builtins.filter(({ name }) => name === 'answer-cache' || name === 'format-bridge')
@@ -145,7 +145,7 @@ t.test('where no model uses them, plugins have no hooks', async t => {
   for (const plugin of unused) t.same(plugin.create({} as never, host as never), {}, plugin.name)
 })
 
-t.test('a key without access to a translated model gets 403, whatever its request has', async t => {
+t.test('a key without access to a translated model gets 403, whatever its request contains', async t => {
   const { url, upstreams, newKey } = await open(t, translated())
   const { key } = await newKey({ models: ['sim-messages'] })
   const answer = await fetch(`${url}/v1/messages`, {
@@ -157,7 +157,7 @@ t.test('a key without access to a translated model gets 403, whatever its reques
   t.equal(upstreams['text']?.received.length, 0)
 })
 
-t.test('prompts are marked for the cache where the family says so and the client has no marks', async t => {
+t.test('prompts get cache marks if the family enables it and the client sends none', async t => {
   const auto = translated([['max_tokens: 4000 }', 'max_tokens: 4000, prompt_cache: auto }']])
   const messages = [
     { role: 'system', content: 'Be brief.' },

@@ -16,12 +16,12 @@ const answer: Answer = {
 
 const directions = formats.flatMap(client => formats.map(upstream => ({ client, upstream })))
 
-/** Each format once as that of the client and once as that of the upstream. */
+/** Each format is once the client's and once the upstream's. */
 const ring = formats.map((client, i) => ({ client, upstream: formats[(i + 1) % formats.length] as Format }))
 
 const pipeline = (more: string): Edits => [['pipeline: [auth, ratelimit, format-bridge,', `pipeline: [auth, ${more},`]]
 
-/** One upstream that answers each operation in its format. */
+/** One upstream that answers each operation in its own format. */
 async function open(t: Pick<Test, 'teardown'>, edit: Edits = []) {
   const started = await startFour(t, edit)
   serve(started, answer)
@@ -51,7 +51,7 @@ function formatOf(url: string): Format {
   return url.startsWith('/v1/messages') ? 'messages' : 'generate'
 }
 
-/** The signs of an error in a client's format. */
+/** The markers of an error in a client's format. */
 const errors: { readonly [format in Format]: object } = {
   chat: { error: { message: String, code: String } },
   responses: { error: { message: String, code: String } },
@@ -66,7 +66,7 @@ const users: { readonly [format in Format]: object } = {
   generate: {},
 }
 
-t.test('the end user that a client names in its own field is in the log, and in the field of the upstream', async t => {
+t.test("an end user in the client's field appears in the log, and in the upstream's field", async t => {
   const sources = 'body:user, body:safety_identifier, body:metadata.user_id, header:x-user'
   const {
     says,
@@ -102,7 +102,7 @@ const refusals: { readonly [format in Format]: object } = {
   generate: { error: { code: 401, status: 'UNAUTHENTICATED', message: 'API key not valid' } },
 }
 
-t.test("a vendor's 401 on a translated request suspends the key, and the next one answers", async t => {
+t.test("a vendor's 401 on a translated request suspends the key, and the next key is used", async t => {
   for (const { client, upstream } of ring) {
     const name = caseName({ client, upstream })
     const { says, upstream: up, charges } = await open(t, keyed)
@@ -141,12 +141,12 @@ const shortly: { readonly [format in Format]: object } = {
   generate: { generationConfig: { maxOutputTokens: 20 } },
 }
 
-t.test('limits of tokens count what the upstream reports, and refuse in the format of the client', async t => {
+t.test("token limits count the upstream's report, and refuse in the client's format", async t => {
   const limited: Edits = [['default: { rpm: 60000 }', 'default: { rpm: 60000, tpm: 200 }']]
   for (const { client, upstream } of ring) {
     const name = caseName({ client, upstream })
     const { says, post, upstream: up } = await open(t, limited)
-    // 42 tokens each. Until a request has been answered, what it may use counts.
+    // 42 tokens each. Until a request is answered, its estimate counts.
     for (const time of [1, 2, 3]) {
       const got = await says(client, upstream, shortly[client])
       t.equal(got.status, 200, `${name} ${time}: ${got.text}`)
@@ -160,7 +160,7 @@ t.test('limits of tokens count what the upstream reports, and refuse in the form
   }
 })
 
-t.test('a repeated Idempotency-Key is a request of its own, translated or not, and stays here', async t => {
+t.test('a repeated Idempotency-Key is a separate request, translated or not, and is not forwarded', async t => {
   const { says, upstream: up, charges } = await open(t)
   for (const { client, upstream } of directions)
     for (const time of [1, 2]) {
@@ -196,7 +196,7 @@ t.test('guards read and mask translated requests and responses', async t => {
 
 const image = png(4, 4).toString('base64')
 
-t.test('requests for pictures are refused, and pictures that come anyway are delivered, or an error', async t => {
+t.test('requests for pictures are refused; unrequested pictures are delivered, or are an error', async t => {
   const started = await open(t)
   const { says, upstream: up } = started
   for (const { client, upstream, more } of [
@@ -235,7 +235,7 @@ t.test('requests for pictures are refused, and pictures that come anyway are del
         const [path, body] = askOf(client, `up-${upstream}`, stream)
         const got = await started.post(path, body)
         const text = await got.text()
-        // A message has no place for a picture.
+        // A message cannot carry a picture.
         if (client === 'messages') t.match(text, /"error"/, name)
         else for (const part of ['Here.', image]) t.ok(text.includes(part), name, { text })
       }
@@ -265,7 +265,7 @@ t.test('responses on a WebSocket are translated, and the connection keeps the co
   await talk.closed
 })
 
-t.test('counts of tokens and lists of models answer in each accepted format, and call no upstream', async t => {
+t.test('token counts and model lists are served in each accepted format, and call no upstream', async t => {
   const started = await open(t, [
     [
       '  - { match: POST /v1/responses, operation: responses, dialect: openai }',
@@ -309,7 +309,7 @@ t.test('counts of tokens and lists of models answer in each accepted format, and
   })
 })
 
-t.test('marks of the gateway for the cache of a vendor need a price', async t => {
+t.test("the gateway's own marks for a vendor's cache require a price", async t => {
   const auto: Edits = [
     [
       'messages: { all: true } }, token-usage: { unpriced: parent }, format-bridge: {} }',

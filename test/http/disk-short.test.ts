@@ -12,7 +12,7 @@ t.test('a disk with less than 256 MiB free is reported by readiness, status and 
     TOLLGATE_OPS: '127.0.0.1:0',
     TOLLGATE_STORAGE: `sqlite:${t.testdir()}/a.db`,
   }
-  // A disk on which there is never enough.
+  // A disk that is always too full.
   const small: typeof startThread = (name, data) =>
     startThread(
       name,
@@ -34,7 +34,7 @@ t.test('a disk with less than 256 MiB free is reported by readiness, status and 
   t.equal(ready.status, 503)
   t.match(await ready.text(), /^not ready: only \d+ MiB are free on the disk\n$/)
   const outside = await fetch(`${url}/readyz`)
-  t.strictSame([outside.status, await outside.text()], [503, 'not ready\n'], 'callers are not told why')
+  t.strictSame([outside.status, await outside.text()], [503, 'not ready\n'], 'clients do not get the reason')
   t.match(await (await fetch(`${opsUrl}/status`)).json(), {
     ready: false,
     storage: { healthy: false, trouble: /^only \d+ MiB are free on the disk$/ },

@@ -13,7 +13,7 @@ import { until } from '../harness/edits.ts'
 const free: Edits = [[/default: \{ rpm: 60, tpm: (\d+), concurrency: \d+ \}/, 'default: { rpm: 100000, tpm: $1 }']]
 const image = { model: 'alpha-image-2', prompt: 'a boat' }
 
-/** Holds every answer of an upstream back until told; resolves when so many have been asked for. */
+/** Holds every answer of an upstream until released; resolves when `count` requests have arrived. */
 function hold(upstream: Upstream, count: number): { readonly reached: Promise<void>; readonly go: () => void } {
   const go = Promise.withResolvers<void>()
   const reached = Promise.withResolvers<void>()
@@ -28,7 +28,7 @@ function hold(upstream: Upstream, count: number): { readonly reached: Promise<vo
 
 type Told = { readonly status: number | undefined; readonly headers: IncomingHttpHeaders; readonly reused: boolean }
 
-/** Whether no connection is taken any more. */
+/** Whether new connections are refused. */
 function isRefused(started: Started): Promise<boolean> {
   return get(started, new Agent()).then(
     () => false,
@@ -63,7 +63,7 @@ t.test('a stop lets 50 requests in flight end, closes each connection, and accep
 
   const closed = gateway.close()
   t.notOk(gateway.ready)
-  t.equal((await fetch(`${opsUrl}/readyz`)).status, 503, 'it says at once that it is not ready')
+  t.equal((await fetch(`${opsUrl}/readyz`)).status, 503, 'it reports at once that it is not ready')
   t.equal((await fetch(`${opsUrl}/healthz`)).status, 200, 'and that it lives')
   t.equal(await busy.ended, 'end', 'a connection that waits for nothing is closed')
   await t.rejects(get(started, new Agent()), { code: 'ECONNREFUSED' }, 'no new connection is taken')
@@ -91,11 +91,11 @@ t.test('a request on a busy connection gets 503 during a stop and is closed, not
   await reached
   const wire = await openWire(url)
   const head = requestHead('GET', '/v1/models', [`Authorization: Bearer ${key}`])
-  // Half a head: the connection is not idle, and nobody can know what will come of it.
+  // With half a head, the connection is not idle, and the gateway must wait for the rest.
   await wire.write(head.slice(0, 20))
   await new Promise(resolve => setImmediate(resolve))
   const closed = gateway.close()
-  // Not ready comes first: a request in between is still served.
+  // The gateway is not ready first: a request in between is still served.
   await until(() => isRefused(started))
   await wire.write(head.slice(20))
   const late = await wire.read()
@@ -109,7 +109,7 @@ t.test('a request on a busy connection gets 503 during a stop and is closed, not
   await closed
 })
 
-t.test('a begun stream ends whole, and its connection with it [O3]', async t => {
+t.test('a running stream ends completely, and its connection with it [O3]', async t => {
   const started = await start(t, { edit: free })
   const { gateway, url, key } = started
   const text = started.upstreams['text'] as Upstream
@@ -160,7 +160,7 @@ t.test('a stuck upstream is cut at the deadline, and its charges are resolved [O
   upstream.answer(() => (++asked === 3 ? reached.resolve() : undefined))
   const left = Promise.withResolvers<void>()
   const waiting = [0, 1].map(() => askOnce(url, image, { key }))
-  // The third caller leaves: what the upstream makes is read for the books' sake, by nobody whom a closed door would stop.
+  // The third client disconnects: the gateway still reads the upstream's answer in order to charge it.
   const gone = askOnce(url, image, { key, leave: left.promise })
   await reached.promise
   left.resolve()

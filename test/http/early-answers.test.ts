@@ -6,7 +6,7 @@ import { start } from '../harness/start.ts'
 const megabyte = 1_048_576
 const body = Buffer.alloc(8 * megabyte, 97)
 
-/** Sends a request to its last byte before it reads anything, as a proxy does that has buffered it, and then reads. */
+/** Sends a complete request before it reads anything, like a proxy that has buffered it, and then reads. */
 async function sendAll(url: string, head: string, after = ''): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   await once(socket, 'connect')

@@ -41,7 +41,7 @@ async function startAnswering(t: Test, options: Parameters<typeof startEdits>[1]
   return edited
 }
 
-/** Neither an upstream nor the books know of it, and no byte is kept. */
+/** Checks that no upstream was called, no charge was made, and no file was kept. */
 async function wantNothing(t: Test, { upstreams, charges, spooled }: Edited, title = ''): Promise<void> {
   for (const [name, { received }] of Object.entries(upstreams))
     t.equal(received.length, 0, `${title} ${name} not asked`)
@@ -267,7 +267,7 @@ t.test('finds a model after 31 MB of files, which pass through the disk [M30]', 
   t.comment(`resident set grew by ${grown.toFixed(1)} MiB at most, client and upstream in the same process`)
 })
 
-/** An upstream that hashes what comes and keeps nothing of it. */
+/** An upstream that hashes the received parts and keeps none. */
 async function startSink(t: Test): Promise<{ readonly url: string; readonly seen: readonly (readonly SeenPart[])[] }> {
   const seen: (readonly SeenPart[])[] = []
   const server = createServer((req, res) => {
@@ -306,7 +306,7 @@ t.test('a form that parsers may read differently is refused without a charge [M1
   for (const [title, body, code, type = contentType] of refusedForms) {
     const answered = await edited.postForm(body, type)
     t.equal(answered.status, 400, title)
-    // Without a byte of body there is no form to read.
+    // Without any byte of body there is no form to read.
     const wanted = body.length === 0 ? 'body_missing' : code
     t.match(await answered.json(), { error: { code: wanted, type: 'invalid_request_error' } }, title)
   }
@@ -326,7 +326,7 @@ t.test('an unusual but unambiguous form is forwarded', async t => {
   t.strictSame(await spooled(), [])
 })
 
-/** Contents that look like boundaries until their last byte. */
+/** Contents that match a boundary up to its last byte. */
 const tricky = rawForm([
   alpha,
   [textHead('é'), `\r\n-\r\n--\r\n--${boundary.slice(0, 3)}\r\r\n`],
@@ -334,9 +334,9 @@ const tricky = rawForm([
   [fileHead('image'), '\r\n'],
 ])
 
-t.test('a form is read alike however the network splits it [M31]', async t => {
+t.test('a form is read the same however the network splits it [M31]', async t => {
   const { url, key, sent, postForm, upstreams } = await startAnswering(t, {
-    // Hundreds of charges would measure the disk and not the reader.
+    // Hundreds of charges would measure the disk instead of the reader.
     edit: [[/alpha-image-2: (.*), prices: \{.*?\}/, 'alpha-image-2: $1, price: free']],
   })
   t.equal((await postForm(tricky, contentType)).status, 200)
@@ -345,7 +345,7 @@ t.test('a form is read alike however the network splits it [M31]', async t => {
   const received = upstreams['alpha']?.received as unknown[]
   const wire = await openWire(url)
   let differences = 0
-  // Each chunk of a chunked body is handed on by itself, so that the cut is where it is meant to be.
+  // Each chunk of a chunked body is passed on alone, so that the cut is at the intended place.
   const chunk = (bytes: Buffer) => [Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]
   const head = requestHead('POST', edits, [
     `authorization: Bearer ${key}`,
@@ -367,7 +367,7 @@ t.test('a form is read alike however the network splits it [M31]', async t => {
   t.equal(differences, 0)
 })
 
-t.test('three parsers read the forwarded form alike [M32]', async t => {
+t.test('three parsers read the forwarded form the same [M32]', async t => {
   const { postForm, sent, upstreams } = await startAnswering(t)
   const large = rawForm([
     [fileHead('image'), Buffer.concat([png(9, 9), randomBytes(3 * MiB)])],
@@ -405,7 +405,7 @@ t.test('three parsers read the forwarded form alike [M32]', async t => {
   }
 })
 
-/** What the three majors of the SDK have in common here. */
+/** The common interface of the three major versions of the SDK. */
 type ImageClient = {
   readonly images: {
     edit(params: {
@@ -509,7 +509,7 @@ t.test('forms of real clients are accepted', async t => {
     const fields = ['-F', 'prompt=a boat', '-F', `mask=@${folder}/mask.png`, '-F', 'model=alpha-image-2']
     const good = await curl(edited.url, ['-H', `authorization: Bearer ${key}`, ...numbered, ...fields])
     t.equal(good.status, 200)
-    t.equal(good.expected, true, 'curl asked before it uploaded')
+    t.equal(good.expected, true, 'curl sent Expect: 100-continue before the upload')
     t.ok(good.uploaded > one.length + two.length)
     const parts = await sent()
     t.strictSame(
@@ -518,14 +518,14 @@ t.test('forms of real clients are accepted', async t => {
     )
     const known = (await charges()).length
     const bad = await curl(edited.url, ['-H', 'authorization: Bearer sk-wrong', ...numbered, ...fields])
-    t.match(bad, { status: 401, uploaded: 0 }, 'a bad key is told so before a byte of the body is sent')
+    t.match(bad, { status: 401, uploaded: 0 }, 'an invalid key is refused before a byte of the body is sent')
     t.equal((await charges()).length, known)
   })
 
   t.strictSame(await spooled(), [])
 })
 
-/** What curl made of one request. */
+/** The result of one request with curl. */
 async function curl(
   url: string,
   args: readonly string[],
@@ -571,7 +571,7 @@ t.test('an early answer during the upload reaches the client, and nothing is bil
   t.strictSame(await edited.spooled(), [])
 })
 
-/** An upstream that answers when it has read the head, and never reads the body. */
+/** An upstream that answers after reading the head, and never reads the body. */
 async function startHasty(
   t: Test,
 ): Promise<{ readonly url: string; readonly answer: (status: number, manners: Manners) => string }> {
@@ -586,7 +586,7 @@ async function startHasty(
       socket.pause()
       socket.write(head + body, () => {
         if (manners === 'ends it') socket.end()
-        // With bytes in its receive buffer that nobody has read, this sends a reset.
+        // With unread bytes in its receive buffer, this sends a reset.
         else if (manners === 'resets it') socket.destroy()
       })
     })

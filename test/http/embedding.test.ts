@@ -13,7 +13,7 @@ import { quietLog } from '../harness/start.ts'
 const packages = fileURLToPath(new URL('../../node_modules/', import.meta.url))
 const samples = await readBlocks('embedding.md', 'js')
 
-/** The sample of the page that has this line, in a project of its own. */
+/** The code sample on the page that contains this line, in a project of its own. */
 async function laySample(t: Test, line: string) {
   const { folder } = await layProject(t.testdir())
   for (const name of ['fastify', 'express']) await symlink(join(packages, name), join(folder, 'node_modules', name))
@@ -32,7 +32,7 @@ async function laySample(t: Test, line: string) {
   return { folder, child, storage: env.TOLLGATE_STORAGE }
 }
 
-/** The port that the sample tells. */
+/** The port that the sample prints. */
 async function portOf({ stdout }: ChildProcess): Promise<string> {
   if (stdout)
     for await (const line of createInterface({ input: stdout })) {
@@ -84,7 +84,7 @@ for (const [host, line] of [
     await storage.close()
     child.kill('SIGTERM')
     const [code] = (await once(child, 'close')) as [number | null]
-    t.equal(code, 0, 'and it stops when it is told to')
+    t.equal(code, 0, 'and it stops on request')
   })
 }
 
@@ -167,7 +167,7 @@ t.test('an embedded gateway is reloaded completely, or not at all with the reaso
   t.equal(gateway.plan.revision, revision)
   await writeFile(config, right.replace('currency: USD', 'currency: EUR'))
   t.match(await gateway.reload(), { ok: false, findings: [{ code: 'currency_changed', remedy: /currency: USD/ }] })
-  t.equal(gateway.plan.currency, 'USD', 'what is spent and paid in stays what it is')
+  t.equal(gateway.plan.currency, 'USD', 'spend and top-ups stay unchanged')
   await writeFile(config, right.replace('4K: "0.08" } }', '4K: "0.09" } }'))
   t.match(await gateway.reload(), { ok: true, changes: [/alpha-image-2.*4K/] })
   t.not(gateway.plan.revision, revision)

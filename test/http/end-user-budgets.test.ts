@@ -13,7 +13,7 @@ const bounded = (group: string, more = ''): Edits => [
   [/default: \{ rpm: 60,[^}]*\}/, `default: { rpm: 1000000, ${group} }`],
 ]
 const messages = [{ role: 'user', content: 'hi' }]
-/** Comes to 0.02 USD by the shipped prices of the model. */
+/** Costs 0.02 USD by the shipped prices of the model. */
 const answer = {
   id: 'c',
   object: 'chat.completion',
@@ -42,7 +42,7 @@ async function statuses(started: Started, endUser: string | undefined, times: nu
   return all
 }
 
-t.test('each end user has the budget of the group or one by name, and every view shows it', async t => {
+t.test("each end user has the group's budget or one by name, and every view shows it", async t => {
   const started = await opened(
     t,
     bounded(
@@ -50,7 +50,7 @@ t.test('each end user has the budget of the group or one by name, and every view
     ),
   )
   t.same(await statuses(started, 'ada', 2), [200, 402])
-  t.same(await statuses(started, 'ben', 2), [200, 402], 'another has a budget of its own')
+  t.same(await statuses(started, 'ben', 2), [200, 402], 'another end user has a separate budget')
   t.same(await statuses(started, 'vip', 3), [200, 200, 200])
   t.same(await statuses(started, 'free', 1), [402])
   t.same(await statuses(started, 'watched', 3), [200, 200, 200], 'a soft one refuses nothing')
@@ -96,7 +96,7 @@ t.test('each end user has the budget of the group or one by name, and every view
   t.match(single.stdout, /end_user\s+ada\s+local\s+0\.01\s+week/)
   t.match(none.stderr, "The end user 'nobody' has no budget, or has spent nothing of it yet.")
   t.equal(proof.code, 0, proof.stdout + proof.stderr)
-  // A reload changes what is left at once.
+  // A reload changes the remaining amount immediately.
   const file = join(started.folder, 'gateway.yaml')
   const text = await readFile(file, 'utf8')
   await writeFile(file, text.replace('end_user_budget: { amount: "0.01"', 'end_user_budget: { amount: "5.00"'))
@@ -128,7 +128,7 @@ t.test('a refusal names the end user and the budget in every API format', async 
   t.match(record, { end_user: 'ada' })
 })
 
-t.test('hashed names have budgets, and made-up ones share that of (other)', async t => {
+t.test('hashed names have budgets, and made-up names share the budget of (other)', async t => {
   const started = await opened(
     t,
     bounded(

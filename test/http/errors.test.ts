@@ -11,7 +11,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const generations = '/v1/images/generations'
 const good = { model: 'alpha-image-2', prompt: 'a boat' }
-/** Larger than what is held back of a picture, so that a part of it is on its way when the rest fails to come. */
+/** Larger than the part of a picture that is held back, so that some of it is sent before the rest fails to arrive. */
 const answerText = JSON.stringify({ created: 1, data: [picture(1254, 1254, jpeg)] })
 
 async function startOpen(t: Test, options: StartOptions = {}): Promise<Started> {
@@ -20,12 +20,12 @@ async function startOpen(t: Test, options: StartOptions = {}): Promise<Started> 
   return started
 }
 
-/** The shipped timeouts of the upstream alpha, shorter. */
+/** Shortens the shipped timeouts of the upstream alpha. */
 function timeouts(text: string): StartOptions {
   return { edit: [['timeouts: { connect: 5s, first_byte: 600s, idle: 120s, total: 15m }', `timeouts: { ${text} }`]] }
 }
 
-/** Bytes that are an answer, sent past Node's own writer; then the connection ends, or is reset. */
+/** Sends the bytes of an answer past Node's own writer; then the connection ends, or is reset. */
 function sendRaw(res: ServerResponse, bytes: string | Buffer, how: 'end' | 'reset' | 'stay' = 'end'): void {
   const { socket } = res
   if (!socket) throw new Error('the connection is gone')
@@ -35,7 +35,7 @@ function sendRaw(res: ServerResponse, bytes: string | Buffer, how: 'end' | 'rese
   })
 }
 
-/** Bytes into a body: how an answer says where it ends, and what is left of it when the upstream breaks off. */
+/** How an answer marks its end, and the bytes sent before the upstream breaks off, `sent` bytes into the body. */
 const framings: { readonly [name: string]: (body: string, sent: number) => string } = {
   'Content-Length': (body, sent) =>
     `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, sent)}`,
@@ -45,7 +45,7 @@ const framings: { readonly [name: string]: (body: string, sent: number) => strin
     `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n${body.slice(0, sent)}`,
 }
 
-/** The kinds of client that take an answer for a whole, successful one. */
+/** The kinds of client that accept an answer as complete and successful. */
 async function whoIsSatisfied({ url, key, openai }: Started): Promise<string[]> {
   const body = JSON.stringify(good)
   const lines = [`x-api-key: ${key}`, 'Content-Type: application/json', `Content-Length: ${body.length}`]
@@ -153,8 +153,8 @@ t.test('every answer has our request id in x-request-id and request-id', async t
   }
   t.equal(new Set(seen).size, rows.length, 'no two alike')
   const logged = await logs()
-  t.equal(logged[0]?.id, seen.at(-1), 'the log knows it by the same name')
-  t.equal(logged[0]?.client_request_id, 'the-caller-s-own', 'and beside it the one that the caller gave')
+  t.equal(logged[0]?.id, seen.at(-1), 'the log has the same id')
+  t.equal(logged[0]?.client_request_id, 'the-caller-s-own', "and the client's own id next to it")
   t.equal((await fetch(`${opsUrl}/healthz`)).status, 200)
 })
 
@@ -335,14 +335,14 @@ t.test('an upstream that does not answer in time is 504, and forbids retries', a
   const started = await startOpen(t, timeouts('connect: 5s, first_byte: 100ms, idle: 120s, total: 15m'))
   const { url, key, upstream, charges, logs } = started
   upstream.answer(() => undefined)
-  // With the SDK's own retries: the picture may have been made, and a second request would buy another.
+  // With the SDK's own retries: the picture may have been made, so a second request could buy another.
   const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: key })
   const error: unknown = await openai.images.generate(good).catch((cause: unknown) => cause)
   t.match(error, { status: 504, code: 'upstream_timeout', type: 'server_error', message: /100 ms/ })
   t.equal((error as InternalServerError).headers?.get('x-should-retry'), 'false')
   t.equal((await logs()).length, 1, 'it has not tried again')
   t.equal(upstream.received.length, 1)
-  t.match(await charges(), [{ state: 'needs_review', amount: '0.00' }], 'nobody is charged for what nobody knows')
+  t.match(await charges(), [{ state: 'needs_review', amount: '0.00' }], 'an unknown result is not charged')
 })
 
 t.test('an upstream that breaks off before it answers is 502, and forbids retries', async t => {
@@ -360,7 +360,7 @@ t.test('an upstream that breaks off before it answers is 502, and forbids retrie
 })
 
 for (const [name, frame] of Object.entries(framings)) {
-  t.test(`a broken-off answer whose end is marked by ${name} is complete to no client [U1, U2]`, async t => {
+  t.test(`no client takes a cut answer with ${name} for complete [U1, U2]`, async t => {
     const started = await startOpen(t)
     const { upstream } = started
     const { length } = answerText
@@ -392,7 +392,7 @@ for (const [name, frame] of Object.entries(framings)) {
 
 t.test('an answer of its declared length is whole, although its upstream closes unannounced [U1]', async t => {
   const { post, upstream, charges } = await startOpen(t)
-  // Larger than what is taken in one turn of the event loop: the end of the connection is there before it is read.
+  // Larger than one read of the event loop: the end of the connection arrives before the body is read.
   const text = JSON.stringify({ created: 1, data: [{ b64_json: jpeg(1254, 1254, 3_000_000).toString('base64') }] })
   const frame = framings['Content-Length'] as (typeof framings)[string]
   for (const response_format of ['b64_json', 'url']) {
@@ -407,7 +407,7 @@ t.test('an answer of its declared length is whole, although its upstream closes 
   }
 })
 
-t.test('a 200 that is no JSON and has no marked end is complete to no client [U2, U14]', async t => {
+t.test('no client takes a 200 without JSON and without a marked end for complete [U2, U14]', async t => {
   const started = await startOpen(t)
   const head = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type:'
   for (const rest of ['text/html\r\n\r\n<html><body>5', 'application/json\r\n\r\n', 'text/plain\r\n\r\nok']) {
@@ -428,7 +428,7 @@ for (const [name, limits, code] of [
   ['stalls', 'connect: 5s, first_byte: 600s, idle: 150ms, total: 15m', 'deadline_exceeded'],
   ['drips for ever', 'connect: 5s, first_byte: 600s, idle: 120s, total: 300ms', 'deadline_exceeded'],
 ] as const) {
-  t.test(`an answer that ${name} is cut at its limit, complete to no client [U3, U4]`, async t => {
+  t.test(`an answer that ${name} is cut at its limit, and no client takes it for complete [U3, U4]`, async t => {
     const started = await startOpen(t, timeouts(limits))
     const { upstream, logs, charges } = started
     upstream.answer(res => {
@@ -446,7 +446,7 @@ for (const [name, limits, code] of [
   })
 }
 
-t.test('only those upstream headers pass that clients read [U9]', async t => {
+t.test('only upstream headers that clients read are passed on [U9]', async t => {
   const { post, upstream } = await startOpen(t)
   const stripped = {
     'set-cookie': ['a=1', 'b=2'],
@@ -488,7 +488,7 @@ t.test('only those upstream headers pass that clients read [U9]', async t => {
     t.equal(answer.headers.get('x-ratelimit-limit-requests'), '100000', 'limits are those of this gateway')
     t.match(answer.headers.get('x-request-id'), /^req_/, caseName({ status }))
     t.notMatch(answer.headers.get('connection') ?? '', /internal/, caseName({ status }))
-    t.equal(answer.headers.get('openai-processing-ms'), '12', 'what the style’s callers read passes')
+    t.equal(answer.headers.get('openai-processing-ms'), '12', 'headers that clients of the format read are passed on')
   }
 })
 
@@ -598,7 +598,7 @@ t.test('[6.2] a 200 of an unknown shape is not delivered, and its charge waits w
   t.equal((await gateway.storage.books.open()).find(one => one.state === 'needs_review')?.count, held)
 })
 
-t.test('a 200 that is no answer and has no image costs nothing, and keeps no hold', async t => {
+t.test('a 200 without an answer and without an image costs nothing, and leaves no hold', async t => {
   const { post, upstream, charges } = await startOpen(t)
   for (const [type, body] of [
     ['text/html', '<html><body>502 Bad Gateway</body></html>'],
@@ -632,7 +632,7 @@ t.test('a redirect is not followed: 502, whatever its target [U15]', async t => 
 
 t.test("an upstream's refusal reaches the client unchanged, and costs nothing", async t => {
   const { openai, upstream, charges } = await startOpen(t)
-  // What is about our key is told as ours: see vendor-only-key.test.ts.
+  // Statuses about the gateway's key become its own errors: see vendor-only-key.test.ts.
   for (const status of [400, 404, 409, 422, 429, 500, 503]) {
     upstream.answerOnce(res => {
       res.writeHead(status, { 'content-type': 'application/json', 'retry-after': '7' })

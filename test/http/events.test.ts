@@ -47,7 +47,7 @@ events:
     await sent.arrayBuffer()
     return sent.headers.get('x-request-id') ?? ''
   }
-  // The receiver is told what comes after the gateway has begun to tell it.
+  // The receiver gets only events that come after its registration.
   while ((await gateway.storage.events.webhooks.list()).length === 0)
     await new Promise(resolve => setTimeout(resolve, 20))
   const ours = await buy()
@@ -63,7 +63,7 @@ events:
 
   await t.test('a webhook gets signed events of its kinds only, without secrets', async t => {
     await receiver.has(6)
-    // Nothing changes with these, and the first says that what was refused is over.
+    // These edits change nothing; the first also clears the earlier refusal.
     for (const edits of [[['retention: { log: never }', 'retention: { log: 80d }'] as const], []]) {
       t.match(await started.reload(edits), { ok: true, changes: [] }, caseName({ edits }))
       await receiver.has(7)

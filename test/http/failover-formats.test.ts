@@ -7,7 +7,10 @@ import { smallConfig } from '../harness/small-config.ts'
 import { type Edits, type Started, start } from '../harness/start.ts'
 import type { Reaction, Upstream } from '../harness/upstream.ts'
 
-/** Two vendors, each with an API format of its own and two keys; the models of each fall back to those of the other. */
+/**
+ * Two vendors, each with an API format of its own and two keys; the models of each fall back to the models of the
+ * other.
+ */
 const yaml = `${smallConfig()}pipeline: [auth, ratelimit, format-bridge, token-usage]
 upstreams:
   bells: { url: "\${BELLS_URL}", cooldown: { failures: 10000 }, credential: { header: x-api-key, value: "{key}" }, keys: { a: { value: bell-a }, b: { value: bell-b } } }
@@ -118,7 +121,7 @@ function textOf(format: keyof typeof paths, isStream: boolean, body: string): st
 
 const costs = { bells: (12 * 30 + 6 * 40) / 1e6, drums: (11 * 10 + 5 * 20) / 1e6 }
 
-t.test('a fallback of another API format answers and is charged at its own prices', async t => {
+t.test('a fallback with another API format answers and is charged at its own prices', async t => {
   const { bells, drums, post, logs, charges, gateway, reload } = await open(t)
   for (const [model, first, second, keys] of [
     ['bell', bells, 'drums', 2],
@@ -128,7 +131,7 @@ t.test('a fallback of another API format answers and is charged at its own price
       for (const stream of [false, true])
         for (const fault of [529, 500, 'cut'] as const) {
           const name = caseName({ model, format, stream, fault })
-          // A refusal is followed by the vendor's next key; what may have been sold is not.
+          // After a refusal the vendor's next key is tried; a request that may have been sold is not repeated.
           for (let i = 0; i < (fault === 529 ? keys : 1); i++) first.answerOnce(fault === 'cut' ? cut : refuse(fault))
           const answer = await post(paths[format], { model, stream, ...ask })
           const body = await answer.text()
@@ -157,7 +160,7 @@ async function costOf(charges: Started['charges']): Promise<number> {
   return charge?.state === 'settled' ? Number(charge.amount) : Number.NaN
 }
 
-t.test('the hold is for the dearest model that may answer, and ends with the price of the one that did', async t => {
+t.test('the hold is for the most expensive possible model, and the charge for the one that answered', async t => {
   const { drums, post, newKey, charges, gateway } = await open(t)
   const { key } = await newKey({ budget: 1_000_000 })
   const request = { model: 'drum', ...ask, max_tokens: 100 }
@@ -174,7 +177,7 @@ t.test('the hold is for the dearest model that may answer, and ends with the pri
   t.same((await gateway.storage.books.verify()).problems, [])
 })
 
-t.test('what a fallback cannot carry, and what has begun, stays with the first upstream', async t => {
+t.test('a request that a fallback cannot carry, or that has begun, stays with the first upstream', async t => {
   const { bells, drums, post, logs, charges } = await open(t)
   drums.answerOnce(refuse(529))
   const refused = await post(paths.chat, { model: 'drum', ...ask, n: 2 })
@@ -190,7 +193,7 @@ t.test('what a fallback cannot carry, and what has begun, stays with the first u
   t.match((await logs(1))[0], { model: 'drum', upstream: 'drums', outcome: 'upstream_cut' })
   const paid = (await charges()).length
 
-  // Both fail, again and again: the error is the client's, and nothing is charged.
+  // Both fail repeatedly: the error is in the client's format, and nothing is charged.
   drums.answer(refuse(500))
   bells.answer(refuse(500))
   for (const [format, type] of [
@@ -203,7 +206,7 @@ t.test('what a fallback cannot carry, and what has begun, stays with the first u
     t.same(tried, [undefined, 'bell-small', undefined, 'bell-small'], format)
   }
   t.equal((await charges()).length, paid)
-  // The second round may end at the first upstream again.
+  // The second round may end after the first upstream.
   drums.answer(serveChat)
   drums.answerOnce(refuse(500))
   const again = await post(paths.messages, { model: 'drum', ...ask, top_k: 3 })
@@ -212,7 +215,7 @@ t.test('what a fallback cannot carry, and what has begun, stays with the first u
   t.equal(await costOf(charges), (11 * 1 + 5 * 2) / 1e6)
 })
 
-t.test('only what an upstream did not get is named as dropped', async t => {
+t.test('only fields that the answering upstream did not get are reported as dropped', async t => {
   const { drums, bells, post } = await open(t)
   const request = { model: 'drum', ...ask, seed: 7 }
   t.equal((await post(paths.chat, request)).headers.get('x-tollgate-dropped'), null)
@@ -222,7 +225,7 @@ t.test('only what an upstream did not get is named as dropped', async t => {
   t.equal(bells.received.at(-1)?.json()['model'], 'bell-1')
 })
 
-t.test('an explanation names the fallback, and what it would get', async t => {
+t.test('explain names the fallback, and the fields that it would get', async t => {
   const { plan } = await open(t)
   const explain = (fields: { readonly [name: string]: Json }) => {
     const request = { model: 'drum', operation: 'chat', size: undefined, quality: undefined, n: undefined }
@@ -241,7 +244,7 @@ t.test('an explanation names the fallback, and what it would get', async t => {
   t.match(explain({ n: 2 }), [{ model: 'bell-small', refused: /n/ }])
 })
 
-t.test('the answer of a translated fallback is kept as that of any other', async t => {
+t.test('the answer of a translated fallback is cached like any other', async t => {
   const { bells, post, reload } = await open(t)
   await reload([
     ['ratelimit, format-bridge', 'ratelimit, answer-cache, format-bridge'],
@@ -256,7 +259,7 @@ t.test('the answer of a translated fallback is kept as that of any other', async
   t.same(got, ['drums miss', 'drums hit', 'drums hit'])
 })
 
-t.test('fallbacks are checked', async t => {
+t.test('check validates fallbacks', async t => {
   const { reload } = await open(t)
   const problemsOf = async (edit: Edits) => JSON.stringify(await reload(edit))
   const bare = '\nmodels:\n  free: { family: bare, upstream: drums, price: free }\n'
@@ -270,7 +273,7 @@ t.test('fallbacks are checked', async t => {
   t.match(await problemsOf(edit), /fallback_sections.*token-usage/)
 })
 
-t.test("a conversation goes on at its first vendor without the fallback's thoughts", async t => {
+t.test("a conversation continues at its first vendor without the fallback's thoughts", async t => {
   const { bells, drums, post } = await open(t)
   bells.answerOnce(cut)
   drums.answerOnce({
@@ -301,7 +304,7 @@ t.test("a conversation goes on at its first vendor without the fallback's though
   ])
 })
 
-t.test('a request by an alias of a group fails over as one by the name of its model', async t => {
+t.test("a request for a group's alias fails over like one for its model", async t => {
   const { bells, post, logs } = await open(t, [{ 'groups/default': { aliases: { best: 'bell' } } }])
   for (const format of ['chat', 'messages'] as const) {
     const name = caseName({ format })

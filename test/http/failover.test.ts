@@ -21,13 +21,13 @@ const operations = {
 const causes = [408, 429, 500, 502, 503, 504, 529, 'timeout', 'reset', 'connect'] as const
 const listed = `retry_on: [${causes.join(', ')}], retry: { backoff: 1ms }`
 const policies = { off: '', retry_on: listed, may_pay_twice: `${listed}, may_pay_twice: true` } as const
-/** The first upstream, as each cause needs it. */
+/** The first upstream, prepared for each cause. */
 const placeOf = (cause: (typeof causes)[number]): string =>
   cause === 'timeout' ? 'late' : cause === 'connect' ? 'gone' : 'first'
-/** Refusals that were certainly not sold, and requests that never arrived. */
+/** Causes without a sale: refusals that certainly sold nothing, and requests that never arrived. */
 const unsold = new Set<unknown>([429, 503, 529, 'connect'])
 
-t.test('who is asked again, by cause, operation and policy, and what may have been bought', async t => {
+t.test('repeated calls by cause, operation and policy, and what may have been bought', async t => {
   const models = Object.entries(policies).flatMap(([policy, more]) =>
     (['chat', 'image', 'job'] as const).flatMap(family =>
       ['first', 'late', 'gone'].map(
@@ -96,7 +96,7 @@ function squeeze(line: string): string {
 }
 
 const all = 'retry_on: [429, 500, 503, timeout, reset, connect]'
-/** Asks for a conversation with a model. @returns the status, and the answer's text */
+/** Requests a conversation with a model. @returns the status, and the answer's text */
 async function ask({ post }: Failover, model: string, more: object = {}): Promise<readonly [number, string]> {
   const answer = await post('/v1/chat/completions', { model, ...chat, ...more })
   return [answer.status, await answer.text()]
@@ -142,11 +142,11 @@ t.test('all upstreams are tried again, up to `attempts`; log, metrics and charge
   t.equal((await ask(started, 'pooled'))[0], 200, 'an upstream with several keys is tried again too')
   t.strictSame(await answersOf(started), ['500', '200'])
   first.answerOnce(refuseWith(400))
-  t.equal((await ask(started, 'two'))[0], 400, 'what is not listed is the answer')
+  t.equal((await ask(started, 'two'))[0], 400, 'an unlisted status is returned')
   t.equal((await get('/v1/charges/none')).status, 404)
 })
 
-t.test('a wait lasts as long as Retry-After says, and no request waits longer than `wait_max`', async t => {
+t.test('a wait lasts for the time in Retry-After, and no request waits longer than `wait_max`', async t => {
   const waits: number[] = []
   const hand = new HandTime()
   const clock = {
@@ -180,7 +180,7 @@ t.test('a wait lasts as long as Retry-After says, and no request waits longer th
   }
   first.answerOnce(refuseWith(503, { 'retry-after': '2' }))
   const image = await post('/v1/images/generations', { model: 'drawn', prompt: 'a boat' })
-  t.equal(image.status, 200, 'what was not sold is requested again without consent, whatever it is')
+  t.equal(image.status, 200, 'unsold requests are repeated without consent, whatever they are')
   await image.text()
 
   const before = first.received.length
@@ -188,17 +188,17 @@ t.test('a wait lasts as long as Retry-After says, and no request waits longer th
   second.answerOnce(refuseWith(500))
   t.equal((await ask(started, 'two'))[0], 200)
   t.strictSame(await answersOf(started), ['503', '500', '200'])
-  t.equal(first.received.length, before + 1, 'an upstream that asked for time is not called in it')
+  t.equal(first.received.length, before + 1, 'an upstream is not called before its Retry-After')
 
   first.answerOnce(refuseWith(503, { 'retry-after': '30' }))
   const late = await post('/v1/chat/completions', { model: 'first', ...chat })
   t.equal(late.status, 503)
-  t.equal(late.headers.get('retry-after'), '30', 'the client is told, and waits itself')
+  t.equal(late.headers.get('retry-after'), '30', 'the client gets the refusal, and waits itself')
   await late.text()
   t.equal(first.received.length, before + 2)
 })
 
-t.test('a request that waits ends with its client, is sent at once in a drain, and keeps its deadline', async t => {
+t.test('a waiting request ends with its client, is sent at once in a drain, and keeps its deadline', async t => {
   const waiting: (() => void)[] = []
   const clock = {
     ...systemClock,
@@ -254,7 +254,7 @@ t.test('a request that waits ends with its client, is sent at once in a drain, a
   await closed
 })
 
-t.test('a stream is requested again until its first byte has left, and never after it', async t => {
+t.test('a stream is requested again only before its first byte is sent', async t => {
   const started = await startFailover(t, [
     { name: 'two', family: 'chat', upstreams: ['keyed', 'second'], more: `${all}, retry: { backoff: 1ms }` },
   ])

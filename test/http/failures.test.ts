@@ -5,7 +5,7 @@ import { start } from '../harness/start.ts'
 
 const chat = { model: 'sim-chat', max_tokens: 10, messages: [{ role: 'user', content: 'Say hello.' }] }
 
-t.test('a refusal by a limit names it, and how long to wait', async t => {
+t.test('a refusal by a limit names the limit and the time to wait', async t => {
   const { upstream, post, logs } = await start(t, {
     upstreams: ['text'],
     edit: [{ 'groups/default/rpm': 1 }],
@@ -23,7 +23,7 @@ t.test('a refusal by a limit names it, and how long to wait', async t => {
   t.equal(String(record?.error_values?.['seconds']), refused.headers.get('retry-after'))
 })
 
-t.test('a spent budget reports its owner, what is left and what was requested', async t => {
+t.test('a spent budget reports its owner, the remaining and the requested amount', async t => {
   const { post, newKey, logs } = await start(t, { upstreams: ['alpha'] })
   const { key } = await newKey({ budget: 10_000 })
   const answer = await post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a boat' }, bearer(key))
@@ -35,7 +35,7 @@ t.test('a spent budget reports its owner, what is left and what was requested', 
   })
 })
 
-t.test("an upstream's refusal is stored, clipped, without our key and quotations", async t => {
+t.test("an upstream's refusal is stored, shortened, without our key and without quotations", async t => {
   const { upstream, post, logs } = await start(t, { upstreams: ['text'] })
   const prompt = 'a very long and private prompt about something that nobody else is meant to read, ever'
   const cases: readonly (readonly [body: string, said: string | null])[] = [
@@ -57,7 +57,7 @@ t.test("an upstream's refusal is stored, clipped, without our key and quotations
   }
 })
 
-t.test('foreign messages are stored short, and without possible secrets', async t => {
+t.test('third-party messages are stored shortened, and without possible secrets', async t => {
   for (const [text, kept] of [
     ['a\n  b', 'a b'],
     [`bad key sk-abcdefghijkl`, 'bad key …'],

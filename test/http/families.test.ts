@@ -32,7 +32,7 @@ async function reference(width: number, height: number) {
   return toFile(png(width, height), 'reference.png', { type: 'image/png' })
 }
 
-t.test('family A: the returned picture sets the price, whatever size was requested', async t => {
+t.test('family A: the returned picture determines the price, whatever size was requested', async t => {
   const { openai, upstreams, charges } = await startOnSimulator(t)
   for (const { size, actual } of familyA) {
     const answer = await openai.images.generate({

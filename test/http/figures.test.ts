@@ -6,13 +6,13 @@ import { holdOf, newKey } from '../contract/storage.ts'
 
 const path = '/v1/images/generations'
 
-/** The value of one series; NaN where it is not there. */
+/** The value of one series; NaN if it does not exist. */
 function valueOf(text: string, series: string): number {
   const line = text.split('\n').find(one => one.startsWith(`${series} `))
   return Number(line?.slice(series.length + 1) ?? Number.NaN)
 }
 
-t.test('metrics report outcomes of images, money, limits and upstreams', async t => {
+t.test('metrics report images, money, limits and upstreams', async t => {
   const { gateway, opsUrl, upstreams, post, settled } = await start(t, {
     edit: [
       [
@@ -97,7 +97,7 @@ t.test('metrics report outcomes of images, money, limits and upstreams', async t
   await t.test('client-chosen names create no series [X9]', async t => {
     const series = async (): Promise<number> => {
       await settled()
-      // A busy machine may add a series for a long turn.
+      // A busy machine may add a series for a long turn of the event loop.
       return (await scrape()).split('\n').filter(line => /^(?!#|tollgate_long_turns_total)./.test(line)).length
     }
     await post(path, { model: 'made-up', prompt: 'a' })
@@ -107,7 +107,7 @@ t.test('metrics report outcomes of images, money, limits and upstreams', async t
   })
 })
 
-t.test('models and groups have series of their own where the operator wants them', async t => {
+t.test('models and groups have separate series if configured', async t => {
   const { opsUrl, upstreams, post, settled } = await start(t, {
     edit: [['\nserver:\n', '\nobservability: { metrics: { by: [model, group] } }\nserver:\n']],
   })
@@ -130,7 +130,7 @@ t.test('models and groups have series of their own where the operator wants them
   t.notMatch(text, /made-up/)
 })
 
-t.test('the exposition follows the conventions of Prometheus, and HEAD gets its head', async t => {
+t.test('the exposition follows Prometheus conventions, and HEAD works', async t => {
   const { opsUrl, upstreams, post, settled } = await start(t, {
     edit: [['\nserver:\n', '\nobservability: { metrics: { by: [model, group] } }\nserver:\n']],
   })

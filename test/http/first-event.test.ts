@@ -8,7 +8,7 @@ const chat = '/v1/chat/completions'
 const ask = { model: 'sim-chat', messages: [{ role: 'user', content: 'hi' }], stream: true }
 const delta = { id: 'c1', object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content: 'H' } }] }
 
-/** A stream of these events, whose connection stays open where it does not end. */
+/** A stream of these events; with `isOpen` its connection stays open. */
 const stream =
   (text: string, isOpen = false): Reaction =>
   res => {
@@ -18,7 +18,7 @@ const stream =
 
 const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
 
-t.test('a stream whose first event is an error becomes a status with its JSON', async t => {
+t.test('a stream whose first event is an error becomes an error status with its JSON', async t => {
   const { post, upstreams, logs, settled } = await start(t)
   const upstream = upstreams['text'] as Upstream
   const cases: readonly (readonly [what: string, text: string, status: number, body: object])[] = [
@@ -65,7 +65,7 @@ t.test('a stream whose first event is an error becomes a status with its JSON', 
   }
   await settled()
   t.match((await logs())[0], { status: 500, tokens: null, billing: null }, 'and nothing is charged')
-  t.equal(upstream.received.length, cases.length, 'nobody is asked twice')
+  t.equal(upstream.received.length, cases.length, 'no upstream is called twice')
 })
 
 t.test('a stream that does not begin with an error passes unchanged', async t => {
@@ -94,7 +94,7 @@ t.test('a stream that does not begin with an error passes unchanged', async t =>
   t.equal(answer.status, 200)
   t.match(await answer.text(), /later/)
   await settled()
-  t.match((await logs())[0], { status: 200, error: 'upstream_failed' }, 'a later one is told in the log')
+  t.match((await logs())[0], { status: 200, error: 'upstream_failed' }, 'a later one is in the log')
 })
 
 const withNext = [
@@ -102,7 +102,7 @@ const withNext = [
   'sim-chat: { family: chat, upstreams: [{ upstream: text }, { upstream: beta, priority: 2 }],',
 ] as const
 
-t.test('a limit as first event leads to the next upstream', async t => {
+t.test('a rate limit as first event leads to the next upstream', async t => {
   const { post, upstreams } = await start(t, { edit: [withNext] })
   const [text, beta] = [upstreams['text'], upstreams['beta']] as [Upstream, Upstream]
   text.answer(stream(data({ error: { code: 429, message: 'slow down' } }), true))
@@ -113,7 +113,7 @@ t.test('a limit as first event leads to the next upstream', async t => {
   t.equal(beta.received.length, 1)
 })
 
-t.test('a first event that may have been sold is tried nowhere else', async t => {
+t.test('a first event that may have been sold is not repeated elsewhere', async t => {
   const cases: readonly (readonly [error: object, status: number])[] = [
     [{ type: 'error', error: { type: 'overloaded_error', message: 'x' } }, 503],
     [{ error: { code: 503, message: 'x' } }, 503],

@@ -2,7 +2,9 @@ import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { type Edits, start, type Started } from '../harness/start.ts'
 
-/** The parts of requests of coding agents that no other client sends; `npm run test:agents -- --translated` runs the agents. */
+/**
+ * Parts of coding agents' requests that no other client sends; `npm run test:agents -- --translated` runs the agents.
+ */
 
 const only = (format: string): string => `
   only-${format}:
@@ -39,7 +41,7 @@ const chatAnswer = {
 }
 const schema = { type: 'object', properties: { cmd: { type: 'string' } }, required: ['cmd'] }
 const exec = { type: 'function', name: 'exec', strict: false, parameters: schema }
-/** What Codex sends with every request. */
+/** The fields that Codex sends with every request. */
 const codex = {
   model: 'on-chat',
   instructions: 'Be brief.',
@@ -54,7 +56,7 @@ const codex = {
 }
 const search = { type: 'web_search', external_web_access: false }
 
-t.test('a search of the web that a request offers next to its own tools is dropped', async t => {
+t.test("an optional web search next to a request's own tools is dropped", async t => {
   const { text, post } = await open(t)
   text.answer(chatAnswer)
   const requests: readonly (readonly [string, string, object])[] = [
@@ -89,7 +91,7 @@ t.test('a search of the web that a request offers next to its own tools is dropp
   }
 })
 
-t.test('a search of the web that the request needs is refused', async t => {
+t.test('a required web search is refused', async t => {
   const { text, post } = await open(t)
   const cases: readonly (readonly [string, object])[] = [
     ['the only tool', { tools: [search] }],
@@ -104,7 +106,7 @@ t.test('a search of the web that the request needs is refused', async t => {
   t.equal(text.received.length, 0, 'nothing was sent')
 })
 
-t.test('one call at a time is a hint for an upstream that cannot say it', async t => {
+t.test('one call at a time is dropped as a hint if the upstream has no such setting', async t => {
   const { text, post } = await open(t)
   text.answer({
     candidates: [{ content: { role: 'model', parts: [{ text: 'ok' }] }, finishReason: 'STOP' }],
@@ -115,7 +117,7 @@ t.test('one call at a time is a hint for an upstream that cannot say it', async 
   t.match(answered.headers.get('x-tollgate-dropped'), /parallel_tool_calls/)
 })
 
-t.test('a search for tools is dropped', async t => {
+t.test('a tool search is dropped', async t => {
   const { text, post } = await open(t)
   text.answer(chatAnswer)
   const find = { type: 'tool_search', execution: 'client', description: 'Finds tools.', parameters: schema }
@@ -135,7 +137,7 @@ t.test('a search for tools is dropped', async t => {
   t.equal(text.received.length, 2)
 })
 
-t.test('tools that come with the input are carried, freeform ones too', async t => {
+t.test('tools in the input are translated, including freeform ones', async t => {
   const { text, post } = await open(t)
   const call = { id: 'call_1', type: 'function', function: { name: 'functions__exec', arguments: '{"input":"y()"}' } }
   text.answer({
@@ -167,7 +169,7 @@ t.test('tools that come with the input are carried, freeform ones too', async t 
   t.match(await refused.json(), { error: { param: 'input[0].tools[0]' } })
 })
 
-t.test('a past search of the web does not stop a conversation that changes its model', async t => {
+t.test('a past web search does not prevent a change of the model', async t => {
   const { text, post } = await open(t)
   text.answer(chatAnswer)
   const past = { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } }
@@ -203,7 +205,7 @@ const namesOf = (body: Record<string, unknown> | undefined): readonly (string | 
     tool => tool.function?.name,
   )
 
-t.test('tools in a namespace are called by the name of both, and the client gets them apart', async t => {
+t.test('tools in a namespace are called by a combined name, and the client gets both parts', async t => {
   const { text, post } = await open(t)
   const call = {
     id: 'call_1',

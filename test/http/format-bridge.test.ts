@@ -4,7 +4,7 @@ import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { type Edits, start, type Started } from '../harness/start.ts'
 
-/** The shipped file, with both families translated. */
+/** The shipped file, with translation for both families. */
 const bridged = (more: Edits = []): Edits => [
   ['\n  messages:\n', '\n  messages:\n    format-bridge: { reasoning: budget, max_tokens: 4000 }\n'],
   ['sim-chat: { family: chat,', 'sim-chat: { family: chat, accepts: [messages],'],
@@ -22,10 +22,10 @@ async function open(t: Test, more: Edits = []) {
   return { started, anthropic, openai, text, sent }
 }
 
-/** What an error of an SDK has to hold: its type has more members. */
+/** The required members of an SDK's error, whose type has more. */
 const like = (wanted: object): Error => wanted as Error
 
-/** An event stream, one write for each record. */
+/** An event stream, with one write per record. */
 const stream = (records: readonly string[]) => (res: ServerResponse) => {
   res.writeHead(200, { 'content-type': 'text/event-stream' })
   for (const record of records) res.write(record)
@@ -56,7 +56,7 @@ const look = {
 }
 
 t.test(
-  'a messages SDK streams parallel calls from a chat upstream, and the bill counts what the upstream reported',
+  "a messages SDK streams parallel calls from a chat upstream, and the bill counts the upstream's report",
   async t => {
     const { started, anthropic, text, sent } = await open(t)
     text.answer(stream(chatCalls))
@@ -101,7 +101,7 @@ t.test(
   },
 )
 
-t.test("a tool loop goes on: results, images and the model's thoughts return to the upstream", async t => {
+t.test("a tool loop continues: results, images and the model's thoughts return to the upstream", async t => {
   const { anthropic, text, sent } = await open(t)
   text.answer({
     id: 'x',
@@ -281,7 +281,7 @@ t.test(
   },
 )
 
-t.test("a stream that the upstream cuts after any record is an error in the client's format", async t => {
+t.test("a stream cut after any record is an error in the client's format", async t => {
   const { anthropic, openai, text } = await open(t)
   const ask = { max_tokens: 50, messages: [{ role: 'user' as const, content: 'x' }] }
   for (let kept = 1; kept < messageStream.length; kept++) {
@@ -301,7 +301,7 @@ t.test("a stream that the upstream cuts after any record is an error in the clie
   }
 })
 
-t.test("errors, limits and refusals have the client's format", async t => {
+t.test("errors, limits and refusals are in the client's format", async t => {
   const { started, anthropic, openai, text } = await open(t)
   text.answer((res: ServerResponse) => {
     res.writeHead(429, { 'content-type': 'application/json', 'retry-after': '7' })
@@ -350,7 +350,7 @@ t.test("errors, limits and refusals have the client's format", async t => {
   t.equal(text.received.length, before, 'nothing was sent')
 })
 
-t.test('hints are dropped, and the response and the log name them; on_loss makes either the rule', async t => {
+t.test('hints are dropped, and the response and the log name them; on_loss sets the rule', async t => {
   const { started, openai, text } = await open(t)
   text.answer({
     type: 'message',
@@ -371,7 +371,7 @@ t.test('hints are dropped, and the response and the log name them; on_loss makes
   t.equal((await openai.chat.completions.create({ ...ask, n: 3 })).choices.length, 1)
 })
 
-t.test('models and token counts answer in each accepted format', async t => {
+t.test('models and token counts are served in each accepted format', async t => {
   const { anthropic, started, text } = await open(t)
   const counted = await anthropic.messages
     .countTokens({ model: 'sim-chat', messages: [{ role: 'user', content: 'How many tokens has this?' }] })
@@ -385,7 +385,7 @@ t.test('models and token counts answer in each accepted format', async t => {
   t.ok(names.includes('sim-chat'))
 })
 
-t.test("a request in the upstream's own format passes as it was sent", async t => {
+t.test("a request in the upstream's own format passes unchanged", async t => {
   const { openai, text, sent } = await open(t)
   text.answer({ choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'hi' } }], usage })
   const ask = {

@@ -14,13 +14,13 @@ const alpha = { model: 'alpha-image-2', prompt: 'a boat' }
 const json = { 'content-type': 'application/json' }
 const after = 'image-tier-billing, token-usage]'
 
-/** An answer with two images of so many bytes of noise: no piece of it is like another. */
+/** An answer with two images of this many bytes of noise: no two pieces are alike. */
 function largeAnswer(bytes: number): Buffer {
   const image = () => Buffer.concat([png(1254, 1254), randomBytes(bytes)]).toString('base64')
   return Buffer.from(JSON.stringify({ created: 1, data: [{ b64_json: image() }, { b64_json: image() }] }))
 }
 
-/** Keeps every chunk that passes, and what it held. */
+/** Keeps every chunk that passes, and a copy of its content. */
 function keeping(letsGo: boolean): { plugin: ReturnType<typeof definePlugin>; kept: Buffer[]; copies: Buffer[] } {
   const kept: Buffer[] = []
   const copies: Buffer[] = []
@@ -46,7 +46,7 @@ function answerWith(shop: Shop, body: Buffer, headers: { readonly [name: string]
   })
 }
 
-/** The body of an answer, by a caller who takes some turns of the event loop for each chunk. */
+/** The body of an answer, read by a client that takes some turns of the event loop per chunk. */
 async function readIn(shop: Shop, turns: number): Promise<string> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const headers = { ...json, authorization: `Bearer ${shop.key}` }
@@ -183,7 +183,7 @@ billed(
     const { alpha: first, beta: second } = shop.upstreams
     second?.answer({ data: [picture(8, 8)] })
     for (const isRead of [true, false]) {
-      // The one reads the whole request before it refuses, the other nothing of it.
+      // The first case reads the whole request before refusing it, the second reads nothing of it.
       if (isRead) first?.answerOnce(res => void res.writeHead(503).end())
       else first?.server.prependOnceListener('request', (_req, res) => void res.writeHead(503).end())
       const { status } = await shop.ask(largeRequest(900_000))
@@ -199,7 +199,7 @@ billed(
   '[13.5] a body that its upstream has not read completely is not freed',
   { plugins: [unread.plugin], edit: keepsBodies },
   async (t, shop) => {
-    // Answers the head alone: more than all buffers on the way hold is still to be written.
+    // Answers after the head alone: the rest of the body exceeds all buffers on the way.
     const server = createServer((_req, res) => void res.writeHead(400, json).end('{"error":{"message":"no"}}'))
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
     t.teardown(() => server.close().closeAllConnections())

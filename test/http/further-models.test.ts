@@ -50,7 +50,7 @@ function answered(model: string | undefined) {
   return { id: 'c1', object: 'chat.completion', created: 1, ...(model !== undefined && { model }), choices, usage }
 }
 
-t.test('a further model in a body is checked against the allowed ones, and reported with its path', async t => {
+t.test('an additional model in a body is checked against the allowed ones, and reported with its path', async t => {
   const { key: partner } = await shared.newKey({ group: 'partner' })
   const { key: narrow } = await shared.newKey({ models: ['cheap', 'two'] })
   upstream.answer(answered('vendor/cheap'))
@@ -105,13 +105,13 @@ t.test('a further model in a body is checked against the allowed ones, and repor
     403,
     'however its name is written',
   )
-  t.equal((await ask({ model: 'plain-one', models: ['dear'] }, shared.key)).status, 400, 'a family that says nothing')
-  t.equal(upstream.received.length, before, 'no upstream was asked')
+  t.equal((await ask({ model: 'plain-one', models: ['dear'] }, shared.key)).status, 400, 'a family without the setting')
+  t.equal(upstream.received.length, before, 'no upstream was called')
   await shared.settled()
   t.same(await shared.charges(), [])
 })
 
-t.test('upstreams get further models by their own names', async t => {
+t.test('upstreams get additional models by their own names', async t => {
   upstream.answer(answered('vendor/cheap'))
   const sent = async (body: { readonly model: string; readonly [name: string]: unknown }): Promise<unknown> => {
     t.equal((await ask(body)).status, 200, caseName(body))
@@ -219,8 +219,8 @@ t.test('with the shipped file a restricted key gets no other model through a too
       const answer = await askOnce(shipped.url, body, { path: at, key, headers: { 'x-api-key': key } })
       t.match(answer, { status, text: name }, caseName({ at, name }))
     }
-  t.equal(asked.received.length, 0, 'nobody was asked')
+  t.equal(asked.received.length, 0, 'no upstream was called')
   asked.answer(answered('sim-chat'))
   const own = { model: 'sim-chat', messages, tools: [served('sim-embedding')] }
-  t.equal((await askOnce(shipped.url, own, { path, key })).status, 200, 'one that it may use is asked')
+  t.equal((await askOnce(shipped.url, own, { path, key })).status, 200, 'an allowed one is called')
 })

@@ -4,7 +4,7 @@ import { start } from '../harness/start.ts'
 
 const { openai, post, charges } = await start(t, { simulated: true })
 
-t.test('continues a text with and without streaming, and charges the tokens of both', async t => {
+t.test('completes a text with and without streaming, and charges the tokens of both', async t => {
   const whole = await openai.completions.create({ model: 'sim-chat', prompt: 'one two three', max_tokens: 4 })
   t.match(whole, {
     object: 'text_completion',

@@ -11,7 +11,7 @@ const patterns = `guard-patterns: { longest: 24, rules: [
       { name: card, pattern: "\\\\d{4}-\\\\d{4}-\\\\d{4}-\\\\d{4}", do: mask, put: "[card]" },
       { name: forbidden, words: [dragon] } ] }`
 
-/** The families of text with a section more. */
+/** The families of text with one more section. */
 function guarded(section: string): readonly (readonly [RegExp, string])[] {
   return [
     [pipeline[0], pipeline[1]],
@@ -44,7 +44,7 @@ function textOf(stream: string): string {
     .join('')
 }
 
-/** A moderation service that answers as a test says. */
+/** A moderation service whose answers the test sets. */
 async function startService(t: Test, answer: (asked: Asked) => object | number) {
   const asked: Asked[] = []
   const server = createServer(async (req, res) => {
@@ -129,7 +129,7 @@ t.test('patterns block and mask requests, in every API format', async t => {
   })
 })
 
-t.test('a whole answer is masked, or withheld and charged as used', async t => {
+t.test('a complete answer is masked, or withheld and charged as used', async t => {
   const { upstreams, post, logs, charges } = await start(t, { edit: guarded(patterns) })
   upstreams['text']?.answer({ choices: [{ message: { role: 'assistant', content: `card ${card}.` } }], usage })
   const masked = await post('/v1/chat/completions', prompt('hello'))
@@ -147,7 +147,7 @@ t.test('a whole answer is masked, or withheld and charged as used', async t => {
     },
   ])
   const [withheld, sent] = await charges()
-  t.equal(withheld?.amount, sent?.amount, 'what the upstream sold costs the same')
+  t.equal(withheld?.amount, sent?.amount, "the upstream's sale costs the same")
   t.ok(Number(sent?.amount) > 0)
 })
 
@@ -165,7 +165,7 @@ t.test('a stream is masked and blocked across its events, however they are cut',
     t.match(got, /\[DONE\]\n\n$/, caseName({ size }))
   }
   const got = await ask(['it was ', 'a dra', 'gon', ' and more ', 'of it'])
-  t.equal(textOf(got), '', 'nothing of the held text leaves')
+  t.equal(textOf(got), '', 'none of the held text is sent')
   t.match(got, /"code":"response_blocked"/)
   t.notMatch(got, 'DONE')
   t.match(await logs(1), [{ error: 'response_blocked', outcome: 'refused', usage: { output_tokens: 40 } }])
@@ -173,11 +173,11 @@ t.test('a stream is masked and blocked across its events, however they are cut',
   t.equal(blocked?.amount, passed?.amount)
 
   const early = await ask('one two three four five six seven eight nine ten a dragon'.match(/.{1,5}/g) ?? [])
-  t.match(textOf(early), /^one two three/, 'what was released before is sent')
+  t.match(textOf(early), /^one two three/, 'text released earlier is sent')
   t.notMatch(early, 'dragon')
 })
 
-t.test('messages and responses stream masked too, with their repeated texts', async t => {
+t.test('streams of messages and responses are masked too, with their repeated texts', async t => {
   const { upstreams, post } = await start(t, { edit: guarded(patterns) })
   const sse = (events: readonly (readonly [string, object])[]): Reaction => {
     const text = events
@@ -259,7 +259,7 @@ t.test('a service decides about requests and answers', async t => {
   await settled()
 })
 
-t.test('a service that fails refuses or lets pass, as the operator wants', async t => {
+t.test('a failing service blocks or allows requests, as configured', async t => {
   let status = 500
   const service = await startService(t, () => (status === 200 ? { action: 'dance' } : status))
   for (const [unavailable, expected] of [
@@ -278,7 +278,7 @@ t.test('a service that fails refuses or lets pass, as the operator wants', async
   }
 })
 
-t.test('a service of the moderations format is understood', async t => {
+t.test('a service with the moderations format is supported', async t => {
   const service = await startService(t, ({ input = [] }) => ({
     results: input.map(text => ({
       flagged: text.includes('dragon'),
@@ -305,7 +305,7 @@ t.test('a rule without words or pattern, or with an invalid one, is refused when
     )
 })
 
-t.test('no place of a request or a stream hides a word', async t => {
+t.test('a word is found at every place of a request or a stream', async t => {
   const { upstreams, post } = await start(t, { edit: guarded(patterns) })
   const { received = [] } = upstreams['text'] ?? {}
   for (const body of [
@@ -317,7 +317,7 @@ t.test('no place of a request or a stream hides a word', async t => {
     t.equal(received.length, 0, caseName({ body }))
   }
   t.equal((await post('/v1/chat/completions', prompt('a dragonfly, or snake_dragon_case'))).status, 200)
-  // Some vendors repeat in each chunk all that was said so far.
+  // Some vendors repeat the whole text so far in each chunk.
   const chunk = (delta: string, content: string) => {
     const choice = { index: 0, delta: { content: delta }, message: { role: 'assistant', content } }
     return `data: ${JSON.stringify({ choices: [choice] })}\n\n`
@@ -333,7 +333,7 @@ t.test('no place of a request or a stream hides a word', async t => {
   }
 })
 
-t.test('the probabilities of tokens repeat nothing that was masked', async t => {
+t.test('token probabilities do not contain masked text', async t => {
   const { upstreams, post } = await start(t, { edit: guarded(patterns) })
   const tokens = ['paid ', '1111-', '2222-', '3333-', '4444', ' by card']
   const logprobs = (some: readonly string[]) => ({

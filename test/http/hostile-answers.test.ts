@@ -33,7 +33,7 @@ t.test('[6.2] an image in an answer with an error status is not delivered unpaid
   t.same(problems, [])
 })
 
-t.test('[6.2] a refusal passes in its own words, and is free', async t => {
+t.test('[6.2] a refusal passes unchanged, and is free', async t => {
   const { upstreams, post, charges, gateway } = await start(t)
   const refusals: readonly (readonly [status: number, type: string, body: string])[] = [
     [400, 'application/json', JSON.stringify({ error: { message: `see ${link}`, code: 'moderation_blocked' } })],
@@ -106,7 +106,7 @@ t.test('[6.3] a report of 0 with an answer that has content does not count', asy
   t.match(await charges(1), [{ state: 'settled', flags: ['usage_missing', 'estimated'] }])
 })
 
-t.test('[6.2] a client whose budget is held by reviews gets that reason', async t => {
+t.test('[6.2] a client whose budget is held by charges in review gets that reason', async t => {
   const { upstreams, post, newKey } = await start(t)
   upstreams['beta']?.answer({ images: [{ url: link }] })
   const { key } = await newKey({ budget: 40_000 })

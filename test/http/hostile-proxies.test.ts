@@ -36,7 +36,7 @@ async function ask({ post }: Started): Promise<readonly [number, string]> {
 
 type Script = (socket: Socket, bytes: Buffer, read: number) => void
 
-/** Waits for a condition without an event of its own. */
+/** Polls a condition that has no event. */
 async function until(isMet: () => boolean): Promise<void> {
   while (!isMet()) await new Promise(resolve => setTimeout(resolve, 5))
 }
@@ -44,7 +44,7 @@ async function until(isMet: () => boolean): Promise<void> {
 const granted = [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]
 const bytesOf = (...bytes: number[]) => Buffer.from(bytes)
 
-t.test('a proxy that misbehaves costs nothing, sends nothing to the upstream, and leaves no connection', async t => {
+t.test('a misbehaving proxy causes no charge and no upstream request, and leaves no connection', async t => {
   const raw = await startRawProxy(t)
   const login = 'ada:hidden-word'
   const connects: Record<string, readonly [Script, RegExp]> = {
@@ -202,7 +202,7 @@ t.test('NO_PROXY exempts a host in any spelling of its name or address', async t
   }
 })
 
-t.test('an invalid address of a proxy stops the start: no request goes out directly instead', async t => {
+t.test('an invalid proxy address prevents the start: no request is sent directly instead', async t => {
   const long = 'a'.repeat(256)
   for (const [text, isRight] of [
     ['http://a:b%2Fc%40d%25@h:1', true],
@@ -223,7 +223,7 @@ t.test('an invalid address of a proxy stops the start: no request goes out direc
     ['http://[::1]:3128', true],
   ] as const) {
     t.equal(parseProxy(text) !== undefined, isRight, text.slice(0, 40))
-    // Refused at the start: without a proxy requests would leave directly.
+    // Refused at the start, because without a proxy requests would leave directly.
     for (const name of ['HTTPS_PROXY', 'http_proxy'] as const) {
       if (isRight || text.length > 100) continue
       const error = await open(t, 'reuse: true', { [name]: text }).catch((cause: unknown) => cause)
@@ -234,7 +234,7 @@ t.test('an invalid address of a proxy stops the start: no request goes out direc
 })
 
 t.test(
-  'the certificate is that of the upstream, also of one without a name, by every kind of proxy and caller',
+  "the upstream's certificate is verified, also without a name, through every kind of proxy and client",
   { skip: opensslMissing() },
   async t => {
     const folder = await mkdtemp(join(tmpdir(), 'tollgate-proxy-'))
@@ -255,7 +255,7 @@ t.test(
       return { tls, url: `https://127.0.0.1:${(server.address() as AddressInfo).port}` }
     }
     const right = await listen('right', 'IP:127.0.0.1,IP:192.0.2.1')
-    // Valid for the proxy, and for the name that Node assumes without one.
+    // Valid for the proxy, and for the name that Node assumes if none is given.
     const stranger = await listen('stranger', 'DNS:localhost')
     setDefaultCACertificates([...known, right.tls.cert.toString(), stranger.tls.cert.toString()])
     const plain = await startConnectProxy(t)
@@ -277,7 +277,7 @@ t.test(
         const proxy = parseProxy(address)
         const doctor = await reach(server.url, proxy).catch((error: unknown) => error)
         t.equal(doctor === undefined, isRight, `${name}: doctor, ${String(doctor)}`)
-        // Webhooks go by the environment, in which this machine needs no proxy.
+        // Webhooks follow the environment, which sets no proxy for this machine.
         process.env['HTTPS_PROXY'] = address
         const poster = new Poster(systemClock)
         const url = server.url.replace('127.0.0.1', '192.0.2.1')
@@ -290,7 +290,7 @@ t.test(
   },
 )
 
-t.test('requests by `fetch` read NO_PROXY as those to upstreams do', async t => {
+t.test('requests by fetch follow NO_PROXY like requests to upstreams', async t => {
   const proxy = await startConnectProxy(t)
   const asked = async (env: Record<string, string>, url: string): Promise<boolean> => {
     const restore = await useEnvironmentProxy(env)
@@ -316,7 +316,7 @@ t.test('requests by `fetch` read NO_PROXY as those to upstreams do', async t => 
 })
 
 t.test(
-  'a proxy that refuses was not paid: the next upstream is asked; one that breaks a tunnel may have been',
+  "after a proxy's refusal the next upstream is called; after a broken tunnel none, as it may be paid",
   async t => {
     const raw = await startRawProxy(t)
     const policy = 'retry_on: [connect, reset, timeout], retry: { backoff: 1ms }'
@@ -361,7 +361,7 @@ t.test(
   },
 )
 
-t.test('a reload changes the proxy for new requests; a stream goes on through the old one', async t => {
+t.test('a reload changes the proxy for new requests; a stream continues through the old one', async t => {
   const [one, two] = [await startConnectProxy(t), await startConnectProxy(t)]
   const started = await open(t, `proxy: "http://ada:b@127.0.0.1:${one.port}"`)
   const { upstream, post, charges } = started
@@ -383,7 +383,7 @@ t.test('a reload changes the proxy for new requests; a stream goes on through th
   for (const [from, to] of [
     [`http://ada:b@127.0.0.1:${one.port}`, `http://127.0.0.1:${two.port}`],
     [`http://127.0.0.1:${two.port}`, 'none'],
-    // The same proxy with credentials that another spelling of the pool's name would mistake for the first.
+    // The same proxy, with credentials that an unescaped pool name would confuse with the first.
     ['proxy: "none"', `proxy: "http://ada%20b:@127.0.0.1:${one.port}"`],
   ] as const) {
     t.match(await started.reload([[from, to]]), { ok: true }, to)
@@ -396,7 +396,7 @@ t.test('a reload changes the proxy for new requests; a stream goes on through th
   t.equal((await charges()).filter(({ state }) => state === 'settled').length, 4)
 })
 
-t.test('credentials of proxies are in no place that shows the configuration, however they are spelled', async t => {
+t.test('proxy credentials are never shown with the configuration, in any spelling', async t => {
   for (const [title, address] of [
     ['percent', 'http://ada:s%2fecret%41word@h:1'],
     ['colons', 'http://ada:secretAword:more@h:1'],

@@ -10,7 +10,7 @@ import { allCharges, checkBooks } from '../harness/shop.ts'
 import { start, type Started } from '../harness/start.ts'
 import { createTelling, type Telling } from '../harness/telling.ts'
 
-/** A gateway whose one family is priced as a test says. */
+/** A gateway with one family, whose prices the test sets. */
 function yamlOf(section: string, prices: string, more = '', forward = '{ all: true }'): string {
   return `
 version: 1
@@ -41,9 +41,9 @@ routes:
 }
 
 type Sold = Started & {
-  /** What the next answer says of itself. */
+  /** Sets the output facts in the next answer. */
   readonly tell: (told: Telling) => void
-  /** A request whose answer has these pictures and tells this of itself; its status and text. */
+  /** Sends a request whose answer has these pictures and output facts; returns its status and text. */
   readonly buy: (
     fields: { readonly [name: string]: Json },
     told: Telling,
@@ -56,7 +56,7 @@ type Sold = Started & {
   ) => ReturnType<typeof explainRequest>['quote']
 }
 
-/** A test of a family's prices; when it is over, the books hold, and every charge is rated again to what it was. */
+/** A test of a family's prices. At its end, it verifies the books, and rates every charge again to the same amount. */
 function sold(title: string, yaml: string, run: (t: Test, shop: Sold) => Promise<void>): void {
   void t.test(`[10.3] ${title}`, async t => {
     const telling = createTelling()
@@ -299,7 +299,7 @@ sold('the price list and explain say all of it', telled, async (t, { url, quoteO
     'the calculator reckons with the fields that prices go by',
   )
   t.match(await calculated('&field.quality=high'), /≤ .*0\.322/s)
-  t.match(await calculated(''), /≤ .*0\.322/s, 'what is not given costs what is otherwise said')
+  t.match(await calculated(''), /≤ .*0\.322/s, 'a missing value has the `otherwise` price')
 })
 
 const streamed = yamlOf(

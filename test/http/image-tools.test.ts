@@ -124,7 +124,7 @@ t.test('a stream is billed by its finished images; previews and repetitions are 
   t.match(use, { state: 'settled', amount: 35_000 })
 })
 
-t.test('the use in a last event larger than 1 MiB is charged [B20]', async t => {
+t.test('usage in a last event larger than 1 MiB is charged [B20]', async t => {
   const one = call('a', 1254, 1254)
   const large = { ...one, result: Buffer.concat([png(1254, 1254), Buffer.alloc(2_000_000)]).toString('base64') }
   shared.upstream.answer(streamed(events(doneEvent(large), { type: 'response.completed', response: answer(large) })))
@@ -175,7 +175,7 @@ t.test(
   },
 )
 
-t.test('a request without such a tool has only the charge of its use [B20]', async t => {
+t.test('a request without such a tool has only the charge of its usage [B20]', async t => {
   shared.upstream.answer(answer({ type: 'message', content: [] }))
   const { images, use } = await ask(shared, { tools: [{ type: 'web_search' }] })
   t.match(images, { state: 'settled', amount: 35_000, rule: { kind: 'usage' } })
@@ -197,7 +197,7 @@ t.test('a tool whose images would not be charged is refused, and nothing is sent
     t.equal(images, undefined, caseName({ more }))
     t.equal(use, undefined, caseName({ more }))
   }
-  // In the background its images would not be seen at all.
+  // In the background its images would not be visible at all.
   const later = await ask(shared, { background: true })
   t.match([later.status, JSON.parse(later.text)], [501, { error: { code: /^background_/ } }])
   t.equal(shared.upstream.received.length, before)

@@ -55,7 +55,7 @@ const ask = async (model: string, answer: object, more: object = {}) => {
   return { status, charge }
 }
 
-t.test('an image priced by tokens is never free when the answer reports no usage', async t => {
+t.test('an image priced by tokens is never free if the answer reports no usage', async t => {
   const rows = [
     ['by-tokens-left', { state: 'needs_review', reason: 'usage_missing', amount: '0.305' }],
     ['by-tokens-guessed', { state: 'settled', amount: '0.305' }],
@@ -75,7 +75,7 @@ t.test('an image priced by tokens is never free when the answer reports no usage
   t.match(told.charge, { state: 'settled', amount: '0.03005' })
 })
 
-t.test('an image priced by area costs the size that the gateway sent when the answer reports none', async t => {
+t.test('an image priced by area costs the size that the gateway sent if the answer reports none', async t => {
   const url = 'https://pictures.test/a.png'
   const unsaid = await ask('by-area', { images: [{ url }] })
   t.match(unsaid.charge, { state: 'settled', amount: '0.05' })

@@ -9,12 +9,12 @@ import { tablePath } from '../harness/import-shapes.ts'
 import { start } from '../harness/start.ts'
 import { startUpstream } from '../harness/upstream.ts'
 
-// Configurations of the kind that teams have are imported, and each model is asked as its clients ask it. Every vendor is one
-// server here, which has the vendor's host as the first part of the path, and answers at the vendor's own paths alone.
+// Imports typical configurations of teams, and sends a request for each model as its clients would. One server stands
+// for every vendor: the first part of the path is the vendor's host, and only the vendor's own paths get an answer.
 
 const folder = new URL('../fixtures/import/moves/', import.meta.url)
 
-/** Where each API format is, by host. */
+/** The path of each API format, by host. */
 const places: readonly RegExp[] = [
   /^\/api\.openai\.com\/v1\/(?:chat\/completions|embeddings|audio\/speech|audio\/transcriptions|moderations)$/,
   /^\/api\.anthropic\.com\/v1\/messages$/,
@@ -34,7 +34,7 @@ const places: readonly RegExp[] = [
   /^\/(?:ollama:11434|vllm:8000|192\.168\.1\.20:1234|tei\.internal:8080|llm\.example\.com)\/v1\/(?:chat\/completions|embeddings)$/,
 ]
 
-/** Names of a file's lines that a price is known for: by other means than the importer's. */
+/** Names in a file that have a known price, determined without the importer. */
 async function pricedNames(file: URL): Promise<ReadonlySet<string>> {
   const { model_list: lines } = parse(await readFile(file, 'utf8')) as {
     model_list: { model_name: string; litellm_params: Record<string, unknown>; model_info?: { base_model?: string } }[]
@@ -53,7 +53,7 @@ async function pricedNames(file: URL): Promise<ReadonlySet<string>> {
   )
 }
 
-t.test('of a dozen configurations nine in ten of the priced names answer the clients of their API format', async t => {
+t.test('nine in ten priced names of a dozen configurations serve the clients of their API format', async t => {
   const place = await makeFolder(t)
   const fake = await startUpstream(vendorAt(path => places.some(place => place.test(path))))
   t.teardown(() => fake.close())
@@ -99,11 +99,11 @@ t.test('of a dozen configurations nine in ten of the priced names answer the cli
   }
   t.ok(answered / wanted >= 0.9, `${answered} of ${wanted}; not ${missing.join(', ')}`)
   t.comment(`${answered} of ${wanted} priced names answer`)
-  t.same(missing, ['bedrock.yaml: nova', 'voices.yaml: moderate'], 'a format of its own, and a mode that no line says')
+  t.same(missing, ['bedrock.yaml: nova', 'voices.yaml: moderate'], 'a separate format, and a mode that no line gives')
   const claude = fake.received.find(one => one.url.endsWith(':rawPredict'))
   t.match(claude?.headers, { authorization: 'Bearer a-token' })
   t.same(claude?.json(), { max_tokens: 9, messages, anthropic_version: 'vertex-2023-10-16' })
-  // Clients of the model's own format: the first of the two that ask each Claude.
+  // Requests in the model's own format: the first of the two that each Claude model receives.
   const bedrock = fake.received.filter(
     ({ url, body }) => url.includes('bedrock-runtime') && !/"max_tokens":8192/.test(String(body)),
   )

@@ -8,7 +8,7 @@ import { ask, messages, movedTo, vendorAt } from '../harness/import-vendor.ts'
 import { start } from '../harness/start.ts'
 import { startUpstream } from '../harness/upstream.ts'
 
-// What an administrator gets from a new-api with curl: pages of channels, options, and the prices in effect.
+// The files that an administrator gets from a new-api with curl: pages of channels, options, and the prices in effect.
 
 const channel = (id: number, more: object) => ({
   id,
@@ -58,7 +58,7 @@ const options = {
     { key: 'SystemName', value: 'Ours' },
   ],
 }
-/** The ratios of `claude-x` are in the code of the source, so only this has them. */
+/** The ratios of `claude-x` are in the source program's code, so only this file has them. */
 const pricing = {
   success: true,
   group_ratio: { default: 1, vip: 0.9 },
@@ -85,7 +85,7 @@ const all = {
   'notes.txt': 'not read',
 }
 
-t.test('exports of a new-api become upstreams, models, prices and groups that answer its clients', async t => {
+t.test('exports of a new-api become upstreams, models, prices and groups that serve its clients', async t => {
   const fake = await startUpstream(
     vendorAt(path => /^\/(?:api\.openai\.com|api\.deepseek\.com|spare\.example|api\.anthropic\.com)\/v1\//.test(path)),
   )
@@ -97,7 +97,7 @@ t.test('exports of a new-api become upstreams, models, prices and groups that an
   for (const name of ['CHANNEL_1_KEY_1', 'CHANNEL_1_KEY_3', 'CHANNEL_2_KEY', 'CHANNEL_3_KEY', 'CHANNEL_5_KEY'])
     t.match(notes.join('\n'), `the export does not contain its key: set ${name}`, caseName({ name }))
   t.notMatch([text, ...notes].join('\n'), /CHANNEL_1_KEY_2|CHANNEL_4_KEY/, 'keys that are off')
-  t.match(text, 'vip: { multiplier: "0.85" }', 'the option comes before what a page shows')
+  t.match(text, 'vip: { multiplier: "0.85" }', 'the option overrides the value of a page')
   t.ok(notes.includes('settings that are not imported: SystemName'))
   t.ok(notes.some(note => note.startsWith('an export as JSON has no users and keys of clients')))
   const env = Object.fromEntries(
@@ -163,7 +163,7 @@ t.test('one file with channels, their keys and options is enough, from the comma
   t.match(await runCommand({ cwd: folder, env: {} }, ['check', 'gateway.yaml']), { code: 0 })
 })
 
-t.test('names and keys of an export cannot leave their places in the configuration', async t => {
+t.test('names and keys of an export cannot inject configuration', async t => {
   const evil = '"}\n  evil: { url: "http://evil.example" } # ${HOME}'
   const files = {
     'a.json': {
@@ -188,7 +188,7 @@ t.test('names and keys of an export cannot leave their places in the configurati
   t.notOk([...loaded.plan.upstreams.keys()].includes('evil'))
   const upstreams = loaded.plan.models.get('m')?.upstreams.map(one => one.upstream) ?? []
   t.equal(upstreams.length, 3, 'channels without an id are two')
-  t.match(upstreams[0]?.credential, [{ value: 'Bearer made-up ${HOME}' }], 'a key is no variable')
+  t.match(upstreams[0]?.credential, [{ value: 'Bearer made-up ${HOME}' }], 'a key is not a variable')
   t.match(String(upstreams[1]?.url), /%7Bhome%7D|\{home\}/i, 'and an address has none')
 })
 

@@ -24,7 +24,7 @@ const interim: { readonly [what: string]: string } = {
 }
 const final = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n{"ok":true}'
 
-/** Each byte in a packet of its own, as far as the system sends them so. */
+/** Sends each byte in a packet of its own, as far as the system allows. */
 async function drip(socket: Socket, bytes: string): Promise<void> {
   for (const byte of Buffer.from(bytes, 'latin1')) await send(socket, Buffer.from([byte]))
 }
@@ -49,7 +49,7 @@ t.test('any interim answers before the answer are skipped, in one packet or in m
       const answer = await post()
       t.equal(answer.status, 200, `${what}, ${way}`)
       t.equal(await answer.text(), '{"ok":true}', `${what}, ${way}`)
-      // Whoever comes next gets what is his, on the same connection or another.
+      // The next request gets its own answer, on the same connection or another.
       write = socket => socket.write(final.replace('true', 'null'))
       t.same(await (await post()).json(), { ok: null }, `${what}, ${way}: the next`)
     }
@@ -90,7 +90,7 @@ t.test('an upstream with endless interim answers is abandoned, by their bytes [6
   await settled()
 })
 
-t.test('an interim answer after an answer, on an idle connection, reaches no client [6.5]', async t => {
+t.test('an interim answer on an idle connection, after an answer, reaches no client [6.5]', async t => {
   const evil = 'HTTP/1.1 100 Continue\r\n\r\n'
   const poison = final.replace('true', 'evil')
   const url = await startRaw(t, (socket, _request, count) =>

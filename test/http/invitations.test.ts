@@ -79,14 +79,14 @@ t.test(
     const partner = await inviteBy(root, { group: 'partner' })
     await root.ask('PATCH', '/api/users/second', { role: 'user' })
     clock.forward(60_000)
-    t.match(await accept(planted.token, 'b'), { code: 'invitation_unknown' }, 'of one who may not invite any more')
+    t.match(await accept(planted.token, 'b'), { code: 'invitation_unknown' }, 'of a user who may no longer invite')
     t.same(
       ((await root.get('/api/invitations')).body as { invitations: { id: string }[] }).invitations.map(one => one.id),
       [partner.id],
     )
     await started.reload([['  partner:', '  renamed:']])
     clock.forward(60_000)
-    t.match(await accept(partner.token, 'c'), { status: 409, code: 'conflict' }, 'into a group that is gone')
+    t.match(await accept(partner.token, 'c'), { status: 409, code: 'conflict' }, 'into a missing group')
 
     const short = await inviteBy(root, { hours: 1 })
     clock.forward(3_600_000)
@@ -103,7 +103,7 @@ t.test(
   },
 )
 
-t.test('an issuer can complete an invitation, and no one twice', async t => {
+t.test('an issuer can complete an invitation, but only once', async t => {
   const { started, issuer, admin, signIn, leave, comeBack } = await startSignIns(t)
   issuer.people.set('1', { preferred_username: 'dora' })
   const { token } = await inviteBy(admin, { name: 'dora@example.com', role: 'billing' })

@@ -51,7 +51,7 @@ const pending = { status: 'Pending' }
 const asked = { model: 'maker-1', prompt: 'a cat' }
 const detached = { prefer: 'respond-async' }
 
-/** The system's time, which a test moves on; what is looked at every few seconds is looked at when a test says so too. */
+/** The system's time, which a test can advance; `look` runs the periodic tasks of every few seconds. */
 type Time = Clock & { move(ms: number): void; look(): void }
 
 function openTime(): Time {
@@ -74,11 +74,11 @@ function openTime(): Time {
 
 type Vendor = {
   readonly upstream: Upstream
-  /** What it says of each work, by its number from 1; a number is a status. */
+  /** The answer to a poll of each job, by its number from 1; a number is a status. */
   says: (work: number, polls: number) => object | number
-  /** Before it answers so. */
+  /** Runs before the answer is sent. */
   before: (method: string) => Promise<void>
-  /** What it answers where it takes no work. */
+  /** The submissions that are refused. */
   readonly refuses: Set<number>
   polls: number
 }
@@ -121,7 +121,7 @@ function faulty(
     const last = (await run(t, { ...first, vendor: openVendor(first), time, warned })) ?? first
     await last.settled()
     t.strictSame(await checkBooks(last.gateway), [], 'the books hold')
-    t.strictSame(await last.gateway.storage.jobs.own(), [], 'no job stays behind')
+    t.strictSame(await last.gateway.storage.jobs.own(), [], 'no job remains')
   })
 }
 
@@ -288,7 +288,7 @@ faulty('images whose charge waits for a person are not handed out', async (t, st
   return again
 })
 
-/** The database's file goes away and comes back. */
+/** Removes and restores the database file. */
 function fileOf({ folder, gateway }: Started): { away(): Promise<void>; back(): Promise<void> } {
   const file = join(folder, 'tollgate.db')
   return {

@@ -32,7 +32,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 t.test('[10.5] a job whose model was removed ends, and its charge waits for a person', async t => {
-  // What fails here is tried again for a minute, which passes faster than the test does.
+  // Failed polls are retried for a minute of the gateway's time, which passes faster than the test's.
   let ahead = 0
   const clock = { now: () => Date.now() + ahead, tick: () => performance.now() + ahead }
   const first = await start(t, { edit: job, upstreams: ['maker'], clock })

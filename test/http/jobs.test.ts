@@ -44,7 +44,7 @@ families:
 const small = png(512, 512).toString('base64')
 const ask = (more: object = {}) => ({ model: 'maker-1', prompt: 'a cat', ...more })
 
-/** An upstream whose jobs stand as a test says. */
+/** An upstream whose jobs have the state that the test sets. */
 type Works = { state: string; words: string | undefined; polls: number; submits: number; readonly upstream: Upstream }
 
 function working({ upstreams }: Started): Works {
@@ -141,7 +141,7 @@ described('who prefers not to wait is told of the job, and asks for it', async (
   t.match(await charges(), [{ id, state: 'settled', amount: '0.01' }])
   const other = await started.newKey()
   const foreign = await get(`/v1/jobs/${id}`, { authorization: `Bearer ${other.key}` })
-  t.equal(foreign.status, 404, "another key's job is none")
+  t.equal(foreign.status, 404, "another key's job is not found")
 })
 
 described('a job outlives the gateway that has taken it', async (t, started, works) => {
@@ -150,7 +150,7 @@ described('a job outlives the gateway that has taken it', async (t, started, wor
   const { id } = (await res.json()) as { id: string }
   await until(() => works.polls >= 2)
   const again = await started.reopen()
-  t.match(await again.charges(), [{ id, state: 'reserved' }], 'nobody has ended its charge')
+  t.match(await again.charges(), [{ id, state: 'reserved' }], 'its charge is still open')
   works.state = 'Ready'
   const told = async () =>
     (await (await again.get(`/v1/jobs/${id}`, { authorization: `Bearer ${started.key}` })).json()) as { status: string }
@@ -189,7 +189,7 @@ t.test('[10.5] a job whose client does not wait counts as a concurrent request u
   t.equal((await post('/v1/images/generations', ask(), detached)).status, 202, 'it has ended')
 })
 
-t.test('[10.5] a key has as many open jobs as its group allows, also after a restart', async t => {
+t.test('[10.5] a key has at most as many open jobs as its group allows, also after a restart', async t => {
   const started = await start(t, { edit: limited('jobs: 3'), upstreams: ['maker'] })
   const works = working(started)
   const askMany = async ({ post }: Started) => {
@@ -202,7 +202,7 @@ t.test('[10.5] a key has as many open jobs as its group allows, also after a res
   t.equal(await askMany(started), 3)
   const other = await started.newKey()
   const own = await started.post('/v1/images/generations', ask(), { ...detached, authorization: `Bearer ${other.key}` })
-  t.equal(own.status, 202, 'another key has its own')
+  t.equal(own.status, 202, 'another key has separate ones')
   const again = await started.reopen()
   t.equal(await askMany(again), 0, 'they are open still')
   works.state = 'Ready'
@@ -238,6 +238,6 @@ t.test(
     const headers = { authorization: `Bearer ${first.key}` }
     t.equal((await second.post('/v1/images/generations', ask(), { ...headers, ...detached })).status, 429)
     const chat = { model: 'sim-chat', messages: [{ role: 'user', content: 'hi' }] }
-    t.equal((await second.post('/v1/chat/completions', chat, headers)).status, 429, 'a request that is no job, too')
+    t.equal((await second.post('/v1/chat/completions', chat, headers)).status, 429, 'also a request that is not a job')
   },
 )

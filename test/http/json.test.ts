@@ -15,7 +15,7 @@ import { seed, seeded } from '../harness/seed.ts'
 const generations = '/v1/images/generations'
 const good = { model: 'alpha-image-2', prompt: 'a boat' }
 
-/** A gateway whose upstreams answer one picture, and whose limits of requests are out of the way. */
+/** A gateway whose upstreams answer one picture, without request limits. */
 async function startOpen(t: Test, options: StartOptions = {}): Promise<Started> {
   const started = await start(t, {
     ...options,
@@ -40,7 +40,7 @@ async function wantUntouched(t: Test, { upstreams, charges }: Started): Promise<
   t.strictSame(await charges(), [], 'no charge was opened')
 }
 
-/** The longest turn of the event loop while `work` ran, in milliseconds. For the report: it decides nothing. */
+/** The longest turn of the event loop during `work`, in milliseconds. Only reported: no assertion depends on it. */
 async function measureDelay(work: () => Promise<void>): Promise<number> {
   const histogram = monitorEventLoopDelay({ resolution: 5 })
   histogram.enable()
@@ -80,7 +80,7 @@ function asMember(text: Buffer): Buffer {
   return Buffer.concat([Buffer.from('{"first":1,"v":'), text, Buffer.from(',"last":[2]}')])
 }
 
-t.test('a body is JSON exactly if JSON.parse accepts it [J1]', t => {
+t.test('a body counts as JSON exactly if JSON.parse accepts it [J1]', t => {
   let accepted = 0
   for (const [name, text] of jsonTexts) {
     for (const [how, bytes] of [
@@ -94,7 +94,7 @@ t.test('a body is JSON exactly if JSON.parse accepts it [J1]', t => {
     const member = asMember(text)
     if (verdictOfParse(member) === 'refused') continue
     const read = Object.entries(parseStrictly(member) as object)
-    // A text such as `1,"w":2` brings members of its own.
+    // A text such as `1,"w":2` adds a member of its own.
     t.strictSame(
       scanObject(member).names(),
       read.map(([field]) => field),
@@ -108,7 +108,7 @@ t.test('a body is JSON exactly if JSON.parse accepts it [J1]', t => {
   t.end()
 })
 
-t.test('a damaged body is JSON exactly if JSON.parse accepts it [J1]', t => {
+t.test('a damaged body counts as JSON exactly if JSON.parse accepts it [J1]', t => {
   t.comment(`seed ${seed}`)
   const random = seeded(seed)
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
@@ -142,7 +142,7 @@ t.test('a damaged body is JSON exactly if JSON.parse accepts it [J1]', t => {
     }
     const found = verdictOfScan(bytes)
     tally[found]++
-    // A name that stands twice is refused as soon as it is seen, whatever follows.
+    // A repeated name is refused as soon as it is read, whatever follows.
     if (found !== 'duplicate' && found !== verdictOfParse(bytes))
       t.fail(`seed ${seed}, round ${round}: ${found}`, { text: bytes.toString('latin1') })
   }
@@ -597,7 +597,7 @@ t.test('values of the wrong kind in fields that are only forwarded are left to t
   t.strictSame(upstream.received[0]?.json(), { ...good, ...odd })
 })
 
-t.test('a raw client reads the same refusal, with its length and a request id', async t => {
+t.test('a raw client gets the same refusal, with its length and a request id', async t => {
   const { url, key } = await startOpen(t)
   const body = '{"model":'
   const answer = await exchangeRaw(

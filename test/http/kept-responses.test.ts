@@ -71,7 +71,7 @@ const refusalOf = (call: Promise<unknown>): Promise<{ status?: number; code?: st
     (error: unknown) => error as { status: number; code: string },
   )
 
-t.test('a conversation continues by the id of a response, on every upstream, streamed or whole', async t => {
+t.test('a conversation continues by the id of a response, on every upstream, streamed or not', async t => {
   const { openai, upstream: up, charges, gateway } = await open(t)
   for (const format of formats.filter(one => one !== 'responses'))
     for (const stream of [false, true]) {
@@ -103,11 +103,11 @@ t.test('a conversation continues by the id of a response, on every upstream, str
       t.same(idsOf(await openai.responses.retrieve(first.id)), idsOf(first), name)
       t.match(await refusalOf(openai.responses.retrieve(third.id)), { status: 404 }, `${name}: not stored`)
     }
-  t.equal((await charges(100)).length, 18, 'what is kept here costs nothing')
+  t.equal((await charges(100)).length, 18, 'stored responses cost nothing')
   t.same((await gateway.storage.books.verify()).problems, [])
 })
 
-t.test('responses are returned, listed and deleted for their key alone, and are encrypted in the storage', async t => {
+t.test('only their key can get, list and delete responses, which are encrypted in the storage', async t => {
   const started = await open(t)
   const { openai, url, newKey, folder } = started
   const { key } = await newKey()
@@ -148,7 +148,7 @@ t.test('responses are returned, listed and deleted for their key alone, and are 
   database.close()
 })
 
-t.test('responses outlast a restart and a change of the secret, and are unreadable without their own', async t => {
+t.test('responses survive a restart and a change of the secret, and are unreadable without theirs', async t => {
   const started = await open(t)
   const ask = { model: 'up-chat', input: 'hi' } as const
   const { id } = await started.openai.responses.create(ask)
@@ -188,7 +188,7 @@ t.test('a response expires', async t => {
   t.match(await refusalOf(openai.responses.retrieve(id)), { status: 404 })
 })
 
-t.test('a response that fails or is cut is not kept', async t => {
+t.test('a response that fails or is cut is not stored', async t => {
   const started = await open(t)
   const { openai, upstream: up, gateway } = started
   const { records } = vendorAnswer('chat', answer('half'))
@@ -267,7 +267,7 @@ t.test('kept responses do not count toward the limit of stored objects', async t
   t.same(await gateway.storage.objects.sizeOf(keyId), { count: 0, bytes: 0 })
 })
 
-t.test('counts, sessions and other models of the key know the conversation', async t => {
+t.test('token counts, sessions and other models of the key can use the conversation', async t => {
   const started = await open(t)
   const { openai, post } = started
   const long = 'a long question '.repeat(50)
@@ -291,14 +291,14 @@ t.test('counts, sessions and other models of the key know the conversation', asy
   t.ok(started.upstream.received.at(-1)?.body.includes('a long question'))
   talk.socket.close()
   await talk.closed
-  // The upstream keeps its own, and knows none of these.
+  // The upstream stores only its own responses, and knows none of these.
   const native = await refusalOf(
     openai.responses.create({ model: 'up-responses', input: 'hi', previous_response_id: id }),
   )
   t.match(native, { status: 400, code: 'object_elsewhere' })
 })
 
-t.test('the command line lists them and ends them, with their content', async t => {
+t.test('the command line lists them and deletes them, with their content', async t => {
   const { openai, folder, settled } = await open(t)
   const { id } = await openai.responses.create({ model: 'up-chat', input: 'hi' })
   await settled()

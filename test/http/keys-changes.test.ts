@@ -10,7 +10,7 @@ const bearer = (key: string): { authorization: string } => ({ authorization: `Be
 const settings = { name: 'changed', user: 'ada' } as const
 const by = 'the test'
 
-/** Every change after which a key that was taken is not, and the one that mends it. */
+/** Each change that makes a valid key invalid, and the change that makes it valid again. */
 const changes: readonly {
   readonly name: string
   readonly status: number
@@ -83,7 +83,7 @@ t.test(
   },
 )
 
-/** Changes keys by another process's hand and waits for the gateway to know. */
+/** Changes keys through another process and waits until the gateway has noticed. */
 async function changeElsewhere(t: Test, started: Started): Promise<void> {
   const elsewhere = await openDatabase({ url: `sqlite:${join(started.folder, 'tollgate.db')}`, role: 'tool' })
   const slowest = { ms: 0 }
@@ -112,11 +112,11 @@ t.test('a key changed by another process is refused soon after, and accepted aft
   await changeElsewhere(t, await open(t))
 })
 
-t.test('the same holds while the counters do not answer [A5]', async t => {
+t.test('the same applies while the counters do not answer [A5]', async t => {
   await changeElsewhere(t, await open(t, { env: { TOLLGATE_COUNTERS: 'redis://127.0.0.1:1' } }))
 })
 
-t.test('the old secret of a rotated key is accepted until the overlap ends, the new one beyond', async t => {
+t.test('the old secret of a rotated key is accepted until the overlap ends, the new one also afterwards', async t => {
   const clock = new HandClock()
   const started = await open(t, { clock })
   const { storage } = started.gateway

@@ -17,7 +17,7 @@ import { caseName } from '../harness/case-name.ts'
 const generations = '/v1/images/generations'
 const good = { model: 'alpha-image-2', prompt: 'a boat' }
 const noLimits = [['rpm: 60,', 'rpm: 100000,']] as const
-/** Bad keys are counted by address, and all of ours come from one. */
+/** Bad keys are counted by address, and all requests of these tests come from one address. */
 const manyBadKeys = [['pipeline: [auth,', 'pipeline: [{ auth: { bad_keys_per_minute: 10000 } },']] as const
 
 async function startWith(t: Test, options: StartOptions = {}): Promise<Started> {
@@ -36,7 +36,9 @@ function ask(url: string, headers: Record<string, string>, path = generations): 
 
 const bearer = (key: string): { authorization: string } => ({ authorization: `Bearer ${key}` })
 
-/** Time passes while nothing is being written: a write that is under way when a minute goes by has hung. */
+/**
+ * Passes time while no write is in progress: a write in progress during a jump of a minute looks like one that hangs.
+ */
 async function pass({ settled }: Started, clock: HandClock, ms: number): Promise<void> {
   await settled()
   clock.move(ms)
@@ -125,7 +127,7 @@ t.test('an invalid key is 401, without the reason [A1]', async t => {
   t.strictSame(await started.charges(), [])
 })
 
-t.test('of two keys the known one counts; two known ones are 400, and two unknown ones 401 [A1]', async t => {
+t.test('with two keys the known one counts; two known ones are 400, and two unknown ones 401 [A1]', async t => {
   const { url, key, newKey } = await startWith(t, { edit: manyBadKeys })
   const another = (await newKey()).key
   for (const [first, second, status] of [
@@ -186,7 +188,7 @@ t.test('a key with a wrong checksum or length never reaches the storage [A2]', a
   const last = key.at(-1) === '0' ? '1' : '0'
   for (const bad of [key.slice(0, -1) + last, `sk-${'A'.repeat(49)}`, `sk-${'A'.repeat(10_000)}`, 'sk-', 'nonsense'])
     t.equal((await ask(url, bearer(bad))).status, 401, caseName({ bad }))
-  t.strictSame(asked(), [], 'the storage was not asked')
+  t.strictSame(asked(), [], 'the storage was not queried')
   t.equal((await ask(url, bearer(createSecret()))).status, 401)
   t.equal(asked().length, 1, 'a well-formed one has to be looked up')
 })
@@ -307,13 +309,13 @@ t.test(
     t.equal(last.headers.get('x-should-retry'), 'false', 'the same key would be refused again')
     t.equal((await ask(url, bearer(key))).status, 200, 'a good key from the same address')
     await pass(started, clock, 60_000)
-    t.equal((await guess()).status, 401, 'a minute later a bad one is told so again')
+    t.equal((await guess()).status, 401, 'a minute later an invalid one gets 401 again')
   },
 )
 
 t.test('a bad key is refused before a byte of the body is read, and the connection continues [A9]', async t => {
   const { gateway, key, upstream, url: ownUrl } = await startWith(t)
-  // The gateway mounted in a server of our own, which knows how many bytes were taken when the answer left.
+  // The gateway mounted in the test's own server, which knows how many bytes were read when the answer was sent.
   const taken: number[] = []
   const server = createServer((req, res) => {
     res.once('finish', () => taken.push(req.socket.bytesRead))
@@ -341,7 +343,7 @@ t.test('a bad key is refused before a byte of the body is read, and the connecti
       t.notOk(answer.headers['connection']?.includes('close'), caseName({ path, type, line }))
       await wire.write(Buffer.alloc(bytes))
       await wire.write(requestHead('GET', '/v1/models', [`x-api-key: ${key}`]))
-      t.equal((await wire.read()).status, 200, 'what the client sent all the same is thrown away')
+      t.equal((await wire.read()).status, 200, 'data that the client sent anyway is discarded')
       wire.socket.destroy()
       await wire.ended
     }
@@ -350,7 +352,7 @@ t.test('a bad key is refused before a byte of the body is read, and the connecti
   await wire.write(
     requestHead('POST', generations, ['Content-Type: application/json', 'Content-Length: 10', 'Expect: 100-continue']),
   )
-  t.equal((await wire.readAny()).status, 401, 'nobody is told to continue')
+  t.equal((await wire.readAny()).status, 401, 'no 100 Continue is sent')
   wire.socket.destroy()
   t.equal(upstream.received.length, 0)
 })
@@ -381,7 +383,7 @@ t.test("a group limits the models of its keys, in addition to a key's own list",
   t.ok(allowed.length > 1 && allowed.length < all.length)
   t.strictSame(await listed(ofGroup), allowed)
   const { key: narrow } = await newKey({ group: 'partner', models: ['alpha-image-2', 'sim-chat'] })
-  t.strictSame(await listed(narrow), ['alpha-image-2'], 'what is in both')
+  t.strictSame(await listed(narrow), ['alpha-image-2'], 'the models in both lists')
   const { key: pattern } = await newKey({ group: 'partner', models: ['beta-*', 'sim-*'] })
   t.strictSame(
     await listed(pattern),
@@ -466,7 +468,7 @@ t.test('returns 429 with Retry-After when the per-key RPM is exceeded, and admit
   t.equal((await charges()).length, 3)
 })
 
-t.test('the OpenAI SDK waits as long as a 429 asks, and its own retry succeeds', async t => {
+t.test('the OpenAI SDK waits for the time in a 429, and its own retry succeeds', async t => {
   const clock = new HandClock()
   const started = await startWith(t, { clock, edit: [{ 'models/beta-imagine-image/limits/rpm': 1 }] })
   const { url, key, upstreams } = started
@@ -477,7 +479,7 @@ t.test('the OpenAI SDK waits as long as a 429 asks, and its own retry succeeds',
     async fetch(input, init) {
       const answer = await fetch(input, init)
       if (answer.status !== 429) return answer
-      // The time that the SDK is going to wait passes for the gateway too.
+      // The SDK's wait passes for the gateway too.
       const waitMs = Number(answer.headers.get('retry-after-ms'))
       waits.push(waitMs)
       await pass(started, clock, waitMs)
@@ -501,7 +503,7 @@ t.test("a model's limit applies to that model, and is named in the refusal", asy
   t.equal((await openai.images.generate(good).asResponse()).status, 200, 'another model has room')
 })
 
-t.test('a key that has used its minute is refused before its body is read', async t => {
+t.test('a key whose limit is used up is refused before its body is read', async t => {
   const { url, key, openai } = await startWith(t, { edit: [['rpm: 60,', 'rpm: 1,']] })
   await openai.images.generate(good)
   const wire = await openWire(url)
@@ -577,13 +579,13 @@ t.test("the upstream's key reaches no client, log line or file, even if the upst
         'www-authenticate': `Bearer ${secret}`,
         'set-cookie': secret,
       })
-      // In two pieces, cut through the middle of it.
+      // In two pieces, cut in the middle of it.
       res.write(`{"error":{"message":"Incorrect API key provided: ${secret} (sent as Bearer ${secret.slice(0, 9)}`)
       res.end(`${secret.slice(9)}).","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`)
     })
     const answer = await ask(url, bearer(key))
     const text = await answer.text()
-    // What blames our key is told in our words.
+    // An error about the gateway's key is replaced by the gateway's own message.
     const isOfKey = status <= 403
     t.equal(answer.status, isOfKey ? 502 : status, caseName({ status }))
     if (isOfKey) t.match(JSON.parse(text), { error: { code: 'upstream_credentials' } }, caseName({ status }))

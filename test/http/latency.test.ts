@@ -11,7 +11,7 @@ import { enterAsAdmin, enterAsUser } from '../harness/visitor.ts'
 
 t.setTimeout(120_000)
 
-/** What a look at every row gives. */
+/** The exact values, from every row. */
 function exact(rows: readonly LogRow[]): ReadonlyMap<string, readonly number[]> {
   const groups = Map.groupBy(rows, row => JSON.stringify([kindOfRow(row), row.model, row.operation]))
   return new Map([...groups].map(([name, own]) => [name, own.map(row => row.durationMs).sort((a, b) => a - b)]))
@@ -20,7 +20,7 @@ function exact(rows: readonly LogRow[]): ReadonlyMap<string, readonly number[]> 
 const isNear = (found: number | null, wanted: number): boolean =>
   found !== null && found >= wanted && found <= Math.max(wanted * 1.11, wanted + 1)
 
-t.test('latencies of bound and loose pages equal those of the rows, within a tenth', async t => {
+t.test('latencies of bound and loose pages equal those of the rows, within 10 %', async t => {
   const connection = open(t)
   const rows = Array.from({ length: 900 }, (_, i) => rowAt(noon + i * 1_000, i, { durationMs: (i * 7_919) % 40_000 }))
   write(connection, rows, 11, new UncompactedBatches(100))
@@ -40,7 +40,7 @@ t.test('latencies of bound and loose pages equal those of the rows, within a ten
     own.reduce((sum, { requests }: LatencyRow) => sum + requests, 0),
     ofAda.length,
   )
-  // Pages of earlier versions have no such counts.
+  // Pages of earlier versions do not have these counts.
   connection.db.exec(`UPDATE log_page SET sums = json_remove(sums, '$.spans') WHERE sums IS NOT NULL`)
   t.same(connection.run(sumLatency({ since: 0, until: noon + 100 * minute })), all)
 })
@@ -66,7 +66,7 @@ t.test('requests, refusals and look-ups are separate, and users see their own', 
   t.equal((await admin.get('/api/latency?since=2020-01-01T00:00:00Z')).code, 'invalid')
 })
 
-t.test('look-ups count in no sum and no chart, and are in the log', async t => {
+t.test('look-ups are in no sum and no chart, but in the log', async t => {
   const started = await start(t, { upstreams: ['text'] })
   const { upstream, post, get, settled } = started
   const admin = await enterAsAdmin(started)
@@ -78,7 +78,7 @@ t.test('look-ups count in no sum and no chart, and are in the log', async t => {
   t.match((await admin.get('/api/overview')).body, { requests: 1, steps: [{ requests: 1 }] })
   t.match((await admin.get('/api/logs/histogram')).body, { steps: [{ requests: 1 }] })
   t.match((await admin.get('/api/logs/totals')).body, { requests: 1, charges: 1 })
-  // Who asks for them by what they are is told how many.
+  // A query by their operation includes them in its counts.
   t.match((await admin.get('/api/logs/histogram?operation=models.list')).body, { steps: [{ requests: 5 }] })
   t.match((await admin.get('/api/logs/totals?operation=models.list')).body, { requests: 5 })
 })

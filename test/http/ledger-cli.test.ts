@@ -24,7 +24,7 @@ t.test('ledger verify reports manual changes of the books, and exits with 1 [B18
   })
   t.match(await runCli(shop, 'ledger', 'replay'), { code: 0, stdout: '', stderr: /^4 charges replayed, 0 differ/ })
   const db = byHand(shop)
-  // Whoever can write the file can drop its guards too.
+  // A process that can write the file can also drop its guards.
   for (const { name } of db.prepare(`SELECT name FROM sqlite_master WHERE type = 'trigger'`).all())
     db.exec(`DROP TRIGGER ${String(name)}`)
   const ids = db
@@ -70,7 +70,7 @@ t.test('[13.2] charges of answers cut off for unknown content are found, and ref
   const db = byHand(shop)
   const triggers = db.prepare(`SELECT name, sql FROM sqlite_master WHERE type = 'trigger'`).all()
   for (const { name } of triggers) db.exec(`DROP TRIGGER ${String(name)}`)
-  // As gateways before this one ended them.
+  // In the form of earlier versions of the gateway.
   const ended = `delivery = 'partial', reason = 'answer_unrecognised: links.self (a link)'`
   db.exec(`UPDATE charge SET ${ended} WHERE id IN ('${ids[0]}', '${ids[1]}')`)
   for (const { sql } of triggers) db.exec(String(sql))
@@ -93,7 +93,7 @@ t.test('[13.2] charges of answers cut off for unknown content are found, and ref
     (await shop.charges(3)).map(charge => charge.refunded),
     ['0.04', '0.04', '0.00'],
   )
-  // What was changed by hand above is found, and nothing else.
+  // Verification finds exactly the manual changes above.
   const { problems } = await shop.gateway.storage.books.verify()
   t.ok(
     problems.every(problem => ids.slice(0, 2).some(id => problem.includes(id))),
@@ -101,7 +101,7 @@ t.test('[13.2] charges of answers cut off for unknown content are found, and ref
   )
 })
 
-t.test('[6.6] an anchor stored elsewhere shows what nothing in the database can', async t => {
+t.test('[6.6] an anchor stored elsewhere shows changes that the database alone cannot show', async t => {
   const shop = await openShop(t)
   shop.upstreams['alpha']?.answer({ data: [picture(1254, 1254)] })
   for (let i = 0; i < 3; i++) await shop.ask(alpha)

@@ -15,7 +15,7 @@ const rpm = { key: 30, model: 10 }
 
 async function open(t: Test, { nodes }: RedisCluster): Promise<RedisCounters> {
   const url = `${nodes[0]?.url}?cluster=spread`
-  // How fast the machine is decides nothing here.
+  // The timeout is long so that a slow machine does not change the result.
   const counters = new RedisCounters({ url, clock: systemClock, log: new KeptLog(), commandMs: 20_000 })
   t.teardown(() => counters.close())
   await counters.ready()

@@ -30,7 +30,7 @@ async function startLimited(t: Test) {
   return { redis, started }
 }
 
-/** Another process takes what is left of the minute of the only key. */
+/** Uses up the rest of the only key's minute from another process. */
 async function useUp(t: Test, redis: RedisServer): Promise<void> {
   const id = /\{tollgate\}:window:(rpm key \S+?)(?::sum)?\r\n/.exec(await redis.text('KEYS', '*rpm key *'))?.[1] ?? ''
   const other = open(t, redis)
@@ -44,7 +44,7 @@ async function scriptsRun(redis: RedisServer): Promise<number> {
   return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0)
 }
 
-t.test('a short request calls Redis once for admission, and once to report its use [13.6]', { skip }, async t => {
+t.test('a short request calls Redis once for admission, and once to report its usage [13.6]', { skip }, async t => {
   const { redis, started } = await startLimited(t)
   t.equal((await started.post(path, body)).status, 200)
   await started.settled()
@@ -57,7 +57,7 @@ t.test('a short request calls Redis once for admission, and once to report its u
 })
 
 t.test(
-  'a key whose minute was used elsewhere is refused before it uploads 32 MiB, announced or in chunks [13.6]',
+  'a key whose limit was used up elsewhere is refused before it uploads 32 MiB, with or without a length [13.6]',
   { skip },
   async t => {
     const { redis, started } = await startLimited(t)
@@ -78,7 +78,7 @@ t.test(
       req.destroy()
     }
     const short = await started.post(path, body)
-    t.equal(short.status, 429, 'what is short is refused when it is there')
+    t.equal(short.status, 429, 'a short body is refused after it has arrived')
     t.equal(short.headers.get('x-ratelimit-scope'), 'user_rpm')
     t.ok(Number(short.headers.get('retry-after')) > 0)
     t.equal(started.upstreams['text']?.received.length, 1)

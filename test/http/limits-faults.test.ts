@@ -18,7 +18,7 @@ const messages = [{ role: 'user', content: 'Say hello.' }]
 const path = '/v1/chat/completions'
 const body = { model: 'sim-chat', messages }
 
-/** The shipped configuration with these limits, and an upstream that nobody waits long for. */
+/** The shipped configuration with these limits, and an upstream with short timeouts. */
 function limits(text: string): Edits {
   const upstream = 'url: "${TEXT_URL:-simulator:text}"'
   const impatient = 'timeouts: { connect: 5s, first_byte: 200ms, idle: 120s, total: 15m }'
@@ -28,12 +28,12 @@ function limits(text: string): Edits {
   ]
 }
 
-/** Counters that wait long for their Redis: how fast the machine is decides nothing here. */
+/** Counters with a long timeout for Redis, so that a slow machine does not change the result. */
 function open(url: string): RedisCounters {
   return new RedisCounters({ url, clock: systemClock, log: new KeptLog(), commandMs: 20_000 })
 }
 
-/** One request that ends in one of many ways: answered, refused, broken off by either side, or never answered. */
+/** One request that ends in one of many ways: answered, refused, cut by either side, or never answered. */
 async function askAnyhow({ url, key }: Started, random: () => number): Promise<void> {
   const how = random()
   const stream = random() < 0.5
@@ -69,7 +69,7 @@ function reactAnyhow(random: () => number): Reaction {
     if (how < 0.1) res.destroy()
     else if (how < 0.2) res.writeHead(500).end('{}')
     else if (how < 0.3) res.writeHead(429, { 'retry-after': '0' }).end('{}')
-    // Of these nothing comes: the first byte is waited for, in vain.
+    // The others get no answer: the gateway waits for the first byte in vain.
     else if (how > 0.32 && isStream) await streamAnyhow(res, how < 0.5)
     else if (how > 0.32)
       res.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[],"usage":{"prompt_tokens":9}}')
@@ -89,7 +89,7 @@ async function streamAnyhow(res: ServerResponse, isCut: boolean): Promise<void> 
 async function leaksNothing(t: Test, options: StartOptions): Promise<void> {
   t.comment(`seed ${seed}`)
   const random = seeded(seed)
-  // What upstreams never send is given up by this clock.
+  // Timeouts for missing answers use this clock.
   const clock = new RunningClock()
   const edit = limits('rpm: 100000, tpm: 100000000, concurrency: 22')
   const started = await start(t, { clock, edit, ...options })
@@ -103,7 +103,7 @@ async function leaksNothing(t: Test, options: StartOptions): Promise<void> {
   await Promise.all(Array.from({ length: together }, caller))
   await settled()
   t.equal(gateway.open, 0)
-  // Every place is free again: so many at once are admitted, and not one more.
+  // Every place is free again: exactly this many concurrent requests are admitted.
   const held: ServerResponse[] = []
   text.answer(res => void held.push(res))
   const asked = Array.from({ length: 22 }, () => post(path, body))
@@ -112,7 +112,7 @@ async function leaksNothing(t: Test, options: StartOptions): Promise<void> {
   for (const res of held) res.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[]}')
   t.same([...new Set((await Promise.all(asked)).map(({ status }) => status))], [200])
   await settled()
-  // A minute later nothing is left of anything that was reserved.
+  // A minute later no reservation is left.
   clock.move(60_000)
   text.answer(res => void res.writeHead(400).end('{}'))
   const last = await post(path, { ...body, max_tokens: 1 })
@@ -152,7 +152,7 @@ t.test(
       ],
     )
     t.equal(upstreams['text']?.received.length, 100)
-    // A commit under way would seem to take the wait.
+    // A commit in progress would seem to take the wait.
     await started.settled()
     clock.move(waitMs)
     t.equal((await post(path, body)).status, 200)
@@ -160,13 +160,13 @@ t.test(
 )
 
 t.test(
-  'two gateways on one Redis share one limit; while it is gone each applies it alone [R2] [R10]',
+  'two gateways on one Redis share one limit; without Redis each applies it alone [R2] [R10]',
   { skip },
   async t => {
     const redis = await startRedis(t)
     const begin = () => start(t, { edit: limits('rpm: 10, tpm: 100000000, concurrency: 5'), counters: open(redis.url) })
     const [first, second] = await Promise.all([begin(), begin()])
-    // Keys are of two stores; what both count together is the model's.
+    // Each gateway has a key of its own storage; the model's limit counts both.
     const edited: Edits = [['sim-chat: { ', 'sim-chat: { limits: { rpm: 10 }, ']]
     for (const { gateway, reload, upstreams } of [first, second]) {
       t.match(await reload(edited), { ok: true }, caseName({ gateway, reload, upstreams }))
@@ -209,7 +209,7 @@ t.test('on_store_failure: refuse returns 503 while Redis is frozen, and recovers
     t.equal(answer.headers.get('retry-after'), '1', caseName({ i }))
     t.match(await answer.json(), { error: { code: 'counters_unavailable' } }, caseName({ i }))
   }
-  t.equal((await get('/v1/models')).status, 200, 'what is not limited is not refused')
+  t.equal((await get('/v1/models')).status, 200, 'an unlimited model is not refused')
   t.equal(upstreams['text']?.received.length, 1)
   redis.thaw()
   await until(async () => (await post(path, body)).status === 200)

@@ -99,7 +99,7 @@ for (const [name, sized] of [
       answer.headers['connection']?.includes('close'),
       'the connection stays: a client that is still sending reads it',
     )
-    // The client sends on as if nothing had been said, and then asks for something else.
+    // The client continues to send the body, and then sends another request.
     await wire.write(Buffer.alloc(bodyMax + 1))
     await wire.write(modelsHead(started))
     t.equal((await wire.read()).status, 200, 'the rest is thrown away, and the connection serves on')
@@ -114,7 +114,7 @@ for (const [name, sized] of [
     const wire = await openWire(started.url)
     await wire.write(headOf(started, sent, 'Transfer-Encoding: chunked'))
     await writeChunked(wire, sent.body.subarray(0, bodyMax))
-    // Of a body that has not ended nothing more is sent until the answer is there.
+    // The rest of the unfinished body is discarded until the answer is sent.
     await writeChunked(wire, sent.body.subarray(bodyMax))
     const answer = await wire.read()
     t.equal(answer.status, 413)
@@ -162,7 +162,7 @@ t.test('a client that waits for 100 Continue is refused before it uploads [L1]',
         'Expect: 100-continue',
       ),
     )
-    t.equal((await wire.readAny()).status, status, 'and is not told to continue')
+    t.equal((await wire.readAny()).status, status, 'and gets no 100 Continue')
     wire.socket.destroy()
   }
   const bad = await openWire(started.url)
@@ -174,7 +174,7 @@ t.test('a client that waits for 100 Continue is refused before it uploads [L1]',
       'Expect: 100-continue',
     ),
   )
-  t.equal((await bad.readAny()).status, 400, 'nor is one whose form nobody could read')
+  t.equal((await bad.readAny()).status, 400, 'nor is a client with an unreadable form')
   bad.socket.destroy()
   const sent = sizedForm(2_000)
   const wire = await openWire(started.url)
@@ -183,10 +183,10 @@ t.test('a client that waits for 100 Continue is refused before it uploads [L1]',
   await wire.write(sent.body)
   t.equal((await wire.read()).status, 200)
   wire.socket.destroy()
-  t.notOk(started.upstream.received[0]?.headers.expect, 'the upstream is not asked to expect anything')
+  t.notOk(started.upstream.received[0]?.headers.expect, 'the upstream gets no Expect header')
 })
 
-t.test('a form refused unread leaves nothing behind: its timeout is no fault of ours', async t => {
+t.test('a form refused unread leaves nothing behind, and its timeout is not reported as a fault', async t => {
   const { url, key, get } = await start(t)
   const setReal = globalThis.setInterval
   const now = performance.now.bind(performance)
@@ -202,7 +202,7 @@ t.test('a form refused unread leaves nothing behind: its timeout is no fault of 
   await wire.write(requestHead('POST', edits, lines))
   await wire.write('--')
   t.equal((await wire.read()).status, 400)
-  // This once ended the process, half a minute after the answer.
+  // An earlier version ended the process here, half a minute after the answer.
   later = 60_000
   for (const run of intervals) run()
   t.equal((await get('/v1/models')).status, 200)
@@ -294,7 +294,7 @@ t.test('65 large forms at a time exceed the space: the 65th gets 503 [L5]', asyn
     if (status === 503) t.match(headers['retry-after'], /^[1-9]\d*$/)
     return status
   }
-  // One key alone has no more than three quarters of the room, so that it is never the only one to be served.
+  // One key alone may use at most three quarters of the room, so that it never locks out the others.
   const other = await createKey(started.gateway.storage, { name: 'other', user: 'local' })
   for (let i = 1; i <= 48; i++) if ((await askFor()) !== 100) t.fail(`form ${i} was not called for`)
   t.equal(await askFor(), 503, 'form 49 of one key')
@@ -302,7 +302,7 @@ t.test('65 large forms at a time exceed the space: the 65th gets 503 [L5]', asyn
     if ((await askFor(other.secret)) !== 100) t.fail(`form ${i}, of another key, was not called for`)
   t.equal(await askFor(other.secret), 503, 'form 65')
   t.comment(`memory ${Math.round((process.memoryUsage().rss - memory) / 2 ** 20)} MiB more`)
-  // Those that leave make room.
+  // Closed connections make room.
   for (const wire of wires) wire.socket.destroy()
   await started.settled()
   t.equal(await askFor(), 100)
@@ -310,7 +310,7 @@ t.test('65 large forms at a time exceed the space: the 65th gets 503 [L5]', asyn
   t.equal(started.upstream.received.length, 0)
 })
 
-t.test("four reference images are forwarded to family B, and its upstream's error is returned [L7]", async t => {
+t.test("four reference images are forwarded to family B, and its upstream's error is passed on [L7]", async t => {
   const started = await startOpen(t)
   const upstream = started.upstreams['beta']
   upstream?.answer(res => {
@@ -420,7 +420,7 @@ t.test('JSON on edits and a form on generations are 415, with what to send inste
   t.strictSame(await started.charges(), [])
 })
 
-t.test('the JSON of a content type with parameters or a suffix is JSON', async t => {
+t.test('a JSON content type may have parameters or a suffix', async t => {
   const started = await startOpen(t)
   for (const contentType of [
     'application/json; charset=utf-8',
@@ -438,7 +438,7 @@ t.test(
     const started = await startOpen(t, {
       edit: [['idle: 120s, total: 15m }   # one', `idle: ${idleMs}ms, total: 15m }   # one`]],
     })
-    // More than the kernel keeps for the two ends of a connection.
+    // Larger than the kernel's buffers for both ends of a connection.
     const large = { created: 1, data: [picture(1254, 1254, (width, height) => jpeg(width, height, 12_000_000))] }
     started.upstream.answer(large)
     const sent = sizedJson(2 ** 20)
@@ -449,7 +449,7 @@ t.test(
     const slow = await openWire(started.url)
     await slow.write(headOf(started, sent, `Content-Length: ${sent.body.length}`))
     await slow.write(sent.body)
-    // Whoever takes some now and then is waited for, however long all of it takes.
+    // A client that reads a little at a time is waited for, whatever the total time.
     slow.socket.on('data', () => slow.socket.pause())
     const takes = setInterval(() => slow.socket.resume(), 10)
     const since = performance.now()
@@ -478,11 +478,11 @@ t.test('a form whose client resets the connection after sending all of it ends a
     const wire = await openWire(started.url)
     await wire.write(headOf(started, sent, `Content-Length: ${sent.body.length}`))
     await wire.write(sent.body)
-    // At any moment of its reading.
+    // At a varying moment of the body's reading.
     await new Promise(resolve => setTimeout(resolve, i % 10))
     wire.socket.resetAndDestroy()
   }
-  // Less than the time after which a body that stops arriving is given up.
+  // Ends before the timeout for a body that stops arriving.
   await started.settled()
   for (const { state } of await started.charges(100)) t.not(state, 'reserved', caseName({ state }))
 })

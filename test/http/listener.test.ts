@@ -11,7 +11,7 @@ import { makeCertificate, opensslMissing } from '../harness/certificates.ts'
 import { start } from '../harness/start.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** The name in the certificate that a caller is shown. */
+/** The name in the certificate that the gateway presents to a client. */
 async function shownAt(url: string): Promise<string | undefined> {
   const socket = connectTls({ port: Number(new URL(url).port), host: '127.0.0.1', rejectUnauthorized: false })
   await once(socket, 'secureConnect')
@@ -37,7 +37,7 @@ t.test('clients use TLS, and get a new certificate without a restart', { skip: o
   const [answer] = await once(sent, 'response')
   t.equal(answer.statusCode, 200)
   t.match(await text(answer), /alpha-image-2/)
-  await t.rejects(fetch(url), 'who does not know the signer does not trust it')
+  await t.rejects(fetch(url), 'a client without the authority does not trust it')
 
   await writeFile(cert, 'no certificate')
   t.match(await gateway.reload(), { ok: true, changes: [/^server\.tls: the old certificate stays in use: /] })
@@ -60,7 +60,7 @@ t.test('a gateway with an unreadable certificate does not start, and reports why
   await t.rejects(start(t, { simulated: true, edit }), /\/none\.pem cannot be read: ENOENT/)
 })
 
-/** A connection that goes when the gateway has answered what it sent. */
+/** A connection that closes once the gateway has answered its request. */
 async function connectedTo(url: string): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   await once(socket, 'connect')
@@ -68,7 +68,7 @@ async function connectedTo(url: string): Promise<Socket> {
   return socket.resume()
 }
 
-t.test("a client's address is the last one that is no trusted proxy", async t => {
+t.test("a client's address is the last one that is not a trusted proxy", async t => {
   const trusted = ['10.0.0.0/8', '127.0.0.1', '2001:db8::/32']
   const cases: readonly (readonly [from: string, forwarded: string | undefined, address: string])[] = [
     ['203.0.113.9', '198.51.100.1', '203.0.113.9'],
@@ -88,7 +88,7 @@ t.test("a client's address is the last one that is no trusted proxy", async t =>
   t.equal(callerAddress('10.0.0.1', '198.51.100.1', undefined), '10.0.0.1')
 })
 
-t.test('a key bound to an address is checked by what a trusted proxy sends, and no one else', async t => {
+t.test("a key bound to an address is checked by a trusted proxy's header, and by no other client's", async t => {
   const asked = async (edit: readonly (readonly [string, string])[]): Promise<number> => {
     const { gateway, url } = await start(t, { simulated: true, edit })
     const { secret } = await createKey(gateway.storage, { name: 'bound', user: 'local', ips: ['198.51.100.0/24'] })

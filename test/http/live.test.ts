@@ -106,7 +106,7 @@ t.test('charges each turn by modality, in text and binary messages, and cached t
   model.send(said)
   model.send({ ...over, ...used(1000, 300, details) })
   await caller.next('usageMetadata')
-  // Voice detection begins a turn, and the vendor writes JSON in binary frames.
+  // Voice detection begins a turn, and the vendor sends JSON in binary frames.
   model.socket.send(Buffer.from(JSON.stringify(said)), { binary: true })
   const cached = { cachedContentTokenCount: 100, thoughtsTokenCount: 20 }
   model.socket.send(Buffer.from(JSON.stringify({ ...over, ...used(200, 10, cached) })), { binary: true })
@@ -116,7 +116,8 @@ t.test('charges each turn by modality, in text and binary messages, and cached t
   model.send({ ...over, ...used(10, 5) })
   await caller.next('usageMetadata')
   await end(caller)
-  // 600 text at 0.5, 400 sound at 3, 100 words at 2, 200 sound at 12; 100 at 0.5, 100 cached at 0.05, 30 at 2; a search at 0.035.
+  // 600 text tokens at 0.5, 400 audio at 3, 100 words at 2, 200 audio at 12; 100 at 0.5, 100 cached at 0.05, 30 at 2; a
+  // search at 0.035.
   t.strictSame(await amountsOf(on), ['0.0041', '0.000115', '0.035015'])
 })
 
@@ -143,7 +144,7 @@ t.test('charges a turn once, wherever its usage is reported, and a later report 
   }
 })
 
-t.test('charges the differences of running totals', async t => {
+t.test('charges the differences between cumulative totals', async t => {
   const { on, caller, model } = await talk(t, [['session_usage: turn', 'session_usage: running']])
   const audio = (tokenCount: number) => ({ promptTokensDetails: [{ modality: 'AUDIO', tokenCount }] })
   for (const [input, output, heard] of [
@@ -222,7 +223,7 @@ t.test("maps an upstream's refusal of the handshake or of the setup to an error 
   t.same(await turnsOf(fresh.on), [])
 })
 
-t.test('a close that refuses the vendor key counts against the key, and is no error of the client', async t => {
+t.test('a close that refuses the vendor key counts against the key, and is not reported as a client error', async t => {
   const reason = 'API key not valid. Please pass a valid API key.'
   const refuse = async ({ on, vendor }: Awaited<ReturnType<typeof open>>, code: number, why: string) => {
     const caller = await openTalk(t, on.url + path, on.key)
@@ -334,10 +335,10 @@ t.test('records a handle before the client gets it, and continues only sessions 
   await caller.next('usageMetadata')
   await end(again.caller)
   await end(caller)
-  t.strictSame(await amountsOf(on), ['0.000015'], 'what came behind the handle was charged')
+  t.strictSame(await amountsOf(on), ['0.000015'], 'turns after the handle were charged')
 })
 
-t.test('refuses a handshake before the WebSocket is open where no setup is needed to know why', async t => {
+t.test('refuses a handshake before the WebSocket opens if the reason does not depend on the setup', async t => {
   const { on } = await open(t)
   const refused = await openTalk(t, on.url + path, 'sk-wrong').then(
     () => undefined,

@@ -12,7 +12,7 @@ import { openShop } from '../harness/shop.ts'
 const bin = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
 const idsOf = ({ stdout }: CliResult): readonly string[] => stdout.match(/req_[0-9a-z]+/g) ?? []
 
-/** `tollgate logs -f` while it runs. */
+/** A running `tollgate logs -f`. */
 function follow(t: Test, folder: string, ...more: readonly string[]) {
   const child = spawn(
     process.execPath,
@@ -82,7 +82,7 @@ t.test('the log has filters, formats and a follow mode', async t => {
     t.equal(listed[i]?.code, 0, caseName({ i, words, wanted }))
   }
 
-  await t.test('times are shown as understood, and invalid ones refused', async t => {
+  await t.test('times are shown as parsed, and invalid ones are refused', async t => {
     const [dated] = await logs([['--since', '2026-11-01', '--zone', 'Europe/Berlin']])
     t.match(dated, { stderr: /^from 2026-11-01T00:00:00\+01:00 until now \(Europe\/Berlin\)$/m })
     const refusals: readonly (readonly [words: readonly string[], says: RegExp])[] = [
@@ -140,7 +140,7 @@ t.test('the log has filters, formats and a follow mode', async t => {
   })
 })
 
-t.test('the use of text is in English on a terminal, and as stored in data', async t => {
+t.test('text usage is in English on a terminal, and unchanged in data formats', async t => {
   const shop = await openShop(t)
   shop.upstreams['text']?.answer({ choices: [], usage: { prompt_tokens: 12, completion_tokens: 34 } })
   const asked = { model: 'sim-chat', messages: [{ role: 'user', content: 'hi' }] }

@@ -26,7 +26,7 @@ routes:
 const prices = 'prices: { input: "1", output: "1000" }'
 
 t.test(
-  "a model's defaults are sent and reserved where the client has none, by operation, before the family's",
+  "a model's defaults for missing fields are sent and reserved, per operation and before the family's",
   async t => {
     const { upstreams, post, newKey } = await start(t, {
       upstreams: ['text'],
@@ -80,7 +80,7 @@ t.test(
   },
 )
 
-t.test('check names a default of an unknown operation, and notes one that is not forwarded', async t => {
+t.test('check reports a default of an unknown operation, and notes one that is not forwarded', async t => {
   const findings = async (defaults: string): Promise<unknown> => {
     const text = config(`  low: { family: chat, upstream: text, ${prices}, defaults: ${defaults} }`)
     const env = {

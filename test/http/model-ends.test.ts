@@ -25,7 +25,7 @@ async function notesOn(day: string, of = text) {
 }
 
 t.test(
-  '[10] check reports 60 days in advance that a model ends, and afterwards that it has; it refuses nothing',
+  '[10] check reports the end of a model 60 days in advance and also afterwards; no request is refused',
   async t => {
     const path = 'models.beta-imagine-image.ends'
     for (const [day, code, message] of [
@@ -36,7 +36,7 @@ t.test(
       ['2031-01-01T00:00:00Z', 'model_ended', /has ended/],
     ] as const)
       t.match(await notesOn(day), [{ code, message, path, severity: 'note' }], caseName({ day }))
-    t.strictSame(await notesOn('2026-10-01T23:59:59Z'), [], 'before that it says nothing')
+    t.strictSame(await notesOn('2026-10-01T23:59:59Z'), [], 'before that it reports nothing')
     const hidden = await editShipped([...ending, { 'models/beta-imagine-image/enabled': false }])
     t.strictSame(await notesOn('2027-01-01T00:00:00Z', hidden), [], 'nor of a model that is not offered')
   },
@@ -57,8 +57,8 @@ t.test('[10] clients of a model that ends get its date in a header, in lists and
   t.equal(answer.headers.get('sunset'), 'Tue, 01 Dec 2026 00:00:00 GMT', 'RFC 8594')
   const refused = await post('/v1/images/generations', { model: 'beta-imagine-image', prompt: 'a boat', n: 1_000 })
   t.equal(refused.status, 400)
-  t.equal(refused.headers.get('sunset'), 'Tue, 01 Dec 2026 00:00:00 GMT', 'refusals tell it too')
-  t.equal((await ask('alpha-image-2')).headers.get('sunset'), null, 'and nothing is said of others')
+  t.equal(refused.headers.get('sunset'), 'Tue, 01 Dec 2026 00:00:00 GMT', 'refusals have it too')
+  t.equal((await ask('alpha-image-2')).headers.get('sunset'), null, 'and other models have none')
 
   const { data } = (await (await get('/v1/models')).json()) as { data: readonly { id: string }[] }
   t.match(

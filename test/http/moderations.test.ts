@@ -6,7 +6,7 @@ type Api = { readonly paths: { readonly [path: string]: { readonly post?: object
 
 const verdict = { id: 'modr-1', model: 'm', results: [{ flagged: true, categories: { violence: true } }] }
 
-t.test('a moderation passes unchanged, at every spelling of its path', async t => {
+t.test('a moderation passes unchanged, under every spelling of its path', async t => {
   const { post, upstreams } = await start(t)
   upstreams['text']?.answer(verdict)
   const body = { model: 'sim-moderation', input: ['a boat', { type: 'text', text: 'violence' }], extra: { kept: 1 } }
@@ -43,7 +43,7 @@ t.test('a moderation is free and uses no tokens, although its family is charged 
   t.equal(refused.status, 400, 'its own model serves nothing else')
 })
 
-t.test('the simulator finds what an input names', async t => {
+t.test('the simulator flags the categories that an input names', async t => {
   const { openai } = await start(t, { simulated: true })
   const { results } = await openai.moderations.create({ model: 'sim-moderation', input: ['a boat', 'Violence!'] })
   t.match(results, [
@@ -52,7 +52,7 @@ t.test('the simulator finds what an input names', async t => {
   ])
 })
 
-t.test('the reference describes moderations, in both languages', async t => {
+t.test('the API reference describes moderations, in both languages', async t => {
   const { url } = await start(t, { simulated: true })
   for (const [language, summary] of [
     ['en', 'Find harmful content in texts and images'],

@@ -70,7 +70,7 @@ t.test('a part under a declared file field is a file, whatever its headers are [
   t.same(await filesOf(started, 'text'), [['file', 'audio/wav', 16]])
 })
 
-t.test('a sound of unknown type keeps the name and type that it was sent with [15]', async t => {
+t.test('audio of an unknown type keeps its original name and type [15]', async t => {
   const started = await start(t)
   const sounds: readonly (readonly [fileName: string, type: string, content: string])[] = [
     ['long.wav', 'audio/wav', 'RF64....WAVEds64'],
@@ -95,7 +95,7 @@ t.test('a sound of unknown type keeps the name and type that it was sent with [1
   }
 })
 
-t.test('texts of one name are forwarded as often as they were sent, in either kind of family [15]', async t => {
+t.test('repeated texts are forwarded as often as they were sent, in either kind of family [15]', async t => {
   const lists = {
     'families/beta-image/forward/image.edit': ['model', 'prompt', 'n', 'size', 'response_format', 'tag'],
   } as const
@@ -128,7 +128,7 @@ t.test('a form of exactly 32 MiB reaches the upstream, and no more than that [15
     form.set('size', '1024x1024')
     form.set('image', new Blob([''], { type: 'image/png' }), 'a.png')
     const empty = await new Response(form).arrayBuffer()
-    // The boundary of each body is another of the same length.
+    // The boundary of each body is replaced by one of the same length.
     const content = Buffer.concat([bytes, Buffer.alloc(bytesMax - empty.byteLength - bytes.length)])
     form.set('image', new Blob([content], { type: 'image/png' }), 'a.png')
     const headers = { authorization: `Bearer ${started.key}` }
@@ -141,13 +141,13 @@ t.test('a form of exactly 32 MiB reaches the upstream, and no more than that [15
 })
 
 t.test(
-  'a text under a file field is refused as no file, and one under another name may not be a file [6.8]',
+  'a text in a declared file field is refused, and so is binary content in any other kind of field [6.8]',
   async t => {
     const started = await start(t)
     const wrong: readonly (readonly [row: Row, code: string])[] = [
       [[part('image'), 'https://example.com/a.png'], 'form_field_is_file'],
       [[part('image', 'Content-Type: text/plain'), 'aGk='], 'form_field_is_file'],
-      // busboy decodes it as the charset says, and the bytes are lost.
+      // busboy decodes it in the declared charset, and the original bytes are lost.
       [[part('image', 'Content-Type: text/plain; charset=utf-8'), bytes], 'form_field_is_file'],
       [[part('image', 'Content-Type: image/png'), picture('png', 1_100_000)], 'form_field_is_file'],
       [[part('other', octets), bytes], 'form_malformed'],

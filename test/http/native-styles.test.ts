@@ -19,12 +19,12 @@ const router = await openRecipe(t, 'openrouter-image.md', 'openrouter')
 
 type Opened = {
   readonly started: Started
-  /** What the vendor answered last, byte for byte. */
+  /** The vendor's last answer, byte for byte. */
   readonly said: () => Buffer
   readonly made: (prompt: string) => Promise<{ readonly pictures: number; readonly cost: string }>
 }
 
-/** A gateway with a recipe in its file, before a simulated vendor whose words are written down on their way. */
+/** A gateway with a recipe in its file, in front of a simulated vendor whose answers are recorded on the way. */
 async function openRecipe(t: Test, page: string, name: string, more: Tree = {}): Promise<Opened> {
   let last: Buffer[] = []
   const vendor = new URL(simulator.url(name) ?? '')
@@ -61,18 +61,18 @@ const contents = (text: string) => ({ contents: [{ role: 'user', parts: [{ text 
 const model = 'gemini-3-pro-image'
 const demands = ['', '[[thoughts 2]]', '[[twice]]', '[[words-only]]', '[[refused]]', '[[moderated]]'] as const
 
-/** The newest charge costs what the vendor has made. */
+/** Checks that the newest charge equals the vendor's own cost. */
 async function checkBill(t: Test, { started, made }: Opened, prompt: string): Promise<void> {
   await started.settled()
   const { pictures, cost } = await made(prompt)
-  // Words have a charge of their own beside that of the pictures.
+  // Words have a charge of their own next to the charge of the pictures.
   const charge = (await started.charges(2)).find(({ id }) => !id.endsWith('.u'))
   t.match(charge, { state: pictures > 0 ? 'settled' : 'voided' }, prompt)
   t.equal(Number(charge?.amount), Number(cost), prompt)
 }
 
 for (const demand of demands)
-  t.test(`[14.8] generateContent passes byte for byte, and costs what the vendor made: ${demand}`, async t => {
+  t.test(`[14.8] generateContent passes byte for byte, at the vendor's own cost: ${demand}`, async t => {
     const prompt = `whole ${demand}`.trim()
     const res = await google.started.post(`/v1beta/models/${model}:generateContent`, contents(prompt))
     t.equal(res.status, 200)
@@ -86,7 +86,7 @@ for (const demand of demands)
     ['events', '?alt=sse'],
     ['a list', ''],
   ] as const)
-    t.test(`[14.8] streamGenerateContent, as ${title}, costs what the vendor made: ${demand}`, async t => {
+    t.test(`[14.8] streamGenerateContent, as ${title}, has the vendor's own cost: ${demand}`, async t => {
       const prompt = `${title} ${demand}`.trim()
       const path = `/v1beta/models/${model}:streamGenerateContent${query}`
       const res = await google.started.post(path, contents(prompt))
@@ -146,7 +146,7 @@ t.test('[14.8] the chat completions SDK sees the pictures', async t => {
   await checkBill(t, router, 'chat by SDK')
 })
 
-t.test('[14.8] words without a picture that are not declared free wait for a person', async t => {
+t.test('[14.8] words without a picture that are not declared free go to review', async t => {
   const answers = { generate: { refused: [{ if: { promptFeedback: 'any' } }] } }
   const strict = await openRecipe(t, 'gemini-image.md', 'gemini', {
     families: { 'gemini-image': { 'image-tier-billing': { answers } } },

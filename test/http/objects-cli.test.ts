@@ -5,7 +5,7 @@ import { start } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser } from '../harness/visitor.ts'
 import type { Upstream } from '../harness/upstream.ts'
 
-t.test('lists stored objects and ends one while the gateway is running', async t => {
+t.test('lists stored objects and deletes one while the gateway is running', async t => {
   const started = await start(t, { simulated: true })
   const { openai, keyId } = started
   const run = (...args: readonly string[]) => runCli(started, ...args)

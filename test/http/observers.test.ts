@@ -15,7 +15,7 @@ async function figure(opsUrl: string, name: string): Promise<number> {
   return line === undefined ? 0 : Number(line.slice(name.length + 1))
 }
 
-t.test('a storage whose reads fail costs a charged request nothing, and the metrics are right [6.10]', async t => {
+t.test('a storage with failing reads does not affect a charged request, and the metrics are right [6.10]', async t => {
   const { upstream, post, opsUrl, settled, gateway, charges } = await start(t)
   upstream.answer(image)
   const exec = Object.getOwnPropertyDescriptor(DatabaseSync.prototype, 'exec') as PropertyDescriptor
@@ -26,7 +26,7 @@ t.test('a storage whose reads fail costs a charged request nothing, and the metr
     reads++
     throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 10 })
   }
-  // Every read of this thread begins so; the writer has a thread of its own.
+  // Breaks every read of this thread; the writer has a thread of its own.
   DatabaseSync.prototype.exec = broken
   Object.assign(ledger, { find: broken })
   const answer = await post('/v1/images/generations', asked)
@@ -42,7 +42,7 @@ t.test('a storage whose reads fail costs a charged request nothing, and the metr
   t.match(await charges(), [{ state: 'settled', amount: '0.04' }])
 })
 
-t.test('a journal, a log and a tracer that throw end no request, and the fault is reported [6.10]', async t => {
+t.test('exceptions in journal, log and tracer end no request, and the fault is reported [6.10]', async t => {
   const faults: string[] = []
   const log = {
     ...quietLog(),
@@ -66,13 +66,13 @@ t.test('a journal, a log and a tracer that throw end no request, and the fault i
   t.ok(faults.some(text => text.includes('observer')))
 })
 
-t.test('a log that always throws refuses no request [6.10]', async t => {
+t.test('a log that always throws prevents no request [6.10]', async t => {
   const broken = (): never => {
     throw new Error('no space left on device')
   }
   const log = { ...quietLog(), debug: broken, info: broken, warn: broken, error: broken, request: broken }
   const { upstreams, post, settled, gateway } = await start(t, { log })
-  // One that is told of: the upstream fails, and its message is a warning.
+  // The upstream fails, and its message is a warning.
   upstreams['text']?.answer((res: ServerResponse) => void res.socket?.destroy())
   const failed = await post('/v1/chat/completions', { model: 'sim-chat', messages: [] })
   t.equal(failed.status, 502)
@@ -84,7 +84,7 @@ t.test('a log that always throws refuses no request [6.10]', async t => {
   t.equal(gateway.open, 0)
 })
 
-/** What only observes fails at every call. */
+/** Makes every call of pure observers fail. */
 function throwAlways({ storage, metrics }: Gateway): void {
   const broken = (): never => {
     throw new Error('an observer that is broken')
@@ -103,7 +103,7 @@ t.test('limit headers follow the injected clock [6.11]', async t => {
   t.match(answer.headers.get('anthropic-ratelimit-requests-reset'), /^2001-09-09T/)
 })
 
-t.test('a charge that cannot be read now returns a retryable error, not an internal one', async t => {
+t.test('a charge that cannot be read for now returns a retryable error, not an internal one', async t => {
   const faults: string[] = []
   const log = { ...quietLog(), error: (_facts: object, text: string) => void faults.push(text) }
   const { gateway, get } = await start(t, { log })

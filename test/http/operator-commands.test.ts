@@ -30,10 +30,10 @@ t.test('commands inspect a running gateway and its storage', async t => {
       code: 0,
       stdout: /^ok +alpha-image-2 .* 200 .* 0\.02 USD/,
     })
-    t.match((await tollgate('keys', 'list')).stdout, /models test.*revoked/, 'its key is gone')
+    t.match((await tollgate('keys', 'list')).stdout, /models test.*revoked/, 'its key is deleted')
   })
 
-  await t.test('a command on another storage than that of the gateway is noticed', async t => {
+  await t.test("a command on another storage than the gateway's is detected", async t => {
     const elsewhere = { ...site, database: `${site.database}-elsewhere` }
     const env = { TOLLGATE_OPS: ops.replace('http://', ''), TOLLGATE_LISTEN: url.replace('http://', '') }
     const run = (...words: readonly string[]) => runTollgate(elsewhere, [...words, '-c', site.config], env)
@@ -59,7 +59,7 @@ t.test('commands inspect a running gateway and its storage', async t => {
     const { stdout } = await tollgate('usage', '--by', 'model', '--format', 'csv')
     t.match(stdout, /^model,currency,requests,images,input_tokens,output_tokens,amount,refunded\n/)
     t.match(stdout, /^alpha-image-2,USD,1,1,0,0,0\.02,0\.00$/m)
-    t.match((await tollgate('usage')).stderr, /^from .* until now \(UTC\)$/m, 'of what time is always told')
+    t.match((await tollgate('usage')).stderr, /^from .* until now \(UTC\)$/m, 'the time span is always shown')
     const month = new Date().toISOString().slice(0, 7)
     t.match(await tollgate('statement', '--month', month, '--user', 'nobody'), {
       code: 2,

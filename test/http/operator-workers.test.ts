@@ -30,7 +30,7 @@ t.test('several processes serve operators as one gateway', { skip: redisMissing(
     t.equal(await figure(gateway, /tollgate_config_last_reload_successful/), 1)
   })
 
-  await t.test('a reload is requested, and a refused one is reported', async t => {
+  await t.test('a reload can be requested, and a refused one is reported', async t => {
     const good = await readFile(site.config, 'utf8')
     t.match(await (await fetch(`${ops}/reload`, { method: 'POST' })).json(), { ok: true, changes: [] })
     await writeFile(site.config, good.replace('version: 1', 'version: 3'))

@@ -7,7 +7,7 @@ import { openOperated } from '../harness/operated.ts'
 import { askOnce } from '../harness/ask.ts'
 import { start } from '../harness/start.ts'
 
-/** The status of one POST, with headers that a fetch may not set. */
+/** The status of one POST, with headers that `fetch` forbids. */
 function post(url: string, headers: { [name: string]: string }): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     request(url, { method: 'POST', headers }, res => {
@@ -24,7 +24,7 @@ t.test('an operator reloads, inspects and sees refusals at the terminal', async 
   const good = await readFile(site.config, 'utf8')
 
   await t.test('reload prints changes, prices first', async t => {
-    // The watch on the file may be faster; what it took over is then no change any more.
+    // The file watcher may apply the file first, and then the reload reports no change.
     const changed = good
       .replace('2K: "0.04", 4K: "0.08" } }', '2K: "0.05", 4K: "0.08" } }')
       .replace('rpm: 60,', 'rpm: 61,')

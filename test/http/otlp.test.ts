@@ -39,7 +39,7 @@ type Sent = {
   }[]
 }
 
-/** A receiver of OTLP/HTTP in JSON that keeps what it is sent. */
+/** A receiver of OTLP/HTTP in JSON that keeps what it receives. */
 async function startReceiver(t: Test) {
   const received: { path: string; authorization: string | undefined; body: Sent }[] = []
   let status = 200
@@ -104,7 +104,7 @@ t.test('requests are exported as spans and GenAI metrics, all of them when the g
   upstreams['alpha']?.answer(res => void res.writeHead(500).end('{}'))
   await post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a secret wish' }, { traceparent: 'nonsense' })
   await settled()
-  t.equal(receiver.received.length, 0, 'nobody has waited for it')
+  t.equal(receiver.received.length, 0, 'no request has waited for it')
   await gateway.close()
 
   const all = receiver.spans()
@@ -149,7 +149,7 @@ t.test('requests are exported as spans and GenAI metrics, all of them when the g
   )
 })
 
-t.test('a missing receiver costs spans and no requests, and both are counted', async t => {
+t.test('a missing receiver loses spans but no requests, and both are counted', async t => {
   const receiver = await startReceiver(t)
   receiver.answer(503)
   const { gateway, opsUrl, post, settled } = await start(t, { simulated: true, edit: withOtlp(receiver.url) })
@@ -173,7 +173,7 @@ t.test('a missing receiver costs spans and no requests, and both are counted', a
   t.match(await (await fetch(`${more.opsUrl}/metrics`)).text(), /^tollgate_otlp_failures_total [1-9]/m)
 })
 
-t.test('upstreams get trace headers only if the operator wants it', async t => {
+t.test('upstreams get trace headers only if configured', async t => {
   const receiver = await startReceiver(t)
   for (const [more, told] of [
     ['', undefined],
@@ -231,7 +231,7 @@ t.test('a span names the provider, the answering model, why it ended, and what w
       },
       caseName({ i, reasons }),
     )
-  t.equal(facts(own[0]?.attributes ?? [])['user.id'], undefined, 'nobody is named unless the operator wants it')
+  t.equal(facts(own[0]?.attributes ?? [])['user.id'], undefined, 'users are named only if configured')
   const [first] = receiver.points('gen_ai.server.time_to_first_token')
   t.equal(first?.count, '1', 'of the stream alone')
   t.match(facts(first?.attributes ?? []), { 'gen_ai.response.model': 'sim-chat-2026' })
@@ -252,7 +252,7 @@ t.test('a span names the provider, the answering model, why it ended, and what w
 })
 
 t.test(
-  'spans name the user, the key, the group and the cost where the operator wants it, as Langfuse reads them',
+  'spans name the user, the key, the group and the cost if configured, in the form that Langfuse reads',
   async t => {
     const receiver = await startReceiver(t)
     const langfuse = `${receiver.url}/api/public/otel`
@@ -275,7 +275,7 @@ t.test(
   },
 )
 
-t.test('names that callers invent are no series: those of unknown models, and of answers for wildcards', async t => {
+t.test('invented names create no series: of unknown models, and of answers for wildcards', async t => {
   const receiver = await startReceiver(t)
   const model = '  sim-chat: { '
   const { gateway, upstreams, post, settled } = await start(t, {

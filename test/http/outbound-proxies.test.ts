@@ -56,7 +56,7 @@ t.test('an upstream is called through its own proxy, CONNECT or SOCKS5, with and
 })
 
 t.test(
-  'a refusal of the proxy is an error that names it in the log, without its password; nothing was sent',
+  'a refusal of the proxy is an error whose log line names it without its password, and nothing was sent',
   async t => {
     const connect = await startConnectProxy(t, login)
     const socks = await startSocksProxy(t, login)
@@ -223,14 +223,14 @@ t.test('webhooks and doctor use the proxy of the environment, which resolves the
   const hook = `{ url: "http://hooks.invalid:${port}/told", secret: ${secret}, kinds: ["config.*"], allow_private: true }`
   const retention = 'retention: { log: 90d }'
   const HTTP_PROXY = `http://127.0.0.1:${proxy.port}`
-  // Receivers are no part of an embedded gateway's environment: they go by that of the process.
+  // Webhook receivers do not use an embedded gateway's environment, but that of the process.
   process.env['HTTP_PROXY'] = HTTP_PROXY
   t.teardown(() => delete process.env['HTTP_PROXY'])
   const started = await start(t, {
     upstreams: ['text'],
     edit: [[retention, `${retention}\nevents: { webhooks: { finance: ${hook} } }\n#`]],
   })
-  // The receiver is told what comes after the gateway has begun to tell it.
+  // The receiver gets only events that come after its registration.
   while ((await started.gateway.storage.events.webhooks.list()).length === 0)
     await new Promise(resolve => setTimeout(resolve, 20))
   t.match(await started.reload([['retention: { log: 90d }', 'retention: { log: 80d }']]), { ok: true })

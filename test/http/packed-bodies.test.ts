@@ -27,7 +27,7 @@ const packers: readonly Packed[] = [
   ['gzip, deflate, br, zstd', bytes => zstdCompressSync(quickBrotli(deflateSync(gzipSync(bytes))))],
 ]
 
-/** A chat of so many bytes: half noise, half repetition. */
+/** A chat of this many bytes: half noise, half repetition. */
 function chatOf(bytes: number, model = 'sim-chat'): Buffer {
   const noise = randomBytes(Math.ceil((bytes * 3) / 8)).toString('base64')
   return Buffer.from(
@@ -152,8 +152,8 @@ t.test("an undecodable body is refused in the client's format, and nothing is bo
       }
     }
   const inner = gzipSync(Buffer.concat([gzipSync(body), Buffer.from('x')]))
-  t.equal((await ask(started, chat, 'gzip, gzip', inner)).status, 400, 'bytes behind the end of the inner one')
-  t.equal((await ask(started, chat, 'gzip', gzipSync('no JSON'))).status, 400, 'what is no JSON stays none')
+  t.equal((await ask(started, chat, 'gzip, gzip', inner)).status, 400, 'bytes after the end of the inner one')
+  t.equal((await ask(started, chat, 'gzip', gzipSync('no JSON'))).status, 400, 'invalid JSON stays invalid')
   t.equal((await ask(started, chat, 'gzip', gzipSync(''))).status, 400, 'nothing at all')
   for (const coding of ['compress', 'gzip, cow', '__proto__', 'gzip, gzip, gzip, gzip, gzip'])
     for (const [path, type] of [
@@ -180,7 +180,7 @@ t.test("an undecodable body is refused in the client's format, and nothing is bo
   for (const [name, { received }] of Object.entries(started.upstreams)) t.equal(received.length, 0, name)
 })
 
-t.test('a body that expands beyond bounds is 413, and little of it was ever in memory', async t => {
+t.test('a body that expands beyond the limits is 413, and little of it was ever in memory', async t => {
   const started = await startChat(t)
   const { body: head, contentType } = form({ model: 'alpha-image-2', prompt: 'blue', image: png(8, 8) })
   const [quick, zeros, nothing] = [quickBrotli, Buffer.alloc(200 * mebibyte), gzipSync('')]
@@ -190,7 +190,7 @@ t.test('a body that expands beyond bounds is 413, and little of it was ever in m
     ['br', quick(zeros.subarray(0, 64 * mebibyte)), 'body_too_dense'],
     ['zstd', zstdCompressSync(zeros), 'body_too_dense'],
     ['gzip', gzipSync(Buffer.concat([randomBytes(mebibyte), zeros.subarray(0, bodyMax)])), 'body_too_large'],
-    // Of no coding more than the limit, and little comes out of it.
+    // No layer alone exceeds the limit, and the result is small.
     ['gzip, br', quick(Buffer.concat(Array.from({ length: 2_000_000 }, () => nothing))), 'body_too_dense'],
   ]
   for (const [coding, bytes, code] of bombs)
@@ -200,7 +200,7 @@ t.test('a body that expands beyond bounds is 413, and little of it was ever in m
     ] as const) {
       const before = process.memoryUsage().arrayBuffers
       const answer = await ask(started, path, coding, bytes, type)
-      // A form that begins with zeros is none, which may be known first.
+      // A form must not begin with zeros, and that error may be detected first.
       t.ok([413, path === edits ? 400 : 413].includes(answer.status), `${coding} on ${path}: ${answer.status}`)
       const told = (await answer.json()) as { error: { code: string } }
       if (path === chat) t.equal(told.error.code, code, `${coding} on ${path}`)
@@ -216,7 +216,7 @@ t.test('a body that expands beyond bounds is 413, and little of it was ever in m
   t.equal(started.gateway.open, 0)
 })
 
-t.test('the limit counts decoded bytes: exactly that passes, one byte more is 413', async t => {
+t.test('the limit counts decoded bytes: exactly that many pass, one byte more is 413', async t => {
   const started = await startChat(t)
   started.upstream.answer({ created: 1, data: [picture(1254, 1254)] })
   const [begin, noise, end] = [

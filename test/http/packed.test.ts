@@ -32,7 +32,7 @@ function codingOf(name: string): string {
   return name === 'deflate, raw' ? 'deflate' : name
 }
 
-/** Half noise, half repetition, and more than any one piece. */
+/** Half noise, half repetition, and larger than any one piece. */
 const text = Buffer.from(
   JSON.stringify({ noise: randomBytes(150_000).toString('base64'), same: 'boat '.repeat(60_000) }),
 )
@@ -109,14 +109,14 @@ t.test('compressed events arrive one by one, as they are written [6.5]', async t
   for await (const chunk of answer.body ?? []) {
     got += Buffer.from(chunk as Uint8Array).toString()
     seen.push(got)
-    // The next is written once this one has arrived: nothing waits for more.
+    // Each event is written after the previous one has arrived: nothing waits for more data.
     steps.shift()?.()
   }
   t.equal(got, `${[0, 1, 2, 3, 4].map(i => `data: {"i":${i}}\n\n`).join('')}data: [DONE]\n\n`)
   t.ok(seen.length >= 6, `${seen.length} pieces`)
 })
 
-t.test('half of a compressed answer is never a whole one, however it is framed [6.5]', async t => {
+t.test('half of a compressed answer never counts as complete, however it is framed [6.5]', async t => {
   const { url, upstreams } = await startEngine(t)
   for (const [name, pack] of Object.entries(packers)) {
     const packed = pack(text)
@@ -129,7 +129,7 @@ t.test('half of a compressed answer is never a whole one, however it is framed [
   }
 })
 
-t.test('a compressed answer that breaks off delivers all that came before [6.5]', async t => {
+t.test('a compressed answer that breaks off delivers everything before the cut [6.5]', async t => {
   const { url, upstreams, rows, settled } = await startEngine(t)
   const event = (i: number): string => `data: {"i":${i}}\n\n`
   upstreams[0]?.answerOnce(res => {
@@ -154,7 +154,7 @@ t.test('invalid compressed bytes are 502 or a cut, and hang no client [6.5]', as
     const packed = Buffer.from(pack(text))
     const half = Buffer.from(packed.subarray(0, packed.length >> 1))
     packed.fill('x', packed.length >> 2, (packed.length >> 2) + 400)
-    // Brotli, zstd as it is written here, and deflate without its wrapper have no sum by which spoilt contents could be told.
+    // Brotli, zstd as encoded here, and raw deflate have no checksum that would show corrupt contents.
     const spoilt = ['br', 'zstd', 'deflate, raw'].includes(name) ? [] : [packed]
     for (const bytes of [Buffer.from('{"plain":"json"}'), half, ...spoilt]) {
       upstreams[0]?.answerOnce(res => answerPacked(res, codingOf(name), bytes, 'a length'))
@@ -165,7 +165,7 @@ t.test('invalid compressed bytes are 502 or a cut, and hang no client [6.5]', as
   t.strictSame(faults, [])
 })
 
-t.test('an answer that expands beyond bounds is cut, and little of it was ever in memory [6.5]', async t => {
+t.test('an answer that expands beyond the limits is cut, and little of it was ever in memory [6.5]', async t => {
   const { url, upstreams, rows, settled } = await startEngine(t)
   const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024))
   const nothing = gzipSync('')
@@ -174,7 +174,7 @@ t.test('an answer that expands beyond bounds is cut, and little of it was ever i
     ['gzip, gzip', gzipSync(bomb)],
     ['br', brotliCompressSync(Buffer.alloc(64 * 1024 * 1024), { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
     ['zstd', zstdCompressSync(Buffer.alloc(64 * 1024 * 1024))],
-    // Nothing comes out of it, and much of it passes between the two.
+    // The result is empty, but much data passes between the two layers.
     [
       'gzip, br',
       brotliCompressSync(Buffer.concat(Array.from({ length: 1_000_000 }, () => nothing)), {
@@ -216,7 +216,7 @@ t.test('an endless answer is bounded in bytes, received and decoded [6.9]', asyn
   }
   upstreams[0]?.answerOnce(res => void res.writeHead(200, { ...json, 'content-length': max + 1 }).write('{'))
   const told = await askOnce(url, { model: modelName }, { key: 'any', path: chat })
-  t.equal(told.status, 502, 'one that says its length beforehand is refused before it begins')
+  t.equal(told.status, 502, 'one with a declared length is refused before it begins')
 })
 
 t.test('an endless answer whose client has left ends, and its charge with it [6.9]', async t => {
@@ -228,7 +228,7 @@ t.test('an endless answer whose client has left ends, and its charge with it [6.
   upstream.answerOnce(res => {
     res.writeHead(200, json)
     res.write('{"created":1,"data":[{"b64_json":"')
-    // Slowly, so that no bound of bytes ends it.
+    // Slowly, so that no limit of bytes ends it.
     const drip = setInterval(() => res.write('AAAA'), 20)
     res.once('close', () => {
       clearInterval(drip)

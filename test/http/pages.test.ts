@@ -65,7 +65,7 @@ async function chargedOnce(url: string, key: string): Promise<string> {
   return answer.headers.get('x-request-id') ?? ''
 }
 
-/** What somebody reads on a page: its texts, in order. */
+/** The texts on a page, in reading order. */
 function readPage(page: string): string {
   return page
     .replaceAll(/<[^>]*>/g, '')
@@ -77,7 +77,7 @@ const marks: { readonly [name: string]: string } = { lt: '<', gt: '>', quot: '"'
 const withLanguage = (path: string, language: string) => `${path}${path.includes('?') ? '&' : '?'}lang=${language}`
 const enabled = (plan: CompiledConfig) => [...plan.models.values()].filter(model => model.enabled)
 
-/** What is English on any page: samples, names, and what is sent and answered. */
+/** The text of a page without what is English on every page: samples, names, and requests and answers. */
 function proseOf(page: string): string {
   const silent = /<(pre|code|script|style|textarea)\b[^>]*>.*?<\/\1>|<title>.*?<\/title>/gs
   return page
@@ -85,7 +85,7 @@ function proseOf(page: string): string {
     .replaceAll(/<\/?(?:td|th|li|p|h\d|dt|dd|a|summary|option|button|label|div)\b[^>]*>/g, ' · ')
 }
 
-t.test('a Chinese reader sees no English sentence on a public page, and the words of the console', async t => {
+t.test("public pages in Chinese have no English sentence, and use the console's words", async t => {
   const { url } = await start(t, { simulated: true })
   for (const path of pages) {
     const page = readPage(proseOf(await (await fetch(`${url}${path}${path.includes('?') ? '&' : '?'}lang=zh`)).text()))
@@ -240,11 +240,11 @@ t.test("a page uses the language of the address, else the browser's", async t =>
     t.equal(await language(path, 'fr'), 'en', caseName({ path }))
     t.equal(await language(`${path}?lang=en`, 'zh'), 'en', caseName({ path }))
     t.equal(await language(`${path}?lang=zh`), 'zh-CN', caseName({ path }))
-    t.equal(await language(`${path}?lang=zh&lang=en`, 'en'), 'en', 'a query that says two things says nothing')
+    t.equal(await language(`${path}?lang=zh&lang=en`, 'en'), 'en', 'a contradictory query has no effect')
   }
 })
 
-t.test('the pages go without a script, and load nothing from elsewhere', async t => {
+t.test('the pages work without a script, and load nothing from other origins', async t => {
   const { url } = await start(t, { simulated: true })
   for (const path of pages)
     for (const language of languages) {
@@ -255,7 +255,7 @@ t.test('the pages go without a script, and load nothing from elsewhere', async t
         /^default-src 'none'; style-src 'self'/,
         caseName({ path, language }),
       )
-      // The reference has a file of ours, which makes more of what is there without it.
+      // The reference loads one script, which enhances the static page.
       const scripts = page.match(/<script\b[^>]*>[^<]*/gi) ?? []
       const own = /^<script type="module" src="\/console\/assets\/reference-[\w-]+\.js">$/
       t.equal(scripts.length, path === '/docs' ? 1 : 0, path)
@@ -277,7 +277,7 @@ t.test('the pages go without a script, and load nothing from elsewhere', async t
     )
   const [address = '', ...others] = await sheetOf('/console')
   t.strictSame(others, [])
-  for (const path of pages) t.strictSame(await sheetOf(path), [address], 'they wear what the console wears')
+  for (const path of pages) t.strictSame(await sheetOf(path), [address], "they use the console's style")
   const sheet = await fetch(url + address)
   t.match(sheet.headers.get('content-type'), /^text\/css/)
   t.notMatch(await sheet.text(), /url\(|@import|https?:/, 'nor does the style sheet')
@@ -355,7 +355,7 @@ t.test('the OpenAPI document', async t => {
     for (const [path, methods] of Object.entries(paths))
       for (const { 'x-codeSamples': own = [] } of Object.values(methods))
         for (const { label, source } of own.filter(one => one.label === 'curl')) {
-          // A job there is none of.
+          // No job exists to query.
           if (path === '/v1/jobs/{id}') continue
           if (path === '/v1/images/edits') await copyFile(join(shop, 'boat.png'), join(shop, 'lake.png'))
           env['REQUEST_ID'] ??= await chargedOnce(url, key)
@@ -388,21 +388,21 @@ t.test('long pages are compressed for clients that accept it, with the same cont
     t.ok(few !== undefined && many !== undefined && few < many / 2, `${path}: ${few} of ${many} bytes`)
     t.equal(zipped.headers.get('etag'), plain.headers.get('etag'), path)
     if (path.startsWith('/api/') && path !== '/api/pricing')
-      t.equal(zipped.headers.get('cache-control'), 'no-store', 'what is somebody’s own is kept nowhere')
+      t.equal(zipped.headers.get('cache-control'), 'no-store', 'personal content is cached nowhere')
   }
   const packed = await fetch(url + sheet, { headers: { 'accept-encoding': 'gzip, br' } })
   t.equal(packed.headers.get('content-encoding'), 'br', 'files are as small as can be')
   t.match(await packed.text(), /@media/)
   const short = await admin.get('/api/session', { 'accept-encoding': 'gzip' })
-  t.equal(short.headers.get('content-encoding'), null, 'not what is short')
+  t.equal(short.headers.get('content-encoding'), null, 'not short content')
 
   const made = await admin.post('/api/keys', { name: 'n'.repeat(60) }, { 'accept-encoding': 'gzip' })
   t.equal(made.status, 201)
-  t.equal(made.headers.get('content-encoding'), null, 'nor what has a secret in it')
+  t.equal(made.headers.get('content-encoding'), null, 'nor content with a secret')
   t.equal(made.headers.get('vary'), null)
 })
 
-t.test('the reference is rendered once for a configuration, and follows its changes', async t => {
+t.test('the reference is rendered once per configuration, and again after a change', async t => {
   const { url, reload } = await start(t, { simulated: true })
   const read = async () => (await fetch(`${url}/docs`)).text()
   const first = await read()
@@ -426,7 +426,7 @@ t.test('the reference is rendered once for a configuration, and follows its chan
   t.match(await (await fetch(`${url}/pricing`)).text(), /sim-tomorrow[^]*?Free/)
 })
 
-t.test('the reference has every endpoint, the notes of every family and the results of sizes', async t => {
+t.test('the API reference has every endpoint, the notes of every family and the results of sizes', async t => {
   const { url, plan } = await start(t, { simulated: true })
   for (const language of languages) {
     const page = await (await fetch(`${url}/docs?lang=${language}`)).text()

@@ -13,7 +13,7 @@ const picture = png(8, 8)
 const nobodyLeft = new AbortController().signal
 const clock = { after: (ms: number, run: () => void) => systemTimers.after(ms, run) }
 
-/** A place of somebody else's; what its name resolves to is this machine. */
+/** A foreign server, whose name resolves to this machine. */
 async function open(t: Test, answer: (req: IncomingMessage, res: ServerResponse) => void): Promise<string> {
   const server = createServer(answer)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -25,11 +25,11 @@ async function open(t: Test, answer: (req: IncomingMessage, res: ServerResponse)
 }
 
 const here: Resolve = (_name, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }])
-/** As if this machine were a place of the open internet. */
+/** Treats this machine as a public address. */
 const anywhere: PictureNetwork = { resolve: here, isAllowed: () => true }
 const fetchFrom = (url: string, network: PictureNetwork = anywhere) => fetchPicture(url, clock, nobodyLeft, network)
 
-t.test('a picture has the type of its own bytes', async t => {
+t.test("a picture's type comes from its own bytes", async t => {
   const url = await open(t, (_req, res) => res.writeHead(200, { 'content-type': 'text/html' }).end(picture))
   t.match(await fetchFrom(url), { kind: 'picture', type: 'image/png', body: picture })
 })
@@ -66,7 +66,7 @@ t.test('stops an endless body at its bound', async t => {
   t.match(await fetchFrom(url, { ...anywhere, bytesMax: 1_000_000 }), { kind: 'refused', why: 'it is too large' })
 })
 
-t.test('abandons an answer that never comes, or that no one waits for', async t => {
+t.test('abandons an answer that never arrives, or whose client has left', async t => {
   const url = await open(t, () => undefined)
   const atOnce = { after: (_ms: number, run: () => void) => systemTimers.after(0, run) }
   t.match(await fetchPicture(url, atOnce, nobodyLeft, anywhere), { why: 'it took too long' })
@@ -80,7 +80,7 @@ t.test("checks a name's address once, when it is dialled, and refuses private ne
     res.end(picture)
   })
   t.match(await fetchFrom(url, { resolve: here }), { kind: 'refused', why: 'it could not be reached' })
-  // A name that is somewhere else at the second question is not asked for a second time.
+  // Rebinding: a name that would resolve differently the second time is resolved only once.
   let questions = 0
   const rebinding: Resolve = (_name, _options, done) =>
     done(null, [{ address: questions++ === 0 ? '127.0.0.1' : '203.0.113.1', family: 4 }])
@@ -110,7 +110,7 @@ for (const url of [
     t.match(await fetchPicture(url, clock, nobodyLeft), { kind: 'refused' })
   })
 
-t.test('only a link that an answer gave to this session is fetched, for that user', async t => {
+t.test('only a link in an answer of this session is fetched, for that user', async t => {
   const started = await start(t, { upstreams: ['alpha'] })
   const admin = await enterAsAdmin(started)
   const ann = await enterAsUser(started, admin, 'ann')
@@ -124,7 +124,7 @@ t.test('only a link that an answer gave to this session is fetched, for that use
       { model: 'alpha-image-2', prompt: 'a boat' },
       { authorization: `Bearer ${key}`, ...headers },
     )
-    t.match(await sent.json(), { data: [{ url }] }, 'the answer is what it was')
+    t.match(await sent.json(), { data: [{ url }] }, 'the answer is unchanged')
     await started.settled()
   }
   const show = async (who: Visitor, link = url) => who.get(`/api/playground/picture?url=${encodeURIComponent(link)}`)
@@ -132,13 +132,13 @@ t.test('only a link that an answer gave to this session is fetched, for that use
   await draw(admin, {})
   t.equal((await show(admin)).status, 404, 'not at the playground')
   await draw(admin, { 'x-request-id': 'playground-1' })
-  // It is taken for what it is, and the guard refuses the place.
+  // The link is recognised, and the guard refuses the address.
   t.match(await show(admin), { status: 502, code: 'picture_refused' })
   t.notMatch((await show(admin)).text, /127\.0\.0\.1/)
   t.equal((await show(ann)).status, 404, 'of another session')
   t.equal((await show(viewer)).status, 403)
   t.equal((await show(admin, `${url}2`)).status, 404, 'no other link')
-  // A key that is no session's hands no links, whatever its requests are called.
+  // An API key's requests get no links, whatever id they have.
   const made = (await ann.post('/api/keys', { name: 'own' })).body as { secret: string }
   await (
     await started.post(

@@ -21,10 +21,10 @@ const env = { TOLLGATE_LISTEN: '127.0.0.1:0', TOLLGATE_OPS: 'off', TOLLGATE_STOR
 
 type Mine = Project & { readonly line: number; readonly step: string }
 
-/** Code is loaded once in a process: each has a file of its own. */
+/** A process loads code only once, so each plugin has a file of its own. */
 let files = 0
 
-/** A project whose pipeline begins with a plugin, on a line of its own; its number too. */
+/** A project whose pipeline begins with a plugin, on a line of its own; returns the line's number too. */
 async function lay(t: Test, code: string, options = ''): Promise<Mine> {
   const step = `./mine-${++files}.js`
   const put = options === '' ? step : `{ ${step}: ${options} }`
@@ -132,7 +132,7 @@ t.test("[8.1] an unknown hook is refused with a suggestion; a plugin's own helpe
   t.match(await check(misplaced), [{ code: 'hook_unknown', remedy: 'hooks are returned by create()' }])
 })
 
-t.test("[8.1] a plugin may not use the kind of rule of another's charges", async t => {
+t.test("[8.1] a plugin may not use another plugin's kind of charge rule", async t => {
   const project = await lay(t, `export default definePlugin({ name: 'mine', rule: 'usage', create: () => ({}) })`)
   t.match(await check(project), [{ code: 'rule_taken', line: project.line, message: /'token-usage'/ }])
 })
@@ -153,7 +153,7 @@ t.test(
       `pipeline.${project.step}: its code has changed and is loaded at the next start`,
     ])
     await writeFile(join(project.folder, 'part.js'), 'export const part = 1\n')
-    t.match(await gateway.reload(), { ok: true, changes: [] }, 'what is there again is no change')
+    t.match(await gateway.reload(), { ok: true, changes: [] }, 'a restored file is not a change')
   },
 )
 
@@ -180,7 +180,7 @@ t.test('[8.1] a plugin placed first that settles after charges sees them settled
   const answer = await post('/v1/chat/completions', chat)
   t.equal(answer.status, 200, await answer.text())
   await settled()
-  t.equal(seen['early'], undefined, 'without a word it is told before the charge is written')
+  t.equal(seen['early'], undefined, 'without `after` it is called before the charge is written')
   t.equal(seen['webhook'], 'settled')
 })
 
@@ -214,10 +214,10 @@ t.test('[8.1] a subscribed plugin gets every charge that ends, whoever made it',
   const images = await post('/v1/images/generations', image)
   await images.arrayBuffer()
   const words = await post('/v1/chat/completions', chat)
-  t.same([images.status, words.status], [200, 200], 'what it throws is nobody’s answer')
+  t.same([images.status, words.status], [200, 200], 'its exception changes no answer')
   await settled()
   await until(() => told.length === 2)
-  // An answer with a length is whole for its caller before its charge has ended.
+  // For its client, an answer with a length is complete before its charge has ended.
   const byModel = told.toSorted((a, b) => a.model.localeCompare(b.model))
   t.match(byModel, [
     {

@@ -41,7 +41,7 @@ routes:
   - { match: "GET /v1/charges/{id}", operation: charges.get, dialect: openai, serve: charge }
 `
 
-t.test('a charge by an imported row names its file and line in every explanation', async t => {
+t.test("every explanation of a charge by an imported row names the row's file and line", async t => {
   const place = await makeFolder(t)
   const table = place.path('prices.yaml')
   const write = async (input: number): Promise<void> =>
@@ -111,13 +111,13 @@ t.test('a charge by an imported row names its file and line in every explanation
   ])
   const page = await (await fetch(`${url}/pricing?lang=en`)).text()
   t.match(page, 'chat-listed')
-  t.notMatch(page, table, 'callers are not told of files')
+  t.notMatch(page, table, 'clients do not see file names')
 
   upstream.answer({ created: 1, data: [picture(1024, 1024)] })
   t.equal((await post('/v1/images/generations', { model: 'drawn', prompt: 'a boat' })).status, 200)
   t.match((await charges())[0]?.lines, [{ price: '0.03', at: `prices.yaml:${await lineOf('drawn-1')}` }])
 
-  // A newer table: what was charged stays as it was, and what comes is charged by the new row.
+  // After a newer table, existing charges stay as they were, and new ones use the new row.
   await write(3e-6)
   t.match(await started.reload([['groups: { default: {} }', 'groups: { default: {} } ']]), { ok: true })
   upstream.answer({

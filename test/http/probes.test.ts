@@ -55,6 +55,6 @@ t.test('leaves other methods and paths to the routes, and a route at these paths
     simulated: true,
     edit: [['  - { match: [GET /v1/models, ', '  - { match: [GET /healthz, ']],
   })
-  t.equal((await fetch(`${own.url}/healthz`)).status, 401, 'the route asks for a key')
+  t.equal((await fetch(`${own.url}/healthz`)).status, 401, 'the route requires a key')
   t.match(key, /^sk-/)
 })

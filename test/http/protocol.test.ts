@@ -16,14 +16,14 @@ const post = (target: string, ...lines: readonly string[]): string =>
   ].join('\r\n')
 const chat = '/v1/chat/completions'
 
-t.test('a target in absolute form is its path, and its host is the Host [6.9]', async t => {
+t.test('a target in absolute form counts as its path, and its host as the Host [6.9]', async t => {
   const { url, upstreams, settled } = await startEngine(t)
   for (const [target, ...lines] of [
     [`http://gateway.example${chat}`, 'Host: gateway.example'],
     [`HTTP://Gateway.Example:8080${chat}`, 'Host: Gateway.Example:8080'],
     [`https://gateway.example${chat}`, 'Host: gateway.example'],
     [`http://[::1]:8080${chat}`, 'Host: [::1]:8080'],
-    // RFC 9112 3.2.2: Host has no say beside it.
+    // RFC 9112 3.2.2: the absolute target overrides the Host header.
     [`http://gateway.example${chat}`, 'Host: another.example'],
   ] as const) {
     const answer = await exchangeRaw(url, post(target, ...lines))
@@ -51,7 +51,7 @@ t.test('a target in absolute form is its path, and its host is the Host [6.9]', 
     t.match(JSON.parse(answer.body.toString()), { error: { code: /\S/ } }, target)
   }
   await settled()
-  t.equal(upstreams[0]?.received.length, count, 'none of these was taken')
+  t.equal(upstreams[0]?.received.length, count, 'none of these was accepted')
 })
 
 t.test('the console accepts a target in absolute form [6.9]', async t => {
@@ -164,7 +164,7 @@ t.test('HEAD is answered wherever GET is, without a body [6.9]', async t => {
   ]) {
     const get = await exchangeRaw(url, `GET ${path} HTTP/1.1\r\n${lines}\r\n`)
     const wire = await openWire(url)
-    // Whatever came as a body would be read as the next answer.
+    // A body would be read as the next answer.
     await wire.write(`HEAD ${path} HTTP/1.1\r\n${lines}\r\nGET /v1/nowhere HTTP/1.1\r\n${lines}\r\n`)
     let raw = ''
     wire.socket.on('data', (chunk: Buffer) => {

@@ -7,7 +7,7 @@ import { start } from '../harness/start.ts'
 import { newVisitor } from '../harness/visitor.ts'
 import { startSignIns } from '../harness/sign-in.ts'
 
-// All proxies, and their table: `npm run test:proxies`.
+// `npm run test:proxies` runs all proxies, and prints their table.
 for (const proxy of [composeNginx, haproxy, ...bareProxies])
   t.test(
     `through ${proxy.name} each purchase is delivered once and charged once`,
@@ -17,7 +17,7 @@ for (const proxy of [composeNginx, haproxy, ...bareProxies])
     },
   )
 
-t.test('a direct client gets what was bought', async t => {
+t.test('a direct client gets its purchase', async t => {
   for await (const cell of walk(t, undefined, true)) t.ok(isRight(cell), lineOf(cell))
 })
 
@@ -38,7 +38,7 @@ const signInThrough = async (t: Test, proxy: Proxy) => {
   return { front, ...signIns }
 }
 
-t.test('people sign in by an issuer at a public address with a port', { skip: composeNginx.missing() }, async t => {
+t.test('users sign in through an issuer at a public address with a port', { skip: composeNginx.missing() }, async t => {
   const { front, signIn } = await signInThrough(t, composeNginx)
   t.match(new URL(front.url).port, /^\d+$/)
   const visitor = newVisitor(front.url)
@@ -83,7 +83,7 @@ t.test('a trusted proxy that omits the port, or sends its own name, is corrected
     fine,
     'without its port',
   )
-  t.same(await tries('127.0.0.1', { host: 'gateways' }), refused, 'nothing told')
+  t.same(await tries('127.0.0.1', { host: 'gateways' }), refused, 'nothing forwarded')
   t.same(await tries('10.0.0.1', { host: 'ai.example.com' }), refused, 'not trusted')
   t.same(
     await tries('10.0.0.1', { host: 'gateways', 'x-forwarded-host': 'ai.example.com:8443' }),

@@ -3,7 +3,7 @@ import { caseName } from '../harness/case-name.ts'
 import { start } from '../harness/start.ts'
 import type { Upstream } from '../harness/upstream.ts'
 
-/** With what JSON and addresses write in another way. */
+/** A key with characters that JSON and URLs write in another form. */
 const secret = 'sk-live/9f8e7d6c5b4a+Quoted=='
 const ask = { model: 'sim-chat', messages: [{ role: 'user', content: 'hi' }] }
 const delta = { id: 'c1', object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content: 'H' } }] }
@@ -16,7 +16,7 @@ const forms = {
 }
 const starred = (form: string): string => '*'.repeat(form.length)
 
-t.test('our key is removed from an error in or at the end of a stream, however it is split', async t => {
+t.test('our key is removed from an error within or at the end of a stream, however it is split', async t => {
   const { post, upstreams } = await start(t, { env: { TEXT_API_KEY: secret } })
   for (const [name, form] of Object.entries(forms)) {
     const tell = (quoted: string): string =>

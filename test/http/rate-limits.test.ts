@@ -10,9 +10,9 @@ import { caseName } from '../harness/case-name.ts'
 
 const minute = 60_000
 const limited: Edits = [{ 'groups/default': { rpm: 1000, tpm: 6000 } }]
-/** 3,500 tokens by its length: two of them are more than the limit. */
+/** 3,500 tokens by its length: two such requests exceed the limit. */
 const long = 'some words '.repeat(1_273)
-/** What every answer with a report says it has used: all that the limit admits. */
+/** The usage in every answer with a report: the whole limit. */
 const used = 6_000
 const messages = [{ role: 'user', content: 'Say hello.' }]
 const contents = [{ role: 'user', parts: [{ text: 'Say hello.' }] }]
@@ -27,7 +27,7 @@ function events(...all: readonly object[]): Reaction {
   }
 }
 
-/** Keeps every request until it is let go. */
+/** Holds every request until released. */
 function holdAll(): { readonly reaction: Reaction; readonly held: ServerResponse[] } {
   const held: ServerResponse[] = []
   return { held, reaction: res => void held.push(res) }
@@ -38,7 +38,7 @@ async function startLimited(t: Test, options: StartOptions = {}): Promise<Starte
   return { ...(await start(t, { clock, edit: limited, ...options })), clock }
 }
 
-/** Tokens of the last minute, as the messages style tells them: counting tokens costs none. */
+/** Tokens of the last minute, from the headers of the messages format: counting tokens is free. */
 async function tokensUsed({ url, upstream, settled, upstreams }: Started, key: string): Promise<number> {
   await settled()
   ;(upstreams['text'] ?? upstream).answerOnce({ input_tokens: 3 })
@@ -141,7 +141,7 @@ t.test('on every route, streamed or not, used tokens delay the next request unti
       t.match(JSON.parse(refusal), { error: { type: 'tokens' } }, caseName({ name, path, body, answer }))
     t.match(Number(second.headers.get('retry-after-ms')), minute, caseName({ name, path, body, answer }))
     t.equal(second.headers.get('retry-after'), '60', caseName({ name, path, body, answer }))
-    // What is still being written would be a minute late at once.
+    // A write in progress would immediately seem a minute late.
     await settled()
     await started.gateway.storage.flush()
     clock.move(minute)
@@ -265,7 +265,7 @@ t.test('a key has a limited number of requests in flight, until the last byte of
   t.match(await third.json(), { error: { message: /key_concurrency reached: 2 concurrent requests/ } })
   for (const res of held) res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {}\n\n')
   await Promise.all([first, second])
-  t.equal((await ask()).status, 429, 'a head that has come is no end')
+  t.equal((await ask()).status, 429, 'a received head is not the end')
   for (const res of held) res.end('data: [DONE]\n\n')
   await Promise.all([first, second].map(async one => (await one).text()))
   await settled()
@@ -310,7 +310,7 @@ t.test('a full upstream is skipped for the next; if all are full, it is 429 and 
   for (const res of [...one.held, ...other.held]) res.writeHead(200, { 'content-type': 'application/json' }).end('{}')
   for (const answer of await Promise.all(asked)) t.equal(answer.status, 200, caseName({ answer }))
   await settled()
-  // The one upstream refuses and gives its place back; the other is asked.
+  // The first upstream refuses and its place is released; then the other is called.
   upstreams['one']?.answer(res => void res.writeHead(503).end('{}'))
   upstreams['two']?.answer({ choices: [] })
   for (let i = 0; i < 5; i++) t.equal((await ask()).status, 200, caseName({ i }))
@@ -331,7 +331,7 @@ t.test('a limit in shadow mode admits everyone and logs once a minute how many i
   for (let i = 0; i < 5; i++) {
     const answer = await post('/v1/chat/completions', { model: 'sim-chat', messages })
     t.equal(answer.status, 200, caseName({ i }))
-    t.equal(answer.headers.get('x-ratelimit-limit-requests'), null, 'who is not limited is told no limit')
+    t.equal(answer.headers.get('x-ratelimit-limit-requests'), null, 'without a limit no limit is reported')
     await answer.text()
     await settled()
   }

@@ -41,7 +41,7 @@ const usage = (input: number, output: number, more: object = {}): object => ({
   ...more,
 })
 
-/** The vendor answers once. */
+/** The vendor sends one response. */
 function answer(model: Talk, id: string, used: object | undefined, status = 'completed'): void {
   model.send({ type: 'response.created', response: { id, status: 'in_progress' } })
   model.send({ type: 'response.output_text.delta', response_id: id, delta: 'words' })
@@ -111,7 +111,7 @@ t.test('refuses an invalid handshake with an HTTP response before the 101', asyn
   t.equal(on.gateway.open, 0)
 })
 
-t.test('answers a request that offers another protocol as an ordinary request', async t => {
+t.test('serves a request for another protocol as an ordinary request', async t => {
   const { on } = await open(t)
   const socket = connect(Number(new URL(on.url).port), '127.0.0.1')
   const body = JSON.stringify({ model: 'none', messages: [] })
@@ -162,13 +162,13 @@ t.test('charges each turn for its text, audio and cached tokens', async t => {
   await model.next('response.create')
   answer(model, 'resp_1', usage(1000, 300, details))
   await caller.next('response.done')
-  // A voice begins a turn, without a message of the caller.
+  // Voice detection begins a turn, without a message of the client.
   answer(model, 'resp_2', usage(10, 5))
   t.match(await caller.next('response.done'), { response: { id: 'resp_2' } })
   caller.socket.close()
   await caller.closed
   const turns = await turnsOf(on)
-  // 300 text at 4, 200 sound at 32, 500 cached at 0.4, 100 words at 16, 200 sound at 64: per million.
+  // 300 text tokens at 4, 200 audio at 32, 500 cached at 0.4, 100 words at 16, 200 audio at 64: per million.
   const amounts = turns.map(row => row.billing?.amount)
   t.strictSame(new Set(amounts), new Set(['0.00012', '0.0222']))
   t.strictSame(new Set(turns.map(row => row.usage.input_tokens)), new Set([10, 1000]))
@@ -246,7 +246,7 @@ t.test(
     await model.next('response.create')
     model.send({ type: 'response.created', response: { id: 'r' } })
     model.send({ type: 'response.done', response: { id: 'r', status: 'completed', usage: usage(10_000, 3_000) } })
-    // The message that is under way ends first.
+    // The message in progress ends first.
     model.socket.send('{"type":"rate_limits', { fin: false })
     t.match(await caller.next('response.done'), { response: { id: 'r' } })
     model.socket.send('.updated"}', { fin: true })

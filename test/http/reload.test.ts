@@ -17,7 +17,7 @@ async function makeFolder(): Promise<string> {
 t.teardown(() => Promise.all(folders.map(folder => rm(folder, { recursive: true, force: true }))))
 
 t.test('reloads drop nothing, and each request sees one configuration from its head to its charge [O1]', async t => {
-  // `npm run test:reload` does a thousand in a minute.
+  // `npm run test:reload` runs a thousand reloads in a minute.
   const figures = await reloadUnderLoad(await makeFolder(), { reloads: 50, seconds: 4, rps: 50, streams: 5 })
   t.strictSame(figures.dropped, [])
   t.strictSame(figures.mixed, [])
@@ -26,7 +26,7 @@ t.test('reloads drop nothing, and each request sees one configuration from its h
   t.comment(JSON.stringify(figures.p99Ms))
 })
 
-t.test('an invalid file has no effect, and is reported with its place [O2]', async t => {
+t.test('an invalid file has no effect, and is reported with its position [O2]', async t => {
   const site = await prepareSite(await makeFolder(), { upstreams: {} })
   const gateway = site.start()
   t.teardown(() => gateway.kill())

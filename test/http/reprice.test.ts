@@ -11,12 +11,12 @@ import { seed as suiteSeed, diceOf } from '../harness/seed.ts'
 import { start } from '../harness/start.ts'
 
 const hour = 3_600_000
-/** The end of a whole quarter of an hour, after all charges. */
+/** The end of a whole quarter hour, after all charges. */
 const costsUntil = Math.ceil(Date.now() / 900_000 + 96) * 900_000
 const ever = { since: 0, until: Date.now() + 24 * hour }
 const apply = { by: 'command line', reason: 'wrong prices' }
 
-/** What keys, Costs and the statement of the books come to, and what the charges themselves do. */
+/** The sums of keys, Costs and the statement, and the sum of the charges themselves. */
 async function sumsOf({ books, journal, keys }: Storage) {
   const costs = await journal.costs({ since: 0, until: costsUntil, bars: [0], by: null, where: {} })
   const statement = await books.statement({ from: 0, until: Date.now() + 24 * hour })
@@ -39,7 +39,7 @@ async function allOf(books: Storage['books']): Promise<readonly Charge[]> {
   }
 }
 
-/** The books are sound: every invariant holds, every charge is what its own facts give, every sum is the same. */
+/** Checks the books: every invariant holds, every charge matches its own facts, and all sums are equal. */
 async function isSound(t: Test, storage: Storage, plan: CompiledConfig, name: string): Promise<number> {
   const audit = await storage.books.verify()
   t.strictSame([audit.problems, audit.sums, audit.budgets], [[], [], 0], `${name}: verify`)
@@ -160,7 +160,7 @@ t.test('an operator applies corrected prices from the command line', async t => 
   t.match(verified, { code: 0, stderr: /2 charges, 4 lines, 3 entries: 0 problems/ })
 })
 
-t.test('an interrupted run is repeated; two at once book each charge once', async t => {
+t.test('an interrupted run can be repeated; two concurrent runs book each charge once', async t => {
   const started = await start(t, { upstreams: ['alpha', 'text'] })
   started.upstream.answer({ created: 1, data: [picture(1000, 1000)] })
   for (let i = 0; i < 12; i++)
@@ -191,7 +191,7 @@ t.test('an interrupted run is repeated; two at once book each charge once', asyn
   t.equal(await isSound(t, storage, started.plan, 'repeated'), 120_000)
 })
 
-t.test('a price that became free is refunded, a free one is charged, and a refund stays one', async t => {
+t.test('a price that became free is refunded, a free one that got a price is charged, and refunds stay', async t => {
   const started = await start(t, { upstreams: ['alpha', 'text'] })
   started.upstream.answer({ created: 1, data: [picture(1000, 1000)] })
   const ask = async () => {

@@ -9,7 +9,7 @@ t.test(
   'three gateways behind nginx are restarted one after the other, and no client notices [O6]',
   { skip },
   async t => {
-    // `npm run test:rolling` goes around ten times, at 100 requests a second.
+    // `npm run test:rolling` runs ten cycles, at 100 requests per second.
     const figures = await rollingRestart(t, { cycles: 1, rps: 10, drainWait: '2s', idle: '1s' })
     t.comment(JSON.stringify(figures))
     t.strictSame(figures.errors, {})

@@ -5,7 +5,7 @@ import { start } from '../harness/start.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const text = { model: 'sim-chat', input: 'hi', query: 'q', documents: ['a'], messages: [], max_tokens: 1 }
-/** Spelling by spelling: what a client asks for, and where its upstream is asked. */
+/** For each spelling: the client's path, and the upstream's path. */
 const spelled: readonly (readonly [sent: string, asked: string, model: string])[] = [
   ['/v1/chat/completions', '/v1/chat/completions', 'sim-chat'],
   ['/v1/v1/chat/completions', '/v1/chat/completions', 'sim-chat'],
@@ -31,7 +31,7 @@ const generative: readonly (readonly [sent: string, asked: string])[] = [
 
 const streamed: Reaction = res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: {}\n\n')
 
-t.test('a path that a client doubles or shortens reaches the upstream as intended [6.8]', async t => {
+t.test('a doubled or shortened path reaches the upstream as intended [6.8]', async t => {
   const { post, upstreams } = await start(t, { edit: [['rpm: 60,', 'rpm: 1000,']] })
   const upstream = upstreams['text']
   upstream?.answer({})
@@ -49,7 +49,7 @@ t.test('a path that a client doubles or shortens reaches the upstream as intende
   t.equal(upstreams['alpha']?.received.at(-1)?.url, '/v1/images/generations')
 })
 
-t.test("a model in the path is sent under the upstream's name, slashes included", async t => {
+t.test("a model in the path is sent under its upstream's name, including slashes", async t => {
   const { post, upstreams } = await start(t, {
     edit: [
       [
@@ -65,7 +65,7 @@ t.test("a model in the path is sent under the upstream's name, slashes included"
   }
 })
 
-t.test('a body that names another model than the path is sent with the paid one', async t => {
+t.test('a body with another model than the path is sent with the paid one', async t => {
   const { post, upstreams } = await start(t, { edit: [{ 'models/sim-generative/send_as': 'known' }] })
   for (const method of ['generateContent', 'streamGenerateContent'])
     for (const [model, sent] of [
@@ -98,7 +98,7 @@ t.test('a family that does not forward `background` runs such responses at once'
   t.same(upstreams['text']?.received.at(-1)?.json(), { model: 'sim-chat', input: 'hi' })
 })
 
-t.test('a stream is read for its usage however its upstream writes its type', async t => {
+t.test("a stream's usage is read however the upstream writes its content type", async t => {
   const { post, upstreams, charges } = await start(t)
   const usage = { prompt_tokens: 1000, completion_tokens: 1000 }
   upstreams['text']?.answer(res => {
@@ -141,7 +141,7 @@ t.test("models are listed in the client's format, at every spelling of the path"
   t.match(await (await get('/v1beta/models/sim-chat')).json(), { name: 'models/sim-chat' })
 })
 
-t.test('a reload applies web pages and heartbeats; settings that are read once are reported', async t => {
+t.test('a reload applies web pages and heartbeats; settings that need a restart are reported', async t => {
   const { get, reload } = await start(t)
   const origin = 'https://app.example'
   t.equal((await get('/v1/models', { origin })).headers.get('access-control-allow-origin'), null)

@@ -5,7 +5,7 @@ import { modelName, patient, startEngine } from '../harness/engine.ts'
 import { caseName } from '../harness/case-name.ts'
 import { HandTime } from '../harness/hand-time.ts'
 
-/** An upstream that has been asked and does not answer. */
+/** An upstream that receives a request and does not answer. */
 async function startSilent(upstream: Partial<typeof patient>, clock: HandTime) {
   const { promise: asked, resolve } = Promise.withResolvers<void>()
   const started = await startEngine(t, { clock, upstreams: [{ timeouts: { ...patient, ...upstream } }] })
@@ -13,7 +13,7 @@ async function startSilent(upstream: Partial<typeof patient>, clock: HandTime) {
   return { ...started, asked }
 }
 
-await t.test('the injected clock decides how long an upstream is waited for', async t => {
+await t.test('the injected clock determines the timeout of an upstream', async t => {
   const clock = new HandTime()
   const { post, asked } = await startSilent({ firstByteMs: 3_600_000, totalMs: 7_200_000 }, clock)
   const asking = post()
@@ -31,7 +31,7 @@ await t.test('the injected clock ends the wait for a body', async t => {
   const socket = connectTcp({ host: hostname, port: Number(port) })
   t.teardown(() => socket.destroy())
   const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: application/json\r\n`
-  // It says when it is listened to.
+  // The `100 Continue` shows that the gateway reads the connection.
   socket.write(`${head}expect: 100-continue\r\ncontent-length: 90\r\n\r\n`)
   let answer = ''
   const { promise: told, resolve: tell } = Promise.withResolvers<void>()
@@ -91,7 +91,7 @@ await t.test('the injected connector opens connections to upstreams', async t =>
   t.strictSame(dialled, [{ host: 'vendor.example', port: 80, isEncrypted: false }])
 })
 
-await t.test("a connection that cannot be opened is reported like the engine's own", async t => {
+await t.test("a connection that the connector cannot open is reported like the engine's own", async t => {
   for (const [code, told] of [
     ['ECONNREFUSED', 'upstream_unreachable'],
     ['ETIMEDOUT', 'upstream_connect_timeout'],

@@ -25,7 +25,7 @@ models: { m: { family: talk, upstream: one, price: free } }
 routes: [{ match: POST /v1/chat/completions, operation: chat, dialect: openai }]
 `
 
-/** As Kubernetes puts a Secret into a pod: files are links through `..data`, and a new version swaps that link. */
+/** As Kubernetes mounts a Secret: files are links through `..data`, and a new version replaces that link. */
 async function mountVersion(folder: string, version: string, files: { readonly [name: string]: string }) {
   const name = `..version_${version}`
   await mkdir(join(folder, name), { recursive: true })
@@ -54,7 +54,7 @@ t.test('a secret is reloaded from its file, however it was replaced, and reporte
     plan: () => gateway.plan,
     reload: async () => results.push(await gateway.reload()),
     log,
-    // Looks are the test's own; what they wait for in between is over at once.
+    // The test triggers the polls itself; their short waits end immediately.
     clock: { ...systemClock, after: (ms, run) => systemClock.after(ms < 1_000 ? 0 : 2 ** 30, run) },
   })
   t.teardown(() => watch.close())
@@ -72,7 +72,7 @@ t.test('a secret is reloaded from its file, however it was replaced, and reporte
   t.equal(await sent(), '200 Bearer key-one second-one')
   t.equal(results.length, 0, 'nothing has changed')
 
-  await t.test('a link above it is swapped', async t => {
+  await t.test('a link to its folder is replaced', async t => {
     await mountVersion(secrets, 'v2', { vendor: 'key-two\n', second: 'second-one' })
     await watch.look()
     t.equal(await sent(), '200 Bearer key-two second-one')
@@ -84,7 +84,7 @@ t.test('a secret is reloaded from its file, however it was replaced, and reporte
     t.match(JSON.stringify(lines), 'a new configuration is active')
   })
 
-  await t.test('another file is renamed to its place', async t => {
+  await t.test('another file is renamed over it', async t => {
     await writeFile(join(secrets, 'new'), 'key-three')
     await rename(join(secrets, 'new'), join(secrets, 'vendor'))
     await watch.look()
@@ -92,7 +92,7 @@ t.test('a secret is reloaded from its file, however it was replaced, and reporte
   })
 
   await t.test(
-    'a file that is empty or missing for a moment: the old secret stays, and it is reported once',
+    'a file is empty or missing for a moment: the old secret stays, and a single report is made',
     async t => {
       const before = results.length
       for (const [change, reason] of [
@@ -134,7 +134,7 @@ t.test('a secret is reloaded from its file, however it was replaced, and reporte
     t.notMatch(told, secret, caseName({ secret }))
 })
 
-t.test('serve follows them: the next request has the new secret', async t => {
+t.test('serve watches them: the next request has the new secret', async t => {
   const upstream = await startUpstream()
   t.teardown(() => upstream.close())
   const { folder } = await makeFolder(t)

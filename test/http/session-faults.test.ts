@@ -11,7 +11,7 @@ import { opcodes, unmask, writeFrame } from '../../src/engine/sessions/frames.ts
 import { openTalk, startVendor } from '../harness/web-socket.ts'
 import { type Edits, start } from '../harness/start.ts'
 
-// The faults of the library's pass for WebSockets that other files do not test, and the traps of those who read frames.
+// Faults around WebSockets that other files do not test, and pitfalls in reading frames.
 
 const path = '/v1/realtime?model=sim-realtime'
 const oneMiB = 1024 * 1024
@@ -52,7 +52,7 @@ function dial(t: Test, { url, key }: { readonly url: string; readonly key: strin
   }
 }
 
-/** The 101 of a vendor, with headers of its own and the frames that come with it. */
+/** A vendor's 101 answer, with headers of its own and the first frames. */
 function accept(socket: Duplex, { headers }: IncomingMessage, more: readonly string[], frames = Buffer.alloc(0)): void {
   const key = `${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`
   const head = [
@@ -69,7 +69,7 @@ function accept(socket: Duplex, { headers }: IncomingMessage, more: readonly str
 
 const event = (message: object): Buffer => writeFrame(opcodes.text, Buffer.from(JSON.stringify(message)), false)
 
-/** A masked frame, as clients send it. */
+/** A masked frame, as clients send. */
 function masked(message: object, mask: Buffer): Buffer {
   const frame = writeFrame(opcodes.text, Buffer.from(JSON.stringify(message)), true)
   const at = frame.length - JSON.stringify(message).length
@@ -78,7 +78,7 @@ function masked(message: object, mask: Buffer): Buffer {
   return frame
 }
 
-t.test('frames that come with the 101 reach the client, and are charged', async t => {
+t.test('frames that arrive with the 101 reach the client, and are charged', async t => {
   const { on, vendor } = await open(t)
   const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 }
   vendor.answer = (socket, request) =>
@@ -99,7 +99,7 @@ t.test('frames that come with the 101 reach the client, and are charged', async 
   t.match(turns, [{ billing: { state: 'settled', amount: '0.00012' } }])
 })
 
-t.test('bytes of the client reach the upstream unchanged, also those with a meaning', async t => {
+t.test("the client's bytes reach the upstream unchanged, including special ones", async t => {
   const { on, vendor } = await open(t)
   const got: Buffer[] = []
   const held: { socket?: Duplex } = {}
@@ -128,7 +128,7 @@ t.test('bytes of the client reach the upstream unchanged, also those with a mean
   await on.settled()
 })
 
-t.test('the 101 has headers of the gateway only', async t => {
+t.test('the 101 has only headers of the gateway', async t => {
   const { on, vendor } = await open(t)
   vendor.answer = (socket, request) =>
     accept(socket, request, ['Set-Cookie: a=b', 'OpenAI-Organization: org-secret', 'X-Request-Id: theirs', 'Server: v'])
@@ -192,7 +192,8 @@ t.test('the connection to the upstream has a TCP keep-alive below a minute', asy
   const caller = await openTalk(t, on.url + path, on.key)
   await vendor.session()
   const port = Number(new URL(vendor.url).port).toString(16).toUpperCase().padStart(4, '0')
-  // The columns of the remote address, and of the timer: its kind (2: keep-alive), and hundredths of a second until it runs out.
+  // Columns: the remote address, and the timer: its kind (2: keep-alive), and the hundredths of a second until it
+  // expires.
   const timers = (await readFile(table, 'utf8')).split('\n').flatMap(line => {
     const [, , remote = '', state, , timer = ''] = line.trim().split(/\s+/)
     return remote.endsWith(`:${port}`) && state === '01' ? [timer] : []
@@ -235,7 +236,7 @@ t.test('the library gets no TLS options that it could change', async t => {
   }
 })
 
-t.test('a client that floods an upstream that does not read is not read either', async t => {
+t.test('a client that floods a non-reading upstream gets backpressure', async t => {
   const { on, vendor } = await open(t, [['session: { idle: 15m', 'session: { message_max: 2MiB, idle: 15m']])
   const caller = await openTalk(t, on.url + path, on.key)
   const model = await vendor.session()

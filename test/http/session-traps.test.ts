@@ -20,7 +20,7 @@ const handshake = (key: string): string =>
     '',
   ].join('\r\n')
 
-/** Time that a test moves ahead; long sleeps end only by that, timers run as always. */
+/** A clock that a test advances; long sleeps end only by that, short timers run as usual. */
 class AheadTime {
   #aheadMs = 0
   #sleeps: { readonly until: number; wake(): void }[] = []
@@ -60,7 +60,7 @@ function answer(model: Talk, id: string): void {
   model.send({ type: 'response.done', response: { id, status: 'completed', usage } })
 }
 
-/** From now on it reads and answers no pings, like a peer whose machine is gone. */
+/** From now on it neither reads nor answers pings, like a peer whose machine is gone. */
 function fallSilent({ socket }: Talk): void {
   Object.assign(socket, { _autoPong: false })
 }
@@ -71,7 +71,7 @@ t.test('pings both sides after silence, and keeps a session whose sides answer',
     const pings = [once(caller.socket, 'ping'), once(model.socket, 'ping')]
     time.pass(31_000)
     await Promise.all(pings)
-    // What each side sends after its pong has arrived behind it.
+    // Messages sent after each side's pong arrive behind it.
     caller.send({ type: 'input_audio_buffer.clear' })
     await model.next('input_audio_buffer.clear')
     model.send({ type: 'input_audio_buffer.cleared' })
@@ -125,7 +125,7 @@ t.test(
   },
 )
 
-t.test('a turn beyond the limit of requests waits, with an error event, until the limit allows it', async t => {
+t.test('a turn beyond the request limit waits, with an error event, until the limit allows it', async t => {
   const { on, time, caller, model } = await talk(t, [
     ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 3 }'],
   ])
@@ -141,7 +141,7 @@ t.test('a turn beyond the limit of requests waits, with an error event, until th
   caller.send({ type: 'response.create' })
   await caller.next('response.done')
   t.equal(model.events.filter(({ type }) => type === 'response.create').length, 2, 'it is not forwarded yet')
-  // In one step, neither side could answer a ping before its time is over.
+  // In one step, neither side could answer a ping before its timeout.
   const pings = [once(caller.socket, 'ping'), once(model.socket, 'ping')]
   time.pass(31_000)
   await Promise.all(pings)
@@ -155,7 +155,7 @@ t.test('a turn beyond the limit of requests waits, with an error event, until th
   t.equal((await on.logs()).filter(row => row.status === 200).length, 3)
 })
 
-t.test('a client that resets while its key is looked up leaves nothing behind', async t => {
+t.test('a client that resets during its key look-up leaves nothing behind', async t => {
   const { on, vendor } = await open(t)
   const sockets = Array.from({ length: 20 }, () => connect(Number(new URL(on.url).port), '127.0.0.1'))
   await Promise.all(sockets.map(socket => once(socket, 'connect')))
@@ -196,7 +196,7 @@ t.test('writes nothing but frames once a WebSocket is open, also when the upstre
   t.strictSame(kinds, [1, 1, 8], 'an event, the error, and the close')
 })
 
-t.test('finds a word in masked bytes at every phase and across every cut', async t => {
+t.test('finds a word in masked bytes at every mask offset and across every cut', async t => {
   const word = '"fileUri"'
   const text = Buffer.from(`{"a":1,${word}:"x"}`)
   const mask = Buffer.from([0x12, 0x34, 0x56, 0x78])

@@ -104,19 +104,19 @@ t.test('administrators list and end sessions in the API, also of responses; othe
   t.match(await on.gateway.storage.trail.list({ action: 'live_session', limit: 9 }), [{ actor: 'root', subject: id }])
 })
 
-t.test('sessions of one key are counted in all gateways that count together', async t => {
+t.test('sessions of one key are counted across all gateways with shared counters', async t => {
   const counters = await openCounters({ url: 'memory:', clock: systemClock, random: systemRandom, log: silentLog })
   const edit: Edits = [['operation: realtime, dialect: openai, session: {', '$& per_key: 1,']]
   const one = await open(t, { counters, edit })
   const two = await open(t, { counters, edit })
-  // Both have the same key, as gateways on one storage do.
+  // Both have the same key, as for gateways on one storage.
   const db = new DatabaseSync(join(two.on.folder, 'tollgate.db'), { timeout: 5_000 })
   db.prepare('UPDATE key SET id = ?, hash = ? WHERE id = ?').run(one.on.keyId, hashSecret(one.on.key), two.on.keyId)
   db.close()
   const caller = await openTalk(t, one.on.url + path, one.on.key)
   t.equal(await codeOf(openTalk(t, one.on.url + path, one.on.key)), 'session_limit')
   t.equal(await codeOf(openTalk(t, two.on.url + path, one.on.key)), 'session_limit')
-  t.match(await openTalk(t, one.on.url + path, (await one.on.newKey()).key), {}, 'another key has its own')
+  t.match(await openTalk(t, one.on.url + path, (await one.on.newKey()).key), {}, 'another key has separate ones')
   caller.socket.close()
   await caller.closed
   await one.on.gateway.storage.flush()

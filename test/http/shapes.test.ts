@@ -5,7 +5,7 @@ import { png } from '../harness/pictures.ts'
 import { start } from '../harness/start.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'
 
-// The names that programs, spreadsheets and databases know: they are not renamed, and none is left out.
+// Names that programs, spreadsheets and databases depend on: none may be renamed or removed.
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/)
 
@@ -29,7 +29,7 @@ const csvHead =
   client_request_id input_tokens output_tokens state 大小 请求品质 生成数量 图片档位 来源 实际尺寸 currency amount refunded
   flags text vendor_cost counts service_tier speed region end_user tags cache saved alias`)
 
-/** Of a value inside the answer to a path: where it is, and its members in their order. */
+/** The path of an endpoint, the position of a value in its answer, and the value's members in order. */
 const answers: readonly { readonly path: string; readonly at: string; readonly members: readonly string[] }[] = [
   { path: '/api/keys', at: 'keys.0', members: keyMembers },
   { path: '/api/keys', at: 'keys.0.limits', members: words('rpm tpm concurrency') },
@@ -115,7 +115,7 @@ const columns: { readonly [table: string]: readonly string[] } = {
   line: words('charge_id idx tier source width height price flags quantity told'),
 }
 
-/** A gateway with a key of which everything is set, a user and a charged request. */
+/** A gateway with a key that has every setting, a user, and a charged request. */
 async function furnish(t: Test) {
   const started = await start(t, { upstreams: ['alpha'] })
   const admin = await enterAsAdmin(started)

@@ -34,7 +34,7 @@ t.test('a verified sign-in at an issuer gets the role of its groups, and a sessi
   const third = await signIn('1')
   t.match([third.status, third.code], [403, 'no_role'])
   t.match(third.text, /Company account/)
-  t.equal((await second.visitor.get('/api/session')).status, 401, 'whoever has no role any more is out')
+  t.equal((await second.visitor.get('/api/session')).status, 401, 'a user without a role is signed out')
 
   const { rows } = (await admin.get('/api/audit?subject=ann@example.com')).body as { rows: object[] }
   t.match(rows.toReversed(), [
@@ -51,10 +51,10 @@ t.test('a verified sign-in at an issuer gets the role of its groups, and a sessi
   t.notMatch(text, issuer.secret)
   const shown = new Map(origins.map(({ path, value }) => [path, value]))
   t.equal(shown.get('sign_in.issuers.company.client_secret'), '***')
-  t.equal(shown.get('sign_in.passwords'), 'true', 'whether passwords are a way in is no secret')
+  t.equal(shown.get('sign_in.passwords'), 'true', 'whether passwords are enabled is public')
 })
 
-t.test('the groups of an issuer set the group here, the first that matches, at each sign-in', async t => {
+t.test("an issuer's groups set the gateway's group at each sign-in: the first match counts", async t => {
   const own = { ...byGroup, groups: { engineers: 'partner', staff: 'default', admins: 'partner' }, group: 'default' }
   const { started, issuer, admin, signIn } = await startSignIns(t, { own, issuer: { tellsAll: false } })
   const groupIn = async (...groups: string[]) => {
@@ -65,12 +65,12 @@ t.test('the groups of an issuer set the group here, the first that matches, at e
   t.equal(await groupIn('engineers'), 'partner')
   t.equal(await groupIn('admins'), 'default', 'what is written first')
   t.equal(await groupIn('engineers', 'admins'), 'partner', 'moved')
-  t.equal(await groupIn(), 'default', 'who has left there has left here')
+  t.equal(await groupIn(), 'default', 'signing out there signs out here')
   const { rows } = (await admin.get('/api/audit?subject=ann@example.com&action=user.change')).body as { rows: object[] }
   t.match(rows[0], { actor: 'issuer company', before: { group: 'partner' }, after: { group: 'default' } })
 })
 
-t.test('without groups at the issuer the group set here stays', async t => {
+t.test("without groups from the issuer, the gateway's own group stays", async t => {
   const { started, issuer, admin, signIn } = await startSignIns(t, { own: { ...byGroup, group: 'partner' } })
   issuer.people.set('1', ann)
   await signIn('1')
@@ -134,12 +134,12 @@ t.test("an issuer's answer works once, in the same browser, for ten minutes", as
   )
 
   const away = await visitor.post('/api/sign-in', { issuer: 'company', next: '//evil.example' })
-  t.match([away.status, away.code], [400, 'invalid'], 'nobody is sent anywhere else')
+  t.match([away.status, away.code], [400, 'invalid'], 'there is no redirect to another address')
   for (const next of ['https://evil.example', '/console.evil.example', '/\\evil.example', '/api/x'])
     t.equal((await visitor.post('/api/sign-in', { issuer: 'company', next })).code, 'invalid', next)
   t.equal((await visitor.post('/api/sign-in', { issuer: 'nobody' })).code, 'not_found')
   const crossSite = await visitor.post('/api/sign-in', { issuer: 'company' }, { 'sec-fetch-site': 'cross-site' })
-  t.equal(crossSite.code, 'cross_site', 'nobody is sent off by another page')
+  t.equal(crossSite.code, 'cross_site', 'another page cannot cause a redirect')
 })
 
 t.test('a mismatched nonce, code, issuer, audience, signature or time is refused', async t => {
@@ -167,7 +167,7 @@ t.test('a mismatched nonce, code, issuer, audience, signature or time is refused
     change(address)
     return comeBack(visitor, address)
   }
-  /** Signs in, and changes what the token endpoint says on its way. */
+  /** Signs in, and modifies the token endpoint's answer on the way. */
   const meddled = async (change: (tokens: { id_token: string }) => void) => {
     issuer.meddleTokens = change
     const answer = await changed(() => undefined)
@@ -236,7 +236,7 @@ t.test('a mismatched nonce, code, issuer, audience, signature or time is refused
   const denied = await changed(() => undefined)
   t.match([denied.status, denied.code], [403, 'sign_in_denied'])
   const users = (await started.gateway.storage.users.list()).map(user => user.name)
-  t.same(users, ['ann@example.com', 'local', 'root'], 'nobody else came in')
+  t.same(users, ['ann@example.com', 'local', 'root'], 'no other user signed in')
 })
 
 t.test('an unavailable issuer is reported in plain words, and passwords still work', async t => {
@@ -303,7 +303,7 @@ t.test('a sign-up never takes an existing name', async t => {
   issuer.people.set('2', { preferred_username: 'cat', email: 'cat@elsewhere.example', email_verified: true })
   t.match(await signIn('2'), { code: 'no_role' }, 'of another domain')
   issuer.people.set('3', { preferred_username: 'cat', email: 'cat@example.com', email_verified: false })
-  t.match(await signIn('3'), { code: 'no_role' }, 'of a domain that nobody has verified')
+  t.match(await signIn('3'), { code: 'no_role' }, 'of an unverified domain')
   issuer.people.set('4', { email: 'cat@example.com', email_verified: true })
   t.match((await signIn('4')).body, { session: { user: { name: 'cat@example.com', role: 'user' } } })
 
@@ -325,7 +325,7 @@ t.test('a sign-up never takes an existing name', async t => {
 t.test('a signed-in user links and unlinks their own account', async t => {
   const { issuer, admin, signIn, started, leave, comeBack } = await startSignIns(t)
   issuer.people.set('1', ann)
-  t.match(await signIn('1'), { code: 'no_account' }, 'nobody is known yet')
+  t.match(await signIn('1'), { code: 'no_account' }, 'no user is known yet')
   t.match(await newVisitor(started.url).post('/api/sign-in', { issuer: 'company', link: true }), {
     code: 'not_logged_in',
   })
@@ -398,14 +398,14 @@ t.test(
     t.match((await signIn('1')).body, { session: { user: { name: 'root', role: 'admin' } } })
     const { links } = (await visitor.get('/api/account/links')).body as { links: { id: string }[] }
     const untied = await visitor.ask('DELETE', `/api/account/links/${links[0]?.id}`)
-    t.match(untied, { status: 409, code: 'conflict' }, 'a password that nobody takes is no way in')
+    t.match(untied, { status: 409, code: 'conflict' }, 'a password that cannot be used does not count')
     await started.gateway.storage.users.create({ name: 'spare', group: 'default', role: 'admin', passwordHash: 'x' })
     const demoted = await visitor.ask('PATCH', '/api/users/root', { role: 'user' })
-    t.match(demoted, { status: 409, code: 'conflict' }, 'nor is an administrator one who cannot get in')
+    t.match(demoted, { status: 409, code: 'conflict' }, 'nor does an administrator count who cannot sign in')
   },
 )
 
-t.test('a setup takes a name without anything of its former user', async t => {
+t.test('a setup may reuse a name, without anything of its former user', async t => {
   const own = { allow_sign_up: true, default_role: 'user' }
   const { issuer, signIn, started } = await startSignIns(t, { signIn: { passwords: false }, own })
   issuer.people.set('1', { preferred_username: 'admin' })
@@ -416,10 +416,10 @@ t.test('a setup takes a name without anything of its former user', async t => {
   const operator = newVisitor(started.url)
   t.equal((await operator.post('/api/setup', { token, name: 'admin', password: passwordOfTests })).status, 200)
   t.equal((await early.visitor.get('/api/session')).status, 401)
-  t.match(await signIn('1'), { code: 'conflict' }, 'nobody is the administrator because they were here first')
+  t.match(await signIn('1'), { code: 'conflict' }, 'the first user does not become administrator')
 })
 
-t.test('a console opened at another address names the right one; and too many sign-ins are refused', async t => {
+t.test('a console opened at another address shows the right one; and too many sign-ins are refused', async t => {
   const { started } = await startSignIns(t, { publicUrl: 'https://ai.example.com' })
   const visitor = newVisitor(started.url)
   const elsewhere = await visitor.post('/api/sign-in', { issuer: 'company' })

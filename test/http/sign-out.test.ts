@@ -30,8 +30,8 @@ t.test('signing out also signs out at the issuer if configured', async t => {
   t.equal((await visitor.get('/api/session')).status, 401)
   t.equal((await issuer.signOut(location.href, jar)).href, `${started.url}/console`, 'and is back at the console')
   const again = await comeBack(visitor, await issuer.visit(await leave(visitor), jar))
-  t.match(again.code, 'sign_in_denied', 'the issuer asks who it is')
-  t.equal((await visitor.ask('DELETE', '/api/session')).status, 204, 'nobody is sent anywhere twice')
+  t.match(again.code, 'sign_in_denied', 'the issuer asks for a new sign-in')
+  t.equal((await visitor.ask('DELETE', '/api/session')).status, 204, 'there is only one redirect')
 })
 
 t.test("signing out of a password session ends it here, also after an issuer's in the same browser", async t => {
@@ -47,7 +47,7 @@ t.test("signing out of a password session ends it here, also after an issuer's i
   t.equal((await visitor.ask('DELETE', '/api/session')).status, 204)
   const stranger = newVisitor(started.url)
   stranger.cookie = 'tollgate-issuer=company.'
-  t.equal((await stranger.ask('DELETE', '/api/session')).status, 204, 'without a session nobody is sent away')
+  t.equal((await stranger.ask('DELETE', '/api/session')).status, 204, 'without a session there is no redirect')
 })
 
 t.test('by default, and without an end-session address or answer, signing out ends the session here', async t => {

@@ -62,7 +62,7 @@ t.test('a token is minted once for many requests, kept over a reload, and minted
   t.equal(one.upstream.received.at(-1)?.headers['authorization'], 'Bearer token-2-abcdef')
 })
 
-t.test('a token that ends early costs no request, and suspends no key', async t => {
+t.test('a token that expires early fails no request, and suspends no key', async t => {
   const mint = await startUpstream()
   t.teardown(() => mint.close())
   let minted = 0
@@ -81,7 +81,7 @@ t.test('a token that ends early costs no request, and suspends no key', async t 
     clock,
   })
   const waiting: (() => void)[] = []
-  /** Those that come with an old token are refused together: each may find that the next one is there already. */
+  /** Refuses requests with an old token together: each may find that another has already renewed it. */
   const refuseTogether = (count: number): void =>
     one.upstream.answer((res, { headers }) => {
       if (headers.authorization === `Bearer token-${good}-abcdef`) {
@@ -190,7 +190,7 @@ t.test("a service account's key is a file, and its tokens come from the key's ad
   t.equal(mint.received.length, 1)
 })
 
-t.test('a signed body arrives as signed', async t => {
+t.test('a signed body arrives unchanged', async t => {
   const with_ = 'access_key: AKIAEXAMPLE, secret_key: "${SECRET}", region: us-east-1, service: bedrock'
   const one = await start(t, {
     yaml: yaml(`{ sign: aws-sigv4, with: { ${with_} } }`),
@@ -254,7 +254,7 @@ t.test('a form is read once for its signature, and sent as signed', async t => {
   }
 })
 
-t.test('a pasted text does not load code that no configuration uses', async t => {
+t.test('a pasted text does not load code that the current configuration does not use', async t => {
   const folder = t.testdir({ 'signs.js': 'globalThis.wasLoaded = true\nexport default {}\n' })
   const file = join(folder, 'gateway.yaml')
   const env = { ONE_URL: 'https://vendor.example' }

@@ -21,7 +21,7 @@ t.test('metrics report how long a receiver of events accepts nothing, and that a
   }
   const wait = () => new Promise(resolve => setTimeout(resolve, 20))
   while ((await gateway.storage.events.webhooks.list()).length < 2) await wait()
-  t.equal(await silentFor('away'), 0, 'nothing to tell yet')
+  t.equal(await silentFor('away'), 0, 'no event yet')
   await gateway.storage.events.add({ kind: 'config.applied', data: { revision: 'one' } })
   await there.has(1)
   while (!((await silentFor('away')) ?? 0)) await wait()

@@ -13,7 +13,7 @@ registerHooks({
     return next(url, context)
   },
 })
-// What stands in this file's own imports is loaded before the hook, and not seen.
+// This file's own imports load before the hook, so it does not record them.
 const { at, eventsIn, openVendors, pictureIn } = await import('../harness/vendors.ts')
 const vendors = await openVendors()
 
@@ -26,7 +26,7 @@ t.test("a vendor's simulator is loaded on first use, and only that one", async t
   t.notOk(loaded.includes('flux.ts'))
 })
 
-t.test('the simulator lists what a prompt may demand, and so does the page', async t => {
+t.test('the simulator lists the supported prompt keywords, and so does the page', async t => {
   const { pictureDemands } = await import('../../src/simulator/vendors/demands.ts')
   const page = await readFile(new URL('../../docs/simulated-vendors.md', import.meta.url), 'utf8')
   const { json } = await vendors.vendor('gemini', {}).get(new URL(vendors.simulator.url('gemini') ?? '').origin)
@@ -57,7 +57,7 @@ t.test('gemini: generateContent', async t => {
     t.match(await gemini.made('g1'), { pictures: 1, cost: '0.134', made: [{ pictures: [{ width: 2752 }] }] })
   })
 
-  t.test('either case of names is accepted, and pictures are sent as parts', async t => {
+  t.test('names are accepted in either case, and pictures are sent as parts', async t => {
     const inline_data = { mime_type: 'image/png', data: picture(9, 9).b64_json }
     const request = { contents: [{ parts: [{ text: 'g2' }, { inline_data }] }] }
     t.match(await gemini.post(path, request), { status: 200 })
@@ -65,7 +65,7 @@ t.test('gemini: generateContent', async t => {
     t.match(await gemini.post(path, request), { status: 400, json: { error: { status: 'INVALID_ARGUMENT' } } })
   })
 
-  t.test("an unknown field is refused in the vendor's format, also a size in the wrong case", async t => {
+  t.test("an unknown field is refused in the vendor's format, as is a size in the wrong case", async t => {
     for (const [request, message] of [
       [body('x', { imageSize: '1k' }), /1K, 2K, 4K/],
       [body('x', { aspectRatio: '1x1' }), /1:1/],
@@ -97,7 +97,7 @@ t.test('gemini: generateContent', async t => {
       t.match(await gemini.made(`g3 [[${mark}]]`), { pictures: 0, cost: '0' }, mark)
   })
 
-  t.test('thoughts and repetitions are in the answer, and count as one', async t => {
+  t.test('thoughts and repetitions are in the answer, and their picture counts once', async t => {
     const answer = await gemini.post(path, body('g4 [[thoughts 2]] [[twice]]'))
     const parts = at(answer.json, 'candidates.0.content.parts') as {
       thought?: boolean
@@ -112,7 +112,7 @@ t.test('gemini: generateContent', async t => {
     t.equal((await gemini.made('g4 [[thoughts 2]] [[twice]]')).pictures, 1)
   })
 
-  t.test('every second request of a prompt may fail, to lose part of a fan-out', async t => {
+  t.test('every second request of a prompt may fail, so that a fan-out loses a part', async t => {
     const statuses: unknown[] = []
     for (let i = 0; i < 4; i++) statuses.push((await gemini.post(path, body('g7 [[fail-every 2 503]]'))).status)
     t.same(statuses, [200, 503, 200, 503])
@@ -139,7 +139,7 @@ t.test('gemini: generateContent', async t => {
     await t.rejects(gemini.post(`${streamed}?alt=sse`, body('g5 [[cut]]')))
   })
 
-  t.test('the chat completions endpoint reports neither time nor use', async t => {
+  t.test('the chat completions endpoint reports neither time nor usage', async t => {
     const compatible = vendors.vendor('gemini', { authorization: 'Bearer x' })
     const request = { model: 'gemini-2.5-flash-image', prompt: 'g6', n: 2, response_format: 'b64_json' }
     const { json } = await compatible.post('/v1beta/openai/images/generations', request)

@@ -49,7 +49,7 @@ t.test('flux: every request is a job', async t => {
     t.match(await submit('[[status 402]]'), { status: 402 })
   })
 
-  t.test('a job ends as its prompt demands', async t => {
+  t.test('a job ends as its prompt requests', async t => {
     for (const [mark, status] of [
       ['failed', 'Error'],
       ['refused', 'Request Moderated'],
@@ -65,7 +65,7 @@ t.test('flux: every request is a job', async t => {
     t.match((await submit('f3 [[elsewhere 9]]')).json, { polling_url: /^http:\/\/localhost:9\/v1\/get_result/ })
   })
 
-  t.test('an unpolled job ends by the clock, and its link ends after ten minutes', async t => {
+  t.test('an unpolled job ends by the clock, and its link expires after ten minutes', async t => {
     const submitted = await submit('f4')
     vendors.time.ms += 30_000
     t.match(await flux.made('f4'), { pictures: 1 })
@@ -79,11 +79,11 @@ t.test('flux: every request is a job', async t => {
   })
 })
 
-t.test('fal: at once, and by its queue', async t => {
+t.test('fal: synchronous, and by its queue', async t => {
   const fal = vendors.vendor('fal', { authorization: 'Key any' })
   const queue = vendors.vendor('fal-queue', { authorization: 'Key any' })
 
-  t.test('at once: pictures with their pixels, or without if the model reports none', async t => {
+  t.test('synchronous: pictures with their sizes, or without if the model reports none', async t => {
     const answer = await fal.post('/fal-ai/flux/dev', { prompt: 'a1', num_images: 2, image_size: 'square' })
     t.match(answer.json, {
       images: [{ width: 512, height: 512, content_type: 'image/jpeg' }, {}],
@@ -123,7 +123,7 @@ t.test('fal: at once, and by its queue', async t => {
     t.match(await queue.made('a2'), { pictures: 1 })
   })
 
-  t.test('COMPLETED is not success', async t => {
+  t.test('COMPLETED does not mean success', async t => {
     for (const [mark, status] of [
       ['failed', 500],
       ['refused', 422],
@@ -138,7 +138,7 @@ t.test('fal: at once, and by its queue', async t => {
   })
 })
 
-t.test('qwen: messages at once, and tasks', async t => {
+t.test('qwen: synchronous messages, and tasks', async t => {
   const qwen = vendors.vendor('qwen', { authorization: 'Bearer any' })
   const atOnce = '/api/v1/services/aigc/multimodal-generation/generation'
   const synthesis = '/api/v1/services/aigc/text2image/image-synthesis'
@@ -149,7 +149,7 @@ t.test('qwen: messages at once, and tasks', async t => {
     parameters,
   })
 
-  t.test('at once: links in the content, and pixels in the usage', async t => {
+  t.test('synchronous: links in the content, and pixels in the usage', async t => {
     const answer = await qwen.post(atOnce, say('q1', { size: '1024*768', n: 2 }))
     t.match(answer.json, {
       output: { choices: [{ finish_reason: 'stop', message: { content: [{ image: String }, { image: String }] } }] },
@@ -159,7 +159,7 @@ t.test('qwen: messages at once, and tasks', async t => {
     t.match(await qwen.made('q1'), { pictures: 2, cost: '0.07' })
   })
 
-  t.test('defaults are expensive: 2K of a size, the ratio of the edited picture, four of Wan', async t => {
+  t.test('the defaults are expensive: a size of 2K, the ratio of the edited picture, four pictures of Wan', async t => {
     t.match((await qwen.post(atOnce, say('q2'))).json, {
       usage: { output_width: 2048, output_image_type: 'qima_output_2k' },
     })
@@ -202,7 +202,7 @@ t.test('qwen: messages at once, and tasks', async t => {
     t.match(await qwen.made('q4 [[half]]'), { pictures: 2, failed: 2, cost: '0.06' })
   })
 
-  t.test('a failed task is of status 200, and a forgotten one UNKNOWN', async t => {
+  t.test('a failed task has status 200, and a forgotten one is UNKNOWN', async t => {
     for (const [mark, output] of [
       ['failed', { task_status: 'FAILED', code: 'InternalError.Algo' }],
       ['refused', { task_status: 'FAILED', code: 'DataInspectionFailed' }],
@@ -233,7 +233,7 @@ t.test('replicate: predictions', async t => {
     t.match(await replicate.made('r1'), { pictures: 3, cost: '0.046' })
   })
 
-  t.test('a request may turn into a job, which is polled at the returned address', async t => {
+  t.test('a request may become a job, which is polled at the returned address', async t => {
     const started = await replicate.post(path, { input: { prompt: 'r2 [[late]]' } }, wait)
     t.match(started, { status: 201, json: { status: 'starting', output: null } })
     const get = String(at(started.json, 'urls.get'))
@@ -246,7 +246,7 @@ t.test('replicate: predictions', async t => {
     t.match(await replicate.made('r2 [[late]]'), { pictures: 1 })
   })
 
-  t.test('failures are of status 200 and 201, with a reason', async t => {
+  t.test('failures have status 200 and 201, with a reason', async t => {
     for (const [mark, error] of [
       ['failed', /memory/],
       ['refused', /flagged/],

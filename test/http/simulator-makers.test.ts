@@ -13,7 +13,7 @@ t.test('openai: GPT Image', async t => {
   const path = '/v1/images/generations'
   const model = 'gpt-image-2'
 
-  t.test('the answer reports the result of `auto`, and details the use', async t => {
+  t.test('the answer reports the result of `auto`, and the usage in detail', async t => {
     const answer = await openai.post(path, { model, prompt: 'g1', n: 2, size: '1024x1024', quality: 'high' })
     t.match(answer.json, {
       size: '1024x1024',
@@ -102,7 +102,7 @@ t.test('azure: the deployment is in the path, and the version is required', asyn
   t.match(await vendors.vendor('azure', {}).post(path, body), { status: 401, json: { statusCode: 401 } })
 })
 
-t.test('recraft: credits, and one object where a picture is worked on', async t => {
+t.test('recraft: credits, and a single object for an edited picture', async t => {
   const recraft = vendors.vendor('recraft', { authorization: 'Bearer any' })
   const path = '/v1/images/generations'
   const answer = await recraft.post(path, { prompt: 'c1', model: 'recraftv3', n: 2, size: '1820x1024' })

@@ -27,7 +27,7 @@ t.test('luma: generations with a state', async t => {
   t.match(await vendors.vendor('luma', {}).post(path, {}), { status: 403 })
 })
 
-t.test('kling: a token that lives, tasks below the path of the submit, and codes', async t => {
+t.test('kling: tokens with a lifetime, tasks below the path of the submit, and codes', async t => {
   const path = '/v1/images/generations'
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const token = (exp: number) => ({
@@ -87,7 +87,7 @@ t.test('tencent: one address, the action in a header, refusals with status 200',
   t.match(unsigned, { status: 200, json: { Response: { Error: { Code: 'AuthFailure.SignatureFailure' } } } })
 })
 
-t.test('leonardo: the cost at the submit, the pictures at the poll', async t => {
+t.test("leonardo: the cost in the submit's answer, the pictures in the poll's", async t => {
   const leonardo = vendors.vendor('leonardo', bearer)
   const path = '/api/rest/v1/generations'
   const submitted = await leonardo.post(path, { prompt: 'e1', num_images: 2, width: 1024, height: 768 })

@@ -3,7 +3,7 @@ import { startSimulator } from '../../src/simulator/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const model = 'any-model'
-/** One simulator for all: what a test sees depends on its own request alone. */
+/** One simulator for all tests: a result depends only on its own request. */
 const simulator = await startSimulator()
 t.teardown(() => simulator.close())
 const url = simulator.url('text') ?? ''
@@ -11,7 +11,7 @@ const url = simulator.url('text') ?? ''
 const version = { 'anthropic-version': '2023-06-01' }
 const said = 'simulated answer to: a red boat'
 
-t.test('a chat completion answers its prompt, always the same, and counts words as tokens', async t => {
+t.test('a chat completion answers its prompt deterministically, and counts words as tokens', async t => {
   const order = { model, messages: [{ role: 'system', content: 'be brief' }, ...say('a red boat')] }
   const answer = await json(post('/v1/chat/completions', order))
   t.match(answer, {
@@ -245,7 +245,7 @@ t.test('a response has one message and its usage, and streams in the order of it
   t.match(values.at(-1), { response: { output: [message], usage } })
 })
 
-t.test('a mark calls a tool with its own arguments, and the call ends with the result of the tool', async t => {
+t.test('a marker calls a tool with given arguments, and the call ends with the result of the tool', async t => {
   const input = { command: 'echo [1]' }
   const prompt = `Run it. [[call Bash ${JSON.stringify(input)}]]`
   const reminder = { role: 'system', content: 'Agent is a tool' }
@@ -327,7 +327,7 @@ t.test('a message counts its system prompt and what was cached, and streams with
   })
 })
 
-t.test('messages calls a tool, requires its version, and refuses what a version no longer accepts', async t => {
+t.test('the messages endpoint calls a tool, requires a version, and refuses fields that a version removed', async t => {
   const tools = [{ name: 'look_up', input_schema: { type: 'object', properties: { city: { type: 'string' } } } }]
   const order = { model, max_tokens: 99, messages: say('look_up Rome'), tools }
   const use = { type: 'tool_use', id: /^toolu_/, name: 'look_up', input: { city: 'look_up Rome' } }
@@ -520,7 +520,7 @@ const styles = {
 }
 const names = ['chat', 'responses', 'messages', 'generative'] as const
 
-t.test('a prompt can demand a refusal, in the format of each API', async t => {
+t.test('a prompt can request a refusal, in the format of each API', async t => {
   const expected = {
     chat: { error: { type: 'requests', code: 'rate_limit_exceeded', param: null } },
     responses: { error: { type: 'requests', code: 'rate_limit_exceeded', param: null } },
@@ -542,7 +542,7 @@ t.test('a prompt can demand a refusal, in the format of each API', async t => {
   t.same(Object.keys((await rerank.json()) as object), ['message'])
 })
 
-t.test('a prompt can demand that the connection breaks off in the middle', async t => {
+t.test('a prompt can request that the connection breaks off in the middle', async t => {
   for (const name of names) {
     for (const stream of [false, true]) {
       const answer = await styles[name]('a red boat [[cut]]', stream)
@@ -556,7 +556,7 @@ t.test('a prompt can demand that the connection breaks off in the middle', async
   t.ok((await readUntilCut(speech)).cut)
 })
 
-t.test('a prompt can demand an error in the middle of a stream, in the format of each API', async t => {
+t.test('a prompt can request an error in the middle of a stream, in the format of each API', async t => {
   const expected = {
     chat: [undefined, { error: { type: 'service_unavailable_error', code: 'server_is_overloaded' } }],
     responses: ['error', { type: 'error', code: 'server_is_overloaded', sequence_number: Number }],
@@ -575,7 +575,7 @@ t.test('a prompt can demand an error in the middle of a stream, in the format of
   }
 })
 
-t.test('a prompt can demand a slow head, pauses between events, and many words', async t => {
+t.test('a prompt can request a slow head, pauses between events, and many words', async t => {
   const began = performance.now()
   await json(styles.chat('[[slow 120]] boat', false))
   const slow = performance.now() - began
@@ -587,7 +587,7 @@ t.test('a prompt can demand a slow head, pauses between events, and many words',
   t.match(answer, { usage: { completion_tokens: 500 } })
 })
 
-t.test('a client that leaves a slow answer does no harm, and close does not wait for it', async t => {
+t.test('a client that leaves a slow answer causes no error, and close does not wait for it', async t => {
   const other = await startSimulator()
   const leave = new AbortController()
   const body = JSON.stringify({ model, messages: say('[[slow 60000]] boat') })
@@ -604,7 +604,7 @@ t.test('a client that leaves a slow answer does no harm, and close does not wait
   await Promise.all([t.rejects(waiting), fetch(other.url('text') ?? '').then(() => other.close())])
 })
 
-t.test('the simulator lists what a prompt may demand', async t => {
+t.test('the simulator lists the supported prompt keywords', async t => {
   const { upstreams, demands } = await json(fetch(url))
   t.ok(((upstreams as { text: string[] }).text ?? []).includes('POST /v1/chat/completions'))
   t.ok(Object.keys(demands as object).includes('[[status N]]'))

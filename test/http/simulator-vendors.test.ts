@@ -17,7 +17,7 @@ t.test('seedream: one address for everything', async t => {
     sequential_image_generation_options: { max_images: count },
   })
 
-  t.test('a tier gives its own size, which the item reports', async t => {
+  t.test('a tier has its own size, which the item reports', async t => {
     const answer = await ask('s1')
     t.match(answer.json, {
       data: [{ size: '1760x2368', output_format: 'jpeg' }],
@@ -162,7 +162,7 @@ t.test('openrouter: an Image API of its own, and pictures in chat completions', 
     t.match(await openrouter.post(path, { model, prompt: 'o1', input_references }), { status: 200 })
   })
 
-  t.test('in its stream the partial one is poorer, and the completed one carries the picture', async t => {
+  t.test('in its stream partial pictures have a lower quality, and the completed event has the picture', async t => {
     const { text } = await openrouter.post(path, { model, prompt: 'o2', stream: true })
     t.match(eventsIn(text), [
       { data: { type: 'image_generation.partial_image', b64_json: String } },
@@ -249,7 +249,7 @@ t.test('stability: forms, and the answer is the picture itself', async t => {
     t.equal((await stability.get('/v2beta/results/none')).status, 404)
   })
 
-  t.test('an unknown field is refused, also a JSON body', async t => {
+  t.test('an unknown field is refused, as is a JSON body', async t => {
     t.match(await stability.post(core, { prompt: 'x' }), { status: 400, json: { errors: [String] } })
     for (const fields of [
       { prompt: 'x', n: '2' },

@@ -8,7 +8,7 @@ import { startSimulator } from '../../src/simulator/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const model = 'any-model'
-/** One simulator for all: what a test sees depends on its own request alone. */
+/** One simulator for all tests: a result depends only on its own request. */
 const simulator = await startSimulator()
 t.teardown(() => simulator.close())
 const alpha = connect('alpha')
@@ -25,10 +25,10 @@ t.test('family A gives the output of the rules (4.3) for the requested size', as
     ['2160x3840', '1254x1254'],
     ['1600x1200', '1254x1254'],
     ['huge', '1254x1254'],
-    // "Only for these ratios: … 2:3, 3:4": dimensions of the simulator's own.
+    // "Only for these ratios: … 2:3, 3:4": the simulator chooses the dimensions.
     ['2000x3000', '1024x1536'],
     ['900x1200', '1086x1448'],
-    // Within 1 % is recognised, and not beyond.
+    // A ratio is recognised within 1 %.
     ['1515x1000', '1536x1024'],
     ['1520x1000', '1254x1254'],
     [undefined, '1254x1254'],
@@ -42,7 +42,7 @@ t.test('family A gives the output of the rules (4.3) for the requested size', as
   }
 })
 
-t.test('family A returns base64 and what it made, and no link', async t => {
+t.test("family A returns base64 and the output's facts, and no link", async t => {
   const body = await postJson('alpha', { model, prompt: 'a boat', quality: 'high' })
   t.equal(body.status, 200)
   const { created, data, ...facts } = JSON.parse(body.text)
@@ -141,7 +141,7 @@ t.test('an edit of family A streams with events named for edits, each record wit
   }
 })
 
-t.test('an edit of family A follows the first reference image, whatever size is', async t => {
+t.test('an edit of family A follows the first reference image, whatever the size', async t => {
   for (const [width, height, output] of [
     [320, 180, '1672x941'],
     [180, 320, '941x1672'],
@@ -196,7 +196,7 @@ t.test('an edit takes image once or image[] any number of times, a mask once, an
   }
 })
 
-t.test('a malformed form is refused, to expose a sloppy sender', async t => {
+t.test('a malformed form is refused, to expose a faulty sender', async t => {
   const part = 'Content-Disposition: form-data; name="model"\r\n\r\nm\r\n'
   const send = (body: string) =>
     post('alpha', '/v1/images/edits', body, { 'content-type': 'multipart/form-data; boundary=XX' })
@@ -439,7 +439,7 @@ t.test('many concurrent clients each get the whole of their own picture', async 
   t.equal(new Set(pictures.slice(0, 4).map(png => decodePng(png).rgb.toString('base64'))).size, 4)
 })
 
-t.test('a client that leaves in mid-stream does no harm', async t => {
+t.test('a client that leaves in mid-stream causes no error', async t => {
   const order = { model, prompt: 'somebody leaves', n: 10, partial_images: 3, stream: true } as const
   for await (const event of await alpha.images.generate(order)) {
     t.equal(event.type, 'image_generation.partial_image', caseName({ event }))
@@ -523,7 +523,7 @@ function file(bytes: Buffer) {
   return toFile(bytes, 'reference')
 }
 
-/** A reference image: the head of a PNG is all that its dimensions need. */
+/** A reference image: the head of a PNG contains its dimensions. */
 function picture(width: number, height: number): Buffer {
   const bytes = Buffer.from('89504e470d0a1a0a0000000d49484452000000000000000008020000000000000000', 'hex')
   bytes.writeUInt32BE(width, 16)

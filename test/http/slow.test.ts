@@ -14,7 +14,7 @@ const body = JSON.stringify({ model: modelName, stream: true })
 const json = 'Content-Type: application/json'
 const whole = requestHead('POST', chat, [json, `Content-Length: ${body.length}`]) + body
 
-/** A connection that reads nothing until it is told to. */
+/** A connection that reads nothing until the test resumes it. */
 async function connectDeaf(t: Test, url: string): Promise<Socket> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -25,7 +25,10 @@ async function connectDeaf(t: Test, url: string): Promise<Socket> {
   return socket
 }
 
-/** Writes as fast as it is taken, until so many bytes have been written or the connection is gone; resolves with how many. */
+/**
+ * Writes as fast as the connection accepts data, until `total` bytes are written or it closes; resolves with the number
+ * written.
+ */
 async function pour(res: ServerResponse, bytes: number): Promise<number> {
   const block = Buffer.alloc(65_536, 'x')
   let written = 0
@@ -38,7 +41,7 @@ async function pour(res: ServerResponse, bytes: number): Promise<number> {
   return written
 }
 
-/** The most resident memory above where it stands when it is called, looked at until the work is done. */
+/** The maximum growth of resident memory during `work`. */
 async function watchMemory<T>(work: () => Promise<T>): Promise<{ readonly result: T; readonly grown: number }> {
   const from = process.memoryUsage().rss
   let most = from
@@ -52,7 +55,7 @@ async function watchMemory<T>(work: () => Promise<T>): Promise<{ readonly result
   }
 }
 
-t.test('a client that sends no request, or drips its head, gets 408 after ten seconds [S1]', async t => {
+t.test('a client that sends no request, or its head too slowly, gets 408 after ten seconds [S1]', async t => {
   const { url } = await startEngine(t)
   const silent = await openWire(url)
   const dripping = await openWire(url)
@@ -76,7 +79,7 @@ t.test('a client that sends no request, or drips its head, gets 408 after ten se
   }
 })
 
-t.test('a dripping body is abandoned, and one that keeps the pace is not [S2]', async t => {
+t.test('a body that arrives too slowly is abandoned, and one at the minimum rate is not [S2]', async t => {
   const { url, rows, settled, upstreams } = await startEngine(t, { callers: { bodyPace: { bytes: 1_000, ms: 400 } } })
   for (const [framing, piece] of [
     ['Content-Length: 100000', ' '],
@@ -168,7 +171,7 @@ t.test('a slow client gets everything, however long it takes [S5]', async t => {
   socket.write(whole)
   const from = performance.now()
   let read = 0
-  // In steps with rests between them: longer in all than the limit, which counts from one taking to the next.
+  // In steps with pauses: longer in total than the limit, which counts from one read to the next.
   while (read < total) {
     const chunk = socket.read() as Buffer | null
     if (chunk === null) {
@@ -201,7 +204,7 @@ t.test('an answer waiting for another on its connection is not abandoned for it 
   await wire.write(whole + whole + whole)
   await bothAsked
   const [first, second, third] = asked as [ServerResponse, ServerResponse, ServerResponse]
-  // Larger than what is kept for a caller, so that it waits for him; and one that has ended long before its turn.
+  // The second answer exceeds the buffer for a client, so it waits for its turn; the third ends long before its turn.
   second.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': String(total) })
   const poured = pour(second, total)
   third.writeHead(200, { 'content-type': 'application/json' }).end('{}')
@@ -218,7 +221,8 @@ t.test('an answer waiting for another on its connection is not abandoned for it 
 })
 
 t.test('a client that never reads its last bytes does not keep its request open [S4]', async t => {
-  // Said by a stage when the upstream is done, and larger than the buffers between us and a caller who does not read.
+  // A stage writes this at the end of the upstream; it exceeds the buffers between the gateway and a client that does
+  // not read.
   const last = Buffer.alloc(16 * 1024 * 1024, 'x')
   const { url, upstreams, rows, settled } = await startEngine(t, {
     callers: { writeIdleMs: 500 },
@@ -253,7 +257,7 @@ t.test('pictures for a client that does not read are read to their end and paid 
     requestHead('POST', '/v1/images/generations', [json, `x-api-key: ${key}`, `Content-Length: ${ask.length}`]) + ask,
   )
   await once(upstream.server, 'request')
-  // What the write limit does to him is what his leaving does: it destroys the connection.
+  // The write limit has the same effect as a disconnect by the client: it destroys the connection.
   await new Promise(resolve => setTimeout(resolve, 300))
   socket.destroy()
   await settled()

@@ -5,10 +5,10 @@ import { start } from '../harness/start.ts'
 import { exchangeRaw, openWire, requestHead, type Wire } from '../harness/wire.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** An incomplete request gets no answer; nothing tells that none will come. */
+/** An incomplete request gets no answer, so the test waits this long to conclude that none will come. */
 const silentMs = 150
 
-/** The next answer's status; `closed` when the connection ends instead, `silent` when nothing comes. */
+/** The next answer's status; `closed` if the connection ends instead, `silent` if nothing arrives. */
 async function nextStatus(wire: Wire): Promise<number | 'closed' | 'silent'> {
   const { promise: silence, resolve } = Promise.withResolvers<'silent'>()
   const timer = setTimeout(() => resolve('silent'), silentMs)
@@ -25,7 +25,7 @@ async function nextStatus(wire: Wire): Promise<number | 'closed' | 'silent'> {
   }
 }
 
-t.test('two parsers of one request never see two: the battery of 83 [H1, H3, H4, H7, H8, H9, H11]', async t => {
+t.test('two parsers never see two requests in one: 83 cases [H1, H3, H4, H7, H8, H9, H11]', async t => {
   const { url, upstreams, faults, settled } = await startEngine(t)
   const [upstream] = upstreams
   let desync = 0
@@ -35,7 +35,7 @@ t.test('two parsers of one request never see two: the battery of 83 [H1, H3, H4,
     const wire = await openWire(url)
     await wire.write(Buffer.from(bytes, 'latin1'))
     const status = await nextStatus(wire)
-    // Whoever comes next, on a connection of his own, gets what is his: nothing was left on the upstream's.
+    // The next client, on a connection of its own, gets its own answer: nothing was left on the upstream's connection.
     const control = JSON.stringify({ model: 'anything', control: name })
     upstream?.answerOnce((res, received) => void res.end(received.body))
     if ((upstream?.received.length ?? 0) === before && status === 200) t.fail(`${name}: 200 without an upstream`)
@@ -69,7 +69,7 @@ t.test('two parsers of one request never see two: the battery of 83 [H1, H3, H4,
   t.strictSame(faults, [], 'and none of it was a fault of the engine')
 })
 
-t.test('data that is no request gets a JSON error with an id, and the connection ends', async t => {
+t.test('invalid data gets a JSON error with an id, and the connection ends', async t => {
   const { url } = await startEngine(t)
   for (const [bytes, status, code] of [
     ['nonsense\r\n\r\n', 400, 'request_malformed'],

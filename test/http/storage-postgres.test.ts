@@ -54,7 +54,7 @@ t.test(
       t.match(refused.json(), { error: { code: 'storage_unavailable' } }, caseName({ by }))
     }
     t.equal(shop.upstreams['alpha']?.received.length, asked, 'nothing was sent')
-    t.equal((await shop.get('/v1/models')).status, 200, 'what costs nothing is answered')
+    t.equal((await shop.get('/v1/models')).status, 200, 'free requests are answered')
     await postgres.start()
     for (;;) if ((await shop.ask(alpha, { key })).status === 200) break
     await shop.settled()
@@ -76,7 +76,7 @@ t.test('three gateways make ten of 200 concurrently requested images on a budget
   const { key, id } = await first.newKey({ budget: 10 * price })
   const ask = async (i: number): ReturnType<Shop['ask']> => {
     const answer = await (shops[i % 3] as Shop).ask(beta, { key })
-    // On a machine that is busy with other work, a statement may take longer than its limit: the client tries again.
+    // On a busy machine a statement may exceed its timeout: the client retries.
     return answer.status === 503 ? ask(i) : answer
   }
   const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => ask(i)))
@@ -90,7 +90,7 @@ t.test('three gateways make ten of 200 concurrently requested images on a budget
   t.same(await checkBooks(first.gateway), [])
 })
 
-/** Returns when the gateway has read changes of keys: its first reading empties its cache. */
+/** Returns when the gateway has read changes of keys: its first read empties its cache. */
 async function readKeyChanges(shop: Shop, storage: string): Promise<void> {
   const { key, id } = await shop.newKey()
   const other = await openDatabase({ url: storage })

@@ -71,7 +71,7 @@ t.test('lets only its key continue, update, list and delete a conversation', asy
     (await openai.conversations.items.list(made.id)).data.map(({ id }) => id),
     [first],
   )
-  t.match(await refusalOf(openai.conversations.items.retrieve(second, of)), { status: 404 }, 'the item is gone')
+  t.match(await refusalOf(openai.conversations.items.retrieve(second, of)), { status: 404 }, 'the item is deleted')
   t.match(await openai.responses.create({ model: 'sim-chat', input: 'x', conversation: made.id }), {
     object: 'response',
   })
@@ -178,7 +178,7 @@ t.test(
     await upload(openai)
     t.match(await refusalOf(upload(openai)), { status: 429, code: 'objects_full' })
     t.match(await refusalOf(openai.conversations.create({})), { status: 429 })
-    t.match(await upload(other), { object: 'file' }, 'another key has its own room')
+    t.match(await upload(other), { object: 'file' }, 'another key has a separate limit')
     await openai.files.delete(first.id)
     t.match(await upload(openai), { object: 'file' })
     await reload([['{ max: 2 }', '{ bytes: 12B }']])

@@ -19,7 +19,7 @@ const edit = [
 let made = 0
 const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 }
 
-/** An upstream that keeps responses, and knows those alone that it has made. */
+/** An upstream that stores responses, and knows only its own. */
 function keeping(name: string): Reaction {
   const kept = new Map<string, object>()
   return (res, { method, url, body }) => {
@@ -56,7 +56,7 @@ async function open(t: Test): Promise<Started & { readonly list: readonly Upstre
   return { ...started, list: three.map(name => started.upstreams[name] as Upstream), other }
 }
 
-/** What a call is refused with; undefined where it is not. */
+/** The error of a refused call; undefined if it succeeds. */
 const refusalOf = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
     () => undefined,
@@ -80,7 +80,7 @@ t.test('sends every follow-up of 200 conversations to the upstream that has the 
     t.equal(next.id.split('_')[1], id.split('_')[1], `follow-up ${i}`)
   }
   t.equal(places.size, 3, 'all upstreams took part')
-  // One of them fails from now on: nobody else is asked for what it alone knows.
+  // One of them fails from now on: no other upstream is called for its responses.
   const answers = await Promise.all(Array.from({ length: 30 }, () => openai.responses.create(ask)))
   const [, two] = list as [Upstream, Upstream, Upstream]
   two.answer(res => void res.writeHead(503, { 'content-type': 'application/json' }).end('{"error":{}}'))

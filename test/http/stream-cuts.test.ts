@@ -5,7 +5,10 @@ import { caseName } from '../harness/case-name.ts'
 import { askOf, startFour, vendorAnswer } from '../harness/four-formats.ts'
 import { type Format, formats } from '../harness/translating.ts'
 
-/** `npm run test:streams` cuts at every byte; the suite at some of each stream, and at all around its last event. */
+/**
+ * `npm run test:streams` cuts at every byte; the suite cuts each stream at some bytes, and at all bytes near its last
+ * event.
+ */
 const isLong = process.env['EVERY_CUT'] !== undefined
 if (isLong) t.setTimeout(0)
 const strideOf = (length: number): number => (isLong ? 1 : Math.ceil(length / 3))
@@ -20,7 +23,7 @@ const answer: Answer = {
   usage: { input: 30, output: 12, cacheRead: 10 },
 }
 
-/** The last event of a whole stream, and an error, as each client knows them. */
+/** The last event of a complete stream, and an error, in each client's format. */
 const signs: { readonly [format in Format]: { readonly end: RegExp; readonly error: RegExp } } = {
   chat: { end: /^data: \[DONE\]$/m, error: /^data: \{"error":\{"message"/m },
   responses: { end: /"type":"response\.(?:completed|incomplete)"/, error: /"type":"response\.failed"/ },
@@ -28,9 +31,9 @@ const signs: { readonly [format in Format]: { readonly end: RegExp; readonly err
   generate: { end: /"finishReason"/, error: /^data: \{"error":\{"code":5\d\d/m },
 }
 
-/** Where the last event of a stream is complete: everything before it is a cut. */
+/** The position at which the last event of a stream is complete: any end before it is a cut. */
 function lastByteOf(format: Format, records: readonly string[]): number {
-  // Chat completions are complete with their usage; some vendors leave out the sentinel.
+  // Chat completions are complete with their usage; some vendors omit the sentinel.
   const last = format === 'chat' ? records.length - 2 : records.length - 1
   return Buffer.byteLength(records.slice(0, last + 1).join('')) - '\n\n'.length
 }
@@ -67,7 +70,7 @@ for (const upstream of formats)
         }
       }
     const charges = new Map((await started.charges(ids.length * 2)).map(one => [one.id, one]))
-    // What the upstream did not report is estimated from the request, which each client writes in its own way.
+    // Missing usage is estimated from the request, whose text differs in each client's format.
     const linesOf = (id: string) =>
       charges
         .get(id)

@@ -43,7 +43,7 @@ const streams = {
   },
 }
 
-/** Reads a stream until a text has come, and closes the connection then. */
+/** Reads a stream until a text arrives, and then closes the connection. */
 function readUntil({ url, key }: Started, path: string, body: object, last: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
@@ -62,7 +62,7 @@ function readUntil({ url, key }: Started, path: string, body: object, last: stri
   })
 }
 
-t.test('a client that closes after the last event has been served, whenever the upstream ends', async t => {
+t.test('a client that closes after the last event counts as served, whenever the upstream ends', async t => {
   for (const [name, { path, ask, events }] of Object.entries(streams))
     for (const pieces of ['whole', 'split'] as const) {
       const started = await start(t)
@@ -85,7 +85,7 @@ t.test('a client that closes after the last event has been served, whenever the 
     }
 })
 
-t.test('a client that closes before it has not', async t => {
+t.test('a client that closes before it does not', async t => {
   for (const [name, { path, ask, events }] of Object.entries(streams)) {
     const started = await start(t)
     const upstream = started.upstreams['text'] as Upstream

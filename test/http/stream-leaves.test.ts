@@ -14,7 +14,7 @@ for (const upstream of formats)
   t.test(`a client that leaves a stream of ${upstream} is charged as a native one`, async t => {
     const started = await startFour(t)
     const { records } = vendorAnswer(upstream, answer)
-    // The upstream sends its text, and then nothing: its stream ends because the gateway closes it.
+    // The upstream sends its text and then nothing: its stream ends because the gateway closes it.
     const begun = records.slice(0, records.findIndex(record => record.includes('long sentence')) + 1).join('')
     t.ok(begun.length > 0 && begun.length < records.join('').length)
     const chargeOf = async (client: Format) => {
@@ -44,7 +44,7 @@ for (const upstream of formats)
       const id = got.headers.get('x-request-id') ?? ''
       const [record] = (await started.logs(100)).filter(one => one.id === id)
       const charge = (await started.charges(100)).find(one => one.id === id)
-      // What is not reported is estimated from the request, which each client writes in its own way.
+      // Missing usage is estimated from the request, whose text differs in each client's format.
       const lines = charge?.lines.map(({ tier, quantity, flags }) =>
         flags.length > 0 ? { tier, flags } : { tier, quantity },
       )

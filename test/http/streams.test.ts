@@ -10,7 +10,7 @@ const chat = '/v1/chat/completions'
 const events = { 'content-type': 'text/event-stream' }
 const beat = ': \n\n'
 
-/** A stream's answer, read by whoever asks for its bytes. */
+/** A stream's answer, read as raw bytes. */
 async function openStream(
   url: string,
   headers: Record<string, string> = {},
@@ -29,7 +29,7 @@ async function openStream(
   return { res, leave: () => void req.destroy(), interim }
 }
 
-/** All bytes of an answer, and whether its framing says that they are all. */
+/** All bytes of an answer, and whether its framing marks them as complete. */
 async function readAll(res: IncomingMessage): Promise<{ readonly bytes: Buffer; readonly whole: boolean }> {
   const chunks: Buffer[] = []
   res.on('data', (chunk: Buffer) => void chunks.push(chunk))
@@ -37,7 +37,7 @@ async function readAll(res: IncomingMessage): Promise<{ readonly bytes: Buffer; 
   return { bytes: Buffer.concat(chunks), whole: res.complete }
 }
 
-/** Resolves when the upstream's connection is gone; with the milliseconds since `from` is called. */
+/** Resolves when the upstream's connection has closed, with the milliseconds since the call of `from`. */
 function watchClose(): { readonly reaction: (then: Reaction) => Reaction; from(): void; readonly ms: Promise<number> } {
   let at = Number.NaN
   const { promise, resolve } = Promise.withResolvers<number>()
@@ -172,7 +172,7 @@ t.test('a silent stream gets heartbeats, never inside an event [S8]', async t =>
     await until(() => text.replaceAll(beat, '') === sent)
     if (/\n\n$|\r\n\r\n$/.test(sent)) await until(() => beats() > before)
     else {
-      // Three times as long as a heartbeat takes; nothing may come, so there is nothing to wait for.
+      // Three heartbeat intervals; nothing must arrive, so there is no event to wait for.
       await new Promise(resolve => setTimeout(resolve, everyMs * 3 + 100))
       t.equal(beats(), before, `none inside ${JSON.stringify(part)}`)
     }
@@ -314,7 +314,7 @@ t.test("the SDK raises the error at a stream's end", async t => {
   t.match(error, { code: 'upstream_cut', type: 'server_error' })
 })
 
-/** The four states in which a caller may leave; each resolves when the upstream is where it should be. */
+/** The four states in which a client may disconnect; each resolves when the upstream has reached it. */
 const states: {
   readonly [state: string]: {
     readonly stream: boolean

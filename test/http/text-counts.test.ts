@@ -12,7 +12,7 @@ const all = `${words} [[cached 2]][[written 4 1]][[audio 3]][[reasoning 5]][[sea
 type Case = {
   readonly path: string
   readonly body: object
-  /** Written as the column `counts` has them. */
+  /** In the notation of the column `counts`. */
   readonly counts: string
 }
 
@@ -168,7 +168,7 @@ t.test('[14.10] service tier, speed and region of a text are fields of its charg
 })
 
 t.test(
-  '[14.7] explain chat holds at least what it says the counts cost, and accepts the body of a request',
+  "[14.7] explain chat's hold is at least its cost for the counts, and it accepts the body of a request",
   async t => {
     const started = await start(t, { upstreams: ['text'] })
     const cli = (...args: string[]) =>

@@ -17,10 +17,10 @@ type Style = {
   readonly path: string
   readonly streamPath: string
   readonly body: object
-  /** The vendor's answer, whole or as events, with words, and with a picture behind them. */
+  /** The vendor's answer with words, optionally followed by a picture; complete or as events. */
   readonly answer: (hasPicture: boolean) => object
   readonly events: (hasPicture: boolean) => readonly (object | string)[]
-  /** 50,000 tokens read and 8,000 written, in micro-units, and the price of the picture. */
+  /** 50,000 input and 8,000 output tokens, in micro-units, and the price of the picture. */
   readonly words: number
   readonly image: number
 }
@@ -76,7 +76,7 @@ const styles: readonly Style[] = [
   },
 ]
 
-/** A gateway with a recipe in the shipped file, and what is laid over it, before an upstream that a test speaks for. */
+/** A gateway with the shipped file, a recipe and further settings, in front of an upstream that the test controls. */
 async function open(t: Test, { page, vendor }: Style, more: Tree = {}): Promise<Started> {
   let whole = await readShipped()
   for (const fragment of (await readRecipe(page)).fragments) whole = merge(whole, fragment)
@@ -151,7 +151,7 @@ for (const style of styles) {
             t.equal(got.status, 200, name)
             t.match(got.images, { state: 'settled' }, name)
             t.ok((got.images?.amount ?? 0) > 0, name)
-            // The pixels behind a link are not known.
+            // The pixels of a linked picture are unknown.
             if (text.includes('base64')) t.equal(got.images?.amount, style.image, name)
             t.ok(
               pieces.every(piece => got.text.includes(JSON.stringify(piece).slice(1, -1))),
@@ -178,7 +178,7 @@ for (const style of styles) {
     }
   })
 
-  t.test(`with beside_images: bill tokens are charged with a picture too: ${page}`, async t => {
+  t.test(`with "beside_images: bill" tokens are charged with a picture too: ${page}`, async t => {
     const family = style.vendor === 'gemini' ? 'gemini-image' : 'openrouter-chat-image'
     const started = await open(t, style, { families: { [family]: { 'token-usage': { beside_images: 'bill' } } } })
     for (const stream of [false, true]) {
@@ -188,7 +188,7 @@ for (const style of styles) {
     }
   })
 
-  t.test(`a price for the request is the minimum of an answer without a picture: ${page}`, async t => {
+  t.test(`the price per request is the minimum of an answer without a picture: ${page}`, async t => {
     const prices = { ...pricesOf(style), request: '0.002' }
     const other = await open(t, style, { models: { [`${style.model}-least`]: modelOf(style, prices) } })
     const plain = { ...style, ...renamed(style, `${style.model}-least`) }

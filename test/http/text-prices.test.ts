@@ -3,7 +3,7 @@ import { replayCharge } from '../../src/index.ts'
 import type { Json } from '../../src/domain/index.ts'
 import { start } from '../harness/start.ts'
 
-/** One family for each API format; what a model costs is in the table below. */
+/** One family for each API format; the table below has the prices of the models. */
 const yaml = `
 version: 1
 currency: USD
@@ -78,9 +78,9 @@ type Row = {
   readonly model: string
   readonly path: string
   readonly streamPath?: string
-  /** What the request has besides its model and a text. */
+  /** The fields of the request next to its model and a text. */
   readonly asks?: Members
-  /** Members of the answer that report what was used. */
+  /** Members of the answer that report usage. */
   readonly report: Members
   readonly amount: string
 }
@@ -95,7 +95,7 @@ const generate = (model: string) => ({
 })
 const search = { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'boats' } }
 
-/** Prices as their vendors publish them; amounts worked out by hand from the vendor's own rules. */
+/** Prices as vendors publish them; amounts computed by hand from the vendor's own rules. */
 const table: readonly Row[] = [
   {
     ...messages,
@@ -279,7 +279,7 @@ const table: readonly Row[] = [
   },
 ]
 
-/** The answer as a whole, or as the events of its API format. */
+/** The complete answer, or the events of its API format. */
 function answerOf({ path, report }: Row): Members {
   if (path.includes('/messages')) return { type: 'message', role: 'assistant', content: [], ...report }
   if (path.includes('/responses')) return { id: 'r1', object: 'response', status: 'completed', output: [], ...report }
@@ -359,7 +359,7 @@ t.test('small requests of a key add up to their exact cost', async t => {
   t.equal(sum, 24)
 })
 
-t.test('use without a price is refused if the request asks for it', async t => {
+t.test('usage without a price is refused if the request asks for it', async t => {
   const { upstream, post } = shared
   const before = upstream.received.length
   const asks: readonly (readonly [Members, RegExp])[] = [
@@ -383,7 +383,7 @@ t.test('use without a price is refused if the request asks for it', async t => {
   t.equal((await post('/v1/chat/completions', { ...plain, ...own })).status, 200, "a client's own function")
 })
 
-t.test('use that only the answer reports is reviewed, or charged as its parent and flagged', async t => {
+t.test('usage that only the answer reports is reviewed, or charged as its parent and flagged', async t => {
   const { upstream, post, charges } = shared
   const report = {
     choices: [],

@@ -10,7 +10,7 @@ import { type Edits, start } from '../harness/start.ts'
 import { sha256 } from '../harness/upstream.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** Everything that this gateway is told of a vendor it has never heard of. */
+/** The gateway's complete knowledge of a vendor that no code mentions. */
 const third: Edits = [
   [
     '\nupstreams:\n',
@@ -59,7 +59,7 @@ models:
 
 const names = ['alpha', 'beta', 'gamma']
 
-/** A test of the third family; when it is over, the books have to hold. */
+/** A test of the third family; at its end, it verifies the books. */
 function sketched(title: string, run: (t: Test, edited: Edited) => Promise<void>): void {
   void t.test(`a third family, in YAML only: ${title}`, async t => {
     const edited = await startEdits(t, { edit: third, upstreams: names })
@@ -69,7 +69,7 @@ function sketched(title: string, run: (t: Test, edited: Edited) => Promise<void>
   })
 }
 
-/** Size asked for → what the upstream hears → what it sends back → what is billed. */
+/** Requested size → size sent to the upstream → size of its output → billed size. */
 const rows: readonly {
   readonly size: string | undefined
   readonly heard: { readonly width_class: string; readonly shape?: string }
@@ -102,7 +102,7 @@ sketched('its fields, its sizes, its tiers and its prices', async (t, { post, up
     t.strictSame(await answered.json(), { data: [picture(...back)] }, 'without render: the answer passes as it is')
     const received = upstreams['gamma']?.received.at(-1)
     const { model, ...sent } = received?.json() ?? {}
-    t.equal(model, 'vendor/sketch-v1-20260901', 'under the name that the upstream knows')
+    t.equal(model, 'vendor/sketch-v1-20260901', "under the upstream's name")
     t.strictSame(sent, { prompt: 'a boat', n: 1, style: 'ink', ...heard }, `${size}`)
     t.match(
       received?.headers,
@@ -177,7 +177,7 @@ sketched('its edits have file fields of its own', async (t, { postForm, openai, 
   t.match(await charges(), [{ size: '1500x1200', tier: 'M', source: 'output', amount: '0.025' }])
   t.strictSame(new Set((await logs(1))[0]?.dropped), new Set(['background', 'image']))
 
-  // What the SDK calls `image` is no field of this family.
+  // The SDK's field `image` does not exist in this family.
   await openai.images.edit({ model: 'gamma-sketch-1', prompt: 'p', image: await toFile(png(9, 9), 'a.png') })
   t.strictSame(filesOf(await sent('gamma'), 'image'), [])
 })
@@ -208,7 +208,7 @@ sketched(
   async (t, { url, key, upstreams, charges, logs, gateway }) => {
     const aborted = Promise.withResolvers<void>()
     upstreams['gamma']?.answer((res, _received, req) => {
-      // Never answered: the gateway hangs up.
+      // Never answered: the gateway closes the connection.
       res.on('close', () => aborted.resolve())
       req.on('error', () => undefined)
     })
@@ -276,7 +276,7 @@ t.test('a third-party plugin, named by its path, uses its own options and sectio
   t.equal(upstreams['alpha']?.received.length, 1)
   t.equal((await charges()).length, 1, 'refused before anything is held')
   const other = await asked('beta-imagine-image', 'a dragon')
-  t.equal(other.status, 200, 'a family without the section is none of its business')
+  t.equal(other.status, 200, 'it ignores a family without the section')
   t.equal(other.headers.get('x-house'), null)
 
   for (const [title, edit, wanted] of [

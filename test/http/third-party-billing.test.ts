@@ -42,7 +42,7 @@ async function run(t: Test) {
       body: JSON.stringify({ model: 'sim-rerank', query: 'a boat', documents: ['a boat', 'a tree'] }),
     })
   const get = (path: string) => fetch(url + path, { headers: { authorization } })
-  /** Until every request so far is in the log. */
+  /** Waits until every request so far is in the log. */
   const settled = async () => {
     await until(() => gateway.open === 0)
     await gateway.storage.flush()
@@ -95,7 +95,7 @@ t.test('[8.1] its charge is held, settled, and explained to client, console and 
   const shown = (await admin.get(`/api/logs/${id}`)).body
   t.match(shown, { explanation: { ...told, delivery: 'confirmed' }, billing: { ...told, delivery: 'confirmed' } })
   const poor = await ask()
-  t.equal(poor.status, 402, 'what the budget cannot bear is refused before an upstream is asked')
+  t.equal(poor.status, 402, 'a request above the budget is refused before an upstream call')
   t.match(await poor.text(), 'budget has 0.02 USD left')
   const cli = { env: { ...process.env, ...env } }
   const { stdout } = await promisify(execFile)(process.execPath, [bin, 'explain', 'log', id, '-c', config], cli)

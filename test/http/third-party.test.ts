@@ -18,7 +18,7 @@ const env = {
   TOLLGATE_STORAGE: 'sqlite::memory:',
 }
 
-/** The shipped configuration with a plugin as its pipeline's third step, and a section in the first family. */
+/** The shipped configuration with a plugin as its third pipeline step, and a section in the first family. */
 const guarded = (step: string, section: string): Edits => [
   ['format-bridge, multipart-rewrite', `format-bridge, multipart-rewrite, { "${step}": { mode: refuse } }`],
   ['\n  alpha-image:\n', `\n  alpha-image:\n    prompt-guard: ${section}\n`],
@@ -55,11 +55,11 @@ for (const [how, step] of [
     t.equal((await post('beta-imagine-image', 'a dragon')).status, 200, 'a family without the section')
     await gateway.storage.flush()
     const charged = (await gateway.storage.journal.list({ limit: 9 })).filter(({ charge }) => charge)
-    t.equal(charged.length, 2, 'what was refused has no charge')
+    t.equal(charged.length, 2, 'a refused request has no charge')
   })
 }
 
-/** A plugin in one file, for a folder in which nothing is installed. */
+/** A plugin in one file, for a folder without installed packages. */
 const lonely = {
   'index.js': `import { definePlugin, failures } from 'tollgate'
     import settings from 'tollgate/package.json' with { type: 'json' }

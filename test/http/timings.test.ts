@@ -7,7 +7,7 @@ const sse = { 'content-type': 'text/event-stream' }
 const event = (content: string): string => `data: {"choices":[{"index":0,"delta":{"content":"${content}"}}]}\n\n`
 const secondMs = 1_000
 
-t.test("a request records when it was sent on, its first and last byte, and its charge's commit", async t => {
+t.test("a request records when it was forwarded, its first and last byte, and its charge's commit", async t => {
   const clock = movableClock()
   const { upstream, post, logs } = await start(t, { upstreams: ['text'], clock })
   const { promise: read, resolve: goOn } = Promise.withResolvers<void>()
@@ -52,7 +52,7 @@ t.test('a refused request records the phase in which it was refused', async t =>
   t.strictSame(record && phasesOf(record).map(({ name }) => name), ['body', 'place'])
 })
 
-t.test('phases omit what a request never reached, and rows of earlier versions have none', async t => {
+t.test('phases that a request never reached are missing, and rows of earlier versions have none', async t => {
   const none = {
     received_ms: null,
     asked_ms: null,

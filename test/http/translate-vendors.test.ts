@@ -6,7 +6,7 @@ import { type Edits, start } from '../harness/start.ts'
 const simulator = await startSimulator()
 t.teardown(() => simulator.close())
 
-/** A vendor that is simulated beside the gateway, and described in its file. */
+/** A vendor that is simulated next to the gateway, and described in its file. */
 function vendor(name: string, credential: string, family: string): Edits {
   return [
     ['size-normalize, image-tier-billing, token-usage]', 'size-normalize, image-tier-billing, token-usage, translate]'],
@@ -50,7 +50,7 @@ const gemini = vendor(
       stream: { each: answer }`,
 )
 
-t.test('[10] a simulated vendor is called as described, and the bill is what it made', async t => {
+t.test('[10] a simulated vendor is called as described, and the bill matches its record', async t => {
   const started = await start(t, { edit: gemini, upstreams: [] })
   const made = async (prompt: string) =>
     (await (await fetch(`${simulator.url('gemini')}/made?prompt=${encodeURIComponent(prompt)}`)).json()) as {
@@ -74,7 +74,7 @@ t.test('[10] a simulated vendor is called as described, and the bill is what it 
   t.strictSame(await checkBooks(started.gateway), [], 'the books hold')
   const charges = await started.charges()
   t.equal(sum(charges.map(({ count }) => count ?? 0)), 10)
-  // In micros, so that the sum is exact.
+  // In micro-units, so that the sum is exact.
   t.equal(sum(charges.map(({ amount }) => Math.round(Number(amount) * 1_000_000))), 1_010_000)
 })
 

@@ -7,7 +7,7 @@ import type { TextEdit } from '../harness/edit-yaml.ts'
 import { type Edits, start, type Started } from '../harness/start.ts'
 import type { Reaction, Received, Upstream } from '../harness/upstream.ts'
 
-/** A vendor that is described in the file and nowhere else; `translate` and more is what a test says of it. */
+/** A vendor that only the file describes; the test sets `translate` and `more`. */
 function vendor(translate: string, more = ''): readonly TextEdit[] {
   return [
     ['dialect: openai, body: form, reuse: false', 'dialect: openai, body: form-or-json, reuse: false'],
@@ -54,7 +54,7 @@ function described(title: string, edit: Edits, run: (t: Test, started: Started) 
     const started = await start(t, { edit, upstreams: ['maker'] })
     await run(t, started)
     await started.settled()
-    // What waits for a person holds its money until one has decided.
+    // A charge under review keeps its hold until a person decides.
     const { books } = started.gateway.storage
     for (const { id, state } of await started.charges())
       if (state === 'needs_review') await books.resolve(id, 'void', 'a person', 'looked at')
@@ -128,7 +128,7 @@ described('files of a form become what stands in the JSON', vendor(parts, calls)
       },
     ],
   })
-  t.equal(sent?.headers['content-length'], String(sent?.body.length), 'its length is told before it')
+  t.equal(sent?.headers['content-length'], String(sent?.body.length), 'its length is declared before it')
 })
 
 described(
@@ -480,7 +480,7 @@ const linked = (how: string): string => `
       stream: { each: answer }
       links: { do: ${how}, hosts: ["*.elsewhere.example"], max: 1MiB }`
 
-/** An upstream that answers with links to itself, and what they lead to. */
+/** An upstream whose answers link to itself, and the linked files. */
 function linking(started: Started, made: Buffer, status = 200): Upstream {
   const upstream = started.upstreams['maker'] as Upstream
   upstream.answer((res: ServerResponse, { method, headers }: Received) => {
@@ -489,7 +489,7 @@ function linking(started: Started, made: Buffer, status = 200): Upstream {
       res.end(JSON.stringify({ output: [`${upstream.url}/files/one.png?signed=1`] }))
       return
     }
-    // A signed link refuses a key beside it.
+    // A signed link rejects requests that also have a key.
     res.statusCode = headers['x-maker-key'] === undefined ? status : 400
     res.end(made)
   })

@@ -9,7 +9,7 @@ const vectors = [
 ]
 const usage = { prompt_tokens: 7, total_tokens: 7 }
 
-/** `open` answers in the format of OpenAI, `gem` in that of Google, under other names. */
+/** `open` answers in the format of OpenAI, `gem` in the format of Google, under other names. */
 const edit: Edits = [
   { 'families/gem': { forward: { 'generate.embed': { all: true } }, 'token-usage': {} } },
   {
@@ -49,7 +49,7 @@ async function open(t: Pick<Test, 'teardown'>, more: Edits = []) {
   return { ...started, google, received, last: () => received.at(-1) }
 }
 
-t.test("OpenAI's SDK gets the vectors of a model that only speaks generate.embed", async t => {
+t.test("OpenAI's SDK gets the vectors of a model that only supports generate.embed", async t => {
   const { openai, last, charges, settled, post } = await open(t)
   const one = await openai.embeddings.create({ model: 'gem', input: 'a boat', dimensions: 3 })
   t.same(one.data, [{ object: 'embedding', index: 0, embedding: vectors[0] }], 'the SDK requests base64')
@@ -74,7 +74,7 @@ t.test("OpenAI's SDK gets the vectors of a model that only speaks generate.embed
   t.equal((await charges()).length, 3)
 })
 
-t.test("Google's SDK gets the vectors of a model that only speaks embeddings", async t => {
+t.test("Google's SDK gets the vectors of a model that only supports embeddings", async t => {
   const { google, last, charges } = await open(t)
   const contents = ['a', 'b']
   const two = await google.models.embedContent({ model: 'open', contents, config: { outputDimensionality: 3 } })
@@ -89,7 +89,7 @@ t.test("Google's SDK gets the vectors of a model that only speaks embeddings", a
   t.equal(charge?.lines[0]?.quantity, usage.prompt_tokens, 'the usage is that of the upstream')
 })
 
-t.test('each request of a list names the model as the upstream does, in every family', async t => {
+t.test("each request of a list has the upstream's name of the model, in every family", async t => {
   const { post, last } = await open(t)
   const families: { readonly [name: string]: Edits } = { gem: [], generative: [{ 'models/gem/family': 'generative' }] }
   for (const [family, more] of Object.entries(families)) {
@@ -115,7 +115,7 @@ t.test('embedContent of one content is answered as one', async t => {
   t.match(last()?.json(), { input: ['a boat'], dimensions: 3 }, 'parts of one content get one vector')
 })
 
-t.test('what has no equal is refused with its field, and costs nothing', async t => {
+t.test('a setting without an equivalent is refused with its field, and costs nothing', async t => {
   const { post, received, charges } = await open(t)
   const text = { content: { parts: [{ text: 'a' }] } }
   const image = { content: { parts: [{ inlineData: { mimeType: 'image/png', data: 'AA==' } }] } }
@@ -179,7 +179,7 @@ t.test('errors and impossible responses of the upstream reach the client in its 
   }
 })
 
-t.test('check names what is not carried, and refuses formats that are none', async t => {
+t.test('check lists untranslated settings, and refuses unknown formats', async t => {
   const { plan } = await open(t)
   t.ok(plan.models.get('gem')?.accepts?.has('embeddings'))
   await t.rejects(

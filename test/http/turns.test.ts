@@ -5,7 +5,7 @@ import { fill, around } from '../growth/bodies.ts'
 import { quietLog, start } from '../harness/start.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** A plugin that thinks for too long about what it is told to. */
+/** A plugin that blocks the event loop in a configurable hook. */
 const slow = definePlugin({
   name: 'slow',
   create: () => ({

@@ -49,7 +49,7 @@ t.test('counts refusals before routing by code, and keeps no request in flight',
   t.notMatch(JSON.stringify(told), secret)
 })
 
-t.test('reports again after a minute how many were refused since', async t => {
+t.test('reports the number of further refusals after a minute', async t => {
   let ms = 0
   const told: { code?: string; times?: number }[] = []
   const log = {

@@ -8,10 +8,10 @@ import { chatAnswer } from '../harness/vendor-keys.ts'
 
 const chat = '/v1/chat/completions'
 const plenty = ['rpm: 60, tpm: 500000', 'rpm: 6000, tpm: 500000000'] as const
-/** The shipped bound of one key, out of the way. */
+/** Removes the shipped limit of one key. */
 const unbound = [/, concurrency: 32/, ''] as const
 
-/** A gateway whose vendor answers when it is told to, and clients by the names that stand in their requests. */
+/** A gateway whose vendor answers on demand, and clients named in their requests. */
 async function open(t: Test, own: string, clock?: HandTime) {
   const started = await start(t, {
     ...(clock && { clock }),
@@ -28,7 +28,7 @@ async function open(t: Test, own: string, clock?: HandTime) {
   const has = async (count: number): Promise<void> => {
     while (held.length < count) await new Promise<void>(resolve => void arrivals.push(resolve))
   }
-  /** Answers whoever came first. @returns who that was */
+  /** Answers the oldest request. @returns its client */
   const next = async (): Promise<string> => {
     await has(1)
     const one = held.shift()
@@ -112,7 +112,7 @@ t.test('a request that waits too long gets 429 with a time to wait, and costs no
   t.equal((await charges()).length, 1, 'only the one that was served')
 })
 
-t.test('[13.9] Retry-After is when the queue will have drained, at the latest rate', async t => {
+t.test('[13.9] Retry-After is the time until the queue has drained, at the latest rate', async t => {
   const clock = new HandTime()
   const { ask, has, waits, next } = await open(t, 'connections: 1\n    queue: { max: 2 }', clock)
   const served = [ask('a')]
@@ -121,7 +121,7 @@ t.test('[13.9] Retry-After is when the queue will have drained, at the latest ra
   await waits(1)
   served.push(ask('a'))
   await waits(2)
-  // One is served from the queue, and six seconds later another.
+  // One request leaves the queue, and another six seconds later.
   await next()
   await waits(1)
   clock.pass(6_000)
@@ -148,7 +148,7 @@ t.test('if too many wait, the client with most of them loses a slot to a later o
     await waits(i)
   }
   const over = await ask('a')
-  t.equal(over.status, 429, 'its own are too many')
+  t.equal(over.status, 429, 'it has too many itself')
   const other = ask('b')
   t.equal((await Promise.race(waiting)).status, 429, 'the last of those of the client that has most')
   t.equal(await figure('tollgate_upstream_queue'), 3)
@@ -183,7 +183,7 @@ t.test("with a full queue the model's next upstream is called, and it is no fail
   t.equal((await first).status, 200)
   text.answer(chatAnswer)
   t.equal((await started.post(chat, body)).status, 200)
-  t.equal(text.received.length, 2, 'it is asked again at once')
+  t.equal(text.received.length, 2, 'it is called again at once')
 })
 
 t.test("the error is in the client's API format", async t => {

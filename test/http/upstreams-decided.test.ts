@@ -33,7 +33,7 @@ t.test('an administrator suspends a key, optionally for a time, and resumes it, 
     until: '2026-11-20T12:01:00.000Z',
   })
   for (let i = 0; i < 6; i++) t.equal(await started.chat(), 200, caseName({ i }))
-  t.equal(started.callsOf('one'), 0, 'nobody is asked with it')
+  t.equal(started.callsOf('one'), 0, 'it is not used')
   await started.gateway.storage.flush()
   clock.pass(60_000)
   t.match(await stateOf(admin, 'first'), { state: 'active', asked: true }, 'its time is over')
@@ -48,7 +48,7 @@ t.test('an administrator suspends a key, optionally for a time, and resumes it, 
   t.match((await admin.post(pathOf('first', 'resume'))).body, { state: 'active', reason: null, note: null })
   t.equal(await started.chat(), 200)
   const told = await kindsOf(started)
-  // That a time was over is told when the gateway next looks.
+  // The gateway reports the end of a suspension at its next check.
   t.same(
     told.filter(kind => kind !== 'upstream.key_resumed'),
     [...Array<string>(3).fill('upstream.key_suspended'), 'upstream.exhausted'],

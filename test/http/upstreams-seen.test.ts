@@ -24,7 +24,7 @@ async function readUpstreams(visitor: Visitor): Promise<Upstreams['upstreams']> 
 const keysOf = async (visitor: Visitor) =>
   (await readUpstreams(visitor)).find(({ name }) => name === 'text')?.keys ?? []
 
-/** Asks until a key has been asked so often. */
+/** Sends requests until a key has received this many. */
 async function chatUntil({ chat }: Keyed, isDone: () => boolean): Promise<void> {
   for (let i = 0; i < 60 && !isDone(); i++) await chat()
 }
@@ -73,7 +73,7 @@ t.test('the API reports the status of each upstream key, and never its secret', 
     {},
   ])
   t.match((await readUpstreams(admin)).at(-1), { keys_asked: 1 })
-  t.match((await keysOf(admin))[1]?.budget, { spent: /^0\.0*[1-9]/ }, 'what was charged by way of it')
+  t.match((await keysOf(admin))[1]?.budget, { spent: /^0\.0*[1-9]/ }, 'charges of its requests')
 })
 
 t.test('recent outcomes cover the last hour, and all have names', async t => {

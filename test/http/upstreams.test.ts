@@ -17,13 +17,13 @@ const chat = '/v1/chat/completions'
 const ask = { model: modelName }
 const json = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'
 
-/** A gateway over one upstream. */
+/** A gateway with one upstream. */
 async function startOne(t: Test, options: BareOptions = {}): Promise<BareEngine & { readonly upstream: Upstream }> {
   const bare = await startEngine(t, options)
   return { ...bare, upstream: bare.upstreams[0] as Upstream }
 }
 
-/** What a whole answer's status is, or `cut` where its framing says that something is missing. */
+/** The status of a complete answer, or `cut` if its framing shows that a part is missing. */
 async function outcomeOf(url: string, path = chat): Promise<number | 'cut'> {
   const { whole, status } = await askOnce(url, ask, { key: 'any', path })
   return whole && status !== undefined ? status : 'cut'
@@ -124,7 +124,7 @@ t.test('a connection closed by its upstream between two requests never duplicate
   const address = await startRaw(t, socket => {
     arrived++
     socket.write(`${json}Content-Length: 2\r\n\r\n{}`)
-    // As the next request may be on its way.
+    // The next request may already be in flight.
     setTimeout(() => socket.destroy(), 1)
   })
   const { post } = await startOne(t, { upstreams: [{ url: address }] })
@@ -135,7 +135,7 @@ t.test('a connection closed by its upstream between two requests never duplicate
       const answer = await post(path)
       await answer.text()
       seen[answer.status] = (seen[answer.status] ?? 0) + 1
-      if (path === '/v1/once') t.equal(answer.status, 200, 'a connection of its own meets no stale one')
+      if (path === '/v1/once') t.equal(answer.status, 200, 'a separate connection is never stale')
     }
     t.ok(arrived - before <= 150, `${path}: ${arrived - before} for 150`)
   }
@@ -338,7 +338,7 @@ t.test('the ten faults of http-proxy-3 2.0.1', async t => {
   })
 
   t.test('10: an early refusal is not lost to a failed upload', async t => {
-    // The test above of a 413 while 32 MB are uploaded, here with a form through the whole pipeline.
+    // The test above of a 413 during an upload of 32 MB, here with a form through the complete pipeline.
     const { url, key, upstream } = await start(t)
     upstream.server.removeAllListeners('request')
     upstream.server.on('request', (_req, res: ServerResponse) => {
@@ -394,7 +394,7 @@ t.test('a second upstream is called for pictures only if the first accepted none
     await answer.text()
     t.equal(beta.received.length, from + 1, caseName({ send }))
     t.match(await charges(1), [{ state: 'settled', count: 1, amount: '0.04' }], caseName({ send }))
-    t.match(await logs(1), [{ upstream: 'beta' }], 'the log names who answered')
+    t.match(await logs(1), [{ upstream: 'beta' }], 'the log names the upstream that answered')
   }
   const [first, second] = await Promise.all([alpha.received.at(-1)?.form(), beta.received.at(-1)?.form()])
   const bytes = await Promise.all(

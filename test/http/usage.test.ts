@@ -77,7 +77,7 @@ routes:
 
 const shared = await start(t, { yaml, upstreams: ['text'] })
 
-/** The one gateway of this file, of whose records a test sees its own. */
+/** The one gateway of this file; each test sees only its own records. */
 async function begin(): Promise<Started & { readonly asked: () => number }> {
   const before = new Set((await shared.logs(500)).map(log => log.id))
   const receivedBefore = shared.upstream.received.length
@@ -120,7 +120,7 @@ function openEvents(...pieces: string[]): { readonly reaction: Reaction; readonl
   }
 }
 
-/** Asks for a stream, reads until some bytes have come, and leaves. */
+/** Requests a stream, reads until some bytes arrive, and disconnects. */
 async function readAndLeave(started: Started, path: string, body: object, until: string, key = started.key) {
   const req = request(started.url + path, {
     method: 'POST',
@@ -365,7 +365,7 @@ t.test('a refusal, an unreachable upstream and a stream that it cuts are not est
   t.same(await charges(), [])
 })
 
-t.test('a key with a budget holds an estimate before the upstream is called, and pays the real use', async t => {
+t.test('a key with a budget holds an estimate before the upstream is called, and pays the actual usage', async t => {
   const started = await begin()
   const { upstream, newKey, post, charges, gateway } = started
   const { key, id } = await newKey({ budget: 100_000 })
@@ -425,7 +425,7 @@ t.test('[8.1] a quote of text equals what its budget reserves, to the last micro
     )
 })
 
-/** Sends some events, and the rest when told to; `gone` says whether the other side has closed it before. */
+/** Sends some events, and the rest on a signal; `gone` reports whether the other side had closed before. */
 function inTwo(first: readonly string[], rest: readonly string[]) {
   const { promise, resolve } = Promise.withResolvers<void>()
   const sent = { gone: false, go: resolve }
@@ -454,7 +454,8 @@ t.test('a client that leaves after the last word pays the usage that the upstrea
     const { reaction, sent } = inTwo(pieces, [usageEvent, finished])
     started.upstream.answer(reaction)
     await readAndLeave(started, '/v1/chat/completions', { model, messages, stream: true }, 'there')
-    // Long enough for the gateway to see it; an answer that it has given up is closed by then.
+    // Long enough for the gateway to notice; if it has given up the upstream's answer, the connection is closed by
+    // then.
     await sleep(300)
     sent.go()
     await started.settled()
@@ -525,7 +526,7 @@ t.test('every event is passed on as it arrives, before the next one is sent', as
   t.equal(text, content('part0') + content('part1') + content('part2') + finished)
 })
 
-/** A chat whose usage is this text of JSON. */
+/** A chat whose usage has this JSON text. */
 function chatWith(usage: string): Reaction {
   return res => {
     const content = 'The boat is red. '.repeat(10)
@@ -629,7 +630,7 @@ t.test('[6.3] in every format a whole answer without usage leaves a charge', asy
   )
 })
 
-t.test('[6.3] an implausible report is estimated and waits for a person, who books it or not', async t => {
+t.test('[6.3] an implausible report is estimated and goes to review', async t => {
   const { upstream, post, charges, gateway, newKey } = await begin()
   const rich = await newKey({ budget: 100_000_000 })
   const keys = [undefined, { authorization: `Bearer ${rich.key}` }]
@@ -665,7 +666,7 @@ t.test('[6.3] an implausible report is estimated and waits for a person, who boo
   t.equal((await gateway.storage.keys.find(rich.id))?.held, 0)
 })
 
-t.test('[6.3] a stream with a nonsensical last event waits for a person', async t => {
+t.test('[6.3] a stream with a nonsensical last event goes to review', async t => {
   const { upstream, post, charges } = await begin()
   const nonsense = usageEvent.replace('"completion_tokens":34', '"completion_tokens":34000000')
   upstream.answer(events(content('Hello'), content(' there'), nonsense, finished))
@@ -675,7 +676,7 @@ t.test('[6.3] a stream with a nonsensical last event waits for a person', async 
   t.ok((charge?.lines[2]?.quantity ?? 0) < 100)
 })
 
-t.test('[6.3] a family may leave missing usage to a person, or refuse it before delivery', async t => {
+t.test('[6.3] a family may send missing usage to review, or refuse it before delivery', async t => {
   const { upstream, post, charges, reload, logs } = await begin()
   await reload([['token-usage: { include_usage: false }', 'token-usage: { missing_usage: review }']])
   upstream.answer(chatWith(''))
@@ -683,7 +684,7 @@ t.test('[6.3] a family may leave missing usage to a person, or refuse it before 
   t.match(await charges(1), [{ state: 'needs_review', reason: 'usage_missing', flags: ['usage_missing', 'estimated'] }])
   upstream.answer(answer)
   t.equal((await post('/v1/chat/completions', { model: 'chat-quiet', messages })).status, 200)
-  t.match(await charges(1), [{ state: 'settled', flags: [] }], 'what tells its usage is charged by it')
+  t.match(await charges(1), [{ state: 'settled', flags: [] }], 'an answer with usage is charged by it')
 
   await reload([['token-usage: { missing_usage: review }', 'token-usage: { missing_usage: refuse }']])
   upstream.answer(chatWith(''))
@@ -695,10 +696,10 @@ t.test('[6.3] a family may leave missing usage to a person, or refuse it before 
   t.match(await logs(1), [{ status: 502, error: 'upstream_usage_missing' }])
   upstream.answer(answer)
   const whole = await post('/v1/chat/completions', { model: 'chat-quiet', messages })
-  t.same(await whole.json(), answer, 'what tells its usage passes as it came')
+  t.same(await whole.json(), answer, 'an answer with usage passes unchanged')
   upstream.answer({ error: { message: 'no', code: 'content_filter' } })
   const inside = await post('/v1/chat/completions', { model: 'chat-quiet', messages })
-  t.equal(inside.status, 400, 'an error inside is told as what it says')
+  t.equal(inside.status, 400, 'an error inside keeps its meaning')
   t.match(await inside.json(), { error: { code: 'content_filter' } })
   upstream.answer(events(content('Hello'), finished))
   await (await post('/v1/chat/completions', { model: 'chat-quiet', messages, stream: true })).text()

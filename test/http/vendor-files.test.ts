@@ -113,7 +113,7 @@ t.test('lets only its key use a file that it uploaded in the generative format',
   t.ok(key)
 })
 
-/** Starts an upload and returns the link of the gateway. */
+/** Starts an upload and returns the gateway's link. */
 async function startUpload(url: string, key: string, bytes: number): Promise<{ link: string; headers: Headers }> {
   const response = await fetch(`${url}/upload/v1beta/files`, {
     method: 'POST',
@@ -137,7 +137,7 @@ const send = (link: string, command: string, offset: number, body: string, heade
     ...(body !== '' && { body }),
   })
 
-t.test('continues an upload at a link of the gateway, also without a key, and for its owner alone', async t => {
+t.test('continues an upload at a link of the gateway, also without a key, and only for its owner', async t => {
   const { url, mine, other, gateway } = await open(t)
   const { link, headers } = await startUpload(url, mine.key, 10)
   t.ok(link.startsWith(`${url}/upload/v1beta/files?`), link)
@@ -166,7 +166,7 @@ t.test('continues an upload at a link of the gateway, also without a key, and fo
   t.equal(kept.find(({ kind }) => kind === 'file')?.bytes, 10)
 })
 
-t.test('takes an upload in one request, and ends the record of another key that had the name before', async t => {
+t.test("accepts an upload in one request, and ends another key's earlier record with the same name", async t => {
   const { url, mine, other, gateway } = await open(t)
   const body = (name: string): string =>
     `--b\r\ncontent-type: application/json\r\n\r\n${JSON.stringify({ file: { name } })}\r\n--b\r\ncontent-type: text/plain\r\n\r\nhello\r\n--b--\r\n`
@@ -183,7 +183,7 @@ t.test('takes an upload in one request, and ends the record of another key that 
   t.match(await (await upload(mine.key, 'files/chosen')).json(), { file: { name: 'files/chosen', sizeBytes: '5' } })
   t.equal((await upload(other.key, 'files/chosen')).status, 409, 'the vendor has one of that name')
   t.match(await mine.google.files.get({ name: 'files/chosen' }), { name: 'files/chosen' })
-  // Meanwhile the vendor has lost the first one, which the records do not know.
+  // The vendor has lost the first file in the meantime, and the records do not show it.
   await mine.google.files.delete({ name: 'files/chosen' })
   const [row] = await gateway.storage.objects.list({ limit: 1 })
   if (row) await gateway.storage.objects.put([{ ...row, deletedAt: null, expiresAt: null }])
@@ -192,7 +192,7 @@ t.test('takes an upload in one request, and ends the record of another key that 
   t.match(await other.google.files.get({ name: 'files/chosen' }), { name: 'files/chosen' })
 })
 
-t.test('bounds the objects and bytes of a key in every format', async t => {
+t.test('limits the objects and bytes of a key in every format', async t => {
   const { mine, other, url, reload } = await open(t, [
     ['default: { rpm: 60000 }', 'default: { rpm: 60000, stored_objects: { max: 2 } }'],
   ])
@@ -212,13 +212,13 @@ t.test('bounds the objects and bytes of a key in every format', async t => {
     ).json(),
     { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } },
   )
-  t.match(await uploadGenerate(other), { state: 'ACTIVE' }, 'another key has its own room')
+  t.match(await uploadGenerate(other), { state: 'ACTIVE' }, 'another key has a separate limit')
   await reload([['{ max: 2 }', '{ bytes: 100B }']])
   t.equal((await startUpload(url, mine.key, 50)).link === '', false, 'there is room')
   t.equal((await startUpload(url, mine.key, 95)).link, '', 'the announced size counts')
 })
 
-t.test('keeps the objects of a key after a rotation of its secret, and forgets them with the user', async t => {
+t.test("keeps a key's objects after a rotation of its secret, and deletes them with the user", async t => {
   const { mine, keyId, url, gateway } = await open(t)
   const made = await uploadMessage(mine)
   const file = await uploadGenerate(mine)
@@ -243,7 +243,7 @@ t.test('deletes the records of every kind with their user', async t => {
   t.same(await gateway.storage.objects.list({ keyId: key.id, limit: 9 }), [])
 })
 
-t.test('lets a key use objects from before the records while the family shares them', async t => {
+t.test('lets a key use objects older than the records while the family shares them', async t => {
   const { url, mine, reload } = await open(t)
   const ask = () =>
     fetch(`${url}/v1/messages`, {

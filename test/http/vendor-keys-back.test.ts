@@ -15,7 +15,7 @@ const ask = { model: 'sim-chat', messages: [{ role: 'user' as const, content: 'h
 const minute = 60_000
 const nothing = { actor: 'test', action: 'wait', subject: '', before: null, after: null, reason: null }
 
-/** A gateway whose upstream for chat has two keys, under a clock that a test moves. `bad` are refused by it. */
+/** A gateway whose upstream for chat has two keys, under a clock that a test moves. The upstream refuses `bad` keys. */
 async function open(t: Test, budget = '', also: Record<string, string> = {}) {
   const clock = new HandTime()
   const bad = new Map<string, [status: number, body: object]>()
@@ -39,16 +39,16 @@ async function open(t: Test, budget = '', also: Record<string, string> = {}) {
     res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     if (method === 'GET') for (const tell of waiting.splice(0)) tell()
   })
-  /** Resolves when a key has been tried for free. */
+  /** Resolves when the gateway has probed a key for free. */
   const probed = () => new Promise<void>(resolve => void waiting.push(resolve))
   const callsOf = (key: string, method = 'POST') =>
     upstream.received.filter(
       one => one.method === method && one.headers.authorization === `Bearer vendor-secret-${key}`,
     ).length
-  /** Time passes as it does: what is due is done before more of it has gone, or the storage would seem to be stuck. */
+  /** Passes time in steps, so that due work runs before more time passes; otherwise the storage would seem to hang. */
   const pass = async (ms: number): Promise<void> => {
     for (let gone = 0; gone < ms; gone += 5_000) {
-      // Written behind all that waits to be.
+      // Waits for all earlier writes.
       await started.gateway.storage.trail.note(nothing)
       await new Promise(resolve => setImmediate(resolve))
       clock.pass(5_000)
@@ -57,7 +57,7 @@ async function open(t: Test, budget = '', also: Record<string, string> = {}) {
   return { ...started, bad, probed, callsOf, upstream, pass }
 }
 
-/** Asks until a key has been asked so often, or for long enough to tell that it is not. */
+/** Sends requests until the condition holds, or until enough were sent to conclude that it will not. */
 async function askUntil({ openai }: Pick<Started, 'openai'>, isDone: () => boolean): Promise<boolean> {
   for (let i = 0; i < 40 && !isDone(); i++) await openai.chat.completions.create(ask)
   return isDone()
@@ -65,7 +65,7 @@ async function askUntil({ openai }: Pick<Started, 'openai'>, isDone: () => boole
 
 const invalid: [number, object] = [401, { error: { code: 'invalid_api_key' } }]
 
-// Before any test: tap ends a file whose tests are over, even if the file still starts something.
+// Runs before any test: tap ends a file when its tests are over, even if the file is still starting something.
 const postgres = await startPostgres(['fsync=off'])
 t.teardown(() => postgres.close())
 const storages = [
@@ -89,15 +89,15 @@ t.test('a refused key returns by itself when it is fixed, probed for free, and b
   t.equal(gateway.upstream.received.at(-1)?.url, '/v1/models')
   await gateway.settled()
   for (let i = 0; i < 10; i++) await openai.chat.completions.create(ask)
-  t.equal(callsOf('one'), 1, 'it is still refused, and nobody pays for knowing')
+  t.equal(callsOf('one'), 1, 'it is still refused, and the probe is free')
 
   bad.clear()
   looked = probed()
   await gateway.settled()
   await pass(5 * minute + 5_000)
   await looked
-  t.ok(await askUntil(gateway, () => callsOf('one') > 1), 'it is asked again')
-  t.equal(callsOf('two', 'GET'), 0, 'a sound key is not tried')
+  t.ok(await askUntil(gateway, () => callsOf('one') > 1), 'it is used again')
+  t.equal(callsOf('two', 'GET'), 0, 'a valid key is not probed')
 })
 
 t.test('a restart keeps the states, and a changed secret is used at once', async t => {
@@ -106,7 +106,7 @@ t.test('a restart keeps the states, and a changed secret is used at once', async
   t.ok(await askUntil(first, () => first.callsOf('one') === 1))
   const second = await first.reopen()
   for (let i = 0; i < 12; i++) await second.openai.chat.completions.create(ask)
-  t.equal(first.callsOf('one'), 1, 'it is not asked')
+  t.equal(first.callsOf('one'), 1, 'it is not used')
   await second.reload([['"${TEXT_KEY_1}"', '"vendor-secret-new"']])
   t.ok(await askUntil(second, () => first.callsOf('new') > 0))
 })

@@ -7,7 +7,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const nothing = { actor: 'test', action: 'wait', subject: '', before: null, after: null, reason: null }
 
-/** Time passes as it does: what is due is done before more of it has gone, or the storage would seem to be stuck. */
+/** Passes time in steps, so that due work runs before more time passes; otherwise the storage would seem to hang. */
 async function pass({ gateway, settled }: Keyed, clock: HandTime, ms: number): Promise<void> {
   await settled()
   for (let gone = 0; gone < ms; gone += 5_000) {
@@ -17,7 +17,7 @@ async function pass({ gateway, settled }: Keyed, clock: HandTime, ms: number): P
   }
 }
 
-/** What `GET /status`, the figures and the console's interface say of the keys. */
+/** The state of the keys in `GET /status`, the metrics and the console API. */
 async function readAll({ opsUrl }: Keyed, console: Awaited<ReturnType<typeof enterAsAdmin>>) {
   const status = (await (await fetch(`${opsUrl}/status`)).json()) as Status
   const figures = await (await fetch(`${opsUrl}/metrics`)).text()
@@ -27,7 +27,7 @@ async function readAll({ opsUrl }: Keyed, console: Awaited<ReturnType<typeof ent
 }
 
 t.test(
-  'a 401 on one of two keys: 20 calls, 20 answered, one wasted; every report says why; it returns by itself',
+  'a 401 on one of two keys: 20 of 20 calls are answered, every report has the reason, and the key returns',
   async t => {
     const clock = new HandTime()
     const started = await startKeyed(t, { clock })
@@ -88,6 +88,6 @@ t.test(
     t.notMatch(back.figures, /^tollgate_upstream_key_suspended\{/m)
     t.match((await told()).at(-1), { kind: 'upstream.key_resumed', data: { key: 'first', was: 'invalid' } })
     for (let i = 0; i < 60 && callsOf('one') === 1; i++) await chat()
-    t.ok(callsOf('one') > 1, 'it is asked again')
+    t.ok(callsOf('one') > 1, 'it is used again')
   },
 )

@@ -20,7 +20,7 @@ const secrets = { TEXT_KEY_1: 'vendor-secret-one', TEXT_KEY_2: 'vendor-secret-tw
 const mark = 'credential: { header: authorization, value: "Bearer {key}" }'
 const two = 'first: { value: "${TEXT_KEY_1}" }, second: { value: "${TEXT_KEY_2}" }'
 
-/** What an upstream with keys is written as, in place of its credential. */
+/** The text of an upstream with keys, in place of its credential. */
 function keyed(name: 'TEXT' | 'ALPHA', keys: string, more = ''): readonly (readonly [string, string])[] {
   return [
     [
@@ -30,7 +30,7 @@ function keyed(name: 'TEXT' | 'ALPHA', keys: string, more = ''): readonly (reado
   ]
 }
 
-/** A gateway whose upstream for chat, and that for pictures where it is asked for, has keys. */
+/** A gateway whose upstream for chat, and on request its upstream for pictures, has keys. */
 function open(
   t: Test,
   options: StartOptions & { readonly keys?: string; readonly more?: string } = {},
@@ -43,7 +43,7 @@ function keyOf({ headers }: Received): string {
   return String(headers.authorization).replace('Bearer vendor-secret-', '')
 }
 
-/** What each key is answered with; the others get an answer. */
+/** Answers by key; all other keys get a normal answer. */
 function answerBy(upstream: Upstream, by: { readonly [key: string]: Reaction }, whole: object = completion): void {
   upstream.answer((res, received, req) => {
     const reaction = by[keyOf(received)]
@@ -61,7 +61,7 @@ const say =
 
 const badKey = say(401, { error: { message: 'Incorrect API key: vendor-secret-one', code: 'invalid_api_key' } })
 
-t.test('a 401 on one of two keys: 20 calls, 20 answered, one call wasted', async t => {
+t.test('with a 401 on one of two keys, 20 of 20 calls are answered, and one upstream call is wasted', async t => {
   const { openai, upstreams, charges } = await open(t)
   const upstream = upstreams['text'] as Upstream
   answerBy(upstream, { one: badKey })
@@ -97,7 +97,7 @@ t.test('a refusal compressed unasked is read like any other', async t => {
   }
 })
 
-t.test('a refusal too long when decoded is judged by its status, and passed to the client', async t => {
+t.test('a refusal that is too long when decoded is classified by its status, and passed to the client', async t => {
   const { post, upstreams } = await open(t, { keys: 'first: { value: "${TEXT_KEY_1}" }' })
   const upstream = upstreams['text'] as Upstream
   const long = gzipSync(Buffer.alloc(200_000, ' '))
@@ -118,7 +118,7 @@ t.test("missing credit reported only by a sentence is the vendor key's matter, n
     const before = upstream.received.length
     const answer = await post(chat, ask)
     t.match(await answer.json(), { error: { code: 'upstream_credentials' } }, caseName({ calls }))
-    t.equal(upstream.received.length - before, calls, 'one request suspends one key, which is not asked then')
+    t.equal(upstream.received.length - before, calls, 'one request suspends one key, which is then not used')
   }
 })
 
@@ -134,7 +134,7 @@ t.test("the client never reads that its key is bad when the vendor's is, nor see
     t.match(JSON.parse(text), { error: { code: 'upstream_credentials', type: 'server_error' } }, caseName({ calls }))
     t.notMatch(text, 'Incorrect', caseName({ calls }))
     t.notMatch(text, 'vendor-secret', caseName({ calls }))
-    t.equal(upstream.received.length - before, calls, 'one request suspends one key, which is not asked then')
+    t.equal(upstream.received.length - before, calls, 'one request suspends one key, which is then not used')
   }
   for (const one of await logs()) t.match(one, { error: 'upstream_credentials', billing: null }, 'each row')
 })
@@ -152,9 +152,9 @@ t.test('if all keys are limited, returns 429 with the Retry-After of the first u
     t.match(await answer.json(), { error: { code: 'upstream_limited' } }, caseName({ i }))
     t.equal(answer.headers.get('retry-after'), '20', caseName({ i }))
   }
-  t.equal(upstream.received.length, 3, 'one request cools one key, and none is asked before')
+  t.equal(upstream.received.length, 3, 'one request pauses one key, and none is used before')
   await settled()
-  // What is under way when the clock jumps would look as if it had taken so long.
+  // Work in progress during a clock jump would seem to have taken that long.
   await gateway.storage.flush()
   clock.pass(20_000)
   answerBy(upstream, { one: limit('30') })
@@ -163,14 +163,14 @@ t.test('if all keys are limited, returns 429 with the Retry-After of the first u
   t.equal(upstream.received.map(keyOf).at(-1), 'two')
 })
 
-/** Other secrets are other keys: what comes next begins with sound ones. */
+/** New secrets are new keys, which begin in the active state. */
 async function renew({ reload }: Started, count: number): Promise<void> {
   await reload([[/vendor-secret-(\w+?)(?:-\d+)?"/g, `vendor-secret-$1-${count}"`]])
 }
 
 const literal = 'first: { value: "vendor-secret-one" }, second: { value: "vendor-secret-two" }'
 
-t.test('what was not sold goes to the next key at once, and what may have been sold to none', async t => {
+t.test('an unsold request goes to the next key at once, and one that may have been sold to none', async t => {
   const started = await open(t, { keys: literal })
   const { post, upstreams } = started
   const upstream = upstreams['text'] as Upstream
@@ -249,7 +249,7 @@ t.test('on_unknown: pay_twice continues after a possible sale, and a charge in d
   t.match(await charges(), [{ state: 'settled' }])
   upstream.answer(fault)
   t.equal((await post('/v1/images/generations', image)).status, 500)
-  t.equal((await charges())[0]?.state, 'needs_review', 'somebody may have sold it')
+  t.equal((await charges())[0]?.state, 'needs_review', 'it may have been sold')
 })
 
 t.test('a picture with an error is a sale: charged, and bought once', async t => {
@@ -279,13 +279,13 @@ t.test("a client cannot disable a model for others: a key's refusal counts if an
   answerBy(upstream, {})
   const before = upstream.received.length
   for (let i = 0; i < 12; i++) t.equal((await post(chat, ask)).status, 200, caseName({ i }))
-  t.equal(new Set(upstream.received.slice(before).map(keyOf)).size, 2, 'both are asked')
+  t.equal(new Set(upstream.received.slice(before).map(keyOf)).size, 2, 'both are called')
   answerBy(upstream, { one: gone })
   for (let i = 0; i < 12; i++) t.equal((await post(chat, ask)).status, 200, caseName({ i }))
   t.equal(upstream.received.slice(before + 12).filter(one => keyOf(one) === 'one').length, 1, 'proved once')
 })
 
-t.test('if every key that serves a model has no weight its clients get that reason', async t => {
+t.test('if no key that serves a model has a weight, clients get that reason', async t => {
   const { post, upstreams } = await open(t, {
     keys: 'one: { value: "vendor-secret-one", weight: 0 }, two: { value: "vendor-secret-two", models: [sim-messages] }',
   })
@@ -345,7 +345,7 @@ t.test('keys may be in a parameter, and in several places at once', async t => {
     headers: { 'x-a': 'a vendor-secret-one b vendor-secret-one' },
   })
   upstream.answer(say(400, { error: { message: 'bad key vendor-secret-one' } }))
-  t.notMatch(await (await post(chat, ask)).text(), 'vendor-secret', 'quoted to nobody')
+  t.notMatch(await (await post(chat, ask)).text(), 'vendor-secret', 'quoted to no client')
 })
 
 t.test('a refused upstream is followed by the next, with and without keys', async t => {
@@ -367,7 +367,7 @@ t.test('a refused upstream is followed by the next, with and without keys', asyn
   t.equal((await post(chat, ask)).status, 500)
 })
 
-t.test('what another upstream sells does not count as spending of the refused key', async t => {
+t.test('a sale of another upstream does not count as spending of the refused key', async t => {
   const { post, upstreams, gateway, settled } = await open(t, {
     keys: 'first: { value: "${TEXT_KEY_1}", budget: { amount: "1.00" } }',
     edit: [

@@ -13,7 +13,10 @@ type Refusal = readonly [status: number, body: unknown, headers?: { readonly [na
 
 const badKey: Refusal = [401, { error: { message: 'Incorrect API key provided', code: 'invalid_api_key' } }]
 
-/** The shipped gateway, whose upstreams have one credential each; `spare` lets another stand in for the one of chat. */
+/**
+ * The shipped gateway, whose upstreams have one credential each; with `spare` another upstream can replace the one for
+ * chat.
+ */
 async function open(
   t: Test,
   { spare = false, edit = [], ...options }: StartOptions & { readonly spare?: boolean } = {},
@@ -48,7 +51,7 @@ const deadKeys: readonly (readonly [answer: Refusal, reason: string])[] = [
   [[200, { error: { code: 'invalid_api_key', message: 'no' } }], 'invalid'],
 ]
 
-t.test('a dead key of an upstream without a list is reported as ours, and shown', async t => {
+t.test("a revoked key of an upstream with one key is reported as the gateway's, and shown", async t => {
   for (const [answer, reason] of deadKeys) {
     const name = caseName({ status: answer[0], reason })
     const { post, refusal, report } = await open(t)
@@ -56,7 +59,8 @@ t.test('a dead key of an upstream without a list is reported as ours, and shown'
     const got = await post(chat, chatRequest)
     t.equal(got.status, 502, name)
     t.match(await got.json(), { error: { code: 'upstream_credentials' } }, name)
-    // A 402 without a word may be about what was asked for: another request has to be refused so too.
+    // A 402 without a text may be caused by the request, so another request has to be refused before the key is
+    // suspended.
     if (answer[0] === 402) {
       t.match(report(), { state: 'active', asked: true }, name)
       await post(chat, { ...chatRequest, max_tokens: 5 })
@@ -67,7 +71,7 @@ t.test('a dead key of an upstream without a list is reported as ours, and shown'
   }
 })
 
-t.test('if another upstream replaces it, 20 calls are 20 answers and one wasted', async t => {
+t.test('if another upstream replaces it, 20 of 20 calls are answered, and one upstream call is wasted', async t => {
   const { post, refusal, asked, other } = await open(t, { spare: true })
   refusal.now = badKey
   for (let i = 0; i < 20; i++) t.equal((await post(chat, chatRequest)).status, 200, caseName({ i }))
@@ -75,7 +79,7 @@ t.test('if another upstream replaces it, 20 calls are 20 answers and one wasted'
   t.equal(other.received.length, 20)
 })
 
-t.test('it returns when one request is served, a minute later', async t => {
+t.test('it is active again when one request is served, a minute later', async t => {
   const clock = new HandTime()
   const { post, refusal, asked, report } = await open(t, { spare: true, clock: { now: clock.now, tick: clock.tick } })
   refusal.now = badKey
@@ -83,7 +87,7 @@ t.test('it returns when one request is served, a minute later', async t => {
   clock.pass(minute)
   await post(chat, chatRequest)
   await post(chat, chatRequest)
-  // A look of the gateway's own may come between, and is a try too.
+  // A probe of the gateway may come in between, and counts as a try too.
   t.ok(asked() <= 2, 'one tries it, and no other')
   refusal.now = undefined
   for (let i = 0; i < 3 && report()?.state !== 'active'; i++) {
@@ -116,10 +120,10 @@ t.test('errors that are not about the key suspend nothing', async t => {
     else if (status === 502) t.match(text, 'upstream_credentials', name)
     t.match(report(), { state: 'active', asked: true }, name)
   }
-  t.equal(asked(), rows.length, 'each is asked at once, whatever was said before')
+  t.equal(asked(), rows.length, 'each is called at once, whatever the earlier answers')
 })
 
-t.test('a refusal that was not sold goes to the next upstream', async t => {
+t.test('an unsold, refused request goes to the next upstream', async t => {
   const rows: readonly Refusal[] = [
     [402, {}],
     [403, { error: { message: 'forbidden' } }],

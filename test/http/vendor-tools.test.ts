@@ -28,7 +28,7 @@ const ask = (style: string, more: object, key = shipped.key, url = shipped.url) 
   const { path, body } = asks[style] as Asked
   return askOnce(url, { ...body, ...more }, { path, key, headers: { 'x-api-key': key } })
 }
-/** The same for a text that JavaScript would not write: its members go in front of those of the request. */
+/** The same for JSON text that JavaScript would not write: its members come before those of the request. */
 const askText = (style: string, text: string, url = shipped.url, key = shipped.key) => {
   const { path, body } = asks[style] as Asked
   const own = JSON.stringify(
@@ -37,7 +37,7 @@ const askText = (style: string, text: string, url = shipped.url, key = shipped.k
   return askOnce(url, Buffer.from(`${text.slice(0, -1)},${own.slice(1)}`), { path, key, headers: { 'x-api-key': key } })
 }
 
-t.test('with the shipped file every request of agents and SDKs with client-side tools passes', async t => {
+t.test('with the shipped file all requests of agents and SDKs with client-side tools pass', async t => {
   for (const [style, bodies] of Object.entries(clientBodies))
     for (const body of bodies) {
       const answer = await ask(style, body)
@@ -47,7 +47,7 @@ t.test('with the shipped file every request of agents and SDKs with client-side 
     }
 })
 
-t.test('with the shipped file no tool that makes images is forwarded, however it is written', async t => {
+t.test('with the shipped file no tool that makes images is forwarded, in any spelling', async t => {
   const before = upstream.received.length
   for (const style of Object.keys(asks))
     for (const text of imageTools) {
@@ -59,7 +59,7 @@ t.test('with the shipped file no tool that makes images is forwarded, however it
         caseName({ style, text }),
       )
     }
-  t.equal(upstream.received.length, before, 'the upstream was not asked')
+  t.equal(upstream.received.length, before, 'the upstream was not called')
   await shipped.settled()
 })
 
@@ -79,11 +79,11 @@ t.test('an unlisted tool that the upstream runs is refused with its name, path a
     type: 'error',
     error: { type: 'invalid_request_error', message: /code_execution_20250825/ },
   })
-  t.equal(upstream.received.length, before, 'the upstream was not asked')
+  t.equal(upstream.received.length, before, 'the upstream was not called')
   await shipped.settled()
 })
 
-t.test('a family that lists a tool forwards it, and its content is checked all the same', async t => {
+t.test('a family that lists a tool forwards it, and its content is still checked', async t => {
   const edit = [['vendor_tools: [web_search, ', 'vendor_tools: ["openrouter:*", web, web_search, ']] as const
   const open = await start(t, { edit })
   const one = open.upstreams['text'] as typeof upstream
@@ -138,7 +138,7 @@ t.test('a family of an older file forwards every tool except those that make ima
   for (const style of Object.keys(asks))
     for (const text of imageTools)
       t.equal((await askText(style, text, started.url, started.key)).status, 400, caseName({ style, text }))
-  t.equal(one.received.length, before, 'the upstream was not asked')
+  t.equal(one.received.length, before, 'the upstream was not called')
   await started.settled()
 })
 
@@ -166,11 +166,11 @@ t.test('a restricted key reaches no other model by any name in a request, with o
       const before = one.received.length
       const barred = await ask('chat', body('sim-messages'), key, url)
       t.match(barred.json(), { error: { param: place } }, caseName({ place, text: barred.text }))
-      // A model of another family cannot answer in its place, whoever asks.
+      // A model of another family cannot be a fallback, with any key.
       t.ok(barred.status === 400 || barred.status === 403, place)
       const unheard = await ask('chat', body('vendor/other-model'), key, url)
       t.ok(unheard.status === 403 || unheard.status === 404, caseName({ place, text: unheard.text }))
-      t.equal(one.received.length, before, 'the upstream was not asked')
+      t.equal(one.received.length, before, 'the upstream was not called')
       t.equal((await ask('chat', body('sim-chat'), key, url)).status, 200, place)
     }
   }

@@ -8,7 +8,7 @@ import type { Received } from '../harness/upstream.ts'
 const rachel = '21m00Tcm4TlvDq8ikWAM'
 const sound = Buffer.from([0xff, 0xf3, 0x84, 0xc4, 0, 1, 2, 3])
 
-/** `eleven` is a model of a vendor that has the voice in the path, at $100 per million characters. */
+/** `eleven` is a model of a vendor with the voice in the path, at $100 per million characters. */
 const edit: Edits = [
   {
     'families/text-to-speech/format-bridge': { voices: { alloy: rachel } },
@@ -38,7 +38,7 @@ async function open(t: Pick<Test, 'teardown'>, more: Edits = []) {
 
 const said = { model: 'eleven', voice: 'alloy', input: 'Hi 👋' } as const
 
-t.test("OpenAI's SDK gets the sound of a vendor that has the voice in the path, charged by the character", async t => {
+t.test("OpenAI's SDK gets audio from a vendor with the voice in the path, charged per character", async t => {
   const { openai, last, charges, logs } = await open(t)
   const answer = await openai.audio.speech.create(said)
   t.same(Buffer.from(await answer.arrayBuffer()), sound)
@@ -54,7 +54,7 @@ t.test("OpenAI's SDK gets the sound of a vendor that has the voice in the path, 
   t.match(await logs(), [{ operation: 'text-to-speech', model: 'eleven', status: 200 }])
 })
 
-t.test('voice, format and speed become those of the vendor, and its own fields go through', async t => {
+t.test('voice, format and speed are translated for the vendor, and its own fields pass unchanged', async t => {
   const { post, last } = await open(t)
   const rows: readonly (readonly [fields: object, url: RegExp, body: object])[] = [
     [{}, /output_format=mp3_44100_128$/, {}],
@@ -79,7 +79,7 @@ t.test('voice, format and speed become those of the vendor, and its own fields g
 })
 
 t.test(
-  'hints without an equal are dropped by name; what would change the sound is refused and costs nothing',
+  'hints without an equivalent are dropped and named; settings that change the audio are refused for free',
   async t => {
     const { url, key, post, upstreams, charges } = await open(t)
     const dropped = await post('/v1/audio/speech', { ...said, instructions: 'Whisper', user: 'ada' })
@@ -115,7 +115,7 @@ t.test(
   },
 )
 
-t.test('a model may have a voice and a format for requests without them', async t => {
+t.test('a model may have a default voice and format', async t => {
   const { post, last } = await open(t, [
     { 'models/eleven/defaults': { 'audio.speech': { voice: 'alloy', response_format: 'pcm' } } },
   ])
@@ -125,7 +125,7 @@ t.test('a model may have a voice and a format for requests without them', async 
   t.equal(last()?.url, '/v1/text-to-speech/EXAVITQu4vr4xnSDxMaL?output_format=wav_24000')
 })
 
-t.test('tollgate check notes what a translation loses, and accepts defaults for an accepted format', async t => {
+t.test('tollgate check notes losses of a translation, and accepts defaults for an accepted format', async t => {
   const defaults = { 'audio.speech': { voice: 'alloy' }, 'text-to-speech': { language_code: 'en' } }
   const found = async (more: Edits) => {
     const text = await editShipped([...edit, ...more])
@@ -147,7 +147,7 @@ t.test('tollgate check notes what a translation loses, and accepts defaults for 
   ])
 })
 
-t.test("errors of the vendor are errors of OpenAI's format, and cost nothing", async t => {
+t.test("the vendor's errors are translated to OpenAI's format, and cost nothing", async t => {
   const { openai, upstreams, charges } = await open(t)
   const rows: readonly (readonly [status: number, detail: unknown, error: object])[] = [
     [
@@ -219,7 +219,7 @@ t.test("clients of the vendor's own API pass unchanged, with its key header and 
   t.notOk(listed.find(({ model_id }) => model_id === 'sim-chat')?.can_do_text_to_speech)
 })
 
-t.test('model_id names the model in lists and aliases, and speech without a text is refused', async t => {
+t.test('model_id is used in lists and aliases, and speech without a text is refused', async t => {
   const { url, newKey, last, upstreams } = await open(t, [{ groups: { default: { aliases: { narrator: 'eleven' } } } }])
   const limited = await newKey({ name: 'limited', models: ['eleven'] })
   const post = (body: string) =>
@@ -246,7 +246,7 @@ t.test('model_id names the model in lists and aliases, and speech without a text
   t.equal(upstreams['text']?.received.length, 2)
 })
 
-t.test('guards read all texts of a request for speech, in both formats', async t => {
+t.test('guards check all texts of a speech request, in both formats', async t => {
   const guarded = { rules: [{ name: 'project', words: ['Bluebird'], do: 'mask', put: '[x]' }] }
   const { url, key, post, last, charges } = await open(t, [
     [/answer-cache, format-bridge,/, 'answer-cache, format-bridge, guard-patterns,'],
@@ -270,7 +270,7 @@ t.test('guards read all texts of a request for speech, in both formats', async t
   )
 })
 
-t.test("a model of OpenAI's format falls back to one that has the voice in the path", async t => {
+t.test("a model in OpenAI's format falls back to one with the voice in the path", async t => {
   const { openai, upstreams, charges } = await open(t, [
     { 'models/sim-speech/fallbacks': ['eleven'], 'models/sim-speech/retry_on': [503] },
     { 'models/sim-speech/may_pay_twice': true },
@@ -311,7 +311,7 @@ async function listen(t: Pick<Test, 'teardown'>, more: Edits = []) {
 }
 
 t.test(
-  "OpenAI's SDK gets transcripts of a vendor with times of words, charged by the seconds that it reports",
+  "OpenAI's SDK gets a vendor's transcripts with timestamps of words, charged by the reported seconds",
   async t => {
     const { openai, last, sent, charges } = await listen(t)
     const create = (more: object) =>
@@ -349,7 +349,7 @@ t.test(
   },
 )
 
-t.test('a translated transcript drops hints and names them, and refuses other response formats', async t => {
+t.test('a translated transcription drops hints and names them, and refuses other response formats', async t => {
   const { url, key, upstreams, charges, sent } = await listen(t, [
     { 'models/scribe/defaults': { 'audio.transcribe': { language: 'de' } } },
   ])
@@ -389,7 +389,7 @@ t.test('a translated transcript drops hints and names them, and refuses other re
   t.equal((await charges()).filter(({ state }) => state === 'settled').length, 1)
 })
 
-t.test('a masked transcript has no words by themselves: a phrase would be read in them', async t => {
+t.test('a masked transcript has no single words, because they would reveal a phrase', async t => {
   const guarded = { rules: [{ name: 'greeting', words: ['Hello you'], do: 'mask', put: '[x]', on: ['response'] }] }
   const { openai, url, key, charges } = await listen(t, [
     [/answer-cache, format-bridge,/, 'answer-cache, format-bridge, guard-patterns,'],
@@ -408,7 +408,7 @@ t.test('a masked transcript has no words by themselves: a phrase would be read i
   )
 })
 
-t.test('a client reads the seconds that are charged, and none that are no length of time', async t => {
+t.test('the client gets the charged seconds, and no invalid durations', async t => {
   const { openai, upstreams, charges } = await listen(t)
   for (const raw of ['-3', '1e999', '"7"', 'null']) {
     upstreams['text']?.answer(
@@ -427,7 +427,7 @@ t.test('a client reads the seconds that are charged, and none that are no length
   )
 })
 
-t.test("clients of the vendor's own transcripts pass unchanged, and name one model", async t => {
+t.test("clients of the vendor's own transcription API pass unchanged, and name one model", async t => {
   const { url, key, sent, charges, upstreams } = await listen(t)
   const post = (fields: readonly (readonly [string, string])[]) => {
     const form = new FormData()

@@ -63,7 +63,7 @@ async function load(t: Test, models: string) {
 
 const body = (model: string): object => ({ model, messages: [{ role: 'user', content: 'hi' }] })
 
-t.test('a wildcard serves the names that a price table has, by their prices, and refuses others', async t => {
+t.test('a wildcard serves the names in a price table at their prices, and refuses others', async t => {
   const { yaml } = await withTable(
     t,
     `  "gpt-*": { family: chat, upstream: text, listed: { modes: [chat] } }
@@ -98,7 +98,7 @@ t.test('a wildcard serves the names that a price table has, by their prices, and
   t.match(metrics, /tollgate_requests_total\{[^}]*model="none"|model="other"/)
 })
 
-t.test('a price of the wildcard is that of names without a row; the name that upstreams get may be mapped', async t => {
+t.test("the wildcard's own price applies to names without a row; names for upstreams may be mapped", async t => {
   const { yaml } = await withTable(
     t,
     `  "my/*": { family: chat, upstream: text, send_as: "vendor/*", prices: { input: "10", output: "10" }, limits: { rpm: 4 } }`,
@@ -154,7 +154,7 @@ t.test('a price of the wildcard is that of names without a row; the name that up
   t.notMatch(metrics, /unheard-of/)
 })
 
-t.test('the most specific wildcard serves a name: the longest text before the star, then after it', async t => {
+t.test('the most specific wildcard serves a name: with the longest text before the star, then after it', async t => {
   const price = (input: string) => `prices: { input: "${input}", output: "1" }`
   const { loaded, codes } = await load(
     t,
@@ -188,7 +188,7 @@ t.test('the most specific wildcard serves a name: the longest text before the st
 })
 
 t.test(
-  'check reports wildcards that are ambiguous, serve nothing or have rows that their family cannot charge',
+  'check reports wildcards that are ambiguous, serve nothing or have rows that their family cannot count',
   async t => {
     const price = 'prices: { input: "1", output: "1" }'
     const ambiguous = await load(
@@ -228,7 +228,7 @@ t.test(
   },
 )
 
-t.test('an alias of a group serves its keys by another name, which the log has too', async t => {
+t.test("a group's alias serves its keys under another name, which the log shows too", async t => {
   const { yaml } = await withTable(
     t,
     `  claude: { family: chat, upstream: text, prices: { input: "3", output: "3" }, send_as: claude-far }
@@ -313,7 +313,7 @@ t.test('a pattern of a key is reported as refused only if no model of its group 
   t.end()
 })
 
-t.test('a list of models may have the name of any wildcard, also one with text after its star', async t => {
+t.test("a key's list of models may contain any wildcard, also one with text after its star", async t => {
   const price = 'prices: { input: "1", output: "1" }'
   const yaml = config(`  "a-*-mini": { family: chat, upstream: text, ${price} }
   "*": { family: chat, upstream: text, ${price} }`)
@@ -363,7 +363,7 @@ t.test('a list of models may have the name of any wildcard, also one with text a
   }
 })
 
-t.test('strange names are served or refused, by paths as by bodies, and never fail', async t => {
+t.test('unusual names are served or refused, in paths and in bodies, and never cause an error', async t => {
   const yaml = config('  "*": { family: chat, upstream: text, prices: { input: "1", output: "1" } }').replace(
     'chat: { all: true }',
     'chat: { all: true }, generate: { all: true }',
@@ -426,7 +426,7 @@ t.test('strange names are served or refused, by paths as by bodies, and never fa
   t.strictSame(labels, new Set(['*', 'none']))
 })
 
-t.test('a reload that removes a wildcard refuses new requests; one that runs is answered and charged', async t => {
+t.test('a reload without the wildcard refuses new requests; a running one is answered and charged', async t => {
   const models = '  "a-*": { family: chat, upstream: text, prices: { input: "1", output: "1" } }'
   const started = await start(t, { yaml: config(models), upstreams: ['text'] })
   const { upstream, post, charges, reload, newKey } = started

@@ -29,7 +29,7 @@ t.test('a killed worker is replaced, and its counts are kept', { skip }, async t
   t.equal(await figure(gateway, /tollgate_worker_restarts_total/), 1)
 })
 
-t.test('an unhandled error ends one worker, not the requests of the others nor its own [O13]', { skip }, async t => {
+t.test('an unhandled error ends one worker, but no request of it or of the others [O13]', { skip }, async t => {
   const { site, gateway, url, upstream } = await startWorks(t, 2)
   for (const trap of ['throw', 'reject']) {
     const before = await workersOf(gateway)

@@ -44,7 +44,7 @@ t.test('a hung worker is ended and replaced; until then the gateway reports read
   t.ok(isAlive(hung), 'before the one that hangs is ended')
   await until(async () => !workers.pids.includes(hung) && workers.pids.length === 2)
   t.notOk(isAlive(hung))
-  t.ok(workers.pids.includes(sound), 'the other one goes on')
+  t.ok(workers.pids.includes(sound), 'the other one continues')
   await until(async () => (await workers.open()) === 0)
   const answers = await Promise.all(Array.from({ length: 6 }, () => askOnce(url, ask, { key: site.key })))
   t.same([...new Set(answers.map(({ status }) => status))], [200])

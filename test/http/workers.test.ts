@@ -32,7 +32,7 @@ t.test('several processes are one gateway: one address, one storage, one set of 
   t.equal(await figure(gateway, /tollgate_requests_in_flight/), 0)
   t.equal((await fetch(`${await gateway.ops}/readyz`)).status, 200)
 
-  await t.test('a key created or revoked next to them applies in each of them', async t => {
+  await t.test('a key change by a command applies in each of them', async t => {
     const storage = await openDatabase({ url: `sqlite:${site.database}`, role: 'tool' })
     const { key, secret } = await createKey(storage, { name: 'second', user: 'local' })
     const ten = () => Promise.all(Array.from({ length: 10 }, () => askOnce(url, ask, { key: secret })))
@@ -92,8 +92,8 @@ t.test('a reload is applied by every worker or by none', { skip }, async t => {
   t.not(renamed, good)
   await writeFile(site.config, renamed)
   await gateway.hears(/^ {2}model renamed added/m)
-  t.same([...(await models())], [true], 'each of them has it as soon as it is said')
-  t.equal(gateway.said().match(/^reloaded:/gm)?.length, 1, 'it is said once')
+  t.same([...(await models())], [true], 'each of them has it as soon as it is acknowledged')
+  t.equal(gateway.said().match(/^reloaded:/gm)?.length, 1, 'it is reported once')
 
   await t.test('a bad file has no effect, also on workers started while it is there', async t => {
     await writeFile(site.config, renamed.replace('version: 1', 'version: 1\nversion: 2'))
@@ -107,7 +107,8 @@ t.test('a reload is applied by every worker or by none', { skip }, async t => {
         const now = await workersOf(gateway)
         return now.length === 2 && !now.includes(pid) && (await figure(gateway, /tollgate_workers/)) === 2
       })
-      // Without one that listens the port would be given up, and the next would have another: it is 0 here.
+      // Without a listening worker the port would be released, and the next worker would get another: the configured
+      // port is 0.
       await until(async () => {
         const { workers } = (await (await fetch(`${await gateway.ops}/status`)).json()) as Status
         return workers.length === 2 && workers.every(({ ready, pid: now }) => ready && now !== pid)

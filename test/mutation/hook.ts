@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 
-// Preloaded into every process of a test that is run on a mutated file: puts the text with all its mutants in place of the
-// file's own. Which of them is at work the text itself reads from the environment.
+// Preloaded into every process of a test on a mutated file: replaces the file's text with a text that contains all of
+// its mutants. That text reads from the environment which mutant is active.
 
 const { MUTATED_URL: wanted, MUTATED_TEXT: text } = process.env
 if (wanted !== undefined && text !== undefined)

@@ -4,10 +4,10 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** The version whose mutants the figures are of. */
+/** The StrykerJS version that the figures are based on. */
 const version = '10.1.1'
 
-/** One change to a file: `replacement` in place of what stands between two places, whose lines begin at 0. */
+/** One change to a file: `replacement` replaces the text between two positions, whose lines begin at 0. */
 export type Mutant = {
   readonly id: string
   readonly mutatorName: string
@@ -24,9 +24,9 @@ type Instrumenter = {
 }
 
 /**
- * Makes StrykerJS's mutants of a file. Its instrumenter is no dependency of the project: it is installed into `folder` at the
- * first use.
- * @returns the mutants, and a text with all of them, of which the environment chooses one
+ * Creates StrykerJS's mutants of a file. The project does not depend on its instrumenter, which is installed into
+ * `folder` at the first use.
+ * @returns the mutants, and a text with all of them, from which the environment selects one
  */
 export async function instrument(
   path: string,

@@ -8,7 +8,7 @@ import { instrument, type Mutant } from './instrument.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const folder = resolve(root, 'node_modules/.cache/mutate')
-/** A mutant that makes a test so many times slower than it is without has hung. */
+/** A mutant counts as hanging if the test takes this many times longer than without it. */
 const slower = 4
 const slackMs = 4_000
 
@@ -59,7 +59,7 @@ async function main(): Promise<number> {
   return report(file, mutants.length, fates)
 }
 
-/** So many of them, by a seed: the same each time. */
+/** A sample of this size; the same seed gives the same sample. */
 function choose(mutants: readonly Mutant[], count: number, seed: number): readonly Mutant[] {
   const random = new Random(seed, 'mutants')
   const drawn = mutants.map(mutant => ({ mutant, at: random.unit() })).sort((a, b) => a.at - b.at)
@@ -74,7 +74,7 @@ async function tryMutant(mutant: Mutant, env: NodeJS.ProcessEnv, limitMs: number
   return 'survived'
 }
 
-/** Runs a test's file in a process of its own, with the hook in it and in whatever it starts. */
+/** Runs a test's file in a process of its own, with the hook in it and in all of its children. */
 function passes(test: string, env: NodeJS.ProcessEnv, limitMs: number): Promise<boolean> {
   const hook = pathToFileURL(resolve(import.meta.dirname, 'hook.ts')).href
   const child = spawn(process.execPath, [resolve(root, test)], {
@@ -83,7 +83,7 @@ function passes(test: string, env: NodeJS.ProcessEnv, limitMs: number): Promise<
     stdio: 'ignore',
     detached: true,
   })
-  // What it has started goes with it.
+  // Kills its children, too.
   const end = (): void => void (child.pid !== undefined && process.kill(-child.pid, 'SIGKILL'))
   const limit = setTimeout(end, limitMs)
   return new Promise(done => {

@@ -1,7 +1,7 @@
 import { bareProxies, shippedProxies } from '../harness/fronts.ts'
 import { isRight, lineOf, walk } from '../harness/proxy-matrix.ts'
 
-/** Every proxy, every client, every task, with what was bought, delivered and charged: `npm run test:proxies`. */
+/** `npm run test:proxies`: runs every proxy, client and task, and prints what was bought, delivered and charged. */
 let wrong = 0
 let cells = 0
 for (const proxy of [undefined, ...shippedProxies, ...bareProxies]) {

@@ -4,7 +4,10 @@ import t, { type Test } from 'tap'
 import { bodyBytesMax, caught, collect, headerOf, readOut, type SdkGateway, startForSdk } from './sdk-gateway.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** The versions in use, read as the newest: the older sends its key as `x-api-key` and asks for another API version. */
+/**
+ * The versions in use, with the types of the newest: the older sends its key as `x-api-key` and requests another API
+ * version.
+ */
 const versions = [
   { version: '1', Sdk: Anthropic },
   { version: '0.137', Sdk: Anthropic0 as unknown as typeof Anthropic },

@@ -6,7 +6,7 @@ import type { Asks } from './damaged-answers.ts'
 import { openDamagedShop } from './damaged-shop.ts'
 import { collect } from './sdk-gateway.ts'
 
-// Every SDK tries again as it does by default: whatever an answer looks like, one call buys once. Python's: `npm run test:python`.
+// Every SDK uses its default retries: whatever the answer, one call buys once. For Python: `npm run test:python`.
 
 const shop = await openDamagedShop(t)
 const { url, key } = shop
@@ -16,7 +16,7 @@ const anthropic = new Anthropic({ baseURL: url, apiKey: key })
 const google = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: url } })
 const said = [{ role: 'user' as const, content: 'a boat' }]
 
-/** What the SDK gives its caller. */
+/** What the SDK returns to its caller. */
 const calls: { readonly [asks in Asks]: (model: string) => Promise<unknown> } = {
   'openai.images': model => openai.images.generate({ model, prompt: 'a boat' }),
   'openai.images.stream': async model =>

@@ -1,6 +1,6 @@
 import { png } from '../harness/pictures.ts'
 
-/** Who asks: an SDK, and what of it. */
+/** The caller: an SDK and one of its methods. */
 export type Asks =
   | 'openai.images'
   | 'openai.images.stream'
@@ -13,23 +13,23 @@ export type Asks =
   | 'anthropic.messages'
   | 'anthropic.messages.stream'
 
-/** One answer of an upstream that is not as it should be, and what is to come of it. */
+/** One faulty answer of an upstream, and the expected result. */
 export type Damaged = {
   readonly title: string
   readonly asks: Asks
   readonly model: string
   readonly answer: { readonly status?: number; readonly type?: string; readonly body: string }
-  /** So many images reach the client, each of them charged; with none the client is told why. */
+  /** Number of images that reach the client, each of them charged; with none the client gets an error. */
   readonly images: number
-  /** How its charge ends: settled where images came; `needs_review` where one may have been bought. */
+  /** The state of its charge: settled if images arrived; `needs_review` if one may have been bought. */
   readonly state: 'settled' | 'voided' | 'needs_review'
-  /** The charge is flagged. */
+  /** Whether the charge is flagged. */
   readonly isFlagged?: boolean
 }
 
 const picture = (side: number): string => png(side, side).toString('base64')
 const link = (name: string): string => `https://cdn.example/${name}.png`
-/** What no client may receive. */
+/** Text that no client may receive. */
 export const foreign = /foreign/
 const other = link('foreign')
 const page = 'https://api.example/foreign/self'
@@ -74,8 +74,8 @@ const shown = { images: [{ type: 'image_url', image_url: { url: `data:image/png;
 const delta = (more: object) => ({ id: 'gen-1', choices: [{ index: 0, delta: { content: '', ...more } }] })
 
 /**
- * Answers of vendors that went wrong in a client's hands: charged and withheld, delivered and free, or bought again by an SDK that
- * tries again what it takes for a lost connection. A row is added for each kind.
+ * Answers of vendors that caused faults at a client: charged and withheld, delivered without a charge, or bought again
+ * by an SDK that retries what looks like a lost connection. Each new kind gets a row.
  */
 export const damaged: readonly Damaged[] = [
   // Foreign links around the picture.
@@ -178,7 +178,7 @@ export const damaged: readonly Damaged[] = [
     answer: events(['image.done', { url: other }]),
     ...review,
   },
-  // A vendor's own style, passed on.
+  // A vendor's own format, passed on.
   {
     ...native,
     title: 'a link beside the candidates',
@@ -289,7 +289,7 @@ export const damaged: readonly Damaged[] = [
     answer: answers({ ...delta({}), provider_link: 'https://a.example/x' }, delta(shown)),
     ...settled,
   },
-  // Answers of another kind than was asked for: images of a known style are converted, what a chat says is refused.
+  // Answers of another kind than requested: images of a known format are converted, the text of a chat is refused.
   {
     ...streamed,
     title: 'JSON for a stream',
@@ -423,7 +423,7 @@ export const damaged: readonly Damaged[] = [
     answer: { type: 'text/html', body: `<!doctype html><img src="${other}">` },
     ...review,
   },
-  // Answers that hold nothing.
+  // Empty answers.
   { ...streamed, title: 'nothing for a stream, 204', answer: { status: 204, body: '' }, ...free },
   { ...images, title: 'nothing, 304', answer: { status: 304, body: '' }, ...free },
   { ...native, title: 'nothing, 204, in the style of Gemini', answer: { status: 204, body: '' }, ...free },

@@ -4,14 +4,14 @@ import { merge, readRecipe, readShipped } from '../harness/recipes.ts'
 import { start } from '../harness/start.ts'
 import { type Asks, damaged, foreign } from './damaged-answers.ts'
 
-/** What came of one call: what the SDK gave its caller, as JSON, or the error that it raised. */
+/** The result of one call: the SDK's return value as JSON, or its error. */
 export type Received = { readonly text: string; readonly error?: string }
 
-/** A gateway before upstreams that answer as the rows of `damaged` say. */
+/** A gateway in front of upstreams that answer as in the rows of `damaged`. */
 export type DamagedShop = {
   readonly url: string
   readonly key: string
-  /** Plays each row that `call` can ask for, one subtest each; each call has to buy once and pay for what it receives. */
+  /** Runs each row that `call` supports, one subtest each; each call must buy once and pay for what it receives. */
   readonly play: (
     t: Test,
     sdk: string,
@@ -40,13 +40,13 @@ export async function openDamagedShop(t: Test): Promise<DamagedShop> {
       const before = requests()
       const calling = call(asks, model)
       if (!calling) continue
-      await t.test(`[13.2] one call buys once, and pays for what it receives: ${sdk}, ${asks}, ${title}`, async t => {
+      await t.test(`[13.2] one call buys once, and pays for what it gets: ${sdk}, ${asks}, ${title}`, async t => {
         const { text, error } = await calling
         t.equal(requests() - before, 1, `the vendor sold once${error ? `; the client got ${error}` : ''}`)
         t.equal(new Set(text.match(pictures)).size, images, text.slice(0, 200))
-        t.notMatch(text, foreign, 'and nothing that nobody paid for')
+        t.notMatch(text, foreign, 'and nothing unpaid')
         const [charge] = await started.charges(1)
-        // Of text that costs nothing no charge is kept.
+        // No charge is kept for free text.
         t.equal(charge?.state ?? 'voided', state)
         if (state === 'settled') t.equal(charge?.count, images)
         t.equal(charge?.flags.includes('parts_omitted') ?? false, isFlagged)

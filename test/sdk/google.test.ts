@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { bodyBytesMax, caught, collect, readOut, type SdkGateway, startForSdk } from './sdk-gateway.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** The versions in use, read as the newest: the older asks at `/v1beta`, the newer at `/v1`. */
+/** The versions in use, with the types of the newest: the older sends requests to `/v1beta`, the newer to `/v1`. */
 const versions = [
   { version: '3', Sdk: GoogleGenAI, SdkError: ApiError },
   {
@@ -87,7 +87,7 @@ async function callContent(t: Test, { models, chats }: GoogleGenAI, gateway: Sdk
     )
   })
 
-  await t.test('a function is called, whole and streamed', async t => {
+  await t.test('a function is called, complete and streamed', async t => {
     const parameters = { type: Type.OBJECT, properties: { city: { type: Type.STRING } } }
     const config = { tools: [{ functionDeclarations: [{ name: 'look_up', parameters }] }] }
     const order = { model, contents: 'look_up Rome', config }
@@ -162,7 +162,9 @@ async function raiseErrors(
   })
 }
 
-/** Version 1 takes an error's record for content: it hears of a cut by what the gateway puts behind the record. */
+/**
+ * Version 1 reads an error's record as content: the data that the gateway adds after the record reports the cut to it.
+ */
 async function breakStreams(
   t: Test,
   { models }: GoogleGenAI,

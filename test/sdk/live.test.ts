@@ -55,7 +55,7 @@ async function connect(on: Started, config: object = {}, model = 'sim-live', key
 const complete = ({ serverContent }: LiveServerMessage) => serverContent?.turnComplete
 const begin = (t: Test): Promise<Started> => start(t, { simulated: true })
 
-t.test("the vendor's own SDK holds a live session, and each turn is charged by itself", async t => {
+t.test("the vendor's own SDK holds a live session, and each turn is charged separately", async t => {
   const on = await begin(t)
   const { session, until, closed } = await connect(on)
   const counts: (number | undefined)[] = []
@@ -79,7 +79,7 @@ t.test("the vendor's own SDK holds a live session, and each turn is charged by i
 })
 
 t.test(
-  'charges speech by its own price, and a turn that calls a tool before the turn that reads its result',
+  'charges audio at its own price, and the turn with a tool call separately from the one with its result',
   async t => {
     const on = await begin(t)
     const { session, until, closed } = await connect(on, { responseModalities: [Modality.AUDIO] })
@@ -102,12 +102,12 @@ t.test(
     await closed
     const turns = (await on.logs()).filter(row => row.status === 200).toSorted((a, b) => (a.id < b.id ? -1 : 1))
     t.equal(turns.length, 3)
-    // 3 for a million tokens of heard sound, 12 for spoken.
+    // 3 per million input audio tokens, 12 per million output audio tokens.
     t.equal(Number(turns[0]?.billing?.amount), (heard * 3 + said * 12) / 1e6)
   },
 )
 
-t.test('a later session continues an earlier one by its handle, of the same key only', async t => {
+t.test('a later session of the same key continues an earlier one by its handle', async t => {
   const on = await begin(t)
   const resumable = { sessionResumption: {} }
   const first = await connect(on, resumable)

@@ -6,7 +6,7 @@ import { png } from '../harness/pictures.ts'
 import { bodyBytesMax, caught, collect, headerOf, readOut, type SdkGateway, startForSdk } from './sdk-gateway.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** The versions in use, read as the newest: what they have in common is what is called here. */
+/** The versions in use, with the types of the newest: the tests call only what they have in common. */
 const versions = [
   { version: 7, Sdk: OpenAI, toFile },
   { version: 6, Sdk: OpenAI6 as unknown as typeof OpenAI, toFile: toFile6 as unknown as typeof toFile },
@@ -76,7 +76,7 @@ for (const { version, Sdk, toFile } of versions) {
   })
 }
 
-// They need an environment of their own and most of a minute.
+// These tests need an environment of their own and most of a minute.
 t.test('the SDKs of openai, anthropic and google-genai for Python', { skip: 'npm run test:python' }, () => undefined)
 
 async function callText(t: Test, client: OpenAI, gateway: SdkGateway, version: number): Promise<void> {
@@ -94,7 +94,7 @@ async function callText(t: Test, client: OpenAI, gateway: SdkGateway, version: n
     t.equal(request_id, response.headers.get('request-id'))
   })
 
-  await t.test('chat completions, streamed: usage only on request, and counted all the same', async t => {
+  await t.test('chat completions, streamed: usage only on request, but always counted', async t => {
     const plain = await collect(await client.chat.completions.create({ model, messages, stream: true }))
     t.equal(plain.map(({ choices }) => choices[0]?.delta.content ?? '').join(''), said)
     t.ok(plain.every(chunk => chunk.choices.length === 1))
@@ -123,7 +123,7 @@ async function callText(t: Test, client: OpenAI, gateway: SdkGateway, version: n
     t.equal(told.choices[0]?.message.content, 'simulated answer to: rain')
   })
 
-  await t.test('responses, whole and streamed, with the stream reader of the SDK and a tool', async t => {
+  await t.test('responses, complete and streamed, with the stream reader of the SDK and a tool', async t => {
     const whole = await client.responses.create({ model, input: 'a red boat' })
     t.equal(whole.output_text, said)
     t.match(whole.usage, { input_tokens: 3, output_tokens: 6, total_tokens: 9 })
@@ -209,7 +209,7 @@ async function callImages(t: Test, client: OpenAI, makeFile: typeof toFile, vers
       data: [{ b64_json: String }],
     })
     t.match(await client.images.edit({ ...beta, image: await picture() }), { data: [{ url: /^http/ }] })
-    // The oldest has no reader for these.
+    // The oldest version cannot parse these.
     if (version === 4) return
     const drawn = await collect(await client.images.generate({ ...alpha, stream: true, partial_images: 1 }))
     t.same(
@@ -222,7 +222,7 @@ async function callImages(t: Test, client: OpenAI, makeFile: typeof toFile, vers
 }
 
 async function callModels(t: Test, client: OpenAI): Promise<void> {
-  await t.test('models, listed and one by one, a slash in a name too', async t => {
+  await t.test('models, listed and one by one, including a name with a slash', async t => {
     const all = await collect(client.models.list())
     for (const id of ['alpha-image-2', 'sim-chat', 'vendor/sim-chat']) {
       t.match(
@@ -334,7 +334,7 @@ async function breakStreams(t: Test, client: OpenAI, Sdk: typeof OpenAI, version
     const order = { model, input: 'a red boat [[error-event]]', stream: true } as const
     const { error } = await readOut(await client.responses.create(order))
     if (version === 7) t.match(error, { code: 'server_is_overloaded' })
-    else if (version === 4) t.match(error, { message: /refuses with 503/ }, 'this version tells the message alone')
+    else if (version === 4) t.match(error, { message: /refuses with 503/ }, 'this version only has the message')
     else t.equal(error, undefined, 'this version gives the event as it gives any other')
   })
 }

@@ -10,8 +10,8 @@ import { png } from '../harness/pictures.ts'
 import { openDamagedShop, type Received } from './damaged-shop.ts'
 import { type SdkGateway, startForSdk } from './sdk-gateway.ts'
 
-// `npm run test:python`: the SDKs of openai, anthropic and google-genai for Python, in an environment of their own that
-// goes with the run. Needs python3 with venv and a package index, and about a minute: too much for `npm test`.
+// `npm run test:python`: the Python SDKs of openai, anthropic and google-genai, in an environment of their own that is
+// deleted after the run. Needs python3 with venv and a package index, and about a minute: too much for `npm test`.
 
 const run = promisify(execFile)
 const timeout = 300_000
@@ -28,7 +28,10 @@ const python = join(folder, 'venv', 'bin', 'python')
 const requirements = join(import.meta.dirname, 'python-requirements.txt')
 await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements], { timeout })
 
-/** A line that python_sdks.py prints. `turns`: input, cached and output tokens of each turn of a session, as its client got them. */
+/**
+ * A line that python_sdks.py prints. `turns`: input, cached and output tokens of each turn of a session, as its client
+ * received them.
+ */
 type Check = {
   readonly title: string
   readonly ok: boolean
@@ -36,10 +39,10 @@ type Check = {
   readonly turns?: readonly (readonly [input: number, cached: number, output: number])[]
 }
 
-/** Micro-units per million of the shipped model's tokens, written down once more. */
+/** Micro-units per million of the shipped model's tokens, repeated here independently. */
 const realtimePrices = { input: 4_000_000, cached: 400_000, output: 16_000_000 } as const
 
-/** Each turn has one row and one settled charge: the tokens that the client got, at their prices. */
+/** Each turn has one row and one settled charge: the client's tokens at their prices. */
 async function reconcile(t: Test, gateway: SdkGateway, turns: NonNullable<Check['turns']>): Promise<void> {
   t.equal(turns.length, 3, 'turns of the session')
   const rows = (await gateway.logs(1000)).filter(row => row.operation === 'realtime' && row.status === 200)

@@ -10,7 +10,7 @@ import sys
 
 import openai
 
-# Retries as the SDK does by default.
+# The SDK's default retries.
 client = openai.OpenAI(api_key=os.environ["GATEWAY_KEY"], base_url=os.environ["GATEWAY_URL"] + "/v1")
 said = [{"role": "user", "content": "a boat"}]
 calls = {

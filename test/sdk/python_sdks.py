@@ -58,7 +58,7 @@ connected = []
 
 def connect_genai(key=KEY, base=URL, version="v1beta"):
     client = genai.Client(api_key=key, http_options={"base_url": base, "api_version": version})
-    # This SDK closes a client that nobody holds, though its `models` are still in use.
+    # This SDK closes a client without references, even while its `models` are in use.
     connected.append(client)
     return client
 

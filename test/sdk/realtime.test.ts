@@ -12,7 +12,7 @@ type Done = {
 }
 
 t.test(
-  "the vendor's own SDK speaks with a model through the gateway, and each answer is charged by itself",
+  "the vendor's own SDK talks to a model through the gateway, and each response is charged separately",
   { skip: opensslMissing() },
   async t => {
     const {

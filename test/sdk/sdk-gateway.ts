@@ -4,21 +4,21 @@ import { type Edits, type Started, start } from '../harness/start.ts'
 /** A running gateway of the shipped configuration over simulated upstreams, and keys for every kind of refusal. */
 export type SdkGateway = Started & {
   readonly keys: {
-    /** Of a group with one request a minute, already spent. */
+    /** In a group with one request per minute, already used. */
     readonly spent: string
-    /** May use no model of these tests. */
+    /** May use none of these tests' models. */
     readonly barred: string
-    /** Has no money left. */
+    /** Has no budget left. */
     readonly broke: string
   }
-  /** Requests so far, those that were refused too. */
+  /** Number of requests so far, including refused ones. */
   readonly requests: () => Promise<number>
 }
 
-/** Bytes that one request may have here. */
+/** Maximum size of a request in bytes. */
 export const bodyBytesMax = 2 * 1024 * 1024
 
-/** The shipped limits would end these tests early, and 32 MiB make them slow. */
+/** The shipped limits would end these tests early, and 32 MiB would make them slow. */
 const edits: Edits = [
   { 'groups/default': { rpm: 60000, tpm: 200000000 }, 'groups/single': { rpm: 1 } },
   { 'server/body_max': '2MiB' },
@@ -43,7 +43,7 @@ export async function startForSdk(t: Test): Promise<SdkGateway> {
   }
 }
 
-/** What a promise rejects with. @throws when it does not */
+/** The rejection of a promise. @throws when it does not reject */
 export async function caught(doing: Promise<unknown> | (() => unknown)): Promise<Caught> {
   try {
     await (typeof doing === 'function' ? doing() : doing)
@@ -53,7 +53,7 @@ export async function caught(doing: Promise<unknown> | (() => unknown)): Promise
   throw new Error('nothing was raised')
 }
 
-/** The members that some SDK's error has. */
+/** The members that errors of the SDKs have. */
 export type Caught = Error & {
   readonly status?: number
   readonly code?: string | null
@@ -73,7 +73,7 @@ export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]>
   return all
 }
 
-/** Reads until the end or an error; says which, and how much came before it. */
+/** Reads until the end or an error; returns the error, and the number of items before it. */
 export async function readOut(items: AsyncIterable<unknown>): Promise<{ count: number; error: Caught | undefined }> {
   let count = 0
   try {

@@ -30,7 +30,7 @@ const shape = {
 }
 const question = 'Is it warm there?'
 
-/** One tool loop with an image and structured output, by the official SDK of a format. */
+/** One tool loop with an image and structured output, through the official SDK of a format. */
 const clients: { readonly [format in Format]: (ask: Ask) => Promise<Loop> } = {
   async chat({ url, key, model, stream }) {
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 })
@@ -177,7 +177,7 @@ const clients: { readonly [format in Format]: (ask: Ask) => Promise<Loop> } = {
 }
 
 t.test(
-  'the official SDKs complete a tool loop in every direction, streamed and whole, and the bill is exact',
+  'the official SDKs complete a tool loop in every direction, streamed and not, and the bills are exact',
   async t => {
     const started = await start(t, { upstreams: ['text'], edit: translatedEdits })
     const upstream = started.upstreams['text']

@@ -9,27 +9,27 @@ import { recordPlan } from './play/record.ts'
 const root = resolve(import.meta.dirname, '../..')
 const script = resolve(import.meta.dirname, 'seed.ts')
 const fastImports = resolve(import.meta.dirname, '../harness/fast-imports.cjs')
-/** A seed takes about a second; one that takes so long will not end. */
+/** A seed takes about a second; one that takes this long will not end. */
 const longestMs = 240_000
-/** So many seeds are played in one process. */
+/** Number of seeds that one process plays. */
 const company = 20
 
 export type Nth = { readonly of: 'statement' | 'commit'; readonly number: number }
 
 export type SeedOptions = {
   readonly sabotage?: string
-  /** Takes each line of the story as it comes. */
+  /** Receives each line of the story as it is printed. */
   readonly story?: (line: string) => void
   readonly events?: boolean
-  /** Its machine is busy with much else (world/sluggish.ts). */
+  /** Simulates a busy machine (world/sluggish.ts). */
   readonly sluggish?: boolean
-  /** The n-th statement that changes something, or the n-th commit, fails. */
+  /** The n-th statement that changes data, or the n-th commit, fails. */
   readonly nth?: Nth
-  /** A folder for what V8 says was reached; each seed has one of its own in it, named for it. */
+  /** A folder for V8's coverage data; each seed has a subfolder with its number. */
   readonly coverage?: string
 }
 
-/** Runs the plan that a seed draws. Never rejects: what goes wrong with it is an alarm of the harness. */
+/** Runs the plan of a seed. Never rejects: any other failure is an alarm of the harness. */
 export function runSeed(seed: number, options: SeedOptions = {}): Promise<Outcome> {
   return runPlan(drawPlan(seed), options)
 }
@@ -39,10 +39,12 @@ export function runPlan(plan: Plan, { nth, ...options }: SeedOptions = {}): Prom
   return runScript(plan.seed, script, [], { ...options, input: toLine({ plan, nth }) })
 }
 
-/** A plan, and what fails in it. */
+/** A plan, and the statement or commit that fails in it. */
 export type Case = { readonly plan: Plan; readonly nth?: Nth | undefined }
 
-/** Runs plans one after the other in one process, which knows the program by the second. @returns their outcomes, in order */
+/**
+ * Runs plans one after the other in one process, with warm code from the second on. @returns their outcomes, in order
+ */
 export async function runPlans(
   cases: readonly Case[],
   options: Pick<SeedOptions, 'sluggish'> = {},
@@ -52,12 +54,12 @@ export async function runPlans(
   return cases.map(one => outcomes.get(one) as Outcome)
 }
 
-/** What seed.ts reads. */
+/** The input line of seed.ts. */
 function toLine({ plan, nth }: Case): string {
   return JSON.stringify({ plan: recordPlan(plan), nth })
 }
 
-/** Runs a script that plays one seed, in a process of its own; `input` is what it reads. */
+/** Runs a script that plays one seed, in a process of its own; `input` is its standard input. */
 export async function runScript(
   seed: number,
   path: string,
@@ -74,11 +76,11 @@ export async function runScript(
 type ScriptOptions = Omit<SeedOptions, 'nth'> & {
   readonly input?: string
   readonly seed?: number
-  /** Real milliseconds without an outcome, after which it is ended. */
+  /** Real milliseconds without an outcome before the process is killed. */
   readonly mostMs?: number
 }
 
-/** @returns how it ended; never rejects */
+/** @returns the exit; never rejects */
 function startScript(
   path: string,
   more: readonly string[],
@@ -90,7 +92,7 @@ function startScript(
   if (events) args.push('--events')
   if (sluggish) args.push('--sluggish')
   if (sabotage !== undefined) args.push('--sabotage', sabotage)
-  // What is compiled is kept by its text, that of planted faults too: half of a seed's time would go into it.
+  // Compiled code is cached by its text, including planted faults: compilation would take half of a seed's time.
   const compiled = process.env['NODE_COMPILE_CACHE'] ?? resolve(root, 'data/simulate/compiled')
   const cache = coverage === undefined ? { NODE_COMPILE_CACHE: compiled } : {}
   const counted = coverage === undefined ? {} : { NODE_V8_COVERAGE: resolve(coverage, String(seed)) }
@@ -128,8 +130,8 @@ function lost(seed: number, detail: string): Outcome {
 }
 
 /**
- * Runs seeds on all cores, in any order. Those without planted faults are played many to a process, which knows the program by then;
- * what comes of one has to be what comes of it alone (`alone`). `take` is told each as it ends; false from it ends the run.
+ * Runs seeds on all cores, in any order. Those without planted faults share processes with warm code; each outcome must
+ * equal that of the seed alone (`alone`). `take` receives each outcome; returning false ends the run.
  */
 export async function runSeeds(
   seeds: Iterable<number>,
@@ -156,7 +158,7 @@ export async function runSeeds(
   await Promise.all(Array.from({ length: jobs }, work))
 }
 
-/** Plans of one process; what goes wrong is tried again in a process of its own. */
+/** Runs the plans of one process; a failed one is repeated in a process of its own. */
 async function runTogether(
   cases: readonly Case[],
   take: (outcome: Outcome, one: Case) => void,
@@ -164,7 +166,7 @@ async function runTogether(
 ): Promise<void> {
   const left = [...cases]
   const alarmed: (readonly [Case, Outcome])[] = []
-  // Outcomes come in the order of the plans.
+  // Outcomes arrive in the order of the plans.
   await startScript(script, [], { ...options, input: cases.map(toLine).join('\n') }, outcome => {
     const one = left.shift() as Case
     if (outcome.alarms.length > 0) alarmed.push([one, outcome])
@@ -178,14 +180,14 @@ async function runTogether(
   if (rest.length > 0) await runTogether(rest, take, options)
 }
 
-/** @returns the outcome of the seed alone, which a seed must not differ from in company */
+/** @returns the outcome of the seed alone, which must equal its outcome in a shared process */
 function compare({ trace }: Outcome, alone: Outcome): Outcome {
   if (trace === alone.trace) return alone
   const what = 'a seed goes another way behind other seeds'
   return { ...alone, alarms: [...alone.alarms, { oracle: 'harness', what, detail: `${trace}, alone ${alone.trace}` }] }
 }
 
-/** Runs seeds of another kind, `jobs` at once, in any order. `take` is told each as it ends. */
+/** Runs seeds of another kind, `jobs` at once, in any order. `take` receives each outcome. */
 export async function runAll(
   seeds: Iterable<number>,
   run: (seed: number) => Promise<Outcome>,

@@ -2,14 +2,14 @@ import { globSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** What V8 writes down where `NODE_V8_COVERAGE` says: how often each range of each function ran. */
+/** V8's output in the folder of `NODE_V8_COVERAGE`: how often each range of each function ran. */
 type Range = { readonly startOffset: number; readonly endOffset: number; readonly count: number }
 type Script = {
   readonly url: string
   readonly functions: readonly { readonly isBlockCoverage: boolean; readonly ranges: readonly Range[] }[]
 }
 
-/** What of some files was reached, of how much. */
+/** The covered part and the size of some files. */
 export type Reached = {
   readonly lines: number
   readonly linesAll: number
@@ -17,10 +17,10 @@ export type Reached = {
   readonly branchesAll: number
 }
 
-/** Stripping types leaves every character in its place: what V8 says of a text holds for the file. */
+/** Type stripping keeps every character's position: V8's ranges of a text also apply to the file. */
 const parts = ['src/engine', 'src/storage', 'plugins'] as const
 
-/** Adds up what processes have reached, each of which wrote it into a folder of its own. */
+/** Merges the coverage of processes, each of which wrote into a folder of its own. */
 export class Coverage {
   readonly #root: string
   readonly #files = new Map<string, { readonly lines: readonly Line[]; readonly branches: Map<string, boolean> }>()
@@ -33,7 +33,7 @@ export class Coverage {
           this.#files.set(file, { lines: linesOf(resolve(root, file)), branches: new Map() })
   }
 
-  /** Takes in what one process has written, and takes the folder away. */
+  /** Reads the data of one process, and deletes the folder. */
   take(folder: string): void {
     mkdirSync(folder, { recursive: true })
     for (const name of readdirSync(folder)) {
@@ -63,7 +63,7 @@ export class Coverage {
   #add({ url, functions }: Script): void {
     const file = url.startsWith('file:') ? this.#files.get(relative(this.#root, fileURLToPath(url))) : undefined
     if (!file) return
-    // The innermost range decides.
+    // The innermost range determines the count.
     const ranges = functions.flatMap(one => one.ranges).sort((a, b) => sizeOf(b) - sizeOf(a))
     for (const line of file.lines) {
       if (line.reached) continue
@@ -84,7 +84,7 @@ function sizeOf({ startOffset, endOffset }: Range): number {
 
 type Line = { readonly from: number; readonly to: number; reached: boolean }
 
-/** Lines that have something to run: not blank, not a comment, not a closing bracket, not of types alone. */
+/** Lines with code to run: no blanks, comments, closing brackets, or types alone. */
 function linesOf(path: string): readonly Line[] {
   const lines: Line[] = []
   let at = 0

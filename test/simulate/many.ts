@@ -7,36 +7,36 @@ import { judgeMarks } from './oracles/sometimes.ts'
 import type { Outcome } from './play/play.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-/** Fewer seeds cannot be asked to have met everything. */
+/** With fewer seeds, a missing mark is not a fault. */
 const seedsForMarks = 100
 
-/** Many seeds, and how they are run and told. */
+/** A run of many seeds: how to run and report them. */
 export type Many = {
   readonly from: number
   readonly count: number
-  /** What begins the name of the file that keeps their outcomes. */
+  /** The prefix of the file that stores their outcomes. */
   readonly kept: string
-  /** What has to be met now and then; absent for that of one gateway. */
+  /** Marks that must occur in the run; those of one gateway when absent. */
   readonly marks?: readonly string[]
-  /** Where the figures go as JSON, besides. */
+  /** The path for the figures as JSON. */
   readonly json?: string | undefined
   readonly isJson: boolean
   readonly coverage?: Coverage | undefined
   readonly print: (line: string) => void
-  /** Runs seeds in any order; `take` is told each as it ends. `covered` is a folder for what V8 says was reached. */
+  /** Runs seeds in any order; `take` receives each outcome. `covered` is a folder for V8's coverage data. */
   run(seeds: readonly number[], take: (outcome: Outcome) => void, covered: string | undefined): Promise<void>
 }
 
 /**
- * Runs seeds that are not known from before, and says what all of them came to. What is worked out is kept at once: a run that
- * was stopped goes on where it was. @returns the exit code
+ * Runs new seeds, and prints a summary of all of them. Outcomes are saved immediately: an interrupted run continues
+ * from them. @returns the exit code
  */
 export async function tryMany(many: Many): Promise<number> {
   const { from, count, kept, coverage } = many
   const folder = resolve(root, 'data/simulate')
   mkdirSync(folder, { recursive: true })
   const file = resolve(folder, `${kept}${fingerprint()}.jsonl`)
-  // What was reached has to be worked out anew.
+  // Coverage has to be collected again.
   const known = coverage ? new Map<number, Outcome>() : readKept(file)
   const covered = coverage && resolve(folder, `coverage-${process.pid}`)
   const wanted = Array.from({ length: count }, (_, i) => from + i)
@@ -46,7 +46,7 @@ export async function tryMany(many: Many): Promise<number> {
   const take = (outcome: Outcome): void => {
     outcomes.push(outcome)
     if (covered !== undefined) coverage?.take(resolve(covered, String(outcome.seed)))
-    // Of one that came to no end nothing is known.
+    // A seed that did not end has no outcome.
     if (outcome.trace !== '') appendFileSync(file, `${JSON.stringify(outcome)}\n`)
     const alarmed = outcomes.filter(one => one.alarms.length > 0).length
     process.stderr.write(`\r${outcomes.length} of ${count} seeds, ${alarmed} with alarms `)
@@ -58,7 +58,7 @@ export async function tryMany(many: Many): Promise<number> {
   return sumUp(outcomes, performance.now() - beganAt, many)
 }
 
-/** Everything that decides what a seed comes to: outcomes of the same are not worked out again. */
+/** Everything that determines a seed's outcome: outcomes with the same value are reused. */
 function fingerprint(): string {
   const hash = createHash('sha256')
   const files = globSync(['src/**/*.ts', 'plugins/**/*.ts', 'test/simulate/**/*.ts', 'test/harness/*.ts'], {

@@ -4,12 +4,12 @@ import type { Alarm } from './oracles/oracle.ts'
 import { nthPlan } from './play/nth-plan.ts'
 import type { Outcome } from './play/play.ts'
 
-/** A story that needs more than this many statements is too long for this. */
+/** A story with more statements than this is too long for this battery. */
 const numberMost = 1_000
 
 /**
- * Tells one short story again and again: in each the n-th statement, then the n-th commit fails, n = 1, 2, 3 …, until the
- * story ends before it comes to that.
+ * Plays one short story repeatedly: each time the n-th statement, and then the n-th commit, fails, for n = 1, 2, 3 …,
+ * until the story ends before reaching n.
  */
 export async function tryNth(print: (line: string) => void): Promise<number> {
   let alarmed = 0
@@ -24,7 +24,7 @@ export async function tryNth(print: (line: string) => void): Promise<number> {
   return alarmed === 0 ? 0 : 1
 }
 
-/** @returns how many there are */
+/** @returns their number */
 export async function tryAll(
   of: Nth['of'],
   tell: (nth: Nth, alarms: readonly Alarm[]) => void,

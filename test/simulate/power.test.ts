@@ -9,7 +9,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const script = resolve(import.meta.dirname, 'run.ts')
 
-/** What a battery of its own process found. */
+/** The findings of a battery in a process of its own. */
 async function losePower(...args: readonly string[]): Promise<Omit<PowerResult, 'problems'> & { problems: number }> {
   const run = promisify(execFile)(process.execPath, [script, ...args])
   const { stdout } = await run.catch((error: { stdout: string }) => error)
@@ -18,14 +18,14 @@ async function losePower(...args: readonly string[]): Promise<Omit<PowerResult, 
 
 const everything: Loss = { sectorBytes: 512, kept: 0, isGarbage: false }
 
-t.test('a disk that forgets all it may keeps synced data and synced names', async t => {
+t.test('a disk that loses all unsynced data keeps synced data and synced names', async t => {
   const disk = new UnsyncedDisk()
   disk.put('db', Buffer.from('old'))
   disk.apply({ do: 'create', file: 'db-wal' })
   disk.apply({ do: 'write', file: 'db-wal', at: 0, bytes: Buffer.from('one') })
   disk.apply({ do: 'sync', file: 'db-wal' })
   disk.apply({ do: 'write', file: 'db', at: 0, bytes: Buffer.from('new') })
-  t.strictSame([...disk.lose(new Random(1, 't'), everything)], [['db', Buffer.from('old')]], 'a name nobody synced')
+  t.strictSame([...disk.lose(new Random(1, 't'), everything)], [['db', Buffer.from('old')]], 'an unsynced name')
   disk.apply({ do: 'sync names' })
   disk.apply({ do: 'write', file: 'db-wal', at: 3, bytes: Buffer.from('two') })
   const left = disk.lose(new Random(1, 't'), everything)

@@ -101,13 +101,13 @@ async function tellSeed(seed: number): Promise<number> {
   tell?.('')
   for (const alarm of outcome.alarms) tell?.(`ALARM ${describe(alarm)}\n      ${alarm.detail}`)
   if (outcome.alarms.length === 0) tell?.('Every promise was kept.')
-  // As seeds.json keeps it.
+  // In the format of seeds.json.
   if (values.record) print(JSON.stringify(recordPlan(plan)))
   print(JSON.stringify(outcome))
   return outcome.alarms.length === 0 ? 0 : 1
 }
 
-/** A fault may be planted in it: its modules are loaded here. */
+/** A fault may be planted in it, so its modules are loaded here. */
 async function takePower(count: number, seed: number): Promise<number> {
   if (values.sabotage !== undefined) plantFault(values.sabotage)
   const { losePower } = await import('./power/battery.ts')

@@ -5,17 +5,17 @@ import { findCode } from './find-code.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** A fault that somebody might make, put into the text of a module as it is loaded; no file is changed. */
+/** A plausible fault that is put into the text of a module while it is loaded; no file is changed. */
 export type Sabotage = {
   readonly name: string
-  /** Who has to find it. */
+  /** The oracle that has to find it. */
   readonly oracle: string
   readonly says: string
-  /** What is never met any more, where that is how it shows. */
+  /** The mark that no longer occurs, if that is how it shows. */
   readonly mark?: string
-  /** One that finds it, where few do: it is tried first. */
+  /** A seed that finds it, if few do: it is tried first. */
   readonly seed?: number
-  /** Met once in thousands of seeds: its story in seeds.json finds it, and of all faults tried by seeds it is left out. */
+  /** Occurs once in thousands of seeds: its story in seeds.json finds it, and the search by seeds omits it. */
   readonly isRare?: true
   readonly edits: readonly (readonly [file: string, find: string, put: string])[]
 }
@@ -698,7 +698,10 @@ export const sabotages: readonly Sabotage[] = [
   },
 ]
 
-/** Plants a fault in this process, before the modules that it is in are loaded. @throws Error when it does not fit any more */
+/**
+ * Plants a fault in this process, before its modules are loaded. @throws Error when its code is not in the source any
+ * more
+ */
 export function plantFault(name: string, among: readonly Sabotage[] = sabotages): void {
   const sabotage = among.find(one => one.name === name)
   if (!sabotage) throw new Error(`there is no planted fault '${name}'`)

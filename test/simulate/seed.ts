@@ -9,8 +9,8 @@ import { plantFault } from './sabotage.ts'
 import { beSluggish } from './world/sluggish.ts'
 import { World } from './world/world.ts'
 
-// Plans, a line each on standard input, are played one after the other, and the process ends with the last; each outcome is a line,
-// one JSON object. Every world has its own folder, time and chance. Started by children.ts.
+// Plays plans, one line each on standard input, one after the other, and exits after the last; each outcome is a line,
+// one JSON object. Every world has its own folder, time and randomness. children.ts starts it.
 
 const { values } = parseArgs({
   options: {
@@ -37,11 +37,11 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 for (const [i, { plan, nth }] of cases.entries()) {
   const own = join(folder, String(i))
   mkdirSync(own)
-  // The revision of a configuration holds the path of its storage: named from here it is the same in every process.
+  // A configuration's revision contains the path of its storage: a relative path is the same in every process.
   process.chdir(own)
   const world = new World(plan.seed, values.events ? print : undefined)
   world.install()
-  // Once the timers are the world's.
+  // Imported after the timers are the world's.
   const { play } = await import('./play/play.ts')
   const outcome = await play(world, plan, '.', { ...(nth && { nth }), ...(values.story && { story: print }) })
   print(JSON.stringify(withStrange(outcome)))
@@ -50,7 +50,7 @@ for (const [i, { plan, nth }] of cases.entries()) {
 }
 process.stdout.write('', () => process.exit(0))
 
-/** What nobody is known to wait for makes a seed go one way or another. */
+/** Operations that the world does not wait for make a seed nondeterministic. */
 function withStrange(outcome: Outcome): Outcome {
   const alarms = [...strange].map(type => ({
     oracle: 'harness',

@@ -3,17 +3,17 @@ import type { Operated } from './play/plan.ts'
 import type { Outcome } from './play/play.ts'
 import { plainWish } from './play/record.ts'
 
-/** What of an operation may be less. */
+/** The parts of an operation that can be reduced. */
 type Least = Pick<Operated, 'gap' | 'count' | 'wish'>
 type Shrinking<O> = { readonly operations: readonly O[] }
 
-/** What is left of a plan that still ends in the same alarm. */
+/** The rest of a plan that still ends in the same alarm. */
 export type Shrunk<P> = { readonly plan: P; readonly runs: number }
 
 /**
- * Leaves out halves, quarters, single operations of a plan, and then says of each that is left as little as the alarm needs;
- * again, until nothing more can go. The alarm has to stay the same: by its oracle and by what it says in general. After
- * `runsMax` runs what is left is good enough.
+ * Removes halves, quarters and single operations of a plan, and then reduces each remaining one as far as the alarm
+ * allows; repeated until nothing more can be removed. The alarm has to stay the same: its oracle and its general rule.
+ * After `runsMax` runs the result is good enough.
  */
 export async function shrink<O extends Least, P extends Shrinking<O>>(
   plan: P & Shrinking<O>,
@@ -50,7 +50,7 @@ async function leaveOut<O>(now: () => readonly O[], tries: Tries<O>): Promise<vo
     }
 }
 
-/** What may be said more simply, and how. */
+/** Simplifications, and how to apply them. */
 const simpler: readonly (<O extends Least>(operated: O) => O)[] = [
   operated => ({ ...operated, gap: 0 }),
   operated => ({ ...operated, count: Math.ceil(operated.count / 2) }),

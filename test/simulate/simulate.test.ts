@@ -13,18 +13,18 @@ import { unfitting } from './try-sabotages.ts'
 import { caseName } from '../harness/case-name.ts'
 import { seed as first } from '../harness/seed.ts'
 
-/** A fault that a seed has found, and what became of it. */
+/** A fault that a seed has found, and its resolution. */
 type FoundFault = {
   readonly oracle: string
   readonly what: string
   readonly cause: string
-  /** The last commit that had it. */
+  /** The last commit with the fault. */
   readonly foundOn: string
-  /** Nobody has mended it yet. */
+  /** Whether it is still open. */
   readonly open: boolean
-  /** The planted fault that is the same, where there is one: the story finds that. */
+  /** The planted fault that is the same, if there is one: the story finds it. */
   readonly planted?: string
-  /** What is done, as it was then: a plan that is drawn otherwise later changes nothing of it. */
+  /** The operations as they were drawn then: later changes of the drawing do not affect them. */
   readonly plan: Recorded
 }
 
@@ -33,7 +33,7 @@ const freshSeeds = 8
 /** Statements of the short story that fail here, one by one; `npm run simulate -- --nth` tries all. */
 const fewNth = 3
 
-/** Alarms that are no fault found before and still open. */
+/** Alarms without those of known, open faults. */
 function news({ alarms }: Outcome): readonly string[] {
   const open = new Set(found.flatMap(one => (one.open ? [`${one.oracle}: ${one.what}`] : [])))
   return alarms.map(describe).filter(kind => !open.has(kind))
@@ -45,10 +45,10 @@ function describe({ oracle, what }: Pick<Alarm, 'oracle' | 'what'>): string {
 
 t.jobs = 1
 
-// A seed with vendors' keys is seconds of work; beside others the whole takes longer than a file may.
+// A seed with vendors' keys takes seconds; with others running, the total exceeds the timeout of a file.
 t.setTimeout(600_000)
 
-/** The stories as they end now, all in one process. */
+/** The outcomes of the stories now, all in one process. */
 const ended = runPlans(found.map(({ plan }) => ({ plan: readRecorded(plan) })))
 
 for (const [i, { oracle, what, cause, open, planted, plan }] of found.entries()) {
@@ -95,7 +95,7 @@ t.test('any single failing statement or commit breaks no promise', async t => {
   for (const [i, { nth }] of cases.entries()) t.strictSame(news(outcomes[i] as Outcome), [], `${nth.of} ${nth.number}`)
 })
 
-t.test('a seed gives the same run again, in another process whose threads are late', async t => {
+t.test('a seed gives the same run again, in another process with slow threads', async t => {
   const seeds = [1, 3, 10]
   const cases = seeds.map(seed => ({ plan: drawPlan(seed) }))
   const [plain, sluggish] = await Promise.all([runPlans(cases), runPlans(cases, { sluggish: true })])

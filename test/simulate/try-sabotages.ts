@@ -7,27 +7,27 @@ import type { Outcome } from './play/play.ts'
 import { type Sabotage, sabotages } from './sabotage.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-/** A planted fault that so many seeds do not find is not found. */
+/** A planted fault that this many seeds do not find counts as not found. */
 const seedsMost = 120
-/** Where something is never met any more, so many seeds have to say. */
+/** To conclude that a mark no longer occurs, this many seeds must run. */
 const seedsForMark = 60
 
 type Tried = { readonly sabotage: Sabotage; readonly seeds: number | undefined; readonly says: string }
 type Print = (line: string) => void
 
-/** How planted faults are looked for. */
+/** How to search for planted faults. */
 export type Trial = {
   readonly among: readonly Sabotage[]
-  /** The first seed for one, and after how many it is not found. */
+  /** The first seed for one, and the number of seeds after which it counts as not found. */
   readonly firstFor: (sabotage: Sabotage) => number
   readonly seedsMost: number
-  /** What a seed for this fault comes to, with it or without. */
+  /** The outcome of a seed for this fault, with it or without. */
   readonly run: (seed: number, sabotage: Sabotage, isPlanted: boolean) => Promise<Outcome>
-  /** At once. */
+  /** The number of concurrent runs. */
   readonly jobs: number
 }
 
-/** The faults of one gateway. What a seed comes to without any is worked out once. */
+/** The faults of one gateway. The outcome of a seed without any is computed once. */
 function trialOfOne(): Trial {
   const clean = new Map<number, Promise<Outcome>>()
   return {
@@ -49,7 +49,7 @@ export function listSabotages(print: Print, among: readonly Sabotage[] = sabotag
   return 0
 }
 
-/** Text of the present sources that planted faults look for and do not find. */
+/** Text that planted faults search for and that the current sources do not contain. */
 export function unfitting(among: readonly Sabotage[] = sabotages): readonly string[] {
   return among.flatMap(({ name, edits }) =>
     edits.flatMap(([file, find]) =>
@@ -60,7 +60,7 @@ export function unfitting(among: readonly Sabotage[] = sabotages): readonly stri
   )
 }
 
-/** Each planted fault has to be found by its oracle, in a seed that is clean of that alarm without it. */
+/** Each planted fault has to be found by its oracle, in a seed that does not raise that alarm without it. */
 export async function trySabotages(name: string, print: Print, trial: Trial = trialOfOne()): Promise<number> {
   const chosen = trial.among.filter(one => (name === 'all' ? !one.isRare : one.name === name))
   if (chosen.length === 0) throw new Error(`there is no planted fault '${name}': --sabotage list names them`)
@@ -100,7 +100,7 @@ async function findBySeeds(sabotage: Sabotage, { run, firstFor, seedsMost: most 
   return { sabotage, seeds: undefined, says: '' }
 }
 
-/** Something that is met without it is not met with it, in as many seeds. */
+/** A mark that occurs without the fault does not occur with it, in the same seeds. */
 async function findByMark(sabotage: Sabotage, { run, firstFor }: Trial): Promise<Tried> {
   const mark = sabotage.mark ?? ''
   const first = firstFor(sabotage)
@@ -109,7 +109,7 @@ async function findByMark(sabotage: Sabotage, { run, firstFor }: Trial): Promise
     const { marks } = await run(seed, sabotage, true)
     if (marks[mark]) return { sabotage, seeds: undefined, says: `${mark} is met all the same` }
     without += (await run(seed, sabotage, false)).marks[mark] ?? 0
-    // Three that are missed are no accident.
+    // Three misses are not a coincidence.
     if (without >= 3) return { sabotage, seeds: seed - first + 1, says: `never met: ${mark}` }
   }
   return { sabotage, seeds: undefined, says: `${mark} is hardly met at all` }

@@ -1,5 +1,5 @@
 import { DirectRequest } from '../../src/engine/direct-request.ts'
 
-// Loaded before a test file: no request hands its body over, so each goes through the stream that it also is, as in a
-// server of somebody else's.
+// Preloaded before a test file: disables direct body access, so that each request is read as a stream, as in a
+// third-party server.
 DirectRequest.prototype.handTo = () => false

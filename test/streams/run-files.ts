@@ -4,10 +4,10 @@ import { join } from 'node:path'
 
 const http = new URL('../http/', import.meta.url).pathname
 const preload = new URL('plain-requests.ts', import.meta.url).href
-/** As much of what a file said as helps. */
+/** The relevant part of a file's output. */
 const saidMax = 4_000
 
-/** What a test file came to whose requests were all read as streams. */
+/** The result of a test file whose requests were all read as streams. */
 export type Ran = {
   readonly file: string
   readonly isGood: boolean
@@ -15,7 +15,7 @@ export type Ran = {
   readonly said: string
 }
 
-/** The files of tests over HTTP, in order. */
+/** The test files over HTTP, in order. */
 export async function httpFiles(): Promise<readonly string[]> {
   return (await readdir(http)).filter(name => name.endsWith('.test.ts')).sort()
 }
@@ -24,7 +24,7 @@ export async function httpFiles(): Promise<readonly string[]> {
 export async function runOnStreams(file: string): Promise<Ran> {
   const child = spawn(process.execPath, ['--import', preload, join(http, file)], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    // By itself, whoever runs this: a test of a test says no sum.
+    // Without tap's environment: under a parent tap process, a test file prints no summary.
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^_?TAP/.test(name))),
   })
   let said = ''

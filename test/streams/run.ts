@@ -1,7 +1,7 @@
 import { httpFiles, runOnStreams } from './run-files.ts'
 
-// `npm run test:streams [-- FILE …]`: every test over HTTP once more, with bodies that come through streams. The suite
-// itself has them handed over by the parser, and runs a few of its files this way too.
+// `npm run test:streams [-- FILE …]`: runs every test over HTTP again, with bodies read as streams. In the suite itself
+// the parser passes bodies directly, except for a few files that also run this way.
 
 // Streams of vendors are cut at every byte.
 process.env['EVERY_CUT'] = '1'

@@ -8,7 +8,7 @@ import { ruleOf } from '../harness/walk-price-fields.ts'
 import { seeded } from '../harness/seed.ts'
 
 /**
- * Holds what random use costs by an imported table against LiteLLM's own calculator:
+ * Compares the cost of random usage by an imported table with LiteLLM's own calculator:
  * `npm run tables:litellm -- TABLE.json NAMES.txt [PYTHON]`. Exits 1 where a difference has no explanation, and 2 where Python or
  * the package is missing.
  */
@@ -57,7 +57,7 @@ function makeCase(row: TableRow): Case {
   const cached = has('cached_input') ? maybe(0.5, input) : 0
   const written = has('cache_write') ? maybe(0.4, input - cached) : 0
   const hour = has('cache_write_1h') ? maybe(0.5, written) : 0
-  // Vendors keep what is written for long for one hour, or for twelve.
+  // For the long retention of written tokens, vendors offer one hour, or twelve.
   const [short, long] = row.provider === 'openai' ? ['30m', '12h'] : ['5m', '1h']
   const sound = has('input_audio') ? maybe(0.4, input - cached - written) : 0
   const output = row.mode === 'embedding' ? 0 : upTo(8_000)
@@ -132,7 +132,7 @@ const differing = new Map<string, string[]>()
 for (const [i, { row, counts, facts }] of cases.entries()) {
   const theirs = costs[i] as number | string
   const ours = rateUsage(ruleOf(row), { uses: usesOf(counts, 'output'), facts, at }).amount / 1e6
-  // Ours is rounded to a millionth.
+  // The gateway's result is rounded to a millionth.
   if (typeof theirs === 'number' && Math.abs(ours - theirs) <= 6e-7 + theirs * 1e-9) {
     same++
     continue
@@ -158,7 +158,7 @@ function explain(one: Omit<Case, 'asked'> & { readonly ours: number; readonly th
   )
   const sizes = overrides.flatMap(({ if: { input_above: above } }) => above ?? [])
   const isLarge = sizes.some(above => (one.counts.input ?? 0) > above)
-  // LiteLLM takes the price of the size there, though that of the tier is higher.
+  // LiteLLM uses the size's price here, although the tier's price is higher.
   if (isOfTier && isLarge && one.ours > one.theirs)
     return 'the table has no price for this tier at this size, and the dearer of the two is charged here'
   return unexplained

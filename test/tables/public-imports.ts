@@ -8,13 +8,14 @@ import { quietLog } from '../harness/start.ts'
 import { startUpstream } from '../harness/upstream.ts'
 
 /**
- * Imports every `config.yaml` of LiteLLM in a folder, starts each with one server for all vendors, and asks every active name:
- * `npm run tables:imports -- FOLDER model_prices_and_context_window.json`. Exits 1 when an active name does not answer.
+ * Imports every `config.yaml` of LiteLLM in a folder, starts each with one server for all vendors, and requests every
+ * active name: `npm run tables:imports -- FOLDER model_prices_and_context_window.json`. Exits 1 when an active name
+ * does not answer.
  */
 const [folder, prices] = process.argv.slice(2)
 if (folder === undefined || prices === undefined) throw new Error('name a folder of files and a table of prices')
 
-/** Paths that vendors have: one version in them, and nothing left to fill in. */
+/** Valid vendor paths: one version, and no open placeholder. */
 const isPlace = (path: string): boolean =>
   !/[{}]|\/v1\/v1\/|invalid/.test(path.replace('-is-not-set.invalid', '')) &&
   /\/(?:chat\/completions|messages|embeddings|audio\/speech|transcriptions|moderations|rerank|images\/generations|\w+:(?:rawPredict|generateContent))$|:(?:rawPredict|generateContent)$/.test(
@@ -50,7 +51,7 @@ for (const name of readdirSync(folder).filter(one => /\.ya?ml$/.test(one))) {
 }
 await fake.close()
 
-/** Names that do not answer one of their clients. */
+/** Names that fail for one of their clients. */
 async function silentNames(written: string): Promise<readonly string[]> {
   const place = mkdtempSync(join(tmpdir(), 'tollgate-imports-'))
   const text = movedTo(fake.url, written)

@@ -3,8 +3,8 @@ import { readLitellmTable } from '../../src/tools/prices/index.ts'
 import { costingFields, unchargedFields } from '../harness/walk-price-fields.ts'
 
 /**
- * Holds what becomes of a whole table of LiteLLM against every price that it has: `npm run tables -- TABLE.json [NAMES.txt]`.
- * Exits 1 when a row that came out leaves a price uncharged.
+ * Compares the import of a complete LiteLLM table with every price in it: `npm run tables -- TABLE.json [NAMES.txt]`.
+ * Exits 1 if an imported row leaves a price uncharged.
  */
 const [file, names] = process.argv.slice(2)
 if (file === undefined) throw new Error('name a model_prices_and_context_window.json')

@@ -62,7 +62,7 @@ async def call(case):
     if case["from"] == "chat":
         answer = await litellm.acompletion(**body, **to)
     elif case["from"] == "generate":
-        # As its proxy passes on a body of generateContent.
+        # LiteLLM's proxy passes on a body of generateContent in this form.
         body["config"] = body.pop("generationConfig", {})
         ask = litellm.google_genai.agenerate_content_stream if case["stream"] else litellm.google_genai.agenerate_content
         body.pop("stream", None)

@@ -112,10 +112,12 @@ type Case = {
   readonly step: 'calls' | 'final'
 }
 
-/** A request in the client's format: of another format it is a translation, without what that format cannot carry. */
+/**
+ * A request in the client's format: the translation of another format, without what the client's format cannot carry.
+ */
 function makeCase(i: number): Case {
   const [from, to] = directions[i % directions.length] as (typeof directions)[number]
-  // Of each direction as many streams as whole answers.
+  // Each direction has as many streams as complete answers.
   const stream = Math.floor(i / directions.length) % 2 === 1
   const chat = makeChat()
   const whole = from === 'chat' ? chat : translateRequest('chat', chat, from, { facts: { reasoning: 'effort' } }).body
@@ -140,7 +142,7 @@ const results = ran.stdout
   .map(line => JSON.parse(line) as Theirs)
 if (results.length !== cases.length) throw new Error(`${results.length} results: ${ran.stderr.slice(-2000)}`)
 
-/** Members with a value, by their path; indices do not tell kinds of differences apart. */
+/** Members with a value, by path; list indices do not distinguish kinds of differences. */
 function flatten(value: unknown, path = ''): Read {
   if (typeof value !== 'object' || value === null) return value === undefined ? {} : { [path]: value as Json }
   const entries = Array.isArray(value) ? value.map((one, i) => [`[${i}]`, one] as const) : Object.entries(value)
@@ -167,7 +169,7 @@ function readRequest(format: Format, body: JsonObject): Read {
 
 function readAnswer(answer: Answer): Read {
   const { parts, stop, usage } = answer
-  // A thought without a text holds a seal alone, which is compared with none.
+  // A thought without text contains only a seal, and no seals are compared.
   const said = parts.filter(part => part.kind !== 'thought' || part.text !== '')
   const own = said.map(part => {
     if (part.kind === 'call')

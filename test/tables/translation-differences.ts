@@ -1,6 +1,6 @@
 export type Explanation = { readonly favour: 'ours' | 'neither'; readonly why: string }
 
-/** By the direction and the part of a difference. None was in favour of LiteLLM when they were last judged (1.110.2). */
+/** By the direction and the path of a difference. At the last review (1.110.2) none was in favour of LiteLLM. */
 const judged: readonly (readonly [where: string, path: string, Explanation['favour'], why: string])[] = [
   ['generate →', '.usage.', 'ours', 'the format has fields for cached and reasoning tokens'],
   ['generate →', '.output.name', 'neither', 'any name will do'],
@@ -91,7 +91,7 @@ const judged: readonly (readonly [where: string, path: string, Explanation['favo
   ['responses → chat request', 'detail', 'neither', '`auto` is the default'],
 ]
 
-/** Why a kind of difference is there; undefined for one that nobody has judged. */
+/** Returns why a kind of difference exists; undefined if it has not been reviewed. */
 export function explain(key: string): Explanation | undefined {
   const found = judged.find(([where, path]) => key.startsWith(where) && key.includes(path))
   return found && { favour: found[2], why: found[3] }

@@ -8,7 +8,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const facts = { time: '2026-11-21T00:00:00.000Z', database: '0123456789abcd' }
 
-/** Books whose chains stand where the test puts them, and what is told of them. */
+/** Books whose chain positions the test sets, and the log lines they produce. */
 function setUp() {
   const chains = new Map<string, number>()
   const lines: { facts: object; text: string }[] = []
@@ -41,7 +41,7 @@ t.test('[6.6] the ends of the chains are logged once, and again after they have 
   t.equal(told.at(-1)?.chains.length, 1)
 })
 
-t.test('[6.6] many chains are logged in lines of fifty, and a close logs what was written last', async t => {
+t.test('[6.6] many chains are logged in lines of fifty, and closing logs the last changes', async t => {
   const { chains, told, anchors, flushed } = setUp()
   for (let i = 0; i < 120; i++) chains.set(`c${i}`, 1)
   await anchors.close()

@@ -2,7 +2,7 @@ import t from 'tap'
 import { askIn } from '../../src/storage/ask-in.ts'
 import type { Row } from '../../src/storage/query.ts'
 
-/** Answers each statement with a row for each of its values; how many statements there were. */
+/** Returns a row for each value of each statement, and counts the statements. */
 function answer(values: readonly number[]): {
   readonly rows: readonly Row[]
   readonly statements: number
@@ -30,7 +30,7 @@ t.test('[9.4] many values are queried in few statements of few forms, each value
     for (const form of answered.forms) forms.add(form)
     const ids = answered.rows.map(({ id }) => id)
     if (ids.length !== count || ids.some((id, i) => id !== i)) t.fail(`of ${count} values other rows came`)
-    // Each is a round trip to a server, and commits wait for them one after the other.
+    // Each statement is a round trip to a server, and commits wait for them in sequence.
     if (answered.statements > 4 + count / 512) tooMany.push(count)
   }
   t.same(tooMany, [])

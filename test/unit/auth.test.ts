@@ -22,13 +22,13 @@ import {
 } from '../harness/exchange.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** Keys in a Map, with what was asked of them. `answer` decides how a lookup comes back. */
+/** Keys in a Map that records how it was called. `answer` decides the result of a lookup. */
 class MapKeys
   implements
     Pick<KeyStore, 'findByHash' | 'hasForeign' | 'revision' | 'changesSince' | 'ownChanges' | 'ownChangesSince'>
 {
   readonly rows = new Map<string, Key>()
-  /** What moved the revision, in its order. */
+  /** The ids that increased the revision, in order. */
   readonly changed: string[] = []
   lookups = 0
   answer: (key: Key | undefined) => Awaitable<Key | undefined> = key => key
@@ -47,7 +47,7 @@ class MapKeys
     this.lookups++
     return this.answer(this.rows.get(hash))
   }
-  /** Every change comes from another process. */
+  /** Reports every change as one of another process. */
   ownChanges(): number {
     return 0
   }
@@ -75,7 +75,7 @@ function setUp(t: Test, keys: MapKeys = new MapKeys(), badKeysPerMinute = 20) {
   const clock = new HandClock()
   const log = new KeptLog()
   const plan = somePlan([someGroup(), someGroup({ name: 'partner' })])
-  // The plugin asks the store for these alone.
+  // The plugin uses no other store.
   const stores = { keys } as unknown as Stores
   const hooks = auth.create({ bad_keys_per_minute: badKeysPerMinute }, someHost({ stores, clock, log, plan }))
   t.teardown(() => hooks.close?.())
@@ -87,7 +87,7 @@ function setUp(t: Test, keys: MapKeys = new MapKeys(), badKeysPerMinute = 20) {
     plan,
     hooks,
     secret,
-    /** Sends a request's head through the plugin; gives back the exchange. */
+    /** Sends the head of a request through the plugin and returns the exchange. */
     ask: async (headers: RequestContext['head']['headers'], remote = '192.0.2.1'): Promise<RequestContext> => {
       const context = someExchange({ plan, headers, remote })
       await hooks.onRequest?.(context)
@@ -106,12 +106,12 @@ t.test('a key is sk- and a secret of 256 random bits with a checksum', async t =
   t.equal(new Set(secrets).size, 2000)
   const counts = new Map<string, number>()
   for (const secret of secrets) for (const char of secret.slice(3, 46)) counts.set(char, (counts.get(char) ?? 0) + 1)
-  // 86,000 draws of 62: the mean is 1,387 and a deviation of 8 σ has never been seen by anybody.
+  // 86,000 draws of 62: the mean is 1,387, and a deviation of 8 σ practically never occurs.
   t.equal(counts.size, 62)
   t.ok([...counts.values()].every(count => Math.abs(count - 1387) < 300))
 })
 
-t.test('a key with one character changed is no key', async t => {
+t.test('a key with one character changed is invalid', async t => {
   const secret = createSecret()
   for (let i = 3; i < secret.length; i++) {
     const other = secret[i] === 'a' ? 'b' : 'a'
@@ -178,7 +178,7 @@ t.test('a key of another gateway is looked up only if such keys were imported', 
   keys.put(foreign, someKey())
   for (let i = 0; i < 3; i++)
     t.match(await refusalOf(() => ask(bearer(foreign))), { code: 'invalid_api_key' }, caseName({ i }))
-  t.same([keys.lookups, keys.foreignAsked], [0, 1], 'whether there are some is asked once in a while')
+  t.same([keys.lookups, keys.foreignAsked], [0, 1], 'whether any exist is checked from time to time')
   keys.isForeign = true
   clock.move(5_000)
   await ask(bearer(foreign))
@@ -194,7 +194,7 @@ t.test('a missing key is distinguished from a bad one', async t => {
   t.match((await refusalOf(() => ask(bearer('sk-x')))).message, /Incorrect API key provided/)
 })
 
-t.test('of two keys that differ the known one counts, and two known ones are 400', async t => {
+t.test('with two different keys the known one counts, and two known ones are 400', async t => {
   const { keys, secret, ask } = setUp(t)
   keys.put(secret, someKey())
   await ask({ ...bearer(secret), 'x-api-key': createSecret() })
@@ -349,7 +349,7 @@ t.test('a key revoked by another process is refused within a second', async t =>
   keys.put(secret, someKey({ status: 'revoked' }))
   await t.resolves(ask(bearer(secret)), 'not seen yet')
   mock.timers.tick(500)
-  // The poll is a promise even where the store answers at once.
+  // The poll is asynchronous even if the store answers immediately.
   await new Promise(setImmediate)
   t.equal((await refusalOf(() => ask(bearer(secret)))).status, 401)
 })
@@ -386,7 +386,7 @@ t.test('while the storage cannot report changes, known keys stay valid and the o
   t.equal(log.lines.filter(([level]) => level === 'warn').length, 1)
 })
 
-t.test('of 1,000 bad keys a minute from one address 20 get 401 and the rest 429', async t => {
+t.test('of 1,000 invalid keys per minute from one address 20 get 401 and the rest 429', async t => {
   const { keys, log, secret, ask } = setUp(t)
   keys.put(secret, someKey())
   const statuses: number[] = []
@@ -397,7 +397,7 @@ t.test('of 1,000 bad keys a minute from one address 20 get 401 and the rest 429'
   t.equal(statuses.filter(status => status === 429).length, 980)
   await t.resolves(ask(bearer(secret), '203.0.113.9'), 'a good key from that address is not locked out')
   t.equal((await refusalOf(() => ask(bearer('sk-bad'), '203.0.113.10'))).status, 401, 'nor is any other address')
-  t.equal(log.lines.length, 21, 'what is refused over and over is not logged over and over')
+  t.equal(log.lines.length, 21, 'repeated refusals are not logged repeatedly')
 })
 
 t.test('an address that waits the reported time gets 401 again instead of 429', async t => {

@@ -32,14 +32,17 @@ function ruleOf(prices: readonly number[], changes: Partial<TierRule> = {}): Tie
   return { kind: 'tiers', tiers, tierFrom: ['request'], otherwise: '2K', requestedTier: null, warnings: [], ...changes }
 }
 
-/** The tier of pixels, as the test itself knows it. */
+/** The tier of a pixel size, computed by the test itself. */
 const tierOf = (edge: number): number => edges.findIndex(([, most]) => most === null || edge <= most)
 const sizes = ['512x512', '1024x768', '1536x1024', '2048x1152', '3840x2160', null] as const
 const edgeOf = (size: string | null): number => (size === null ? 0 : Math.max(...size.split('x').map(Number)))
 
 type Sold = { readonly at: number; readonly user: string; readonly saved: number; isRefunded: boolean }
 
-/** Sells images whose size was asked for, and some that came as they were priced; some are given back or never charged. */
+/**
+ * Sells images with a requested size and images whose price follows their output; refunds some and never charges
+ * others.
+ */
 async function sell(storage: Storage, clock: ReturnType<typeof clockAt>, count: number): Promise<readonly Sold[]> {
   let state = 9
   const draw = (n: number): number => {
@@ -58,7 +61,7 @@ async function sell(storage: Storage, clock: ReturnType<typeof clockAt>, count: 
     const size = sizes[draw(sizes.length)] ?? null
     const asked = size === null ? undefined : tierOf(edgeOf(size))
     const isByOutput = draw(4) === 0
-    // What the family makes of a size is known before, or only by what comes back.
+    // The family's size is known in advance, or only from the answer.
     const most = draw(3)
     const isTold = !isByOutput && asked !== undefined && draw(2) === 0 && asked > most
     const inWords = isTold && draw(2) === 0

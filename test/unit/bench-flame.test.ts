@@ -5,7 +5,7 @@ import { drawFlames } from '../../bench/flame-svg.ts'
 const frame = (functionName: string, url = '') => ({ functionName, url, lineNumber: 9 })
 const engine = 'file:///app/src/engine/send.ts'
 
-/** 10 µs idle, 5 of collection, and a function of the engine in two nodes, which calls a native one. */
+/** 10 µs idle, 5 µs of garbage collection, and a function of the engine in two nodes, which calls a native one. */
 const profile: Profile = {
   nodes: [
     { id: 1, callFrame: frame('(root)'), children: [2, 3, 4, 5] },

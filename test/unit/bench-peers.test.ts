@@ -4,7 +4,7 @@ import { peers } from '../../bench/peers/install.ts'
 import { type PeerResult, renderReport, type Report } from '../../bench/peers/report.ts'
 import { starters } from '../../bench/targets.ts'
 
-// What the benchmark with peers says of what it measured. What it measures is tried by running it.
+// Tests of the report of the benchmark with peers. Running the benchmark tests its measurements.
 
 const json = (value: object): Buffer => Buffer.from(JSON.stringify(value))
 const answer = (body: Buffer, more: Partial<Response> = {}): Response => ({ status: 200, headers: {}, body, ...more })
@@ -17,7 +17,7 @@ const events = (...texts: readonly string[]): Buffer =>
     `${texts.map(content => `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`).join('')}data: [DONE]\n\n`,
   )
 
-t.test('a body is the same, or the same to a client, or differs in what is named', async t => {
+t.test('a body is the same, or has the same content for a client, or the difference is named', async t => {
   const direct = answer(json(chat('hello')))
   const cases: readonly (readonly [name: string, direct: Response, through: Response, body: RegExp])[] = [
     ['same', direct, answer(json(chat('hello'))), /^same bytes$/],
@@ -33,7 +33,7 @@ t.test('a body is the same, or the same to a client, or differs in what is named
   for (const [name, one, other, body] of cases) t.match(checkBody(one, other).body, body, name)
 })
 
-t.test('a cost in a header is found, if it is above nothing', async t => {
+t.test('a cost in a header is found if it is above 0', async t => {
   const direct = answer(json(chat('hello')))
   const costOf = (headers: Response['headers']) => checkBody(direct, { ...direct, headers }).costHeader
   t.equal(costOf({ 'x-response-cost': '0.000385' }), 'x-response-cost')

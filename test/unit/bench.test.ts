@@ -10,14 +10,14 @@ import { judgePostgres } from '../../bench/postgres.ts'
 import { rows } from '../../bench/rows.ts'
 import { countConnections, judgeWorkers, mostOverMean } from '../../bench/workers.ts'
 
-// What the bench says of what it measured. What it measures is tried by running it.
+// Tests of the bench's report. Running the bench tests its measurements.
 
-t.test('no two rows of the bench have one name', async t => {
+t.test('no two rows of the bench have the same name', async t => {
   const names = [...rows, ...figures].map(({ name }) => name)
   t.equal(new Set(names).size, names.length)
 })
 
-t.test('a configuration is the one of the bench with as many models and processes as are asked for', async t => {
+t.test("a configuration is the bench's, with the given number of models and processes", async t => {
   const text = await readFile(new URL('../../bench/gateway.yaml', import.meta.url), 'utf8')
   const many = describe(text, { models: ['one', 'two'], counters: 'redis://127.0.0.1:1', workers: 4 })
   t.match(many, /^ {2}one: .*\n {2}two: /m)
@@ -41,7 +41,7 @@ t.test('a minute is reported by the minimum, the median and the maximum of its s
   t.equal(describeMinutes(minutes).length, 3)
 })
 
-t.test('memory is judged by its peak, and by whether it grows once three minutes were seen', async t => {
+t.test('memory is judged by its peak, and by its growth after three minutes', async t => {
   const [work] = memoryWorks
   if (!work) throw new Error('there is no row of memory')
   const minute = (number: number, median: number) => ({ minute: number, least: 1, median, most: 300, loopP99Ms: 1 })

@@ -39,7 +39,7 @@ t.test('rows are on the new day, with its sum, whatever the order of days and ke
   const ids: string[] = []
   for (const name of ['one', 'two']) ids.push((await storage.keys.create(newKey({ name }))).id)
   const [first = '', second = ''] = ids.sort()
-  // In the order of keys, as they are given: the first has the new day.
+  // In the order of key ids: the first key has a charge on the new day.
   const spent: readonly Spent[] = [
     [first, 100, after, 'ann', 'lab'],
     [second, 7, before, 'ann', 'lab'],
@@ -59,7 +59,7 @@ t.test('rows are on the new day, with its sum, whatever the order of days and ke
     { day_start: dayOf(after), day_spent: 100 },
     { day_start: dayOf(after), day_spent: 20 },
   ])
-  // Hours later, what was owed of the day before: each day has its own, and rows stay on the one that is now.
+  // A late charge of the day before, hours later: each day gets its own amount, and key rows stay on the current day.
   connection.transact(() => {
     const late: readonly Spent[] = [[first, 30, before - 10 * hour, 'ann', 'lab']]
     connection.run(spendAll(identity, late, after + 9 * hour))

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ByteBudget, ByteClaim } from '../../src/wire/index.ts'
 
-t.test('claims count in the budget, and a refused claim keeps what it held', async t => {
+t.test('claims count in the budget, and a refused claim keeps its earlier bytes', async t => {
   const budget = new ByteBudget(100)
   const one = new ByteClaim(budget)
   const other = new ByteClaim(budget)
@@ -15,11 +15,11 @@ t.test('claims count in the budget, and a refused claim keeps what it held', asy
   t.ok(other.hold(90))
   other.free()
   other.free()
-  t.equal(budget.held, 10, 'what was freed twice was given back once')
+  t.equal(budget.held, 10, 'bytes freed twice were returned once')
 })
 
 t.test(
-  'a payer that holds something may not go beyond three quarters; its first body may, and so may the next payer',
+  "a payer's further bodies are limited to three quarters; its first one, and another payer's, are not",
   async t => {
     const budget = new ByteBudget()
     const claim = (payer?: string) => new ByteClaim(budget, 100, payer)
@@ -32,12 +32,12 @@ t.test(
     t.ok(claim('a').hold(75), 'all was given back')
     t.notOk(claim('a').hold(1))
     t.notOk(claim().hold(6))
-    t.ok(claim().hold(5), 'nobody pays for what has no payer')
+    t.ok(claim().hold(5), 'bytes without a payer count for none')
     t.equal(budget.held, 100)
   },
 )
 
-t.test('each claim keeps the bound that it was made with: a reload may lower it', async t => {
+t.test('each claim keeps its original limit after a reload that lowers it', async t => {
   const budget = new ByteBudget()
   const before = new ByteClaim(budget, 100, 'a')
   t.ok(before.hold(50))

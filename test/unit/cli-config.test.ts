@@ -91,7 +91,7 @@ t.test('config prints the effective values and their origins; secrets are redact
   t.match(missing, { code: 2, stdout: '', stderr: /no key 'serverr'\n\(Did you mean server\?\)/ })
 })
 
-t.test('docs finds a key however it is named, and suggests', async t => {
+t.test('docs finds a key in any notation, and suggests similar ones', async t => {
   const place = await makeFolder(t)
   const [timeout, json, near] = await Promise.all([
     place.run('docs', 'upstreams.alpha.timeouts.connect'),
@@ -148,7 +148,7 @@ t.test('completion knows commands, flags, values and keys', async t => {
   t.same(await complete('check', '--format', ''), ['text', 'json', 'github', 'sarif'])
   t.same(await complete('docs', 'image-tier-billing.tier_'), ['image-tier-billing.tier_from'])
   t.same(await complete('completion', 'f'), ['fish'])
-  t.same(await complete('serve', '-c', ''), [''], 'a file: the shell knows those itself')
+  t.same(await complete('serve', '-c', ''), [''], 'a file: the shell completes those itself')
   t.match(zsh?.stdout, /^#compdef tollgate\n[^]*bashcompinit[^]*complete -o default -F _tollgate tollgate/)
   t.match(fish?.stdout, /^complete -c tollgate -n '__tollgate_at \\' keys create\\'' -l name /m)
   t.match(await place.run('completion', 'tcsh'), { code: 2, stderr: /Allowed choices are bash, zsh, fish/ })

@@ -26,7 +26,7 @@ const models = (...entries: readonly string[]): string =>
   `model_list:\n${entries.map(entry => `  - ${entry}\n`).join('')}`
 const priced = 'mode: chat, input_cost_per_token: 2.5e-06, output_cost_per_token: 1.0e-05'
 
-t.test('prices each become prices per million, exactly', async t => {
+t.test('unit prices become prices per million, exactly', async t => {
   const cases: readonly (readonly [given: unknown, million: string | undefined])[] = [
     [1.5e-7, '0.15'],
     [0.000_002_5, '2.50'],
@@ -102,7 +102,7 @@ t.test('an unsupported price is reported, and never makes a model free', async t
     { if: { service_tier: ['priority', 'fast'] } },
     { if: { input_above: 200_000 } },
   ])
-  t.equal(told('a').length, 1, 'what costs nothing is not told')
+  t.equal(told('a').length, 1, 'free entries are not reported')
   t.equal(plan.models.get('b')?.prices.get('second')?.micros, 100)
   t.same(told('b'), [])
   t.notOk(plan.models.has('c'), 'its line is a comment')

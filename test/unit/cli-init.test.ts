@@ -8,7 +8,7 @@ import { createLog } from '../../src/observe/index.ts'
 import { bin, makeFolder } from '../harness/folder.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** It gives a command a terminal. */
+/** The program that gives a command a terminal. */
 const hasScript = spawnSync('script', ['--version']).status === 0
 
 t.test('init makes an empty folder ready: valid, formatted, safe, and overwrites nothing', async t => {

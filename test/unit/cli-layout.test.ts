@@ -83,7 +83,7 @@ t.test('formatting keeps the meaning of any file and is stable', async t => {
   t.ok(compared > 100, `${compared} compared`)
 })
 
-/** More blanks and empty lines, where they mean nothing. */
+/** Adds blanks and empty lines where they have no meaning. */
 function disturb(text: string, random: () => number): string {
   const wide = 1 + Math.floor(random() * 3)
   return text

@@ -36,7 +36,7 @@ const pool = 'credential: { header: x-key, value: "{key}" }\n    keys: { one: { 
 const storage = 'storage: "${TOLLGATE_STORAGE:-sqlite:./data/tollgate.db}"'
 const listen = '"${TOLLGATE_LISTEN:-127.0.0.1:8080}"'
 
-/** A file by itself: without `auth` nothing may be charged. */
+/** A file without the usual sections: without `auth` no price is allowed. */
 const openToAll = `version: 1
 groups: { default: { rpm: 60 } }
 upstreams: { text: { url: "simulator:text" } }
@@ -46,7 +46,7 @@ models: { sim-chat: { family: chat, upstream: text, price: free } }
 routes: [{ match: POST /v1/chat/completions, operation: chat, dialect: openai }]
 `
 
-/** A change of the shipped file, the rule that finds it, and what stands on the line that it names. */
+/** A change of the shipped file, the rule that finds it, and the text of the line that the finding names. */
 const cases: readonly (readonly [rule: string, severity: string, edits: readonly Edit[], at: string])[] = [
   ['literal-secret', 'error', [['"Bearer ${ALPHA_API_KEY:-}"', '"Bearer sk-live-0123456789"']], 'sk-live'],
   [
@@ -221,7 +221,7 @@ t.test('a rule is still silenced by its old name, and a note gives the new one',
   t.match(await lintOf([unasked]), { findings: [{ message: /costs 150\.00 USD per million output tokens/ }] })
 })
 
-t.test('a listener behind a proxy that is named needs no certificate', async t => {
+t.test('a listener behind a configured proxy needs no certificate', async t => {
   const { shown } = await lintOf([['heartbeat: 15s ', 'trusted_proxies: [10.0.0.0/8] ']], {
     TOLLGATE_LISTEN: '0.0.0.0:8080',
     ALPHA_URL: 'https://api.example.com',

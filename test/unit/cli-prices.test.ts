@@ -13,7 +13,7 @@ import { bin, makeFolder, root } from '../harness/folder.ts'
 const sourceOf = (from: string): Promise<string> => readFile(join(root, `test/fixtures/prices/${from}.json`), 'utf8')
 const options = { from: 'litellm', source: 'litellm', asOf: '2026-11-23' } as const
 
-/** A table of LiteLLM with a price for one model. */
+/** A LiteLLM table with a price for one model. */
 const oneRow = (fields: string, id = '"m"'): string =>
   `{ "sure": { "mode": "chat", "input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6 }, ${id}: { "mode": "chat", ${fields} } }`
 
@@ -164,7 +164,7 @@ t.test('an import overwrites only files of an import', async t => {
   t.match(await run('a.json', '--force'), { code: 0 })
   await symlink(place.path('prices.yaml'), place.path('link.yaml'))
   t.match(await place.run('prices', 'import', 'b.json', '--from', 'litellm', '-o', 'link.yaml'), { code: 0 })
-  t.match(await readFile(place.path('prices.yaml'), 'utf8'), '"3.00"', 'what a link leads to')
+  t.match(await readFile(place.path('prices.yaml'), 'utf8'), '"3.00"', 'the target of a link')
   t.same(
     (await readdir(place.folder)).toSorted(),
     ['a.json', 'b.json', 'link.yaml', 'prices.yaml'],
@@ -267,7 +267,7 @@ t.test('a duplicate or impossible name is left out with a note', async t => {
   )
 })
 
-t.test('long texts and deep lists are read, or refused, in their time', async t => {
+t.test('long texts and deep lists are read, or refused, in linear time', async t => {
   const cost = '"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6'
   for (const filler of ['x'.repeat(4e6), String.raw`\"`.repeat(1e6), String.raw`\\`.repeat(1e6)]) {
     const { rows } = await importPrices(oneRow(`${cost}, "note": "${filler}"`), options)

@@ -55,13 +55,13 @@ async function runIn(
   return input === undefined ? runCommand(where, args) : runProcess(where, args, input)
 }
 
-/** `tollgate serve` while it runs. */
+/** A running `tollgate serve`. */
 type Serving = {
   readonly process: ChildProcess
   readonly url: string
   readonly said: () => string
   readonly printed: () => string
-  /** Waits until standard error holds this, from a place on. */
+  /** Waits until standard error matches, from a given position on. */
   readonly hears: (wanted: RegExp, from?: number) => Promise<RegExpExecArray>
   readonly exit: Promise<number | NodeJS.Signals | null>
 }
@@ -147,7 +147,7 @@ t.test('commands that need no gateway print data to stdout and messages to stder
   t.strictSame(version, { code: 0, stdout: `${wanted}\n`, stderr: '' })
   t.strictSame(flag, version)
   t.equal(schema.stdout, await readFile(join(root, 'schemas/gateway.schema.json'), 'utf8'), 'schema prints the file')
-  t.match(help, { code: 0, stdout: /create/, stderr: '' }, 'help that was asked for is data')
+  t.match(help, { code: 0, stdout: /create/, stderr: '' }, 'requested help is data')
   t.match(good, { code: 0, stdout: '', stderr: /gateway\.yaml is valid: \d+ models .* revision [0-9a-f]{12}/ })
   t.match(image, { code: 0, stderr: '' })
   for (const says of [
@@ -209,7 +209,7 @@ t.test('every command works next to a serving gateway', async t => {
   t.notMatch(gateway.said(), /secret-of-beta/)
   const [, keyFile = ''] = await gateway.hears(/API key \(\S+\) in (\S+) \(mode 600\)/)
   const firstKey = (await readFile(keyFile, 'utf8')).trim()
-  t.notMatch(gateway.said(), firstKey, 'nobody reads it in a log')
+  t.notMatch(gateway.said(), firstKey, 'it is not in a log')
 
   const skip = spawnSync('curl', ['--version']).error !== undefined && 'curl is not installed'
   await t.test('the printed first request works when pasted', { skip }, async t => {
@@ -240,7 +240,7 @@ t.test('every command works next to a serving gateway', async t => {
     const bill = '大小 1536x1024, 请求品质 -, 生成数量 2, 图片档位 2K, 来源 输出尺寸, 实际尺寸 1536x1024'
     t.match(list, { code: 0, stderr: '' })
     t.ok(list.stdout.includes(`${id}  200 answered  alpha-image-2`) && list.stdout.includes(bill))
-    t.notMatch(list.stdout, /caller_gone/, 'curl closes as soon as it has everything, and has left nothing behind')
+    t.notMatch(list.stdout, /caller_gone/, 'curl closes as soon as it has everything, and no request remains')
     const wanted = {
       id,
       status: 200,
@@ -258,23 +258,23 @@ t.test('every command works next to a serving gateway', async t => {
     t.match(show.stdout, /^dropped {4}seed$/m)
     t.match(show.stdout, /^ {2}#1 {2}long edge 1536 ≤ 2048 → 2K {2}→ {2}0\.04 USD {2}\(.*gateway\.yaml:\d+\)$/m)
     t.match(show.stdout, /^charged {4}0\.08 USD, settled; no group multiplier applies$/m)
-    t.strictSame(explained, show, 'explain log says the same')
+    t.strictSame(explained, show, 'explain log prints the same')
     t.match(absent, { code: 1, stdout: '', stderr: /there is no request 'req_none'/ })
     t.match(other, { code: 0, stdout: '', stderr: /no matching requests/ })
   })
 
-  await t.test('client text moves no cursor and begins no line', async t => {
+  await t.test('client text cannot move the cursor or begin a line', async t => {
     const made = 'high\u001b[2J\r\n2026-11-20T00:00:00.000Z  req_forged  200 answered \u009b1A\u202e'
     const forger = await generate(url, firstKey, { model: 'alpha-image-2', quality: made, [`a\n${made}`]: 1 })
     await forger.text()
     const forged = String(forger.headers.get('x-request-id'))
-    // Rows of the log are written some at a time.
+    // Rows of the log are written in batches.
     await until(async () => (await run('logs', 'show', forged)).code === 0)
     for (const { code, stdout } of await Promise.all([run('logs'), run('logs', 'show', forged)])) {
       t.equal(code, 0, caseName({ code, stdout }))
       t.notMatch(stdout.replaceAll('\n', ''), /[\p{Cc}\u202e]/u, caseName({ code, stdout }))
       t.notMatch(stdout, /^(?:2026-11-20T00:00:00\.000Z {2}req_forged|high)/m, caseName({ code, stdout }))
-      t.match(stdout, String.raw`请求品质 high\u001b[2J\u000d\u000a2026`, 'it is shown as what it is')
+      t.match(stdout, String.raw`请求品质 high\u001b[2J\u000d\u000a2026`, 'it is shown escaped')
     }
   })
 
@@ -324,7 +324,7 @@ t.test('every command works next to a serving gateway', async t => {
   })
 
   await t.test('the ledger is verified, replayed, resolved and refunded', async t => {
-    // Cut after the request was sent: nobody knows whether an image was made.
+    // Cut after the request was sent: an image may have been made.
     beta.answerOnce(res => void res.socket?.resetAndDestroy())
     const doubtful = await generate(url, firstKey, { model: 'beta-imagine-image' })
     t.equal(doubtful.headers.get('x-should-retry'), 'false')
@@ -377,12 +377,12 @@ t.test('every command works next to a serving gateway', async t => {
     const answered = await generate(url, firstKey, { model: 'beta-imagine-image' })
     t.equal(answered.status, 200)
     await answered.text()
-    // The file of the place is one that nobody can read now.
+    // `root` has a file that cannot be read now.
     const own = ['-c', join(root, 'gateway.yaml')]
     const asked = String(answered.headers.get('x-request-id'))
     await until(async () => (await run('logs', 'show', asked, ...own)).code === 0)
     const [log] = jsonLines((await run('logs', '--limit', '1', '--format', 'json', ...own)).stdout)
-    t.match(log, { billing: { tier: '2K', amount: '0.05' } }, 'billed by what is in force')
+    t.match(log, { billing: { tier: '2K', amount: '0.05' } }, 'billed by the active configuration')
     from = gateway.said().length
     await place.edit('rpm: sixty,', 'rpm: 60,')
     await gateway.hears(/^reloaded: .*no changes$/m, from)
@@ -403,7 +403,7 @@ t.test('every command works next to a serving gateway', async t => {
     await reached.promise
     gateway.process.kill('SIGTERM')
     await gateway.hears(/^SIGTERM: finishing 1 request, for at most 30 s\. Repeat the signal to stop immediately\.$/m)
-    // The door closes after the message: some milliseconds, more on a busy machine.
+    // The gateway stops accepting requests some milliseconds after the message, or later on a busy machine.
     const isShut = async (): Promise<boolean> =>
       fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${firstKey}` } }).then(
         answer => answer.status === 503,
@@ -420,7 +420,7 @@ t.test('every command works next to a serving gateway', async t => {
     t.equal(answered.status, 200)
     t.match(await answered.json(), { data: [picture(64, 64)] })
     t.equal(await gateway.exit, 0)
-    // The newest rows are those of requests that asked whether the door is shut.
+    // The newest rows belong to the requests that polled whether the gateway still accepts any.
     const id = answered.headers.get('x-request-id')
     t.match(
       jsonLines((await run('logs', '--limit', '50', '--format', 'json')).stdout).find(log => log['id'] === id),

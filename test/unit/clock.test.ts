@@ -1,7 +1,7 @@
 import t from 'tap'
 import { completeClock, systemClock, systemRandom } from '../../src/util/index.ts'
 
-// The process does not stay for work that is done later: something else has to keep it here.
+// Sleeping does not keep the process alive, so a pending handle has to.
 const ended = new AbortController()
 const stays = systemClock.sleep(60_000, ended.signal)
 t.teardown(async () => {
@@ -30,10 +30,10 @@ t.test('a cancelled sleep ends without an error', async t => {
   const slept = systemClock.sleep(3_600_000, end.signal)
   end.abort()
   t.equal(await slept, undefined)
-  t.equal(await systemClock.sleep(3_600_000, end.signal), undefined, 'told before it began')
+  t.equal(await systemClock.sleep(3_600_000, end.signal), undefined, 'aborted before it began')
 })
 
-t.test('a clock with only the time leaves waiting to the system; one with timers is used', async t => {
+t.test("a clock without timers uses the system's timers; one with timers uses its own", async t => {
   const asked: number[] = []
   const bare = completeClock({ now: () => 5, tick: () => 6 })
   t.equal(bare.now(), 5)
@@ -51,7 +51,7 @@ t.test('a clock with only the time leaves waiting to the system; one with timers
   t.strictSame(asked, [400 * 86_400_000])
 })
 
-t.test('randomness gives as many bytes as requested, and numbers from 0 to less than 1', t => {
+t.test('randomness returns the requested number of bytes, and numbers from 0 to below 1', t => {
   t.equal(systemRandom.bytes(9).length, 9)
   const numbers = Array.from({ length: 100 }, () => systemRandom.unit())
   t.ok(numbers.every(number => number >= 0 && number < 1))

@@ -7,7 +7,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const shipped = await readFile(join(root, 'gateway.yaml'), 'utf8')
 
-/** The shipped configuration with more lines, and tables beside it. */
+/** The shipped configuration with more lines, and price tables next to it. */
 async function read(t: Test, lines: string, tables: { readonly [name: string]: string } = {}) {
   const place = await makeFolder(t)
   const path = place.path('gateway.yaml')

@@ -22,7 +22,7 @@ const vectors = JSON.parse(readFileSync(new URL('../fixtures/signing/vectors.jso
   readonly google: { readonly file: { readonly [name: string]: string } }
 }
 
-/** A file whose one upstream is written so. */
+/** A file whose one upstream has this text. */
 function withUpstream(upstream: string): string {
   return `version: 1
 upstreams:
@@ -134,7 +134,7 @@ t.test("a signing plugin's defaults are filled in, and a similar name is suggest
   ])
 })
 
-t.test('check creates the signer, and reports at its line what fails', async t => {
+t.test('check creates the signer, and reports a failure at its line', async t => {
   const key = { ...vectors.google.file, private_key: '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n' }
   const text = withUpstream(`one: { ${url}, credential: { sign: google-token, with: { key: "\${KEY}" } } }`)
   const bad = await checkConfig({ text }, { KEY: JSON.stringify(key) })
@@ -142,7 +142,7 @@ t.test('check creates the signer, and reports at its line what fails', async t =
   t.equal((await checkConfig({ text }, { KEY: JSON.stringify(vectors.google.file) })).ok, true)
 })
 
-t.test('nothing that shows a configuration shows the parts of a credential', async t => {
+t.test('no view of a configuration shows the parts of a credential', async t => {
   const key = JSON.stringify(vectors.google.file)
   const env = {
     KEY: 'header-secret',
@@ -176,7 +176,7 @@ two: { ${url}, credential: { sign: google-token, with: { key: '\${GOOGLE}' } } }
     'private_key',
   ])
     t.notMatch(told, secret, caseName({ secret }))
-  t.equal(plan.settings['upstreams.one.credential[2].with.region'], 'us-east-1', 'what is no secret is shown')
+  t.equal(plan.settings['upstreams.one.credential[2].with.region'], 'us-east-1', 'parts that are not secret are shown')
   t.equal(plan.settings['upstreams.one.credential[2].sign'], 'aws-sigv4')
   const hidden = [...secretsOf(plan)]
   for (const secret of [
@@ -210,7 +210,7 @@ t.test('a changed secret is reported as changed, and not shown', async t => {
   ])
 })
 
-t.test('lint finds a secret in the file, wherever a credential may have it', async t => {
+t.test('lint finds a secret at every place of a credential in the file', async t => {
   const { path: pathIn } = await makeFolder(t)
   const rows = [
     ['credential: [{ query: key, value: a-literal-secret }]', 'upstreams.one.credential[0].value'],
@@ -270,7 +270,7 @@ t.test('an editor knows the options of each signing plugin, and so does docs', a
   t.match(await findConfigKey('upstreams.query'), { ok: true })
 })
 
-t.test('lint finds an address that gets our secret in clear', async t => {
+t.test('lint finds an address to which our secret is sent unencrypted', async t => {
   const { path: pathIn } = await makeFolder(t)
   const file = pathIn('gateway.yaml')
   const sign = (where: string): string =>

@@ -14,7 +14,7 @@ const env = { ALPHA_API_KEY: 'sk-of-nobody-1234', PRICE: '0.5' }
 
 type Data = { [key: string]: unknown }
 
-/** Configurations that people run: the shipped one, a fleet's, and those of the recipes that are whole. */
+/** Realistic configurations: the shipped one, a fleet's, and the recipes that are complete files. */
 async function realTexts(): Promise<readonly string[]> {
   const texts = [
     await readFile(join(root, 'gateway.yaml'), 'utf8'),
@@ -73,7 +73,7 @@ const hostile = [
   '<<',
 ]
 
-/** Some edit of a model that is there, or of a new one. */
+/** A random edit of an existing model or of a new one. */
 function randomEdit(models: Data, random: (below: number) => number): ConfigEdit {
   const pick = <T>(list: readonly T[]): T => list[random(list.length)] as T
   const names = Object.keys(models)
@@ -113,7 +113,7 @@ const rivals: { readonly [member: string]: readonly string[] } = {
   price: ['prices'],
 }
 
-/** What the text should say after an edit, worked out on its own. */
+/** The expected data after an edit, computed independently. */
 function expected(before: Data, { path, value }: ConfigEdit): Data {
   const after = structuredClone(before)
   let at = after
@@ -131,7 +131,7 @@ t.test('random edits of real configurations change only their target, and no com
   t.ok(texts.length > 8, `${texts.length} configurations`)
   t.comment(`SEED=${seed}`)
   const random = diceOf(seed)
-  // Another dozen of them each time.
+  // Each run takes another twelve of them.
   const shuffled = texts.toSorted(() => random(3) - 1).slice(0, 12)
   let made = 0
   for (const original of [...texts.slice(0, 2), ...shuffled]) {
@@ -142,13 +142,13 @@ t.test('random edits of real configurations change only their target, and no com
       if (typeof models !== 'object' || models === null || Object.keys(models).length === 0) break
       const edit = randomEdit(models as Data, random)
       const about = caseName({ seed, edit })
-      // A price that a table gives, or nobody, is spelt out; what that comes to is tried below.
+      // An edit writes out a price that comes from a table or is missing; a test below covers its value.
       const own = (models as Data)[String(edit.path[1])] as Data | undefined
       const isOwn = edit.path.length < 4 || ('prices' in (own ?? {}) && !('from' in ((own?.['prices'] ?? {}) as Data)))
       if (!isOwn) continue
       const edited = await applyEdits({ file: 'gateway.yaml', text, parts: {} }, env, [edit])
       if (!edited.ok) {
-        // A whole that has nothing left, and names that YAML keeps for itself.
+        // Expected refusals: a mapping would become empty, or YAML reserves a name.
         if (!/cannot be read as it is|cannot be names/.test(edited.why)) t.fail(`${edited.why}: ${about}`)
         continue
       }
@@ -159,7 +159,7 @@ t.test('random edits of real configurations change only their target, and no com
         const comments = readComments(edited.texts.text)
         if (!isDeepStrictEqual(comments, readComments(text))) t.same(comments, readComments(text), about)
       }
-      // Back again: the inverse gives the same meaning.
+      // Undoing: the inverse edit restores the meaning.
       const name = String(edit.path[1])
       const inverse: ConfigEdit = own
         ? { path: ['models', name], value: JSON.parse(JSON.stringify(own)) as NonNullable<ConfigEdit['value']> }
@@ -175,7 +175,7 @@ t.test('random edits of real configurations change only their target, and no com
   t.ok(made > 60, `${made} edits`)
 })
 
-/** Comments and blanks wherever people put them, in every style of mapping. */
+/** Comments and blanks at every place where people put them, in every style of mapping. */
 const odd = `# head
 version: 1   # one
 models:      # all of them
@@ -269,7 +269,7 @@ t.test('a long list costs no more than its changes, and requests are bounded', a
   const edit = (given: string, ...edits: readonly ConfigEdit[]) =>
     applyEdits({ file: 'gateway.yaml', text: given, parts: {} }, env, edits)
   const edited = await edit(text(3_000), { path, value: [...numbers(2_999, 0), -1] })
-  t.match(edited.ok && edited.texts.text, '2998, -1]', 'what stays is looked at, and read once')
+  t.match(edited.ok && edited.texts.text, '2998, -1]', 'the unchanged rest is visited, and parsed once')
   const tooMuch = { ok: false, why: /too many changes|too large/ }
   t.match(await edit(text(100), { path, value: numbers(100, 500) }), tooMuch)
   const some = (first: number): ConfigEdit => ({ path, value: numbers(25, first) })

@@ -25,8 +25,8 @@ async function findingsOf(text: string, env: { readonly [name: string]: string }
   return loaded.ok ? loaded.notes : loaded.findings
 }
 
-/** Each file says in its first lines what is wrong with it: `# expect LINE:COL code | remedy`. */
-t.test('every error is listed at the place that an editor shows, with the remedy', async t => {
+/** The first lines of each file give its expected findings: `# expect LINE:COL code | remedy`. */
+t.test('every error is listed at its position in an editor, with the remedy', async t => {
   for (const name of readdirSync(folder).sort()) {
     const text = readFileSync(new URL(name, folder), 'utf8')
     const expected = [...text.matchAll(/^# expect (.+)$/gm)].map(match => match[1])
@@ -37,7 +37,7 @@ t.test('every error is listed at the place that an editor shows, with the remedy
   }
 })
 
-t.test('an endlessly nested text is refused at a place, in every way of nesting', async t => {
+t.test('an endlessly nested text is refused with a position, for every kind of nesting', async t => {
   const units = ['b: ', '- ', '? ', '[', '{a: ', '- a: ', '? - ', '[{']
   for (const depth of [50, 300, 1_400, 5_461])
     for (const unit of units) {
@@ -53,14 +53,14 @@ t.test('an endlessly nested text is refused at a place, in every way of nesting'
   }
 })
 
-t.test('a finding shows its line, with a caret under the place', async t => {
+t.test('a finding shows its line, with a caret under the position', async t => {
   const [finding] = await findingsOf(readFileSync(new URL('not-a-whole-number.yaml', folder), 'utf8'))
   t.equal(finding?.path, 'groups.default.rpm')
   t.equal(finding?.message, "found 'sixty', which is not a whole number")
   t.equal(finding?.caret, 'groups: { default: { rpm: sixty } }\n                          ^~~~~')
 })
 
-t.test('a caret is at its place after wide characters and tabs', async t => {
+t.test('a caret is at the right position after wide characters and tabs', async t => {
   const text = sampleText.replace('rpm: 60 }', 'rpm: 60, "大小\t": 1 }')
   const [finding] = await findingsOf(text, { ONE_KEY: 'k' })
   const [line = '', mark = ''] = finding?.caret.split('\n') ?? []
@@ -76,7 +76,7 @@ t.test('a long line is cut to the part around the caret', async t => {
   t.equal(line.slice(mark.indexOf('^'), mark.indexOf('^') + 10), 'background')
 })
 
-t.test('findings on a terminal: place, path, found value, line, caret, remedy', async t => {
+t.test('findings on a terminal: position, path, found value, line, caret, remedy', async t => {
   const findings = await findingsOf(readFileSync(new URL('family-unknown.yaml', folder), 'utf8'))
   t.equal(
     formatFindings(findings, { color: false }),
@@ -121,7 +121,7 @@ t.test('an empty credential of a real upstream is noted, of a simulated one not'
 t.test('a secret never appears in a finding', async t => {
   const secret = 'hunter2-hunter2-hunter2'
   const faults = [
-    // In the file itself, beside every kind of fault.
+    // The secret is in the file itself, next to every kind of fault.
     sampleText.replace('"Bearer ${ONE_KEY}"', `"Bearer ${secret}", extra: 1`),
     sampleText.replace('"Bearer ${ONE_KEY}"', `"Bearer ${secret}`),
     sampleText.replace('"Bearer ${ONE_KEY}"', `${secret}: ${secret}`),
@@ -133,7 +133,7 @@ t.test('a secret never appears in a finding', async t => {
     sampleText.replace('credential:', `headers: { x-key: "${secret}", "bad name": "1" }, credential:`),
     sampleText.replace('version: 1', `version: 1\nstorage: mysql://user:${secret}@host/db`),
     sampleText.replace('simulator:one', `https://user:${secret}@host`),
-    // From the environment, repeated where it does not belong.
+    // The secret comes from the environment and appears where it does not belong.
     sampleText.replace('family: pictures', 'family: "${ONE_KEY}"'),
     sampleText.replace('rpm: 300', 'rpm: "${ONE_KEY}"'),
     sampleText.replace('"${ONE_URL:-simulator:one}"', '"${ONE_KEY}"'),

@@ -7,7 +7,7 @@ import { makeFolder, root } from '../harness/folder.ts'
 
 const shipped = await readFile(join(root, 'gateway.yaml'), 'utf8')
 
-/** A folder with the shipped configuration, which includes files, and these. */
+/** A folder with the shipped configuration, an `include` line, and the given files. */
 async function makeSite(
   t: Test,
   include: string,
@@ -41,7 +41,7 @@ async function makeSite(
 const chat = (name: string): string =>
   `models:\n  ${name}: { family: chat, upstream: text, prices: { input: "1", output: "2" } }\n`
 
-t.test('included files are read as if inline, each value with its own place', async t => {
+t.test('included files are read as if inline, each value with its own position', async t => {
   const site = await makeSite(t, '[vendors/*.yaml, more.yaml]', {
     'vendors/b.yaml': chat('of-b'),
     'vendors/a.yaml': `include: [deeper/x.yaml]\n${chat('of-a')}`,
@@ -75,7 +75,7 @@ t.test('the same settings in one file and in several are one revision', async t 
   t.ok(several.ok && one.ok && several.plan.revision === one.plan.revision)
 })
 
-t.test('a name that two files set is refused with both places', async t => {
+t.test('a name that two files set is refused with both positions', async t => {
   const site = await makeSite(t, '[a.yaml, b.yaml]', {
     'a.yaml': `${chat('twice')}currency: EUR\nversion: 1\npipeline: [auth]\n`,
     'b.yaml': chat('twice'),
@@ -104,7 +104,7 @@ t.test('an error in an included file has its file, line and column, with a caret
   t.same(more, [])
   await writeFile(site.path('a.yaml'), 'upstreams: {\n')
   t.match(await site.find(), [{ at: /^a\.yaml:2:1/, code: 'yaml_syntax' }])
-  t.equal((await site.find()).length, 1, 'what the file would have said is not missed')
+  t.equal((await site.find()).length, 1, 'settings of the missing file are not reported as missing')
 })
 
 t.test('missing, circular or invalid files are refused at their place', async t => {

@@ -117,7 +117,7 @@ const samples: { readonly [name in FormatName]: Samples } = {
 for (const [name, { fits, others }] of Object.entries(samples))
   t.test(`${name}: an editor accepts and refuses the same as check`, async t => {
     const format: Format = formats[name as FormatName]
-    // As editors read patterns: by Unicode.
+    // Editors read patterns with the Unicode flag.
     const pattern = new RegExp(patternOf(format), 'u')
     for (const text of fits) {
       t.ok(isOf(format, text), text)

@@ -37,7 +37,7 @@ async function take(text: string, env: Env = {}, parts: Parts = {}) {
 
 type Taken = Awaited<ReturnType<typeof take>>
 
-/** The prices that it is read again with, or why not. */
+/** Loads a kept configuration again: returns its prices, or the findings that prevent it. */
 async function again({ kept }: Pick<Taken, 'kept'>, { source, plan }: Taken) {
   const loaded = await source.judgeKept(kept, plan)
   if (!loaded?.ok) return loaded?.findings.map(({ code, path }) => `${code} ${path}`) ?? 'not kept'
@@ -168,7 +168,7 @@ t.test('redacted values count, and the address of a replica does not', async t =
   t.not(await markFor(text.replace('rpm: 60', 'rpm: 61')), mark)
 })
 
-t.test("swapped keys are reported by their places, and no mark contains a key's text", async t => {
+t.test("swapped keys are reported by their positions, and no mark contains a key's text", async t => {
   const text = (one: string, two: string) => main({ model: prices('1.00'), more: family, credential: keys(one, two) })
   const [a, b] = [await take(text('key-one', 'key-two')), await take(text('key-two', 'key-one'))]
   const [before, after] = [a, b].map(({ plan, kept }) => ({ settings: plan.settings, mark: markOf(plan, kept.files) }))
@@ -184,7 +184,7 @@ t.test("swapped keys are reported by their places, and no mark contains a key's 
   const both = await take(main({ model: prices('1.00'), more: family, credential: headers }))
   const prints = new Set(Object.values(JSON.parse(markOf(both.plan, both.kept.files).split(' ')[2] ?? '') as object))
   t.ok(prints.size > 2, 'two that are the same do not look so')
-  // Of an earlier version, which kept no more: an update is no change.
+  // The mark of an earlier version has fewer parts: an update of the gateway is not a change of the configuration.
   const old = before.mark.split(' ').slice(0, 2).join(' ')
   t.equal(isSameMark(old, before.mark), true)
   t.strictSame(describeTaken({ ...before, mark: old }, after), [])

@@ -278,7 +278,7 @@ t.test('a literal path may accompany the pattern that covers it, and a narrow pa
   const routes = rest.map(path => `  - { match: "PUT ${path}", operation: x, dialect: openai }\n`)
   const [versions = '', one = '', ...literal] = routes
   const order = [versions, routes[4] ?? '', one, ...literal.slice(0, 2)].join('')
-  // versions and :run end differently, so no path is both.
+  // `versions` and `:run` end differently, so no path matches both.
   t.equal((await planOf(sampleText + order)).routes.length, 8)
 })
 
@@ -357,7 +357,7 @@ t.test('the revision', async t => {
     true,
     'by the order of plugins',
   )
-  t.equal(await moved(text => text, { ONE_URL: 'https://one.example' }), true, 'by what a variable holds')
+  t.equal(await moved(text => text, { ONE_URL: 'https://one.example' }), true, 'by the value of a variable')
 })
 
 t.test('a password is redacted whole, even with characters that end it in an address', async t => {
@@ -413,7 +413,7 @@ t.test('the shipped gateway.yaml', async t => {
     [...plan.upstreams.values()].map(upstream => upstream.url),
     ['simulator:alpha', 'simulator:beta', 'simulator:text'],
   )
-  t.same(plan.models.get('alpha-image-2')?.limits, { scope: 'gateway' }, 'family A has no limit of its own')
+  t.same(plan.models.get('alpha-image-2')?.limits, { scope: 'gateway' }, 'family A has no own limit')
   const lines = text.split('\n')
   for (const model of plan.models.values()) {
     for (const price of model.prices.values()) t.equal(price.origin.line, model.origin.line, 'its price is on its line')
@@ -700,7 +700,7 @@ t.test('the schema for editors', async t => {
 
 type Node = { readonly [keyword: string]: unknown }
 
-/** Paths of the properties that an editor would have nothing to say about. */
+/** Paths of the properties for which an editor has no description. */
 function undescribed(schema: unknown, path: string): string[] {
   if (typeof schema !== 'object' || schema === null) return []
   if (Array.isArray(schema)) return schema.flatMap((inner, i) => undescribed(inner, `${path}/${i}`))

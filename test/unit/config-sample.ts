@@ -1,7 +1,7 @@
 import { defineSlot } from '../../src/domain/index.ts'
 import { definePlugin } from '../../src/plugin-api/index.ts'
 
-/** Small plugins of a test's own: one gives what another needs, one has a section in families and looks into it. */
+/** Small plugins for tests: one provides what another needs; one has a section in families and validates it. */
 const caller = defineSlot<string>('caller')
 
 const auth = definePlugin({
@@ -106,7 +106,7 @@ export async function resolveSample(name: string) {
   return samplePlugins.find(plugin => plugin.name === name)
 }
 
-/** A small file in which nothing is wrong. */
+/** A small file without faults. */
 export const sampleText = `version: 1
 groups: { default: { rpm: 60 }, partner: { rpm: 600, tpm: 1000, limit_scope: user, multiplier: "0.9" } }
 upstreams:

@@ -29,11 +29,11 @@ const addresses = [
   ['https://me:hunter2@hunter3@vendor.example/v1', 'hunter2@hunter3'],
 ] as const
 
-t.test('secrets in an address are in no finding, whatever writes it', async t => {
+t.test('secrets in an address are in no finding, from any source', async t => {
   const { path: pathIn } = await makeFolder(t)
   for (const [i, [address, secret]] of addresses.entries()) {
     const written = pathIn(`${i}.yaml`)
-    // The address is refused, it is asked unencrypted, and it stands in a place that is not known.
+    // The address is invalid, its scheme is unencrypted, and it is also the value of an unknown key.
     const text = file(address.replace('https:', 'ftp:'), `notes: "${address}"\n`)
     await writeFile(written, text)
     const loaded = await loadConfig({ text, file: written }, {})
@@ -94,7 +94,7 @@ t.test('a key in a comment is redacted by its prefix, and words are not', async 
   const lines = [...keys.map(key => `# was ${key} until May\n`), `# ${words}\n`].join('')
   const { text } = await showConfig('a.yaml', file('https://x', lines), {})
   for (const key of keys) t.notMatch(text, key, key.slice(0, 6))
-  t.equal(text.match(/^# was \S+ until May$/gm)?.length, keys.length, 'and the words beside them stay')
+  t.equal(text.match(/^# was \S+ until May$/gm)?.length, keys.length, 'and the words next to them stay')
   t.match(text, words)
 })
 
@@ -205,7 +205,7 @@ t.test('a finding shows a plain reference as written, and hides text next to one
   }
 })
 
-/** A configuration whose every secret comes from outside. */
+/** A configuration whose secrets all come from outside the file. */
 const fromOutside = `version: 1
 storage: "\${BOOKS:-sqlite:./data/books.db}"
 server: { public_url: https://ai.example }
@@ -237,11 +237,11 @@ t.test('commands on the storage need no secrets of vendors, receivers and issuer
   t.ok(books.ok)
   t.equal(books.ok && books.plan.storage, 'sqlite:./data/books.db')
   const missing = unset(await loadConfig(config, {}))
-  t.equal(missing.length, 13, 'whoever serves needs every one')
+  t.equal(missing.length, 13, 'serving requires every one')
   t.equal(missing.filter(one => one.startsWith('variable_unset ')).length, 12)
 })
 
-t.test('a key in JSON, similarly named files and headers of calls are not needed either', async t => {
+t.test('a key in JSON, similarly named files, and headers of calls are not required either', async t => {
   const call = 'calls: { chat: { path: /x, headers: { x-api-key: "${A}", x-org: "${B}" } } }'
   const cases = [
     [
@@ -279,5 +279,5 @@ t.test('missing storage settings are reported, and so are other missing values',
   }
   const broken = fromOutside.replace('${KEY_1}', '${KEY 1}')
   const loaded = await loadConfig({ text: broken, file: 'gateway.yaml' }, {}, { booksOnly: true })
-  t.strictSame(unset(loaded), ['reference_malformed upstreams.two.keys.first.value'], 'and what nobody can read')
+  t.strictSame(unset(loaded), ['reference_malformed upstreams.two.keys.first.value'], 'and an unreadable one')
 })

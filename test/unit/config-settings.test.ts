@@ -13,7 +13,7 @@ async function load(edit: (text: string) => string = text => text, env: NodeJS.P
 
 const under = (more: string) => (text: string) => `${text}\n${more}\n`
 
-t.test('every setting of the compiled config is at a key of the file', async t => {
+t.test('every setting of the compiled config has a key in the file', async t => {
   const { plan, trace } = await load()
   const traced = trace().map(({ path }) => path)
   const steps = plan.pipeline.map(({ plugin }) => plugin)
@@ -26,7 +26,9 @@ t.test('every setting of the compiled config is at a key of the file', async t =
     ]),
   )
   const matches = [...own.values()]
-  /** Steps and routes are named by what they call and match; in the file they have a place in a list. Routes may share a path. */
+  /**
+   * Steps and routes have a position in a list: what they call or match names them. Several routes may share a path.
+   */
   const inFile = (path: string): readonly string[] => {
     const rest = /^routes\["([^"]*)"\](.*)$/.exec(path)
     if (rest) return matches.flatMap((match, i) => (match === rest[1] ? [`routes[${i}]${rest[2]}`] : []))
@@ -70,7 +72,7 @@ t.test('settings contain no secret, and a changed telemetry secret is no reporte
   t.strictSame(await describeChanges(before.plan, after.plan), [])
 })
 
-t.test('a model that loses its prices is reported as free, and the reverse', async t => {
+t.test('a model that loses its prices is reported as free, and vice versa', async t => {
   const free = (text: string) => text.replace(/(sim-rerank: .*)prices: \{ search_unit: "0\.002" \}/, '$1price: free')
   const [paid, gratis] = [(await load()).plan, (await load(free)).plan]
   t.strictSame(await describeChanges(paid, gratis), [

@@ -7,7 +7,7 @@ import { caseName } from '../harness/case-name.ts'
 const env = { ONE: 'vendor-secret-one', TWO: 'vendor-secret-two' }
 const mark = 'credential: { header: authorization, value: "Bearer {key}" }'
 
-/** A file whose one upstream is written so. */
+/** A file whose one upstream has this text. */
 function textOf(upstream: string): string {
   return `version: 1
 upstreams:

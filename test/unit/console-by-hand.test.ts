@@ -26,7 +26,7 @@ t.test('single keys open the list, the filter and, after g, a page', async t => 
   }
   press(['g'])
   now += 1501
-  t.equal(press(['l']), null, 'a letter that comes late belongs to nothing')
+  t.equal(press(['l']), null, 'a late letter belongs to no shortcut')
 })
 
 t.test('no shortcut while another key is held, repeated, or composing', async t => {

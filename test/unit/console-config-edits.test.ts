@@ -28,10 +28,10 @@ speakWith('en', english)
 type Case = {
   readonly of: 'models' | 'groups'
   readonly name: string
-  /** What is typed, by the place in the entry. */
+  /** The typed text, by field of the entry. */
   readonly typed: { readonly [place: string]: string }
   readonly changes: readonly (readonly [path: string, value?: Value])[]
-  /** What stands at a member then. */
+  /** The expected value of a member after the edit. */
   readonly becomes: readonly [member: string, value: Value | undefined]
 }
 

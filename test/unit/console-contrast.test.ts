@@ -30,7 +30,7 @@ async function readTokens(): Promise<ReadonlyMap<string, { readonly light: Colou
 }
 
 const surfaces = ['ground', 'paper', 'sunk']
-/** Texts and where they are: 4.5 : 1. */
+/** Texts and their backgrounds: at least 4.5 : 1. */
 const texts: { readonly [text: string]: readonly string[] } = {
   ink: [...surfaces, 'accent-wash', 'good-wash', 'warn-wash', 'bad-wash'],
   'ink-soft': [...surfaces, 'accent-wash', 'good-wash', 'warn-wash', 'bad-wash'],
@@ -43,7 +43,7 @@ const texts: { readonly [text: string]: readonly string[] } = {
   // The toast.
   ground: ['ink'],
 }
-/** Edges of controls and parts of drawings: 3 : 1. */
+/** Edges of controls and parts of drawings: at least 3 : 1. */
 const drawn: { readonly [part: string]: readonly string[] } = {
   'line-strong': ['ground', 'paper'],
   ...Object.fromEntries(['0', '1', '2', '3', '4', '5', '6', '7'].map(part => [`part-${part}`, ['paper']])),

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { placesOf, shownAmount, shownAsSmall, shownForecast } from '../../src/console/shown-money.ts'
 
-t.test('an amount has two decimals, and more only where it would be nearly nothing', async t => {
+t.test('an amount has two decimals, and more only if it would nearly be 0', async t => {
   for (const [exact, shown] of [
     ['0.00', '0.00'],
     ['0.000001', '0.000001'],

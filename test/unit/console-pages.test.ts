@@ -31,7 +31,7 @@ import { caseName } from '../harness/case-name.ts'
 
 speakWith('en', english)
 
-t.test('the audit log links only to what its reader may open', async t => {
+t.test('the audit log links only to pages that its reader may open', async t => {
   const users = '/console/users'
   const rows: readonly (readonly [action: string, admin: string, viewer?: string, billing?: string])[] = [
     ['key.update', '/console/tokens/a%2Fb', '/console/tokens/a%2Fb', '/console/tokens/a%2Fb'],
@@ -85,7 +85,7 @@ t.test("an alert uses a key's name, and reports an expired certificate", async t
     for (const part of ['', '.text', '.do'])
       t.ok(Object.hasOwn(english, `alert.${word}${part}`), caseName({ word, part }))
   }
-  t.match(textsOf({ ends })['ends'], /2026.*10:00|2026/, 'as moments are told')
+  t.match(textsOf({ ends })['ends'], /2026.*10:00|2026/, 'in the format of moments')
 })
 
 const budgetOf = (change: Partial<Budget>): Budget => ({
@@ -141,7 +141,7 @@ t.test('a budget links to the costs of the days that it covers', async t => {
 })
 
 t.test(
-  'of the budgets of one person, the one with the least left is first, and one that only reports is last',
+  'among the budgets of one person, the one with the least left is first, and a soft budget comes last',
   async t => {
     const of = (level: Budget['level'], left: string, soft = false) => budgetOf({ level, name: level, left, soft })
     const sorted = [of('key', '9.50'), of('user', '10.00'), of('group', '0.02'), of('balance', '0.00', true)].sort(
@@ -195,7 +195,7 @@ for (const [name, key, status] of [
   ['one whose time is over', { expires: '2020-01-01T00:00:00Z', tightest: { left: '0.00' } }, 'expired'],
   ['one that is disabled', { status: 'disabled', tightest: { left: '0.00' } }, 'disabled'],
 ] as const)
-  t.test(`what is shown of a token: ${name}`, async t => {
+  t.test(`the shown state of a token: ${name}`, async t => {
     const shown = { status: 'active', expires: null, tightest: null, ...key } as unknown as Key
     t.equal(keyStatus(shown), status)
   })
@@ -227,7 +227,7 @@ t.test('the playground is restored for a returning user', async t => {
   keepPlace(chat)
   t.strictSame(findPlace({}), chat, 'by the menu')
   t.strictSame(findPlace({ op: 'image.generate' }), image, 'by a tab')
-  t.strictSame(findPlace({ ...image, vs: undefined }), { ...image, vs: undefined }, 'what the address says goes first')
+  t.strictSame(findPlace({ ...image, vs: undefined }), { ...image, vs: undefined }, 'the address has precedence')
   t.strictSame(findPlace({ op: 'embeddings' }), { op: 'embeddings', model: undefined, vs: undefined })
   forgetPlaces()
   t.equal(findPlace({}).op, undefined, 'and another person does not')
@@ -367,7 +367,7 @@ t.test('[14.10] the average cost of an image, of a unit, and of tokens', t => {
   t.end()
 })
 
-t.test('two parts are compared by the average cost of what both have', async t => {
+t.test('two parts are compared by the average cost of a unit that both have', async t => {
   const part = (what: string, net: bigint, images: number, tokens = 0): Part => ({
     what,
     net,
@@ -424,7 +424,7 @@ t.test('only an hour that occurs twice is shown with its offset', async t => {
   t.equal(barLabel('2026-10-24T22:00:00.000Z', 'day', 'Europe/Berlin'), '25 Oct')
 })
 
-t.test('after signing in no address leads out of the console', async t => {
+t.test('after signing in no address leads outside the console', async t => {
   for (const [next, to] of [
     [undefined, '/console'],
     ['/console', '/console'],
@@ -445,7 +445,7 @@ t.test('after signing in no address leads out of the console', async t => {
     t.equal(safeNext(next), to, caseName({ next }))
 })
 
-t.test('the rows of costs add up to their sum, also for the days before', t => {
+t.test('the rows of costs add up to their sum, also for the previous days', t => {
   const sum = (net: string) => ({
     currency: 'USD',
     charges: 1,
@@ -494,7 +494,7 @@ t.test('the rows of costs add up to their sum, also for the days before', t => {
 
 t.test('costs use the zone of the address', t => {
   t.equal(zoneOf('Asia/Tokyo'), 'Asia/Tokyo')
-  t.equal(zoneOf('Mars/Base'), zoneOf(undefined), 'of whoever looks where there is no such zone')
+  t.equal(zoneOf('Mars/Base'), zoneOf(undefined), "the user's own zone if the given one does not exist")
   t.end()
 })
 

@@ -37,13 +37,13 @@ t.test("every reason of a refusal has words in both languages, with the reason's
   t.equal(new ApiError(400, 'invalid', '', { reason: 'missing', values: { field: 'name' } }).reason, 'missing')
 })
 
-/** Refused before it is known what is asked for, or of whom: such requests have no row in the log. */
+/** Codes of refusals before the model or the caller is known: such requests have no row in the log. */
 const unlogged = new Set(
   `path_invalid not_found method_not_allowed connect_unsupported request_malformed request_too_slow headers_too_large
   chunk_extensions_too_large expectation_unsupported http_version_unsupported header_duplicate header_invalid
   too_many_headers draining`.split(/\s+/),
 )
-/** What the log keeps of these is more than their text has. */
+/** Codes for which the log keeps more values than their text shows. */
 const keptToo: { readonly [code: string]: readonly string[] } = {
   rate_limit_exceeded: ['{counts}', '{of}'],
   insufficient_quota: ['{budget}'],
@@ -101,7 +101,7 @@ t.test('stored warnings are shown in Chinese, by their facts', async t => {
   t.equal(tWarning(describeMismatch({ ...facts, kind: 'other', returned: '1x1' }, 'f')), undefined, 'their own words')
 })
 
-t.test("use and the reason for a charge's end are shown in Chinese", async t => {
+t.test("usage and the reason for a charge's end are shown in Chinese", async t => {
   speakWith('zh', chinese)
   const line = {
     tier: 'input',

@@ -41,29 +41,29 @@ const from = Date.UTC(2026, 9, 24, 20)
 const dayMs = 86_400_000
 const until = from + 9 * dayMs
 
-/** `CHARGES=100000 TAP_TIMEOUT=3000 tap test/unit/costs.test.ts` sells more: as many on each of the databases. */
+/** `CHARGES=100000 TAP_TIMEOUT=3000 tap test/unit/costs.test.ts` sells this many on each of the databases. */
 const wished = process.env['CHARGES']
 const charges = Number(wished ?? 1_200)
-/** What nobody has added up is gone through for each question: of very many charges fewer are asked. */
+/** Each query reads every charge that is not in a sum yet, so with very many charges fewer queries run. */
 const inTail = Math.max(4, Math.min(80, Math.floor(96_000 / charges)))
-/** Images that are sold at a time, each with commits of its own. */
+/** Number of images sold concurrently; each has commits of its own. */
 const atOnce = 64
 
-/** A charge as the test itself knows it. */
+/** A charge as the test itself recorded it. */
 type Sold = {
-  /** When it was settled. */
+  /** The time of the settlement. */
   at: number
   readonly parts: { readonly [P in Exclude<CostPart, 'tier'>]: string }
   readonly currency: string
   readonly lines: readonly ChargeItem[]
-  /** By a hit of the answer cache. */
+  /** Whether the answer cache served the request. */
   readonly saved: number
   isRefunded: boolean
 }
 
 const tiers = ['1K', '2K', '4K']
 
-/** Sells at random: images one by one, tokens many at once, some of it given back or never charged. */
+/** Sells at random: images one by one, tokens in groups; refunds some and never charges others. */
 async function sell(
   storage: Storage,
   clock: ReturnType<typeof clockAt>,
@@ -116,7 +116,7 @@ async function sell(
           }),
         )
     }
-    // Some are hits of the answer cache, of which the response cost more once, or less than its price now.
+    // Some are hits of the answer cache; the price of the original response was higher than now, or lower.
     const isHit = !isImages && draw(4) === 0
     if (isHit) lines.splice(0, lines.length, { ...(lines[0] as ChargeItem), tier: 'cached_response', quantity: 1 })
     const amount = lines.reduce((sum, { price }) => sum + price, 0)
@@ -130,7 +130,7 @@ async function sell(
       if (selling.length === atOnce) await Promise.all(selling.splice(0))
       if (isVoid) continue
     } else if (isHit && draw(2)) {
-      // Of a key with a budget: its charge is a row of its own.
+      // The key has a budget, so its charge has a row of its own.
       await storage.ledger.hold({ facts: own, hold: 400_000, idempotency: null })
       for (const each of lines) await storage.ledger.line(id, each)
       await storage.ledger.settle({ id, delivery: 'confirmed', reason: null })
@@ -150,12 +150,12 @@ async function sell(
   return { sold, refund, keys }
 }
 
-/** Nobody adds up beside the test: selling very many takes longer than the minute after which a gateway does. */
+/** Stops the periodic sums: selling very many charges takes longer than the minute between two updates. */
 function quietClock(): ReturnType<typeof clockAt> {
   return { ...clockAt(from), every: () => ({ cancel: () => undefined }) }
 }
 
-/** `one`: null where it comes to nothing. */
+/** `one` is null if nothing is charged. */
 async function sellImages(
   storage: Storage,
   clock: ReturnType<typeof clockAt>,
@@ -165,7 +165,7 @@ async function sellImages(
   await storage.ledger.hold({ facts: own, hold: 400_000, idempotency: null })
   if (!one) return void (await storage.ledger.void(own.id, 'refused'))
   for (const each of one.lines) await storage.ledger.line(own.id, each)
-  // Others were sold meanwhile, and hours have gone by.
+  // Other charges were made in the meantime, hours ago.
   one.at = clock.now()
   await storage.ledger.settle({ id: own.id, delivery: 'confirmed', reason: null })
 }
@@ -176,7 +176,7 @@ const bySum = (a: CostRow, b: CostRow): number =>
   (a.currency < b.currency ? -1 : a.currency > b.currency ? 1 : 0) ||
   compareText(a.what ?? '', b.what ?? '')
 
-/** Of what costs are split by those that cost most. */
+/** Returns the names with the highest costs. */
 function dearest(sold: readonly Sold[], question: PlainCostQuery, most: number): ReadonlySet<string> {
   const sums = new Map<string, number>()
   for (const { what, amount } of count(sold, {
@@ -191,7 +191,7 @@ function dearest(sold: readonly Sold[], question: PlainCostQuery, most: number):
   return new Set(inOrder.slice(0, most).map(([what]) => what))
 }
 
-/** The same from the test's own list. */
+/** Computes the same rows from the test's own list. */
 function count(sold: readonly Sold[], question: PlainCostQuery): readonly CostRow[] {
   const { since, until, bars, by, where, apart } = question
   const names =
@@ -227,7 +227,7 @@ function count(sold: readonly Sold[], question: PlainCostQuery): readonly CostRo
       }
       const { row, seen } = rows.get(name) ?? { row: blank, seen: new Set<string>() }
       rows.set(name, { row, seen })
-      // One of two tiers is one of each, also where both are among the others.
+      // A charge with two tiers counts once in each, even if both are in the group of the others.
       const mark = `${place} ${by === 'tier' ? own : ''}`
       if (!seen.has(mark)) row.charges++
       seen.add(mark)
@@ -242,7 +242,7 @@ function count(sold: readonly Sold[], question: PlainCostQuery): readonly CostRo
   return [...rows.values()].map(({ row }) => row).sort(bySum)
 }
 
-/** The last of many that begins at a moment or before: of as many bars as quarters each would be a thousand looks. */
+/** The last bar that begins at or before a time. A binary search: a linear one over bars of a quarter hour is slow. */
 function barOf(bars: readonly number[], at: number): number {
   let [low, high] = [0, bars.length]
   while (low < high) {
@@ -269,7 +269,7 @@ const where = fc.oneof(
     .tuple(fc.constantFrom(...costParts), fc.constantFrom(...costParts), fc.nat(3), fc.nat(3))
     .map(([a, b, i, j]) => ({ [a]: values[a][i % values[a].length], [b]: values[b][j % values[b].length] })),
 )
-/** Two put their clocks back in this time; two are parts of an hour away from the others. */
+/** Two zones put their clocks back in this span; two differ from UTC by fractions of an hour. */
 const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'Asia/Kolkata', 'UTC'] as const
 const daysThere: fc.Arbitrary<PlainCostQuery> = fc
   .record({
@@ -323,7 +323,7 @@ async function compare(
   t.ok(rows > asked.length, 'there is something to compare')
 }
 
-/** Each day has what its statement has, whenever a charge was held. */
+/** Tests that each day's costs match its statement, whatever the time of the hold. */
 async function compareDays(t: Test, storage: Storage): Promise<void> {
   let charged = 0
   for (let day = from - (from % dayMs); day < until + 2 * dayMs; day += dayMs) {
@@ -345,10 +345,10 @@ async function compareDays(t: Test, storage: Storage): Promise<void> {
   t.ok(charged > 0, 'something was charged')
 }
 
-/** By one part alone, the version before counted a charge once for each of its tiers only where these are told apart. */
+/** The earlier version counted a charge once per tier only in sums by tier. */
 const oldCounts = `CASE WHEN part = 'tier' THEN charges ELSE firsts END, firsts, images, amount, refunded`
 
-/** The sums of the version before these, where there was one table by all facts and one by each. */
+/** The sums of the earlier version, which had one table by all facts and one by each single fact. */
 function copyOld(path: string, old: string): void {
   copyAsOf(migrations.indexOf(costSpans), path, old)
   const db = new DatabaseSync(old)
@@ -432,7 +432,7 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
     'a version that knows nothing of keys adds nothing up',
   )
   connection.db.exec(damages.join(';'))
-  t.ok((await storage.books.verify()).sums.length > 3, 'and whoever verifies is told')
+  t.ok((await storage.books.verify()).sums.length > 3, 'and verification reports it')
 
   let state = await storage.books.rebuildCosts()
   for (let i = 0; i < 4; i++) state = await storage.books.rebuildCosts(state)
@@ -482,7 +482,7 @@ const lacking = [
 ]
 for (const { version, counts } of lacking)
   t.test(
-    `a gateway sums again what an earlier version summed without ${Object.keys(counts).join(' and ')}`,
+    `a gateway recomputes sums of an earlier version that do not have ${Object.keys(counts).join(' and ')}`,
     async t => {
       const folder = mkdtempSync(join(tmpdir(), 'tollgate-costs-'))
       t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -531,7 +531,7 @@ for (const { version, counts } of lacking)
     },
   )
 
-t.test('the same on PostgreSQL, summed by three at once', async t => {
+t.test('the same on PostgreSQL, summed by three processes at once', async t => {
   const postgres = await startPostgres(['fsync=off'])
   t.teardown(() => postgres.close())
   const url = await postgres.createDatabase()
@@ -540,7 +540,7 @@ t.test('the same on PostgreSQL, summed by three at once', async t => {
   t.teardown(() => storage.close())
   const { sold, refund } = await sell(storage, clock, wished === undefined ? 240 : charges, 3)
   await refund(10)
-  // Statements of very many charges take their time on a busy machine.
+  // Statements of very many charges take long on a busy machine.
   const pool = createPool(url, 3, 600_000)
   t.teardown(() => pool.end())
   const asked = fc.sample(questions, { numRuns: wished === undefined ? 16 : 80, seed: 5 })
@@ -567,7 +567,7 @@ t.test('the same on PostgreSQL, summed by three at once', async t => {
   t.same((await storage.books.verify()).sums, [])
 })
 
-/** Puts sums back to what the version before had, and brings them up to date. */
+/** Resets the sums to the earlier version and migrates them again. */
 async function migrateAgain(pool: ReturnType<typeof createPool>): Promise<void> {
   const client = await pool.connect()
   const [isQuarter, pass] = ['span % 8 = 0', 2 ** 40]

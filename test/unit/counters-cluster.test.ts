@@ -18,15 +18,15 @@ import { type RedisCluster, startRedisCluster } from '../harness/redis-cluster.t
 
 const skip = redisMissing()
 const minute = 60_000
-/** Longer than a node that is there takes on any machine, and than it takes to see that one is gone. */
+/** Longer than a live node needs on any machine, and longer than noticing a dead one takes. */
 const patientMs = 5_000
 
-/** For tests that leave it as it was. Nodes take seconds to come together. */
+/** Shared by tests that do not change it, because a cluster takes seconds to form. */
 const shared = (skip ? undefined : await startRedisCluster(t)) as RedisCluster
 
 async function open(t: Test, { nodes }: RedisCluster, more: Partial<RedisCountersOptions> = {}) {
   const log = new KeptLog()
-  // How fast the machine is decides nothing here, but where a test says so.
+  // The timeout is long so that a slow machine does not change the result, unless a test sets one.
   const url = `${nodes[0]?.url}?cluster=spread`
   const counters = new RedisCounters({ url, clock: systemClock, log, commandMs: 20_000, ...more })
   t.teardown(() => counters.close())
@@ -34,7 +34,7 @@ async function open(t: Test, { nodes }: RedisCluster, more: Partial<RedisCounter
   return { counters, log }
 }
 
-/** As `window` and `places`, of an owner. */
+/** As `window` and `places`, for an owner. */
 function ownWindow(owner: string, limit: number, amount = 1): LimitRequest {
   return window(limit, amount, { id: fresh(`rpm ${owner}`), owner })
 }
@@ -43,7 +43,7 @@ function ownPlaces(owner: string, limit: number): LimitRequest {
   return places(limit, { id: fresh(`concurrency ${owner}`), owner })
 }
 
-/** Two owners whose counters are on the node, and one whose are on another. */
+/** Two owners whose counters are on the node, and one whose counters are on another. */
 async function ownersOn(cluster: RedisCluster, node: RedisServer) {
   const here: string[] = []
   let elsewhere: string | undefined
@@ -66,7 +66,7 @@ async function admittedOf(
   return takings.filter(({ ticket }) => ticket).length
 }
 
-/** What is thrown, if anything is. */
+/** Returns the thrown error, if any. */
 function errorOf(ask: () => Promise<unknown>): Promise<unknown> {
   return ask().then(
     () => undefined,
@@ -110,7 +110,7 @@ t.test('limits on a spread cluster', { skip }, async t => {
     t.equal(sum(keys.map(names => names.length)), 60 * 5, 'two windows, their sums, and the places of each')
     for (const [i, names] of keys.entries()) t.ok(names.length >= 10 * 5, `node ${i} has ${names.length}`)
     const owners = keys.map(names => new Set(names.map(name => /\{(.*?)\}/.exec(name)?.[1])))
-    t.equal(sum(owners.map(some => some.size)), 60, 'and what is of one user is on one node')
+    t.equal(sum(owners.map(some => some.size)), 60, 'and all counters of one user are on one node')
     const tag = tagOf('model one')
     t.match(await (await cluster.nodeOf(tag)).text('GET', `${tag}:window:${model.id}:sum`), '60')
   })
@@ -177,7 +177,7 @@ t.test('limits on a spread cluster', { skip }, async t => {
       )
     }
     clock.move(45_000)
-    t.ok((await counters.take([...demands, upstream], 'refuse')).ticket, 'who waits that long is admitted')
+    t.ok((await counters.take([...demands, upstream], 'refuse')).ticket, 'a client that waits that long is admitted')
   })
 
   t.test('a client over its own limit touches no shared one, and waits for the slowest', async t => {
@@ -207,7 +207,7 @@ t.test('limits on a spread cluster', { skip }, async t => {
   t.test('one turn of one owner is one script, and all of one node one write', async t => {
     const { counters } = await open(t, cluster)
     const owners = Array.from({ length: 20 }, () => ownWindow(fresh('user'), 2))
-    // Nodes have to have seen the script: one that has not is asked twice.
+    // Each node has to load the script first: otherwise the first call takes two attempts.
     for (const one of owners) await counters.peek([one], 'refuse')
     const figuresOf = async (section: string, figure: RegExp) => {
       const all = await Promise.all(cluster.nodes.map(node => node.text('INFO', section)))
@@ -219,7 +219,7 @@ t.test('limits on a spread cluster', { skip }, async t => {
     t.same(await Promise.all(owners.map(one => admittedOf(counters, 3, [one]))), Array(20).fill(2))
     const readsAfter = await reads()
     t.equal(sum(await scripts()) - scriptsBefore, owners.length)
-    // One is that of the question itself.
+    // One read is the `INFO` command itself.
     for (const [i, before] of readsBefore.entries())
       t.ok((readsAfter[i] as number) - before <= 5, caseName({ node: i, reads: (readsAfter[i] as number) - before }))
   })
@@ -251,7 +251,7 @@ t.test('limits on a spread cluster', { skip }, async t => {
     const clock = new HandClock()
     clock.move(1e9)
     const serverTime = () => Math.round(clock.tick() * 1_000)
-    // Places are renewed in the system's time, which does not pass here.
+    // The system's time drives the renewal of places, and it does not pass here.
     const { counters } = await open(t, cluster, { clock, serverTime, leaseMs: 1e9 })
     const model = new MemoryCounters(clock)
     const pick = (n: number) => Math.floor(random() * n)
@@ -295,7 +295,7 @@ t.test(
     const both = [await open(t, cluster, quick), await open(t, cluster, quick)] as const
     const [model, user] = [ownWindow(here[0] as string, 20), ownWindow(elsewhere, 50)]
     const place = ownPlaces(elsewhere, 60)
-    /** How many each admits of so many, one gateway after the other. */
+    /** How many of `n` each gateway admits, one gateway after the other. */
     const all = async (n: number, demands: readonly LimitRequest[]) => {
       const admitted: number[] = []
       for (const { counters } of both) admitted.push(await admittedOf(counters, n, demands, 'local'))
@@ -310,7 +310,7 @@ t.test(
     )
     t.ok(both.every(({ counters }) => !counters.healthy()))
     t.match(await both[0].counters.peek([user, place], 'refuse'), [{ remaining: 10 }, { remaining: 20 }])
-    t.equal(sum(await all(40, [user])), 10, 'what stands elsewhere is counted together, exactly')
+    t.equal(sum(await all(40, [user])), 10, 'limits on other nodes are counted together, exactly')
     const [dead, alive] = [ownWindow(here[1] as string, 9), ownWindow(elsewhere, 7)]
     for (const { counters } of both) {
       t.equal(counters.known([alive], 'refuse'), undefined, 'of the living only they can say')
@@ -325,7 +325,7 @@ t.test(
         'the living asked last',
       )
     }
-    t.match(await both[1].counters.peek([alive], 'refuse'), [{ remaining: 7 }], 'what was taken of it is given back')
+    t.match(await both[1].counters.peek([alive], 'refuse'), [{ remaining: 7 }], 'its amounts are returned')
     t.equal(await admittedOf(both[0].counters, 9, [alive], 'refuse'), 7)
     const inFlight = ownPlaces(here[1] as string, 5)
     const held = ticketOf(await both[0].counters.take([inFlight, ownWindow(elsewhere, 5)], 'local'))
@@ -395,7 +395,7 @@ t.test('a replica replaces its node and continues its counts', { skip }, async t
   t.notOk(counters.healthy())
   await replica.command('CLUSTER', 'FAILOVER', 'TAKEOVER')
   await until(() => counters.healthy())
-  // What was on its way when the node died may arrive at the other, and is given back there a moment later.
+  // Requests in flight when the node died may arrive at the other node, which returns them a moment later.
   let admitted = 0
   await until(async () => (admitted += await admittedOf(other, 20, [requests], 'refuse')) >= 4)
   admitted += await admittedOf(other, 20, [requests], 'refuse')

@@ -18,12 +18,12 @@ const skip = redisMissing()
 const minute = 60_000
 /** `REPEATS=100 node test/unit/counters-redis.test.ts` for a long run. */
 const repeats = Number(process.env['REPEATS'] ?? 20)
-/** Of what must not hang; nothing here takes a tenth of it. */
+/** Limit for calls that must not hang; none here takes a tenth of it. */
 const patienceMs = 10_000
 
 async function open(t: Test, url: string, more: Partial<RedisCountersOptions> = {}) {
   const log = new KeptLog()
-  // How fast the machine is decides nothing here, but where a test says so.
+  // The timeout is long so that a slow machine does not change the result, unless a test sets one.
   const counters = new RedisCounters({ url, clock: systemClock, log, commandMs: 20_000, ...more })
   t.teardown(() => counters.close())
   await counters.ready()
@@ -92,7 +92,7 @@ t.test(
     await redis.start()
     for (const { counters } of replicas) await until(() => counters.healthy())
     admitted += sum(await Promise.all(replicas.map(({ counters }) => count(counters, 200, requests))))
-    t.equal(admitted, 80, 'a store that has forgotten grants nobody a fresh minute')
+    t.equal(admitted, 80, 'a flushed store grants no client a fresh minute')
     t.equal(
       sum(
         await Promise.all(
@@ -139,9 +139,9 @@ t.test(
     t.match(await counters.peek(local, 'local'), [{ remaining: 0 }])
     redis.thaw()
     await until(() => counters.healthy())
-    t.equal(await count(counters, 20, strict, 'refuse'), 10, 'what was asked in vain has been taken back')
+    t.equal(await count(counters, 20, strict, 'refuse'), 10, 'failed takes have been undone')
     const { counters: other } = await open(t, redis.url)
-    t.equal(await count(other, 20, local), 6, 'and only what was counted there counts there')
+    t.equal(await count(other, 20, local), 6, 'and only counts made there count there')
   },
 )
 
@@ -180,7 +180,7 @@ t.test(
     }
     await redis.command('FLUSHALL')
     await until(async () => (await redis.command('ZCARD', key)) === ':1')
-    t.equal(await count(second, 1, place), 0, 'told again')
+    t.equal(await count(second, 1, place), 0, 'reported again')
     await first.close()
     now += 600_001
     t.equal(await count(second, 3, place), 1, 'free when the lease is over')
@@ -314,7 +314,7 @@ t.test('a read-only Redis is not used until it accepts writes', { skip }, async 
   const limit = [window(10)]
   t.equal(await count(counters, 4, limit), 4)
   await redis.command('REPLICAOF', '127.0.0.1', new URL(master.url).port)
-  t.equal(await count(counters, 20, limit), 6, 'this process goes on with what it has counted')
+  t.equal(await count(counters, 20, limit), 6, 'this process continues with its own counts')
   t.notOk(counters.healthy())
   const probesRefused = async () => {
     const all = await redis.text('INFO', 'commandstats')
@@ -328,7 +328,7 @@ t.test('a read-only Redis is not used until it accepts writes', { skip }, async 
   t.equal(await count(counters, 20, [window(10)], 'refuse'), 10)
 })
 
-t.test('a Redis that is not there yet is no error at the start', { skip }, async t => {
+t.test('a missing Redis is not an error at the start', { skip }, async t => {
   const redis = await startRedis(t)
   await redis.kill()
   const { counters } = await open(t, redis.url)

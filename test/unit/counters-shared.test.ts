@@ -10,7 +10,8 @@ import { redisMissing, startRedis } from '../harness/redis.ts'
 import { startRedisCluster } from '../harness/redis-cluster.ts'
 import { seeded } from '../harness/seed.ts'
 
-// Limits of users and groups as the plugin asks for them, at three gateways at once: what they admit together is what one may.
+// Limits of users and groups as the plugin requests them, at three gateways at once: together they admit as many as
+// one.
 
 const gateways = 3
 const limits = {
@@ -18,7 +19,7 @@ const limits = {
   inAll: { rpm: 70, tpm: 9_000, concurrency: 16 },
 } as const
 
-/** Three of four users, each with keys of their own, in one group that nobody has counted in. */
+/** Three of four users, each with keys of their own, in a new group. */
 function newGroup() {
   const group = someGroup({ name: fresh('group'), limitsPerUser: limits.perUser, limitsInAll: limits.inAll })
   const users = Array.from({ length: 4 }, () => fresh('user'))
@@ -28,7 +29,7 @@ function newGroup() {
   return { group, users, callers }
 }
 
-/** What a request of this caller asks for. */
+/** The limits that a request of this caller needs. */
 function demandsOf(caller: Caller, tokens: number): readonly Limit[] {
   return userLimits(caller).map(limit => (limit.counts === 'tokens' ? { ...limit, amount: tokens } : limit))
 }
@@ -43,7 +44,7 @@ async function open(t: Test, url: string): Promise<readonly RedisCounters[]> {
   return all
 }
 
-/** Undefined where there is no room, or the gateway has gone. */
+/** Returns undefined if a limit is reached or the gateway is closed. */
 async function ticketFrom(counters: RedisCounters, demands: readonly LimitRequest[]): Promise<Ticket | undefined> {
   try {
     return (await counters.take(demands, 'refuse')).ticket
@@ -60,7 +61,7 @@ function sharedLimits(t: Test, connect: (t: Test) => Promise<string>): void {
     const all = await open(t, await connect(t))
     for (let round = 0; round < 5; round++) {
       const { users, callers } = newGroup()
-      // Nobody's place is in the way here: what is counted is requests.
+      // Leaves concurrency out: the test counts requests.
       const asked = callers.flatMap(caller =>
         Array.from({ length: 30 }, async (_, i) => {
           const own = demandsOf(caller, 1).filter(({ counts }) => counts !== 'places')
@@ -75,7 +76,7 @@ function sharedLimits(t: Test, connect: (t: Test) => Promise<string>): void {
         t.ok(used <= limits.perUser.rpm, caseName({ round, used }))
         const own = demandsOf(callers[3 * at] as Caller, 0).filter(({ counts }) => counts === 'requests')
         const left = await standing(all[round % gateways] as RedisCounters, own)
-        t.same(left, [limits.perUser.rpm - used, 0], 'what the group refused took nothing of the user')
+        t.same(left, [limits.perUser.rpm - used, 0], 'refusals by the group took nothing from the user')
       }
     }
   })
@@ -90,7 +91,7 @@ function sharedLimits(t: Test, connect: (t: Test) => Promise<string>): void {
     let admitted = 0
     const most = { places: 0, tokens: 0 }
     const faults: string[] = []
-    /** Counts for a user and for the group. */
+    /** Counts for the user and for the group. */
     const count = (sums: Map<string, number>, caller: Caller, amount: number, of: 'concurrency' | 'tpm'): void => {
       for (const [name, bound] of [
         [caller.key.user, limits.perUser[of]],
@@ -115,7 +116,7 @@ function sharedLimits(t: Test, connect: (t: Test) => Promise<string>): void {
       most.tokens = Math.max(most.tokens, tokens.get(caller.group.name) ?? 0)
       for (let turns = Math.floor(random() * 4); turns > 0; turns--) await standing(counters, demands).catch(() => [])
       const used = Math.floor(random() * estimate)
-      // Before it is told: what is free there is free here.
+      // Counted down before the settlement: the model frees its share before the counters do.
       count(inFlight, caller, -1, 'concurrency')
       count(tokens, caller, used - estimate, 'tpm')
       await counters.settle(
@@ -128,7 +129,7 @@ function sharedLimits(t: Test, connect: (t: Test) => Promise<string>): void {
     }
     const working = Array.from({ length: 30 }, work)
     await working[0]
-    // What it still has counts on; nothing of it is given to anybody twice.
+    // The remaining gateways count on, and no share of the closed one is given out twice.
     await all.pop()?.close()
     await Promise.all(working)
     t.same(faults, [])

@@ -17,7 +17,7 @@ async function open(t: Test, { url }: RedisServer): Promise<RedisCounters> {
   return counters
 }
 
-/** What Redis has run by name since `work` began; what scripts call counts as well. */
+/** The number of Redis commands that `work` runs, by name, including those inside scripts. */
 async function commandsOf(redis: RedisServer, work: () => Promise<void>): Promise<Map<string, number>> {
   await redis.command('CONFIG', 'RESETSTAT')
   await work()
@@ -43,7 +43,7 @@ t.test(
       const ticket = ticketOf(await counters.take(demands, 'refuse'))
       await counters.settle(ticket, [1, 500, 1, 0])
     }
-    // The first finds nothing; those after it find what a key in use finds.
+    // The first request finds no counters; later ones find those of a key in use.
     await request()
     const commands = await commandsOf(redis, request)
     t.equal(commands.get('evalsha'), 2)

@@ -10,7 +10,7 @@ import { type BareOptions, startEngine } from '../harness/engine.ts'
 const origin = { file: 'test', line: 1, col: 1 }
 const signing: Credential = { kind: 'sign', signer: 'test', options: {}, secrets: ['sign-secret'], origin }
 
-/** One upstream that is signed for, and what its signer saw. */
+/** One upstream with signed requests, and what its signer received. */
 async function startSigned(t: Test, sign: Signer['sign'], more: BareOptions = {}, refused?: () => void) {
   const seen: Unsigned[] = []
   const signer: Signer = {
@@ -136,7 +136,7 @@ t.test('an upstream whose signer fails counts as failing, and the next is called
   t.ok(engine.isPaused('upstream-0'))
 })
 
-t.test('the client gets a public reason, and for a plugin fault only that it is one', async t => {
+t.test("the client gets a public reason, and for a plugin's fault only its existence", async t => {
   const rows = [
     [
       new SigningError('login.example refused to issue a token, with status 401'),
@@ -200,7 +200,7 @@ t.test(
   },
 )
 
-t.test('the deadline of the answer runs while a request is signed', async t => {
+t.test('the deadline of the answer includes the time for signing', async t => {
   const timeouts = { connectMs: 1_000, firstByteMs: 20, idleMs: 1_000, totalMs: 1_000, afterLeaveMs: 1 }
   const { post, upstream } = await startSigned(t, () => new Promise(() => undefined), {
     upstreams: [{ credential: [signing], timeouts }],
@@ -211,7 +211,7 @@ t.test('the deadline of the answer runs while a request is signed', async t => {
   t.equal(upstream.received.length, 0)
 })
 
-t.test('a request to be signed is never sent unsigned', async t => {
+t.test('a request that needs a signature is never sent unsigned', async t => {
   const { post, upstreams } = await startEngine(t, { upstreams: [{ credential: [signing] }] })
   t.equal((await post()).status, 500, 'that is a fault of ours')
   t.equal(upstreams[0]?.received.length, 0)

@@ -5,7 +5,7 @@ import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { migrate } from '../../src/storage/sqlite/migrate.ts'
 import { layDatabase } from '../harness/database.ts'
 
-/** All that a file has, but for what differs between any two: its identity, and when its first user was made. */
+/** The content of a file without what differs between any two: the identity, and the time of its first user. */
 function read(path: string) {
   const database = new DatabaseSync(path, { readOnly: true })
   const schema = database.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY rowid').all()
@@ -21,7 +21,7 @@ function read(path: string) {
   }
 }
 
-t.test('a database of a test is the same as a migrated one', async t => {
+t.test("a test's database equals a migrated one", async t => {
   const folder = t.testdir()
   const [laid, another, migrated] = [`${folder}/laid.db`, `${folder}/another.db`, `${folder}/migrated.db`]
   layDatabase(laid)
@@ -33,7 +33,7 @@ t.test('a database of a test is the same as a migrated one', async t => {
   t.not(read(laid).identity, read(another).identity, 'no two are the same one')
 })
 
-t.test('a file that exists is left as it is', async t => {
+t.test('an existing file stays unchanged', async t => {
   const path = `${t.testdir({ 'kept.db': '' })}/kept.db`
   layDatabase(path)
   t.equal(statSync(path).size, 0)

@@ -58,7 +58,7 @@ function scan(scanner: Scanner, pieces: readonly Buffer[]): { out: string; done:
   return { out: Buffer.concat(out).toString(), done }
 }
 
-/** At every byte in two, and in single bytes. */
+/** Splits at every byte into two pieces, and into single bytes. */
 function splits(text: string): Buffer[][] {
   const bytes = Buffer.from(text)
   const pairs = Array.from({ length: bytes.length + 1 }, (_, at) => [bytes.subarray(0, at), bytes.subarray(at)])
@@ -291,7 +291,7 @@ t.test('[14.8] held memory does not grow with the size or number of pictures', a
   t.ok(heldOf(8, 100_000) <= small + 1_000)
 })
 
-t.test('[14.8] signatures of megabytes pass before and after a picture, and are no picture', async t => {
+t.test('[14.8] signatures of megabytes pass before and after a picture, and do not count as pictures', async t => {
   const signature = 'CoMB'.repeat(500_000)
   const text = JSON.stringify(
     answer({ text: 'so', thoughtSignature: signature }, inline(7, { thoughtSignature: signature }), inline(8)),
@@ -302,7 +302,7 @@ t.test('[14.8] signatures of megabytes pass before and after a picture, and are 
   const images = [found(0, 7), found(1, 8)]
   const { out, done } = scan(new DescribedScanner(parts, words), pieces)
   t.same(done, images)
-  t.ok(out === text, 'and every byte is as it was')
+  t.ok(out === text, 'and every byte is unchanged')
   for (const room of [1e7, 0]) {
     const events = new DescribedEventScanner(parts, new ByteBudget(room), words)
     const stream = scan(events, [Buffer.from('data: '), ...pieces, Buffer.from('\n\n')])

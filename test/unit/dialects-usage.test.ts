@@ -11,7 +11,7 @@ function style(name: string): ApiFormat {
   return dialect
 }
 
-/** A report of these counts, and of nothing else. */
+/** A usage report with these counts and no others. */
 function told(counts: Counts): Usage {
   return { counts, facts: {} }
 }

@@ -74,7 +74,7 @@ function bodyOf(answer: Answer): unknown {
   return JSON.parse(answer.body.toString())
 }
 
-/** What an SDK would be given by the network. */
+/** A `fetch` with a fixed response, in place of the network. */
 function network(status: number, body: string, type = 'application/json'): typeof fetch {
   return () =>
     Promise.resolve(
@@ -82,7 +82,7 @@ function network(status: number, body: string, type = 'application/json'): typeo
     )
 }
 
-/** What the tests ask of an SDK, whatever its version. */
+/** The calls that the tests make on an SDK, whatever its version. */
 type Asked = {
   retrieve(): Promise<unknown>
   stream(): Promise<AsyncIterable<unknown>>
@@ -95,7 +95,7 @@ function openais(fetch: typeof globalThis.fetch): readonly Asked[] {
   const ask = { model: 'm', messages: [], stream: true as const }
   const now = new OpenAI({ ...options, fetch })
   const six = new OpenAI6({ ...options, fetch })
-  // Version 4 has a type of its own for what is the same function.
+  // Version 4 declares its own type for the same function.
   const four = new OpenAI4({ ...options, fetch: fetch as unknown as Fetch4 })
   return [
     {
@@ -143,7 +143,9 @@ async function idsOf(models: AsyncIterable<{ id: string }>): Promise<string[]> {
   return ids
 }
 
-/** Both SDKs of the generative-language style; they take no fetch of one's own, so that theirs is lent ours. */
+/**
+ * Both SDKs of the generative-language style. They accept no custom `fetch`, so this replaces the global one meanwhile.
+ */
 async function withGoogle<T>(
   fetch: typeof globalThis.fetch,
   use: (one: GoogleGenAI | GoogleGenAI1) => Promise<T>,
@@ -353,7 +355,7 @@ t.test('both Anthropic SDKs, and the OpenAI SDKs, raise the hybrid error', async
     )
 })
 
-t.test('errors in the Gemini format have the word of their status, and the reason', async t => {
+t.test('errors in the Gemini format have the name of their status, and the reason', async t => {
   const words: { [status: string]: string } = {
     400: 'INVALID_ARGUMENT',
     401: 'UNAUTHENTICATED',
@@ -386,7 +388,7 @@ t.test('errors in the Gemini format have the word of their status, and the reaso
   }
 })
 
-t.test('a bad key is API_KEY_INVALID, a limit has its delay, a field its name', async t => {
+t.test('an invalid key is API_KEY_INVALID, a limit has its delay, a field its name', async t => {
   const details = (failure: Failure): unknown =>
     (bodyOf(style('google').error(failure, id)) as { error: { details: unknown } }).error.details
   const rpc = 'type.googleapis.com/google.rpc'
@@ -512,7 +514,7 @@ t.test('an error in a generative-language stream makes both SDKs throw it', asyn
   t.equal(style('google').heartbeat, undefined)
 })
 
-t.test('the formats of Cohere and ElevenLabs write no events', async t => {
+t.test('the formats of Cohere and ElevenLabs have no events', async t => {
   for (const name of ['cohere', 'elevenlabs']) {
     t.equal(style(name).streamError(fail('upstream_cut'), id, 'rerank'), undefined, name)
     t.equal(style(name).heartbeat, undefined, name)

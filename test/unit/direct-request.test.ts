@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { type BodyTaker, DirectRequest } from '../../src/engine/direct-request.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** What a taker was told, in order. */
+/** The calls that a handler received, in order. */
 class Told implements BodyTaker {
   readonly chunks: Buffer[] = []
   readonly order: string[] = []
@@ -40,7 +40,7 @@ class Told implements BodyTaker {
 
 type Handle = (req: DirectRequest, res: ServerResponse) => void
 
-/** Serves direct requests; a socket to it. */
+/** Serves direct requests; returns a socket to the server. */
 async function open(t: Test, handle: Handle): Promise<{ readonly socket: Socket; readonly text: () => string }> {
   const options = { IncomingMessage: DirectRequest as typeof IncomingMessage }
   const server = createServer(options, (req, res) => handle(req as DirectRequest, res))
@@ -59,7 +59,7 @@ async function open(t: Test, handle: Handle): Promise<{ readonly socket: Socket;
 const post = (body: string, more = ''): string =>
   `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${Buffer.byteLength(body)}\r\n${more}\r\n${body}`
 
-t.test('bodies reach their receiver whole, one request after the other on one connection', async t => {
+t.test('bodies reach their receiver completely, one request after the other on one connection', async t => {
   const told: Told[] = []
   const { socket, text } = await open(t, (req, res) => {
     const taker = new Told()
@@ -88,7 +88,7 @@ t.test('pipelined requests are answered in order', async t => {
   t.same(text().match(/<\w+>/g), ['<one>', '<two>', '<three>'])
 })
 
-t.test('chunked bodies, and bodies that come byte by byte', async t => {
+t.test('chunked bodies, and bodies that arrive byte by byte', async t => {
   const { socket, text } = await open(t, (req, res) => {
     const taker = new Told()
     req.handTo(taker)

@@ -57,6 +57,6 @@ t.test(
     const wrong = await place.run(...live, '--yes')
     t.match(wrong, { code: 1, stderr: /2 of 2 failed/ })
     t.match(wrong.stdout, /^fail {2}fal-ai\/flux\/dev {2}image\.generate {2}status 502 /m)
-    t.match(wrong.stdout, /^ +unknown {2}.*images/m, 'what the description does not know')
+    t.match(wrong.stdout, /^ +unknown {2}.*images/m, 'content that the description does not cover')
   },
 )

@@ -9,7 +9,7 @@ import { editShipped, layProject } from '../harness/project.ts'
 const env = { TOLLGATE_STORAGE: 'sqlite::memory:' }
 const schema = new URL('../../schemas/gateway.schema.json', import.meta.url)
 
-/** An editor on a project whose gateway.yaml finds its schema by its modeline, as the shipped one does. */
+/** An editor on a project whose gateway.yaml names its schema in its modeline, as the shipped one does. */
 async function openEditor(t: Test): Promise<{ readonly editor: Editor; readonly config: string }> {
   const { folder, config } = await layProject(t.testdir())
   await mkdir(join(folder, 'schemas'))
@@ -17,7 +17,7 @@ async function openEditor(t: Test): Promise<{ readonly editor: Editor; readonly 
   return { editor: await startEditor(t, folder), config }
 }
 
-/** Where the mark `▮` stands in a text, and the text without it. */
+/** The position of the mark `▮` in a text, and the text without it. */
 function cursor(marked: string): { readonly text: string; readonly position: Position } {
   const before = marked.slice(0, marked.indexOf('▮')).split('\n')
   return {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { chooseEncoding } from '../../src/admin/encoding.ts'
 import { caseName } from '../harness/case-name.ts'
 
-t.test('the encoding of an answer is one that the client accepts', async t => {
+t.test('an answer uses an encoding that the client accepts', async t => {
   for (const [header, chosen] of [
     ['gzip, deflate, br, zstd', 'br'],
     ['gzip', 'gzip'],

@@ -24,7 +24,7 @@ function asking(converse: (asker: UpstreamClient) => Promise<PluginResponse>): H
   return { onAsk: () => converse }
 }
 
-t.test('a plugin that calls twice makes one answer of both', async t => {
+t.test('a plugin that calls twice combines both into one answer', async t => {
   const hooks = asking(async asker => {
     const [first, second] = await Promise.all([
       asker.ask({ body: none, path: '/one?x=1' }),
@@ -47,7 +47,7 @@ t.test('a plugin that calls twice makes one answer of both', async t => {
 })
 
 t.test(
-  'an answer that breaks off before its first byte is an error that has come as far as its farthest request',
+  'an answer that breaks off before its first byte is an error with the furthest stage of its requests',
   async t => {
     const reached: unknown[] = []
     const hooks: Hooks = {
@@ -92,7 +92,7 @@ t.test('a client that leaves ends calls and sleeps', async t => {
   await settled()
 })
 
-t.test('an address of another origin is not called', async t => {
+t.test('an address with another origin is not called', async t => {
   const hooks = asking(async asker =>
     spoken(200, await textOf(await asker.ask({ body: none, url: 'https://elsewhere.example/x' }))),
   )
@@ -103,7 +103,7 @@ t.test('an address of another origin is not called', async t => {
   t.strictSame(upstreams[0]?.received, [])
 })
 
-t.test("an address of the upstream's own origin is called unchanged", async t => {
+t.test("an address with the upstream's own origin is called unchanged", async t => {
   const { post, upstreams } = await startEngine(t, {
     hooks: asking(async asker => {
       const { body } = await asker.ask({ body: none, path: '/where' })
@@ -145,10 +145,10 @@ t.test('an answer is read no faster than its client reads it, and only slightly 
     if (!read || read.done) break
     bytes += read.value.length
   }
-  t.ok(bytes > 60 * 1024 * 1024, 'and all of it comes')
+  t.ok(bytes > 60 * 1024 * 1024, 'and all of it arrives')
 })
 
-/** Reads an answer that never ends, and says when it no longer does. */
+/** Reads an answer that never ends, and calls `over` when it is cut. */
 function endless(over: () => void): Hooks {
   return asking(async asker => {
     const heard = await asker.ask({ body: none, path: '/endless' })

@@ -11,7 +11,7 @@ const credential: readonly Credential[] = [
   { kind: 'query', name: 'key', value: 'our-parameter' },
 ]
 
-/** A gateway whose plugin asks one thing and says what it heard, and a server that is no upstream of its. */
+/** A gateway whose plugin sends one request and reports the response, and a server that is not one of its upstreams. */
 async function startForeign(t: Test, question: (url: string) => UpstreamRequest, more: BareOptions = {}) {
   const other = await startUpstream()
   t.teardown(() => other.close())
@@ -34,7 +34,7 @@ async function startForeign(t: Test, question: (url: string) => UpstreamRequest,
 const errorOf = async (answer: Response) =>
   ((await answer.json()) as { readonly error: { readonly code: string; readonly message: string } }).error
 
-t.test('a host that the file names gets nothing of ours, on its own connection', async t => {
+t.test('a host that the file names gets none of our secrets, on its own connection', async t => {
   const { post, other } = await startForeign(t, url => ({ url: `${url}/picture?sig=1#part`, hosts: [url], body: none }))
   other.answer(res => void res.end('a picture'))
   for (const i of [0, 1]) t.equal(await (await post()).text(), 'a picture', caseName({ i }))
@@ -110,7 +110,7 @@ t.test('redirects are not followed, and large or silent answers are abandoned', 
   t.match(await errorOf(await silent.post()), { code: 'upstream_timeout' })
 })
 
-t.test('an injected connector is told that an address is foreign', async t => {
+t.test('an injected connector receives whether an address is foreign', async t => {
   const dialled: unknown[] = []
   const refuse = Object.assign(new Error('not here'), { code: 'ECONNREFUSED' })
   const { post } = await startForeign(
@@ -127,7 +127,7 @@ t.test('an injected connector is told that an address is foreign', async t => {
   t.strictSame(dialled, [{ host: 'files.vendor.example', port: 443, isEncrypted: true, isForeign: true }])
 })
 
-t.test('a credential sent encrypted is not sent in clear because an answer demands it', async t => {
+t.test("a credential sent encrypted is not sent unencrypted on an answer's demand", async t => {
   const { post, other } = await startForeign(t, url => ({ url, hosts: [url], withCredential: true, body: none }), {
     upstreams: [{ credential, url: 'https://api.vendor.example' }],
   })

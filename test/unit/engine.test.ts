@@ -58,7 +58,7 @@ t.test('a paused upstream comes last, even before one of a better priority', asy
   t.equal(order.length, 3, 'but it is still there: a slim chance is better than none')
 })
 
-t.test('one upstream needs no draw', async t => {
+t.test('a single upstream needs no draw', async t => {
   const only = [candidate('only')]
   t.equal(
     orderCandidates(
@@ -91,7 +91,7 @@ t.test('a circuit breaker opens after consecutive failures, lets one request try
   t.notOk(breaker.admits(upstream, 2_099), 'its failure opens it for as long once more')
   breaker.began(upstream, 2_100)
   breaker.undecided(upstream)
-  t.ok(breaker.admits(upstream, 2_100), 'a trial whose caller left says nothing: the next one tries')
+  t.ok(breaker.admits(upstream, 2_100), 'a trial whose client left has no result: the next request tries')
   breaker.began(upstream, 2_100)
   breaker.succeeded(upstream)
   t.ok(breaker.admits(upstream, 2_101))

@@ -3,7 +3,7 @@ import { clipSnippet, ErrorSnippet, requestWords } from '../../src/engine/error-
 import type { JsonObjectView } from '../../src/domain/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
-// What the log keeps of a refusing upstream's words: never a key, and nothing that the caller may have sent.
+// The log's excerpt of an upstream's error never holds a key, or any text that the caller may have sent.
 
 const prompt = 'a harbour in the morning with seven boats and a lighthouse that nobody has lit for many years'
 
@@ -32,7 +32,7 @@ t.test('long quotations are not stored, whatever the quotes', t => {
   t.end()
 })
 
-t.test('endless words cost linear time', t => {
+t.test('endless words take linear time', t => {
   for (const mark of ['"', "'", '`', '“', '«', '‘']) {
     const kept = clipSnippet(mark.repeat(100_000))
     t.ok(kept.length <= 301, caseName({ mark }))
@@ -48,7 +48,7 @@ t.test('a key is removed although JSON has escaped it', t => {
   t.end()
 })
 
-t.test('of an answer that repeats the request, the text before the repetition is stored', t => {
+t.test('for an answer that repeats the request, the text before the repetition is stored', t => {
   const long = '0123456789 '.repeat(1_000)
   const body = `{"detail":[{"type":"missing","msg":"Field required","input":{"message":"${prompt}","x":"${long}"}}]}`
   t.equal(hear(body), 'Field required')

@@ -46,7 +46,7 @@ async function open(t: Test, more: Partial<WebhookConfig> = {}) {
     for (let i = 0; i < count; i++)
       await storage.events.add({ kind: 'config.applied', data: { revision: `${revision}${i}` } })
   }
-  /** Turns as a gateway makes them, until there is no more to tell now. */
+  /** Runs turns as a gateway does, until no delivery is due now. */
   const turn = async () => {
     for (let turns = 1; await courier.turn(plan); turns++) if (turns > 100) throw new Error('it does not end')
   }
@@ -77,7 +77,7 @@ await t.test('messages follow Standard Webhooks: another library accepts them, w
     timestamp: new Date(clock.now()).toISOString(),
     data: { revision: 'a0' },
   })
-  // Its own check of the time goes by the system's clock.
+  // The library's own timestamp check uses the system's clock.
   const now = Date.now
   Date.now = () => clock.now()
   t.teardown(() => (Date.now = now))
@@ -156,12 +156,12 @@ await t.test('a receiver that accepts nothing is reported once, and once when it
   const said: string[] = []
   const note = (_facts: object, text: string): void => void said.push(text)
   const log = { ...silentLog, warn: note, info: note }
-  // Another name: it is told by nobody yet.
+  // Under another name, no delivery exists yet.
   const refused = { ...plan, name: 'inside', allowPrivate: false }
   const courier = new WebhookDispatcher({ events: storage.events, clock, log, tried: () => undefined })
   t.teardown(() => courier.close())
   await courier.turn(refused)
-  t.equal(courier.silence, undefined, 'it was told nothing yet')
+  t.equal(courier.silence, undefined, 'it has received nothing yet')
   const since = clock.now()
   for (let i = 0; i < 3; i++) {
     await tell(1, `r${i}`)
@@ -191,7 +191,7 @@ await t.test('few events are tried for a receiver that is away, and all are sent
   t.ok((state?.waiting ?? 0) <= waitingMax + 8, `${state?.waiting} wait`)
   receiver.answer = () => 204
   receiver.received.length = 0
-  // As long as the longest wait that has begun; then all that waits is tried at once.
+  // As long as the longest wait that has begun; then every waiting event is tried at once.
   clock.pass(300_000)
   for (let i = 0; i < 8; i++) {
     await turn()
@@ -201,7 +201,7 @@ await t.test('few events are tried for a receiver that is away, and all are sent
   t.match(await events.webhooks.list(), [{ waiting: 0, givenUp: 0 }])
 })
 
-await t.test('one that does not answer is abandoned after a while, and retried', async t => {
+await t.test('a delivery without an answer is abandoned after a while, and retried', async t => {
   const { receiver, tell, clock, courier, plan, events } = await open(t)
   receiver.answer = () => 'never'
   await tell(1)
@@ -272,7 +272,7 @@ await t.test('a slow receiver delays no other, and each has its own kinds and it
     for (let i = 0; !(await done()); i++) {
       if (i > 2_000) throw new Error('it never came')
       clock.pass(1)
-      // Its storage has a thread of its own, and takes what time it takes.
+      // The storage has a thread of its own and takes its own time.
       await sleep(2)
     }
   }
@@ -282,5 +282,5 @@ await t.test('a slow receiver delays no other, and each has its own kinds and it
   await until(() => quick.received.length >= 30)
   t.equal(new Set(quick.received.map(revisionOf)).size, 30)
   t.equal(quick.received.length, 30)
-  t.ok(slow.received.length <= 8, 'no more than it is told at once')
+  t.ok(slow.received.length <= 8, 'no more than are sent at once')
 })

@@ -4,7 +4,7 @@ import { Mailer } from '../../src/events/mail.ts'
 import { eventKinds, type FeedEvent, type WebhookConfig } from '../../src/domain/index.ts'
 import { systemClock } from '../../src/util/index.ts'
 
-/** A server of mail that keeps what it is told, and answers `refuses` to a command that begins so. */
+/** A mail server that records commands, and rejects those that begin with `refuses`. */
 async function openPost(t: Test, refuses?: string) {
   const said: string[] = []
   const sockets = new Set<Socket>()
@@ -73,7 +73,7 @@ await t.test('an e-mail describes the event in one line, and no value becomes a 
 })
 
 await t.test(
-  'a refusal, a missing server and a private address are failures, reported without the address',
+  'a refusal, a missing server and a private address are failures, and reported without the address',
   async t => {
     const { port } = await openPost(t, 'RCPT')
     const mailer = new Mailer(systemClock)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { eventKinds } from '../../src/domain/index.ts'
 
 const page = await readFile(new URL('../../docs/events.md', import.meta.url), 'utf8')
-/** What others tell who are not built yet, or stand with what they are about. */
+/** Events that the code declares next to their own subject, and not in the common list. */
 const elsewhere = /^upstream\.|^user\.erased$/
 
 t.test("the page's table lists every kind of event with its data", async t => {

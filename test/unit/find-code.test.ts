@@ -23,5 +23,5 @@ t.test('finds code whatever its line breaks, comments and trailing commas, and n
   t.equal(cut('retur none'), undefined)
   t.equal(cut('other + one'), undefined)
   t.equal(cut('const a = 1'), 'const a = 1')
-  t.equal(cut('// Adds.'), undefined, 'a comment is no code')
+  t.equal(cut('// Adds.'), undefined, 'a comment is not code')
 })

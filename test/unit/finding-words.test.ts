@@ -15,7 +15,7 @@ const book: FindingBook = chinese
 const root = resolve(import.meta.dirname, '../..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 
-/** Three English words in a row, outside of what is quoted and of what is typed. */
+/** Three English words in a row, outside of quotations and literal input. */
 const english = /\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b/
 const unquoted = (text: string): string => text.replaceAll(/“[^”]*”|'[^']*'|"[^"]*"/g, '')
 
@@ -35,7 +35,7 @@ function codesIn(): readonly string[] {
   return [...new Set(found)].filter(one => !isOfTheWire.has(one)).toSorted()
 }
 
-/** A code of an answer to a caller, and no finding. */
+/** Codes of answers to clients that are not findings. */
 const isOfTheWire = new Set(['content_refused'])
 
 t.test('every finding code has Chinese words', async t => {
@@ -47,7 +47,7 @@ t.test('every finding code has Chinese words', async t => {
 t.test('a sentence is found with its values, the most specific one first', async t => {
   t.equal(tellSentence(book, "found 'sixty', which is not a whole number"), '此处为“sixty”，应为整数')
   t.equal(tellSentence(book, 'found the number 0, which is not a list or text'), '此处为数字 0，应为列表 或 文本')
-  t.equal(tellSentence(book, "unknown key 'a list'"), '这里没有“a list”这一项', 'what is quoted stays')
+  t.equal(tellSentence(book, "unknown key 'a list'"), '这里没有“a list”这一项', 'quotations stay')
   t.equal(tellSentence(book, 'what a plugin of somebody else says'), undefined)
   const finding = { severity: 'error', line: 1, col: 1, path: '', message: 'something new', remedy: null } as const
   t.same(tellFinding(book, { ...finding, code: 'price_missing' }), {
@@ -105,7 +105,7 @@ t.test('errors of a configuration are shown in Chinese: every case', async t => 
       told++
       const rest = [message, remedy ?? ''].map(unquoted).join(' ')
       t.notMatch(rest, english, caseName({ name, message: found.message, remedy: found.remedy ?? '', told: rest }))
-      // A plugin of the tests has the kind in Chinese, and its own words beside it.
+      // A test plugin has a Chinese text for the kind, and a message of its own next to it.
       if (found.code !== 'tiers_not_rising')
         t.equal(original, null, caseName({ name, message: found.message, remedy: found.remedy ?? '' }))
     }
@@ -134,5 +134,5 @@ t.test('reasons against a configuration edit are shown in Chinese', async t => {
     t.match(told, /\p{Script=Han}/u, text)
     t.notMatch(unquoted(told), english, text)
   }
-  t.match(tellSentence(book, found.find(one => one.includes('${NAME}')) ?? ''), '${NAME}', 'what is to be typed stays')
+  t.match(tellSentence(book, found.find(one => one.includes('${NAME}')) ?? ''), '${NAME}', 'literal input stays')
 })

@@ -111,7 +111,7 @@ t.test('a private upstream’s own links are its own', async t => {
   t.match(checkForeign('http://10.0.0.6:8188/', rule), { kind: 'refused' })
 })
 
-/** What a pattern means, told slowly: every label compared with its own. */
+/** A simple, slow matcher: compares every label of the pattern with its counterpart. */
 function slowMatch(pattern: string, url: string): boolean {
   const parts = /^(https?):\/\/(.*?)(?::(\d+))?$/.exec(pattern.includes('://') ? pattern : `https://${pattern}`)
   if (!parts) return false
@@ -129,7 +129,7 @@ function slowMatch(pattern: string, url: string): boolean {
   return base.every((label, i) => label === labels[labels.length - base.length + i])
 }
 
-t.test('patterns mean what they seem to mean', async t => {
+t.test('patterns have their intuitive meaning', async t => {
   const random = diceOf(seed)
   const pick = <T>(of: readonly T[]): T => of[random(of.length)] as T
   const labels = ['a', 'b', 'A', 'ab', 'x-y', 'vendor', 'example']
@@ -225,7 +225,7 @@ t.test('addresses outside the public internet are refused', async t => {
   for (const address of open) t.equal(isPublicAddress(address), true, address)
 })
 
-t.test("agrees with Node's block list for every IPv4 address", async t => {
+t.test("equals Node's block list for every IPv4 address", async t => {
   const list = new BlockList()
   for (const [address, bits] of [
     ['0.0.0.0', 8],
@@ -249,7 +249,7 @@ t.test("agrees with Node's block list for every IPv4 address", async t => {
   const wrong: string[] = []
   for (let i = 0; i < 50_000; i++) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    // Half of them near the edges of blocks.
+    // Half of them are near the edges of blocks.
     const number = i % 2 === 0 ? state : ((state & 0xffff0000) | (state & 1 ? 0xffff : 0)) >>> 0
     const address = [24, 16, 8, 0].map(shift => (number >>> shift) & 255).join('.')
     if (!isIPv4(address) || isPublicAddress(address) === list.check(address)) wrong.push(address)
@@ -259,7 +259,7 @@ t.test("agrees with Node's block list for every IPv4 address", async t => {
   t.strictSame(wrong.slice(0, 5), [], `seed ${seed}`)
 })
 
-/** A resolver that gives one answer after another, and counts. */
+/** A resolver that returns one answer after another, and counts its calls. */
 function someResolver(...answers: readonly (readonly string[])[]) {
   const asked: string[] = []
   const resolve: Resolve = (name, _options, done) => {

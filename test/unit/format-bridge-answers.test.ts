@@ -6,14 +6,16 @@ import { answerOf } from '../../plugins/format-bridge/neutral/index.ts'
 import { adapter, type Format, formats, readRecords, translateAnswer, translateStream } from '../harness/translating.ts'
 import { vendorAnswers } from '../harness/vendor-answers.ts'
 
-/** Calls of a format without ids get them by their place, which counts other parts in a stream. */
+/**
+ * Removes the index in call ids: a format without ids numbers calls by position, which counts other parts in a stream.
+ */
 function withAnyId(value: unknown): object {
   return JSON.parse(JSON.stringify(value).replaceAll(/call_x1_\d/g, 'call_x1')) as object
 }
 
 type Members = { readonly [name: string]: Json }
 
-/** The final object that the official SDK makes of a stream, and the members of it that the format's answers have. */
+/** Builds the final object that the official SDK makes of a stream. */
 const accumulators: { readonly [format in Exclude<Format, 'generate'>]: (text: string) => Promise<unknown> } = {
   chat: text => openai(text).chat.completions.stream({ model: 'm', messages: [] }).finalChatCompletion(),
   responses: text => openai(text).responses.stream({ model: 'm', input: 'x' }).finalResponse(),
@@ -32,7 +34,7 @@ function answering(text: string): typeof fetch {
 }
 
 for (const up of formats)
-  t.test(`a stream of ${up} is its whole answer, for every client and its SDK`, async t => {
+  t.test(`a stream of ${up} equals its complete answer, for every client and its SDK`, async t => {
     for (const step of ['calls', 'final'] as const) {
       const { whole, records } = vendorAnswers[up][step] as unknown as { whole: Members; records: readonly Members[] }
       const ended = [...records, ...(up === 'chat' ? ['[DONE]'] : [])]
@@ -51,7 +53,7 @@ for (const up of formats)
     }
   })
 
-/** What a whole answer says, without the members that streams have in another form. */
+/** A complete answer without the members that have another form in streams. */
 function comparable(format: Format, body: Members): Members {
   if (format === 'chat') {
     const [choice] = body['choices'] as readonly Members[]

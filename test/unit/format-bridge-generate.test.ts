@@ -28,7 +28,7 @@ const to: UpstreamFacts = {
 }
 const facts = { issuer: 'up', id: 'x1' }
 const parse = (body: JsonObject): Conversation => generate.parseRequest({ body, stream: false, issuer: 'up' })
-/** The field that a refusal of the parser names. */
+/** The field that the parser's error names. */
 function faultOf(body: JsonObject): string | undefined {
   try {
     parse(body)
@@ -40,7 +40,7 @@ function faultOf(body: JsonObject): string | undefined {
 
 const lossesOf = ({ losses }: Conversation): readonly string[] => losses.map(one => `${one.feature} ${one.field}`)
 
-/** A request with everything that both sides can say. */
+/** A request with every feature that both formats have. */
 const full = {
   systemInstruction: { parts: [{ text: 'Be brief.' }] },
   contents: [
@@ -89,7 +89,7 @@ const full = {
   serviceTier: 'flex',
 } satisfies JsonObject
 
-t.test('a request of generate is the same after the neutral conversation', async t => {
+t.test('a request in generate is unchanged by a round trip through the neutral form', async t => {
   const conversation = parse(full)
   t.same(lossesOf(conversation), [])
   const { body, losses } = generate.writeRequest(conversation, to)
@@ -155,7 +155,7 @@ t.test('calls without ids and their results become pairs', async t => {
   t.equal(new Set([...(ids[0] ?? []), ...(ids[2] ?? [])]).size, 3)
 })
 
-t.test('what generate cannot carry is named', async t => {
+t.test('fields that generate cannot carry are named', async t => {
   const conversation = parse({
     contents: [{ parts: [{ text: 'x' }, { executableCode: { code: '1' } }] }],
     cachedContent: 'cachedContents/1',
@@ -199,7 +199,7 @@ t.test('what generate cannot carry is named', async t => {
   ])
 })
 
-t.test('one object in place of a list of one is read, as the vendor reads it', async t => {
+t.test('a single object in place of a list is read as the vendor reads it', async t => {
   const parts = { text: 'Be brief.' }
   const declared = { name: 'look', parametersJsonSchema: { type: 'object' } }
   const read = parse({
@@ -230,7 +230,7 @@ t.test('requests that cannot be read name the field', async t => {
     t.equal(faultOf(body as unknown as JsonObject), field, JSON.stringify(body))
 })
 
-t.test('reasoning becomes what the model takes', async t => {
+t.test("reasoning is converted to the model's own setting", async t => {
   const written = (reasoning: Conversation['reasoning'], facts: Partial<UpstreamFacts>): unknown => {
     const conversation = { ...parse({ contents: [] }), ...(reasoning && { reasoning }) }
     const { generationConfig } = generate.writeRequest(conversation, { ...to, ...facts }).body as {
@@ -329,7 +329,7 @@ t.test("the vendor's SDK reads the stream, and keeps its turn in a chat", async 
   t.equal(chatting.getHistory(true).length > 1, true)
 })
 
-t.test('a stream and a whole answer say the same, as events and as a list', async t => {
+t.test('a stream and a complete answer have the same content, as events and as a list', async t => {
   const whole = generate.writeAnswer(answer, writeFacts)
   const parsed = generate.parseAnswer(whole, facts)
   t.same(parsed.usage, answer.usage)
@@ -345,7 +345,7 @@ t.test('a stream and a whole answer say the same, as events and as a list', asyn
   )
 })
 
-t.test('reasons of filters are refusals, and reasons of faults are errors', async t => {
+t.test('finish reasons of filters are refusals, and those of faults are errors', async t => {
   const of = (finishReason: string, parts: readonly JsonObject[] = [{ text: 'x' }]): JsonObject => ({
     candidates: [{ content: { parts }, finishReason }],
   })

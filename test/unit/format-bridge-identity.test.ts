@@ -20,7 +20,9 @@ const schema = {
 }
 const data = 'iVBORw0KGgo='
 
-/** Requests with everything that a format can say and its upstream takes. Those of the two others are in files of their own. */
+/**
+ * Requests with every feature of a format that its upstream accepts. Other files have those of the other two formats.
+ */
 const requests: { readonly [format in Format]?: JsonObject } = {
   chat: {
     model: 'vendor-model',
@@ -106,7 +108,7 @@ const requests: { readonly [format in Format]?: JsonObject } = {
 }
 
 for (const [format, body] of Object.entries(requests) as [Format, JsonObject][])
-  t.test(`a request of ${format} is the same after the neutral conversation`, async t => {
+  t.test(`a request in ${format} is unchanged by a round trip through the neutral form`, async t => {
     const conversation = adapter(format).parseRequest({ body, stream: false, issuer: 'up' })
     t.same(conversation.losses, [])
     const reasoning = format === 'messages' ? 'budget' : 'effort'
@@ -125,7 +127,7 @@ const writeFacts = {
   form: 'events',
 } as const
 
-/** Without what the gateway makes anew: ids, the vendor's own words, packed seals, and counts of 0 that mean none. */
+/** Removes what the gateway generates anew: ids, the vendor's own members, packed seals, and counts of 0 for none. */
 function comparable(answer: ReturnType<typeof answerOf>): unknown {
   const { parts, stop, usage = {} } = answer
   const opened = parts.map(part =>
@@ -158,7 +160,7 @@ for (const format of formats)
     })
   }
 
-t.test('a request that wants the state of thoughts included makes no model think', t => {
+t.test('a request to include the state of thoughts does not turn reasoning on', t => {
   const body: JsonObject = { model: 'm', input: 'hi', include: ['reasoning.encrypted_content'], store: false }
   for (const reasoning of ['budget', 'adaptive', 'effort', 'none'] as const) {
     const sent = translateRequest('responses', body, 'messages', { facts: { reasoning } })

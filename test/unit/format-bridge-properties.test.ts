@@ -42,7 +42,7 @@ const to: UpstreamFacts = {
   links: true,
 }
 
-/** Texts with characters of every length, quotes and line ends; never blank, because formats leave blank texts out. */
+/** Texts with characters of every length, quotes and line ends; never blank, because formats omit blank texts. */
 const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }).map(one => `t${one}`)
 const name = fc.stringMatching(/^[a-z][a-z0-9_]{0,12}$/)
 const json = fc.dictionary(name, fc.oneof(text, fc.integer(), fc.boolean(), fc.array(text, { maxLength: 2 })))
@@ -54,7 +54,7 @@ const image: fc.Arbitrary<Part> = fc.base64String({ minLength: 4, maxLength: 24 
 }))
 const said: fc.Arbitrary<Part> = text.map(one => ({ kind: 'text', text: one }))
 
-/** A step of a conversation that all formats can say: a question, or calls and their results. */
+/** A step of a conversation that every format supports: a question, or calls and their results. */
 const step = fc.oneof(
   fc.record({ ask: fc.tuple(said, fc.option(image, { nil: undefined })), answer: text }),
   fc.record({ say: text, calls: fc.array(fc.tuple(name, json, text, fc.boolean()), { minLength: 1, maxLength: 3 }) }),
@@ -127,8 +127,8 @@ function turnsOf(from: {
 }
 
 /**
- * What all formats can say of a conversation: three of them leave out the tool's name in a result, two mark a failed
- * result in its text, neighbours of one role may become one turn, and chat has one text for an answer.
+ * The part of a conversation that every format keeps: three of them omit the tool's name in a result, two mark a failed
+ * result in its text, adjacent turns of one role may merge, and chat has one text for an answer.
  */
 function comparable({ turns, tools, toolChoice, maxTokens, sampling }: Conversation) {
   const merged: { role: string; parts: Plain[] }[] = []
@@ -240,7 +240,7 @@ function write(adapter: Adapter, events: readonly AnswerEvent[]): string {
     .join('')
 }
 
-/** What all formats say of an answer: without seals, and with the counts that are not zero. */
+/** The part of an answer that every format keeps: without seals, and with the counts that are not zero. */
 function plain({ parts, stop, usage }: Answer) {
   return {
     parts: parts.map(part =>
@@ -253,7 +253,7 @@ function plain({ parts, stop, usage }: Answer) {
 
 for (const up of adapters)
   for (const down of adapters)
-    t.test(`an answer of ${up.operation} is the same for a client of ${down.operation}, streamed or whole`, async t => {
+    t.test(`an answer of ${up.operation} is the same for a client of ${down.operation}, streamed or not`, async t => {
       check(
         t,
         fc.property(answer, one => {

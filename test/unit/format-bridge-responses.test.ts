@@ -28,7 +28,7 @@ const to: UpstreamFacts = {
 }
 const facts = { issuer: 'up', id: 'x1' }
 const parse = (body: JsonObject): Conversation => responses.parseRequest({ body, stream: false, issuer: 'up' })
-/** The field that a refusal of the parser names. */
+/** The field that the parser's error names. */
 function faultOf(body: JsonObject): string | undefined {
   try {
     parse(body)
@@ -40,7 +40,7 @@ function faultOf(body: JsonObject): string | undefined {
 
 const lossesOf = ({ losses }: Conversation): readonly string[] => losses.map(one => `${one.feature} ${one.field}`)
 
-/** A request with everything that both sides can say. */
+/** A request with every feature that both formats have. */
 const full = {
   model: 'up-model',
   instructions: 'Be brief.',
@@ -98,7 +98,7 @@ const full = {
   store: false,
 } satisfies JsonObject
 
-t.test('a request of responses is the same after the neutral conversation', async t => {
+t.test('a request in responses is unchanged by a round trip through the neutral form', async t => {
   const conversation = parse(full)
   t.same(lossesOf(conversation), [])
   const { body, losses } = responses.writeRequest(conversation, to)
@@ -106,7 +106,7 @@ t.test('a request of responses is the same after the neutral conversation', asyn
   t.same(body, full)
 })
 
-t.test('what responses cannot carry is named', async t => {
+t.test('fields that responses cannot carry are named', async t => {
   const conversation = parse({
     model: 'm',
     input: [{ type: 'item_reference', id: 'x' }],
@@ -150,7 +150,7 @@ t.test('requests that cannot be read name the field', async t => {
     t.equal(faultOf(body as unknown as JsonObject), field, JSON.stringify(body))
 })
 
-t.test('strict is written always, and is the default only for schemas that can be strict', async t => {
+t.test('strict is always written, and is the default only for schemas that can be strict', async t => {
   const open = { type: 'object', properties: { a: { type: 'string' } } }
   const closed = { ...open, required: ['a'], additionalProperties: false }
   const { tools } = parse({
@@ -249,7 +249,7 @@ t.test("the vendor's SDK assembles a stream to the whole answer", async t => {
   )
 })
 
-t.test('refusals, limits and filters end in their own way', async t => {
+t.test('refusals, limits and filters have separate finish reasons', async t => {
   for (const [why, parts, status, reason] of [
     ['length', [], 'incomplete', 'max_output_tokens'],
     ['refused', [], 'incomplete', 'content_filter'],
@@ -264,7 +264,7 @@ t.test('refusals, limits and filters end in their own way', async t => {
   }
 })
 
-t.test('an answer that failed is an error and no answer', async t => {
+t.test('a failed answer is an error', async t => {
   const failed = { output: [], status: 'failed', error: { code: 'server_error', message: 'It broke.' } }
   t.throws(() => responses.parseAnswer(failed, facts), { message: 'It broke.' })
   const record = { event: '', data: JSON.stringify({ type: 'response.failed', response: failed }) }
@@ -276,7 +276,7 @@ t.test('an answer that failed is an error and no answer', async t => {
   t.match(read([plain]), [{ kind: 'error', problem: { status: 429, message: 'Slow.' } }])
 })
 
-t.test('texts and arguments count once, wherever the vendor repeats them, and where it has them once', async t => {
+t.test('texts and arguments count once, whether the vendor repeats them or not', async t => {
   const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'f', arguments: '{"a":1}' }
   const message = { type: 'message', id: 'msg_1', content: [{ type: 'output_text', text: 'Hi' }] }
   const events: readonly JsonObject[] = [

@@ -68,7 +68,7 @@ function readAll(adapter: Adapter, records: readonly StreamRecord[]): readonly A
   return [...records.flatMap(record => parser.read(record)), ...parser.end()]
 }
 
-/** Without the vendor's own words and ids, which each format has its own of. */
+/** Removes the vendor's own members and ids, which differ in each format. */
 function comparable({ parts, stop, usage }: Answer) {
   const kept = Object.entries(usage ?? {}).filter(([, value]) => value > 0)
   return { parts: parts.map(part => ({ ...part, seal: undefined })), stop: stop.why, usage: Object.fromEntries(kept) }
@@ -76,7 +76,7 @@ function comparable({ parts, stop, usage }: Answer) {
 
 for (const adapter of adapters) {
   for (const [name, answer] of Object.entries(answers)) {
-    t.test(`a stream of ${adapter.operation} says what the whole answer says: ${name}`, async t => {
+    t.test(`a stream of ${adapter.operation} has the content of the complete answer: ${name}`, async t => {
       const writer = adapter.createStreamWriter(write)
       const text = eventsOf(answer)
         .map(event => writer.write(event))
@@ -94,7 +94,7 @@ for (const adapter of adapters) {
           .map(event => writer.write(event))
           .join(''),
       )
-      // Chat completions are complete with finish and usage: some vendors leave out [DONE].
+      // Chat completions are complete with finish and usage: some vendors omit [DONE].
       const complete = adapter === chat ? records.length - 1 : records.length
       for (let kept = 0; kept < complete; kept++) {
         const kinds = readAll(adapter, records.slice(0, kept)).map(event => event.kind)
@@ -105,7 +105,7 @@ for (const adapter of adapters) {
   }
 }
 
-t.test('parallel calls of chat completions become one block after another', async t => {
+t.test('parallel calls of chat completions become consecutive blocks', async t => {
   const piece = (delta: object, finish: string | null = null): StreamRecord => ({
     event: '',
     data: JSON.stringify({ id: 'c', model: 'v', choices: [{ index: 0, delta, finish_reason: finish }] }),
@@ -145,7 +145,7 @@ t.test('parallel calls of chat completions become one block after another', asyn
 })
 
 t.test(
-  'calls of chat completions are read as vendors write them: with one index for all, or arguments as objects',
+  "calls of chat completions are read in vendors' variants: one index for all, or arguments as objects",
   async t => {
     const call = (id: string, given: Json): JsonObject => ({
       index: 0,
@@ -176,7 +176,7 @@ t.test(
   },
 )
 
-t.test('a call that the limit of tokens cuts ends the answer with that reason, streamed or whole', async t => {
+t.test('a call that is cut at the token limit ends the answer with that reason, streamed or not', async t => {
   const cut: Answer = {
     parts: [
       { kind: 'text', text: 'I look.' },

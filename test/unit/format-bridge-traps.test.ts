@@ -12,8 +12,8 @@ import {
 } from '../harness/translating.ts'
 
 /**
- * Requests and answers that other gateways translated wrongly, each with the status, the loss or the loop that followed.
- * The numbers are those of the list from which the plugin was designed.
+ * Requests and answers that other gateways translated wrongly, each with the resulting status, loss or loop.
+ * The numbers come from the list on which the plugin's design is based.
  */
 type Trap = { readonly number: number; readonly title: string; readonly run: (t: Test) => void }
 const traps: Trap[] = []
@@ -26,7 +26,7 @@ const said = { role: 'user', content: 'x' } as const
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
 const chatTool = { type: 'function', function: { name: 'look', parameters: schema } } as const
 
-/** A chat request with more fields. */
+/** A chat request with additional fields. */
 const chatOf = (more: Members = {}): Members => ({ messages: [said], ...more })
 /** A step of chat completions: calls and their results. */
 const chatCall = (id: string, name = 'look', args = '{"city":"Paris"}'): Members => ({
@@ -135,7 +135,8 @@ trap(7, 'a call without its signature has the documented placeholder, on the fir
   t.same(signatures({ reasoning: 'budget' }), [undefined, undefined, undefined, undefined], 'older models need none')
 })
 
-// The upstreams of one model are one issuer: a model whose upstreams cannot read each other's seals has to be two models.
+// The upstreams of one model count as one issuer of seals: upstreams that cannot read each other's need separate
+// models.
 trap(8, 'a seal names its issuer, and the same vendor at another place is another', t => {
   const answer = candidate([{ functionCall: { name: 'look', args: {} }, thoughtSignature: 'c2ln' }], {
     finishReason: 'STOP',
@@ -326,7 +327,7 @@ trap(21, 'a call for responses has the call_id alone', t => {
   t.notOk('id' in (call ?? {}))
 })
 
-// A result without any call is sent as it came: its vendor's error names it, as it would for a native request.
+// A result without a call is forwarded unchanged: the vendor's error names it, as for a native request.
 trap(22, 'results that responses allows anywhere follow their calls directly', t => {
   const call = (call_id: string): Members => ({ type: 'function_call', call_id, name: 'look', arguments: '{}' })
   const output = (call_id: string): Members => ({ type: 'function_call_output', call_id, output: 'w' })
@@ -528,7 +529,7 @@ trap(32, 'usage that the client has not requested is not written, and stands nex
   t.match(counted.records.at(-1), { choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } })
   t.equal(counted.records.filter(one => one['usage']).length, 1)
   const { body } = translateRequest('messages', { max_tokens: 9, messages: [said] }, 'chat', { stream: true })
-  t.same(body['stream_options'], { include_usage: true }, 'the gateway always asks for it')
+  t.same(body['stream_options'], { include_usage: true }, 'the gateway always requests it')
 })
 
 trap(33, 'message_start has an estimate of the input', t => {
@@ -578,7 +579,7 @@ trap(34, 'cached tokens count once, read and written', t => {
   }
   for (const up of formats)
     for (const down of others(up)) {
-      // Generate has no count of what is written: its counts have it as ordinary input.
+      // Generate has no count of cache writes: they are part of its ordinary input count.
       const written = up === 'generate' ? 0 : 30
       const wanted: { readonly [format in Format]: Members } = {
         chat: { prompt_tokens: 100, total_tokens: 105, prompt_tokens_details: { cached_tokens: 60 } },
@@ -632,7 +633,7 @@ trap(36, 'an error in a stream and a cut stream are errors', t => {
   }
 })
 
-// The engine keeps quiet streams alive, in the client's format: `server.heartbeat` (test/http).
+// The engine keeps idle streams alive in the client's format: `server.heartbeat` (test/http).
 trap(37, 'no record that is written has an id line or a comment, and pings of upstreams end with them', t => {
   const ping = { type: 'ping' }
   const records = [
@@ -677,7 +678,7 @@ trap(39, 'at most four cache hints are sent, the last ones', t => {
   t.ok(dropped.includes('cache_hint'))
 })
 
-// Chat completions have system messages anywhere: they keep their place there. A model whose template refuses them needs
+// Chat completions allow system messages anywhere: they keep their position. A model whose template refuses them needs
 // clients that put all instructions first.
 trap(40, 'later instructions keep their place, and are never the first message', t => {
   const system = { role: 'system', content: 'Be brief.' }
@@ -706,7 +707,7 @@ function generateOf(generationConfig: Members): Members {
   return { contents: [{ role: 'user', parts: [{ text: 'x' }] }], generationConfig }
 }
 
-/** The pieces of calls of a record of chat completions. */
+/** The fragments of calls in a record of chat completions. */
 function callsOf(record: Members): readonly Members[] {
   const [choice] = record['choices'] as readonly { delta: Members }[]
   return (choice?.delta['tool_calls'] ?? []) as readonly Members[]
@@ -719,7 +720,7 @@ function argumentsOf(records: readonly Members[]): string {
     .join('')
 }
 
-/** The next request of a client that returns what it was sent, as the official SDKs keep it. */
+/** The next request of a client that returns the received answer, in the form that the official SDKs keep. */
 function historyOf(format: Format, records: readonly Members[]): Members {
   if (format === 'responses') {
     const last = records.at(-1) as { response: { output: Json[] } } | undefined

@@ -20,7 +20,7 @@ t.test("a seal returns to its issuer, and one that the gateway did not pack belo
   t.same(unpackSeal('EqQBCkYIBR', 'other'), { issuer: 'other', value: 'EqQBCkYIBR' })
 })
 
-t.test('parts that are open at the same time pass one after another, complete and in order', async t => {
+t.test('parts that are open at the same time are written one after another, complete and in order', async t => {
   const events: readonly AnswerEvent[] = [
     { kind: 'start' },
     { kind: 'open', at: 0, part: { kind: 'call', id: 'a', name: 'one' } },
@@ -87,7 +87,7 @@ t.test('names and ids that a format refuses are replaced, the same for calls and
   t.not(safeCallId('functions.Bash:0'), safeCallId('functions.Bash_0'))
 })
 
-t.test('efforts and budgets convert, and a model gets an effort that it takes', async t => {
+t.test('efforts and budgets are converted, and a model gets an effort that it accepts', async t => {
   t.equal(effortOf({ budget: 0 }), 'none')
   t.equal(effortOf({ budget: 4096 }), 'high')
   t.equal(effortOf({ budget: 'auto' }), undefined)
@@ -95,7 +95,7 @@ t.test('efforts and budgets convert, and a model gets an effort that it takes', 
   t.equal(nearestEffort('minimal', ['low', 'high']), 'low')
 })
 
-t.test('arguments of past calls that are an object are kept', async t => {
+t.test('arguments of past calls stay objects', async t => {
   const call = { id: 'c', type: 'function', function: { name: 'look', arguments: { city: 'Paris' } } }
   const messages = [
     { role: 'user', content: 'a' },
@@ -110,7 +110,7 @@ t.test('arguments of past calls that are an object are kept', async t => {
     )
 })
 
-t.test('what is empty is left out where its vendor refuses it', async t => {
+t.test('empty fields are omitted if the vendor refuses them', async t => {
   const user = (content: string): JsonObject => ({ role: 'user', content })
   const empties = ['', '  ', null, []].map(content => ({ role: 'assistant', content }))
   for (const empty of empties) {

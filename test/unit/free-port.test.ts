@@ -19,7 +19,7 @@ t.test('a test server whose port is taken starts on another port', { skip: redis
   t.equal(ports.length, 0, 'both that were taken were tried')
 })
 
-t.test('any other start error is thrown at once, and a port that stays taken in the end', async t => {
+t.test('any other start error is thrown at once, and that of a port that stays taken after the last try', async t => {
   let starts = 0
   const broken = onFreePort(() => Promise.reject(new Error(`broken ${++starts}`)))
   await t.rejects(broken, { message: 'broken 1' })

@@ -55,10 +55,10 @@ t.test('invisible characters and other spellings hide nothing, and only what mat
     'blocked by rule-0',
     'a word is read as texts are',
   )
-  t.equal(masked(rulesOf([{ pattern: 'f' }]), 'aﬁb'), 'a[0]b', 'what is one character is masked whole')
+  t.equal(masked(rulesOf([{ pattern: 'f' }]), 'aﬁb'), 'a[0]b', 'a character is masked as a whole')
 })
 
-t.test('a text is read as Unicode spells it as a whole: nothing comes between a letter and its marks', async t => {
+t.test('a text is normalised as a whole: nothing can separate a letter from its marks', async t => {
   const dice = diceOf(seed)
   const marks = '\u0301\u0327\u200b\u1100\u1161\u11a8\ufe0f\u00ad\u034f\u0b47\u0b3e\u{11131}\u{11127}\ud800'
   const pieces = Array.from(`ae가ﾡￂㄱㅏㄳ中ﬁ𝐁ｅｶﾞ😀ำ${marks}`)
@@ -91,7 +91,7 @@ t.test('matches of two rules that overlap are masked as a whole, in linear time'
   t.equal(masked(rulesOf([{ words: ['ab'] }]), many), '[0] '.repeat(40_000), 'as many matches as there are words')
 })
 
-t.test('a stream is masked as a whole text is, however it is cut and spelled', async t => {
+t.test('a stream is masked like a complete text, however it is cut and spelled', async t => {
   const dice = diceOf(seed)
   const rules = rulesOf([{ pattern: 'secret' }, { pattern: '[0-9]{3}-[0-9]{3}' }, { pattern: 'é' }], { longest: 16 })
   const pieces = [

@@ -15,7 +15,7 @@ import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { holdOf, line, newKey } from '../contract/storage.ts'
 import { caseName } from '../harness/case-name.ts'
 
-// The steps of a hold on a connection of the test's own: every moment is a number, and what is written is looked at as it stands.
+// Runs the steps of a hold on a connection of the test's own: times are fixed numbers, and the test inspects the rows.
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -33,7 +33,7 @@ const self = {
 }
 
 const connection = new Connection(join(t.testdir(), 'books.db'))
-// Nothing is committed: the test waits for no disk.
+// Nothing is committed, so that the test waits for no disk.
 connection.db.exec('BEGIN')
 for (const statement of migrations.flat()) connection.db.exec(statement)
 t.teardown(() => connection.close())
@@ -87,12 +87,12 @@ t.test('a charge below every threshold runs no query for events', async t => {
     connection.run(addChargeItem(self, id, line(0, { price })))
     return [held, asked(settle(self, { id, delivery: 'confirmed', reason: null }, now))]
   }
-  // The first makes the group's account.
+  // The first hold creates the group's account.
   buy(100)
   const before = [3, 7]
   t.same(buy(100), before)
   t.same(buy(7_700), before)
-  t.same(buy(200), [3, 7 + 2 * 3], '80 % of both: a look, what was told, and the event')
+  t.same(buy(200), [3, 7 + 2 * 3], '80 % of both: a query, the earlier reports, and the event')
   t.same(buy(200), before)
   t.equal(read(`SELECT count(*) AS n FROM event WHERE kind LIKE 'budget.%'`)?.['n'], 2)
 })
@@ -154,7 +154,7 @@ for (const [name, budget] of raises)
   t.test(`a budget raised ${name} during a refusal admits the charge`, async t => {
     const key = makeKey(100)
     const steps = hold(self, holdOf(key, 150), now)
-    // What PostgreSQL lets others do between two statements of a transaction.
+    // PostgreSQL allows other writes between two statements of a transaction: this simulates one.
     const rows = connection.all(steps.next().value as Query)
     t.same(rows, [], 'there is too little left')
     connection.all({ sql: 'UPDATE key SET budget = ? WHERE id = ?', params: [budget, key.id] })
@@ -181,7 +181,7 @@ t.test('an idempotency key', async t => {
         const settlement = { id, delivery: 'confirmed', reason: null } as const
         connection.run(settle(self, answer ? { ...settlement, answer: { ...answer, headers: {} } } : settlement, at))
       },
-      /** In review, and void or settled at nothing as a person decides. */
+      /** Puts the charge under review, and then voids it or settles it at 0, as a person might decide. */
       review: (how?: 'void' | 'settle') => {
         connection.run(endEmpty(self, { id, state: 'needs_review', hold: 'released', reason: 'timeout', at }))
         if (how) connection.run(resolve(self, { id, how, by: 'ada', reason: 'asked', at }))

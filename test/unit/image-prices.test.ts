@@ -35,7 +35,9 @@ const none: AskedSize = { text: null, size: { kind: 'none' }, expected: null, re
 type Prices = { readonly [label: string]: number }
 type Shop = { readonly family: Family; readonly model: Model }
 
-/** A model whose prices stand on the lines 10, 11 … in their order. `told`: what some plugin says that answers tell. */
+/**
+ * A model whose prices are on lines 10, 11 … in order. `told`: the output facts that some plugin says answers report.
+ */
 function shopOf(prices: Prices, told: object = {}, forward: ForwardRule = all): Shop {
   const some = someTarget()
   const facets = new Map<string, unknown>([['reads-answers', told]])
@@ -73,7 +75,7 @@ function toldOf(more: {
   return told
 }
 
-/** The lines of an answer with images of these sizes (null: a link), as a charge writes them. */
+/** The lines of an answer with images of these sizes (null: a link), in the form of a charge. */
 function rate(
   rule: TierRule,
   sizes: readonly (readonly [number, number] | null)[],
@@ -95,7 +97,7 @@ function rate(
 
 function chargeOf(rule: TierRule, lines: readonly ChargeItem[], hold = 0): Charge {
   const amount = lines.reduce((sum, { price }) => sum + price, 0)
-  // As it comes back from a database: JSON.
+  // As a database returns it: parsed from JSON.
   const kept = JSON.parse(JSON.stringify({ rule, lines })) as { rule: TierRule; lines: ChargeItem[] }
   return {
     id: 'req_1',
@@ -134,7 +136,7 @@ const found = (facet: BillingFacet, shop: Shop): readonly string[] =>
     ({ severity, code, path }: Diagnostic) => `${severity} ${code} ${path.join('.')}`,
   )
 
-t.test('[10.3] a tier may end by pixels: the bound belongs to it, whatever the shape', t => {
+t.test('[10.3] a tier may end by pixels, inclusive, whatever the shape', t => {
   const facet = facetOf({
     tiers: [{ tier: 'std', pixels_max: 2_610_000 }, { tier: 'high' }],
     tier_from: ['output'],
@@ -161,7 +163,7 @@ t.test('[10.3] a tier may end by pixels: the bound belongs to it, whatever the s
   t.end()
 })
 
-t.test('[10.3] the rule of plain tiers is stored as it always was', t => {
+t.test('[10.3] the rule of plain tiers is stored in the original form', t => {
   const facet = facetOf({
     tiers: [{ tier: '1K', long_edge_max: 1024 }, { tier: '2K' }],
     tier_from: ['output', 'request'],
@@ -199,7 +201,7 @@ t.test('[16] a hold covers the largest expected output, and the price of an unre
   for (const [facet, asked, most] of rows) {
     const quoted = ask(shopOf(prices), facet, { asked, n: 2 })
     t.equal(quoted.atMost, 2 * most, caseName({ facet: JSON.stringify(facet), asked: asked.text }))
-    // No image without the flag costs more than was held for it.
+    // An image without the flag never costs more than its hold.
     for (const edge of [512, 2048, 4096]) {
       const [line] = rate(quoted.rule, [[edge, edge]])
       t.ok(line && (line.price <= most || line.flags.includes('larger_than_expected')), caseName({ edge, most }))
@@ -246,7 +248,7 @@ t.test('[10.3] the size that the answer reports may come first, and is stored wi
     at: 'gateway.yaml:11',
   })
   t.match(bill.text, /来源 应答所述×1, 输出尺寸×1, 默认×1, 实际尺寸 1760x2368×1/)
-  // Where both are known, what the picture measures stays with it.
+  // If both are known, the line keeps the measured size of the picture.
   t.match(rate(rule, [[1000, 1000]], told), [{ tier: '2K', source: 'told', width: 1000, height: 1000 }])
   t.end()
 })
@@ -372,7 +374,7 @@ t.test("[10.3] the answer's value precedes the requested one, and is held for", 
   const facet = facetOf({ price_by: ['quality', 'resolution'], otherwise: 'other' })
   const { rule, atMost, expected } = ask(shop, facet, { fields: { quality: 'low', resolution: '1k' } })
   t.match([atMost, expected], [200, null], 'a quality that has no price may come')
-  t.same(short(rate(rule, [[9, 9]])), [['low 1k', 'request', 40, null]], 'nothing was told')
+  t.same(short(rate(rule, [[9, 9]])), [['low 1k', 'request', 40, null]], 'nothing was reported')
   const lines = rate(rule, [[9, 9]], toldOf({ facts: { quality: 'high', unrelated: 1 } }))
   t.same(short(lines), [['high 1k', 'told', 80, null]])
   t.same(lines[0]?.told, { facts: { quality: 'high' } })
@@ -411,7 +413,7 @@ t.test('[10.3] a tier may be one of the values', t => {
   t.match(explained(chargeOf(rule, lines)).lines, [{ why: 'quality low, long edge 1024 ≤ 1024 (1K) → low 1k' }, {}, {}])
   const label = { ...facet, otherwise: 'high 2k' }
   const open = ask(shopOf(grid), label, { fields: { quality: 'low' } })
-  t.equal(open.atMost, 120, 'an image without a tier costs what is otherwise said')
+  t.equal(open.atMost, 120, 'an image without a tier has the `otherwise` price')
   t.same(short(rate(open.rule, [null])), [['high 2k', 'default', 120, null]])
   t.end()
 })
@@ -448,7 +450,7 @@ t.test('[10.3] factors multiply the price of an image exactly, and it is rounded
   t.end()
 })
 
-t.test('[10.3] pictures that the client sends cost, except free ones', t => {
+t.test('[10.3] input pictures are charged, except free ones', t => {
   const facet = facetOf({ lines: [{ per: 'input_image', free: 1 }] })
   const shop = shopOf({ image: 1000, input_image: 30 })
   const cases: [{ [name: string]: Json }, number][] = [
@@ -540,7 +542,7 @@ t.test('[10.3] megapixels: of each image, rounded up or exact, the first at its 
   t.end()
 })
 
-t.test('[10.3] megapixels of the pictures that the client sends, from their bytes', async t => {
+t.test('[10.3] megapixels of input pictures, from their bytes', async t => {
   const facet = facetOf({
     lines: [{ per: 'megapixel', of: 'input', price: 'input_megapixel', round: 'up', otherwise: 4 }],
   })
@@ -580,7 +582,7 @@ t.test('[10.3] steps, seconds, tokens and requests, by the count of the request 
   )
   const { rule, atMost, expectedAmount } = ask(shop, facet, { fields: { steps: 28 }, n: 2 })
   t.equal(atMost, 500 + 2 * 28 * 7 + 100 * 1000 + 250_000 + 2_000_000)
-  t.equal(expectedAmount, null, 'what the answer will tell, nobody knows before')
+  t.equal(expectedAmount, null, "the answer's facts are not known before")
   const told = toldOf({ facts: { seconds: 3.5218, text_in: '13', image_out: 4160 } })
   const lines = rate(
     rule,

@@ -29,7 +29,7 @@ import { KeptLog, refusalOf, someExchange, someGroup, someHost, someKey, someTar
 import { pngHead } from '../harness/image-heads.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** A ledger in memory that writes down what it was asked, and whose commits wait until they are let go. */
+/** A ledger in memory that records its calls, and whose commits wait until the test releases them. */
 class MemoryLedger implements Ledger {
   readonly asked: string[] = []
   readonly lines: ChargeItem[] = []
@@ -41,7 +41,7 @@ class MemoryLedger implements Ledger {
   fails = false
   #gate: Promise<void> = Promise.resolve()
 
-  /** Commits wait from now on until the returned function is called. */
+  /** From now on, commits wait until the returned function is called. */
   shut(): () => void {
     const { promise, resolve } = Promise.withResolvers<undefined>()
     this.#gate = promise
@@ -144,7 +144,7 @@ async function admit({ hooks, context, target, facet }: Course): Promise<Answer 
   return hooks.onAdmit?.(context, target, facet)
 }
 
-/** The stage that an answer of this head gets; undefined when it gets none. */
+/** The stage for an answer with this head; undefined if there is none. */
 async function replied(
   on: Course,
   headers: Reply['headers'] = { 'content-type': 'application/json' },
@@ -227,7 +227,7 @@ t.test('the outcome of a request decides how its charge ends (4.4)', async t => 
   const free = course({}, { facet: { ...byOutput, on_caller_gone: 'free' } })
   await admit(free)
   await settle(free, cut('caller', 'unknown'))
-  t.equal(free.ledger.asked.at(-1), 'void caller_gone', 'a family that charges nobody who left')
+  t.equal(free.ledger.asked.at(-1), 'void caller_gone', 'a family that does not charge clients that left')
 })
 
 t.test('an answer without images costs nothing, even as a 200', async t => {
@@ -398,7 +398,7 @@ t.test('response_format of a family that renders is handled here (2.4)', async t
   t.match(await refusalOf(() => admit(streamed)), { code: 'response_format_not_streamed', status: 400 })
   const { render: _, ...plain } = byRequest
   const other = course({ response_format: 'anything' }, { facet: plain })
-  t.equal(await admit(other), undefined, 'other families pass what they are sent')
+  t.equal(await admit(other), undefined, 'other families pass the answer unchanged')
   const kept = await replied(other, { 'content-type': 'application/json', 'content-length': '9' })
   t.equal(kept.reply.headers['content-length'], '9')
 })

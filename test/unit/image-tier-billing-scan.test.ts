@@ -18,9 +18,9 @@ const whole = (random: Random, below: number): number => Math.floor(random() * b
 const unreadable = { name: 'Unreadable' }
 const unrecognised = { name: 'Unrecognised' }
 
-/** What the generator put into a document. */
+/** An image that the generator put into a document. */
 type Planted = {
-  /** As it stands in the document, between its quotes. */
+  /** Its text in the document, between the quotes. */
   readonly raw: string
   readonly size: FoundImage['size']
   readonly kind: FoundImage['kind']
@@ -42,7 +42,7 @@ function someImage(random: Random): Planted {
     () => gifHead(width, height),
     () => avifHead(width, height),
   ])()
-  // Fewer bytes could not carry the size that the head states.
+  // Fewer bytes could not carry the size in the head.
   const least = Math.ceil((width * height) / 4096)
   const bytes = Math.max(least, pick(random, [500, 1000, 3071, 3072, 3073, 5_000, 20_000, 90_000]))
   let raw = base64(random, head, bytes)
@@ -66,7 +66,7 @@ function named(random: Random, name: string): string {
   return `"${chars.join('')}"`
 }
 
-/** Values in which names and brackets mean nothing, and that no image can be. */
+/** Values in which names and brackets have no meaning, and that cannot be an image. */
 function decoy(random: Random): string {
   return pick(random, [
     '"a boat"',
@@ -102,11 +102,11 @@ function element(random: Random, planted: Planted[]): string {
   return `{${blanks(random)}${members.join(`${blanks(random)},${blanks(random)}`)}${blanks(random)}}`
 }
 
-/** With at least so many images. */
+/** With at least this many images. */
 function someDocument(random: Random, least: number): { readonly text: string; readonly planted: readonly Planted[] } {
   const planted: Planted[] = []
   const list = (): string => {
-    // Values that would be an element with an image of their own are left out.
+    // Values that would be an element with an image of their own are omitted.
     const other = (): string => pick(random, ['"a"', 'null', '1', '[{"b64_json":"nested"}]', '{}', '{"a":{"url":"x"}}'])
     const elements: string[] = []
     while (elements.length < 4 && (planted.length < least || random() < 0.7))
@@ -123,10 +123,12 @@ function someDocument(random: Random, least: number): { readonly text: string; r
   }
 }
 
-/** How many characters of an image may go before its charge. */
+/** The number of characters of an image that may be sent before its charge. */
 const heldFrom = (raw: string): number => Math.max(0, raw.length - tailBytes)
 
-/** Runs a scanner over bytes cut at random, and checks after every piece that no image's end went before its charge. */
+/**
+ * Runs a scanner over randomly cut bytes, and checks after every piece that no image's end was sent before its charge.
+ */
 function run(
   scanner: { write(chunk: Buffer): Scanned; end(): Scanned },
   bytes: Buffer,
@@ -136,8 +138,8 @@ function run(
 ): { readonly out: string; readonly done: readonly FoundImage[] } {
   const out: Buffer[] = []
   const done: FoundImage[] = []
-  // How far the answer may have gone while an image is not charged. Where the answer is changed on its way, places
-  // cannot be told, and a stretch of the held end is looked for instead (one that no other image has).
+  // How far the answer may be sent while an image is not charged. If the answer is changed on its way, positions are
+  // unknown, and the test searches for a stretch of the held end instead (one that no other image has).
   const limits = planted.map(({ raw }) => bytes.indexOf(raw) + heldFrom(raw))
   const ends = planted.map(({ raw }) => raw.slice(Math.max(heldFrom(raw), raw.length - 160)).slice(0, 48))
   let went = 0
@@ -152,7 +154,7 @@ function run(
         continue
       }
       const seen = tail + piece.toString('latin1')
-      // What is shorter may be the end of any link.
+      // A shorter stretch may be the end of any link.
       if (ends.slice(done.length).some(end => end.length > 24 && seen.includes(end)))
         throw new Error('an end went early')
       tail = seen.slice(-64)
@@ -178,7 +180,7 @@ t.test('every image of an answer is found once, and its last 4 KiB wait for its 
   let images = 0
   for (let i = 0; i < documents; i++) {
     const { text, planted } = someDocument(random, 1)
-    // Cutting a large document at every byte takes long and shows nothing that a small one does not.
+    // Cutting a large document at every byte is slow and tests nothing that a small one does not.
     const cut = text.length > 30_000 ? (): number => 1 + whole(random, 65_536) : cuts(random)
     const { out, done } = run(new ImageScanner({ asUrl: false }), Buffer.from(text), cut, planted)
     if (out !== text) t.fail(`document ${i} is not what came`)
@@ -234,7 +236,7 @@ function dataUrl(content: unknown): string | null {
   return `data:image/${type};base64,${content}`
 }
 
-/** All of a text at once, and byte by byte. */
+/** The text in one piece, and byte by byte. */
 function scanBoth(text: string, asUrl = false): { out: string; done: readonly FoundImage[] } {
   const bytes = Buffer.from(text)
   const one = run(new ImageScanner({ asUrl }), bytes, () => bytes.length, [])
@@ -331,7 +333,7 @@ t.test('[6.2] a possible image in an unknown place is not delivered whole', asyn
     ['a page', `<html><img src="data:image/png;base64,${small}"></html>`],
     ['two objects', `{"data":[]}\n{"data":[{"b64_json":"${png}"}]}`],
   ]
-  // An image is there beside it.
+  // Each of these contains an image as well.
   const accepted = new Set([
     'the image twice',
     'data twice',
@@ -589,7 +591,7 @@ t.test('[6.2] an event of unknown kind with a possible image is not delivered', 
     for (const step of [text.length, 1, 7]) {
       for (const room of [1e9, 0]) {
         const { out } = leaveOut(new EventScanner(new ByteBudget(room)), inPieces(text, step))
-        // Lines that are no data are not held where there is no room for their event.
+        // Lines without data are not held when there is no room for their event.
         if (room > 0 || what.includes('image')) t.notMatch(out, /https:|A{300}/, `${what}, ${room} bytes of room`)
       }
     }
@@ -614,7 +616,7 @@ t.test('[6.2] an image in small pieces over many events is not delivered whole',
     '',
   )
   const all = words + event('image_generation.completed', { b64_json: png })
-  t.equal(runEvents(all, () => 4_096).out, all, 'what a model thinks beside its image is no image')
+  t.equal(runEvents(all, () => 4_096).out, all, "a model's thoughts next to its image are not an image")
 })
 
 t.test('[6.2] other content of streams passes', async t => {

@@ -198,7 +198,7 @@ t.test('no mutation of a header throws or loops', async t => {
       t.fail(cut.toString('hex'))
   }
   t.comment(`the slowest took ${slowest.toFixed(2)} ms`)
-  // The most steps that 64 KiB and 1 MiB can be made to cost.
+  // Inputs of 64 KiB and 1 MiB that cost the most steps.
   for (const worst of [
     Buffer.concat([
       avifHead(1, 1).subarray(0, 24),
@@ -260,7 +260,7 @@ t.test('base64 is read leniently, in pieces of any size', async t => {
   t.ok(endless.settled, 'blanks without end are given up')
 })
 
-/** What a head makes of an image that comes as base64 in pieces of so many characters. */
+/** Parses the head of an image that arrives as base64 in pieces of `step` characters. */
 function headOf(image: Buffer, step = 1460, text = image.toString('base64')): ImageHead {
   const head = new ImageHead({ link: false })
   const raw = Buffer.from(text)
@@ -396,7 +396,7 @@ t.test('family B is billed by the requested size (4.4.4), 2K without one', async
 
 t.test('family A is billed by the returned image, whatever was requested; an unreadable one is 2K', async t => {
   const { rule, atMost } = quote({ facet: ofOutput, family, model, asked: pixels(3840, 2160), n: 2 })
-  t.equal(atMost, 160_000, 'the dearest tier is held')
+  t.equal(atMost, 160_000, 'the most expensive tier is held')
   const terms = { rule, n: 2, overReturn: 'bill' as const }
   for (const [width, height] of [
     [1254, 1254],
@@ -613,7 +613,7 @@ t.test('[6.4] an undeclared field that names a number is not forwarded, at any d
     ['o.max_images', 'n[]'],
   ])
   const deep = `${'['.repeat(9_000)}${']'.repeat(9_000)}`
-  t.same(drop(form(text('o', deep))), [[text('o', deep)], []], 'what is nested deeply is no harm')
+  t.same(drop(form(text('o', deep))), [[text('o', deep)], []], 'deep nesting is harmless')
   const harmless = { prompt: 'n', partial_images: 3, seed: 1, size: '1x1', num_inference_steps: 9, i: [{ name: 'n' }] }
   t.same(drop(json(harmless)), [harmless, []])
 })

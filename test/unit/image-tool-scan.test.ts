@@ -31,7 +31,7 @@ function scan(scanner: Scanner, parts: readonly Buffer[]): { out: string; done: 
   return { out: Buffer.concat(out).toString(), done: images }
 }
 
-/** At every byte in two, and in single bytes. */
+/** Splits at every byte into two pieces, and into single bytes. */
 function splits(text: string): Buffer[][] {
   const bytes = Buffer.from(text)
   const pairs = Array.from({ length: bytes.length + 1 }, (_, at) => [bytes.subarray(0, at), bytes.subarray(at)])
@@ -231,7 +231,7 @@ t.test('[6.11] results without ids, or with one id, are one image if their bytes
     t.equal(scan(new ToolEventScanner(new ByteBudget(1e6)), [Buffer.from(text)]).done.length, count, what)
 })
 
-// No picture by itself: where it stands decides alone.
+// Its value is not a real picture: only its position decides.
 const made = '{"type":"image_generation_call","result":"AAAA"}'
 const places: readonly (readonly [name: string, text: string, count: number])[] = [
   ['an item', `{"item":${made}}`, 1],

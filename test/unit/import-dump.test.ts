@@ -52,7 +52,7 @@ t.test('a dump gives the same as the SQLite file, however it was made', async t 
 t.test('a truncated dump is refused whole, wherever it was cut', async t => {
   for (const way of [{}, { comments: false }] as const) {
     const bytes = Buffer.from(dumpOf(made, way))
-    // What is behind the last mark is white space, or a date.
+    // White space or a date follows the last mark.
     const mark = way === undefined || !('comments' in way) ? '-- Dump completed' : 'SQL_NOTES=@OLD_SQL_NOTES */;'
     const whole = bytes.lastIndexOf(mark) + mark.length
     const places = [...Array(whole).keys()].filter(at => at % 97 === 0 || at > whole - 120)

@@ -90,7 +90,7 @@ t.test('teams become groups with their budgets and limits', async t => {
     budget: { amount: 100_000_000, per: 'month' },
     limitsInAll: { rpm: 60, tpm: 100_000 },
   })
-  t.match(groups.get('design-2'), { budget: { amount: 7_700_001, per: 'total' } }, 'what is left, to the micro-unit')
+  t.match(groups.get('design-2'), { budget: { amount: 7_700_001, per: 'total' } }, 'the rest, to the micro-unit')
   told(t, 'team design: another group has its name, so it is named design-2 here')
   told(t, 'team t-4: its max_budget cannot be read, so its keys are imported disabled')
   told(t, 'a budget of 30d in LiteLLM is imported as a budget per month: team design')
@@ -291,7 +291,7 @@ t.test('a client with its old key is served within its limits', async t => {
   t.match(users.get('ada@example.com'), { role: 'user', budget: 19_999_999, budgetPeriod: 'total', balance: null })
   t.match(users.get('default_user_id'), { role: 'user', budget: null })
   const spent = new Map((await gateway.storage.books.levels()).map(one => [`${one.kind} ${one.name}`, one.spent]))
-  // What "main" and "bounded" have asked for is of this month too.
+  // The requests of "main" and "bounded" count in this month too.
   t.match(spent.get('group design'), { total: 240, month: 12_500_240 })
   t.match(spent.get('user u-2'), { total: 0, day: 3_000_000 })
   t.same((await gateway.storage.books.verify()).problems, [])

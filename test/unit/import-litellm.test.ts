@@ -24,7 +24,7 @@ async function translate(value: unknown, options: Options = {}) {
   return { ...imported, ...(await load(imported)) }
 }
 
-/** The configuration as a gateway would read it, its secrets beside it. */
+/** The configuration as a gateway would load it, with its secrets next to it. */
 async function load({ text, secrets }: Pick<(typeof shapes)[number]['imported'], 'text' | 'secrets'>) {
   await mkdir(join(folder, 'secrets'), { recursive: true })
   for (const { name, value } of secrets) await writeFile(join(folder, 'secrets', name), value)
@@ -76,7 +76,7 @@ t.test('the table of docs/migration.md matches the import', async t => {
   t.equal(rest.slice(0, rest.indexOf(marks[1])), writeShapes(shapes), 'node test/harness/import-shapes.ts writes it')
 })
 
-/** Every mapping of a value, each with a copy of the whole in which it has one more setting. */
+/** Every mapping of a value, each with a copy of the whole that has one more setting in that mapping. */
 function* withOneMore(
   value: unknown,
   path: readonly (string | number)[] = [],
@@ -108,7 +108,7 @@ t.test('an unknown setting is reported, anywhere in a file', async t => {
       const isTold = notes.some(
         note =>
           note.includes('a_setting_of_next_year') ||
-          // Of a line that is left out it is told that all of it is; of a section that has no place here, too.
+          // If a line is omitted, one note covers all of it; so does one note for a section without an equivalent.
           (note.startsWith(`${name}: `) && note.includes('is left out')) ||
           (note.startsWith('not translated: ') && place.startsWith(note.slice(16).split(':')[0]?.split('[')[0] ?? ' ')),
       )
@@ -160,7 +160,7 @@ t.test('table prices are those of the called vendor, and 0 in it is no price', a
   t.match((await translate(one({ model: 'gemini/gemini-2.5-flash' }))).text, 'ends: 2027-06-30')
 })
 
-t.test('your own server is free only if you say so', async t => {
+t.test("the operator's own server is free only if an option says so", async t => {
   const local = { model: 'ollama_chat/llama', api_base: 'http://ollama:11434' }
   t.notOk((await translate(one(local))).plan.models.has('m'))
   t.match((await translate(one(local), { localFree: true })).plan.models.get('m'), { free: true })
@@ -168,7 +168,7 @@ t.test('your own server is free only if you say so', async t => {
   t.notOk((await translate(one(far), { localFree: true })).plan.models.has('m'))
 })
 
-t.test('servers that operators run themselves are their own at an address in a variable, too', async t => {
+t.test("an operator's own servers are recognised also if the address is in a variable", async t => {
   const base = { api_base: 'os.environ/BASE', max_tokens: 1 }
   for (const prefix of ['ollama', 'ollama_chat', 'hosted_vllm', 'vllm', 'lm_studio'])
     t.match(
@@ -179,7 +179,7 @@ t.test('servers that operators run themselves are their own at an address in a v
   t.notOk((await translate(one({ model: 'openai/qwen', ...base }), { localFree: true })).plan.models.has('m'))
 })
 
-t.test('a mode is known by the words that files have for it', async t => {
+t.test('a mode is recognised by the names that files use for it', async t => {
   const family = async (model: string, mode: string) =>
     (await translate(one({ model }, { model_info: { mode } }))).plan.models.get('m')?.family.name
   t.equal(await family('openai/tts-1', 'tts'), 'speech')
@@ -187,13 +187,13 @@ t.test('a mode is known by the words that files have for it', async t => {
   t.equal(await family('openai/whisper-1', 'stt'), 'transcription')
 })
 
-t.test('a name between the vendor and the model is not part of the row of a table', async t => {
+t.test('a name between the vendor and the model is ignored in the table look-up', async t => {
   const { plan } = await translate(one({ model: 'azure/responses/gpt-4o', api_base: 'os.environ/BASE' }))
   t.equal(plan.models.get('m')?.prices.get('input')?.micros, 2_500_000)
   t.equal(plan.models.get('m')?.upstreams[0]?.sendAs, 'gpt-4o')
 })
 
-t.test('a model without a vendor is one of Vertex if it has a project', async t => {
+t.test('a model without a vendor belongs to Vertex if it has a project', async t => {
   const file = one({ model: 'gemini-2.5-flash', vertex_project: 'acme', vertex_location: 'europe-west4' })
   await writeFile(join(folder, 'bare.yaml'), stringify(file))
   const imported = await importConfig(join(folder, 'bare.yaml'), 'litellm', { prices: tablePath })
@@ -202,7 +202,7 @@ t.test('a model without a vendor is one of Vertex if it has a project', async t 
   t.match(text, '/v1/projects/acme/locations/europe-west4/publishers/google/models/{model}:generateContent')
 })
 
-t.test('models accept the format that all clients have had, and their own', async t => {
+t.test('models accept the format that all clients used before, and their own', async t => {
   const { plan, text } = await translate({
     model_list: ['anthropic/claude-sonnet-4-5', 'gemini/gemini-2.5-flash', 'openai/gpt-4o', 'openai/tts-1'].map(
       model => ({ model_name: model, litellm_params: { model } }),
@@ -221,7 +221,7 @@ t.test('models accept the format that all clients have had, and their own', asyn
   t.notMatch(speech, /accepts|format-bridge:/, 'a model without conversations accepts no other format')
 })
 
-t.test('Google is called in the format of the other vendors of a name, and of models that fall back to it', async t => {
+t.test("Google is called in the format of the name's other vendors, and of models that fall back to it", async t => {
   const line = (name: string, model: string) => ({
     model_name: name,
     litellm_params: { model, api_key: 'os.environ/K' },
@@ -249,7 +249,7 @@ t.test('Google is called in the format of the other vendors of a name, and of mo
   t.match(text, 'url: "https://generativelanguage.googleapis.com/v1beta/openai"')
 })
 
-t.test('embeddings of Google are those of all clients', async t => {
+t.test("Google's embeddings are available in the format of all clients", async t => {
   const { plan, text } = await translate(
     one({ model: 'gemini/embed', input_cost_per_token: 1e-7 }, { model_info: { mode: 'embedding' } }),
   )
@@ -257,7 +257,7 @@ t.test('embeddings of Google are those of all clients', async t => {
   t.match(text, 'calls: { embeddings: /embeddings }')
 })
 
-t.test('the dearest of several prices is never below one of them', async t => {
+t.test('the highest of several prices is never below one of them', async t => {
   const priced = (prices: Record<string, string>, more: object = {}): Cost => ({
     kind: 'prices',
     prices: new Map(Object.entries(prices)),
@@ -301,7 +301,7 @@ t.test('the dearest of several prices is never below one of them', async t => {
   t.same(dearest([{ kind: 'free' }, flat]), flat)
 })
 
-t.test('a pattern becomes the models that the table has, each with its price', async t => {
+t.test('a pattern becomes the matching models of the table, each with its price', async t => {
   const file = { model_list: [{ model_name: 'm/*', litellm_params: { model: 'mistral/*' } }] }
   const { plan } = await translate(file)
   t.same([...plan.models.values()].map(({ name, upstreams: [first] }) => [name, first?.sendAs]).toReversed(), [
@@ -330,7 +330,7 @@ t.test('a pattern becomes the models that the table has, each with its price', a
   )
 })
 
-t.test('a pattern with a price of its own, or that is free, serves every name that fits', async t => {
+t.test('a pattern that has a price or is free serves every matching name', async t => {
   const { plan, models, losses } = await translate(
     {
       model_list: [
@@ -388,7 +388,7 @@ t.test('fallbacks, aliases, timeouts, cooldown and headers keep their meaning', 
   t.same(ways('b'), [['gpt-4o-mini'], [['gpt-4o', 'a']]])
   t.same(ways('c'), [['gpt-4o-mini'], [['gpt-4o', 'a']]], 'an alias fails over like its model')
   t.same(ways('d'), [['gpt-4o'], [['gpt-4o-mini', 'b']]])
-  t.same(ways('e'), [['gpt-4o'], [['x', 'local']]], 'unless it has fallbacks of its own')
+  t.same(ways('e'), [['gpt-4o'], [['x', 'local']]], 'unless it has its own fallbacks')
   for (const [alias, name] of [
     ['c', 'b'],
     ['d', 'a'],
@@ -397,7 +397,7 @@ t.test('fallbacks, aliases, timeouts, cooldown and headers keep their meaning', 
       notes.includes(`${alias}: it has the fallbacks of ${name}; LiteLLM uses none for requests by an alias`),
       caseName({ alias }),
     )
-  t.same(ways('local'), [['x'], [['gpt-4o-mini', 'b']]], 'a free one too: each costs its own price')
+  t.same(ways('local'), [['x'], [['gpt-4o-mini', 'b']]], 'also a free one: each has its own price')
   t.ok(
     notes.some(
       note => note === 'b: LiteLLM uses a if a prompt is too long; here it is used if no upstream of the model answers',
@@ -426,7 +426,7 @@ t.test('budgets of the file are those of its only group', async t => {
   ])
   t.same(await group({ max_budget: 100, budget_duration: '7d' }), ['{ budget: { amount: "100.00", per: week } }', 0])
   t.same(await group({ max_budget: 100, budget_duration: '14d' }), ['{ budget: { amount: "100.00", per: 14d } }', 0])
-  t.same(await group({ max_budget: 100, budget_duration: '365d' }), ['{}', 2], 'a length that is not here is told')
+  t.same(await group({ max_budget: 100, budget_duration: '365d' }), ['{}', 2], 'an unsupported length is reported')
 })
 
 t.test('several deployments of one name cost as much as the most expensive', async t => {
@@ -514,7 +514,7 @@ t.test('deployments that differ by their key alone are one upstream with several
       .ways('a')
       ?.map(way => way.keys?.map(key => key[1]))
   t.same(await weights({ rpm: 100 }, { rpm: 250 }), [[2, 5]], 'shares by rpm')
-  t.same(await weights({ rpm: 100, weight: 3 }, { rpm: 250 }), [[3, 1]], 'a weight comes before it')
+  t.same(await weights({ rpm: 100, weight: 3 }, { rpm: 250 }), [[3, 1]], 'a weight overrides it')
   t.same(await weights({ weight: 0.5 }, { weight: 0.25 }), [[2, 1]])
   t.same(await weights({ weight: 1e8 }, { weight: 1e-9 }), [[1000, 1]], 'the least is some')
   t.same(
@@ -695,7 +695,7 @@ t.test(
   },
 )
 
-t.test('fallbacks of every kind reach models that take their requests, in any format', async t => {
+t.test('fallbacks of every kind lead to models that accept their requests, in any format', async t => {
   const line = (name: string, model: string, more: object = {}) => ({
     model_name: name,
     litellm_params: {
@@ -769,7 +769,7 @@ t.test('a fallback to an upstream already in use adds nothing, and is reported',
   t.notOk(notes.some(note => note.includes('are charged as')))
 })
 
-t.test('parameters of a line are defaults of its model, by the names of each operation', async t => {
+t.test('parameters of a line become defaults of its model, by the names of each operation', async t => {
   const cost = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 }
   const defaultsOf = async (params: object, more: object = {}) => {
     const { plan, notes } = await translate(one({ ...cost, ...params }, more))
@@ -816,7 +816,7 @@ t.test('parameters of a line are defaults of its model, by the names of each ope
   t.ok(differing.notes.some(note => note.includes('set different fields')))
 })
 
-t.test('what is left out is a comment with its reason, next to the models', async t => {
+t.test('omitted parts are comments with the reason, next to the models', async t => {
   const { text, models } = await translate(
     {
       model_list: [
@@ -862,7 +862,7 @@ t.test('a lost guardrail, budget or fallback ends the command with 1, unless tha
     router_settings: { num_retries: 2 },
     general_settings: { budget_alert_ttl: 86_400 },
   }
-  t.same((await translate(kept)).losses, [], 'the time between two alerts is no budget')
+  t.same((await translate(kept)).losses, [], 'the time between two alerts is not a budget')
   const file = join(folder, 'losing.yaml')
   await writeFile(
     file,

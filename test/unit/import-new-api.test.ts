@@ -115,7 +115,7 @@ t.test('several keys of a channel are one upstream with several keys', async t =
   t.notMatch([text, ...notes].join(), /made-up-\d/)
 })
 
-t.test('embeddings of a Gemini channel are called by all clients of embeddings', async t => {
+t.test('all embedding clients can call the embeddings of a Gemini channel', async t => {
   const tables = madeNewApi(upstream.url).map(table => {
     const type = table.columns.findIndex(([column]) => column === 'type')
     return table.name === 'channels' ? { ...table, rows: table.rows.map(row => row.with(type, 24)) } : table
@@ -268,7 +268,7 @@ t.test('no token allows more than before', async t => {
   t.equal(keys.get('spent')?.budget, 0)
   t.equal(imported.adoption.users.find(user => user.name === 'blocked')?.status, 'disabled')
   const other = [...keys.values()].find(key => key.group === 'vip')
-  t.same(other?.models, ['claude-x', 'gpt-4o'], 'a group of its own')
+  t.same(other?.models, ['claude-x', 'gpt-4o'], 'a separate group')
   t.notMatch(JSON.stringify(imported.adoption), oldKey('a'))
 })
 
@@ -319,7 +319,7 @@ t.test('a client with its old key is served by a gateway on the import', async t
   const users = await gateway.storage.users.list()
   const balances = users.map(user => [user.name, user.balance] as const)
   for (const { name, balance } of imported.adoption.users) t.equal(new Map(balances).get(name), balance, name)
-  t.same(await ask('n'), [402, 'insufficient_quota'], 'who has paid nothing is no one without a bound')
+  t.same(await ask('n'), [402, 'insufficient_quota'], 'a user without payments is not unlimited')
   t.same((await gateway.storage.books.verify()).problems, [])
   t.ok(
     users.every(user => user.role === 'user'),
@@ -327,7 +327,7 @@ t.test('a client with its old key is served by a gateway on the import', async t
   )
   const somebody = { name: 'local', group: 'default', status: 'active', balance: 5, keys: [] } as const
   const adopted = await gateway.storage.keys.adopt({ users: [somebody] }, 'import new-api')
-  t.same(adopted, { users: 0, keys: 0, opened: 0, others: ['local'] }, 'a name that is taken is somebody else')
+  t.same(adopted, { users: 0, keys: 0, opened: 0, others: ['local'] }, 'a taken name belongs to another user')
 })
 
 t.test("another program's database is refused", async t => {
@@ -388,6 +388,6 @@ t.test('groups of channels, disabled keys and factors are reported correctly', a
       'group ratios are factors on prices of tokens, calls and seconds here; they do not apply to image prices',
     ),
   )
-  // Channel 5 is of a type that is not asked here, and 4 is off: nobody is led there.
+  // No note mentions channel 5, whose type this request cannot use, or channel 4, which is off.
   for (const note of notes.filter(one => one.includes('had different groups'))) t.notMatch(note, /[(;] ?[45]: /, note)
 })

@@ -9,7 +9,7 @@ import { makeFolder } from '../harness/folder.ts'
 const page = await readFile(new URL('../../docs/agents.md', import.meta.url), 'utf8')
 
 t.test(
-  'init --agent prints settings that docs/agents.md shows, for a model that offers what the agent needs',
+  'init --agent prints the settings of docs/agents.md, for a model with the features that the agent needs',
   async t => {
     const place = await makeFolder(t)
     await place.run('init', '--yes')
@@ -31,7 +31,7 @@ t.test('docs/agents.md names the versions that npm run test:agents installs', as
   }
 })
 
-t.test('init --agent takes an address and a model, writes a file once, and refuses what cannot work', async t => {
+t.test('init --agent takes an address and a model, writes a file once, and refuses invalid combinations', async t => {
   const place = await makeFolder(t)
   const args = ['init', '--agent', 'opencode', '--url', 'https://gateway.example/v1/', '--model', 'm-1', '--write']
   t.match(await place.run(...args), { code: 0, stdout: '', stderr: /wrote opencode\.json/ })

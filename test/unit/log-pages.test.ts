@@ -55,7 +55,7 @@ t.test('[9.4] a page returns its rows in the order of their ids, each id once', 
 t.test('[9.4] every query of bound and loose pages equals a full scan', async t => {
   const connection = open(t)
   const rows = Array.from({ length: 900 }, (_, i) => rowAt(noon + i * 40_000, i))
-  // Requests end in another order than they begin in, some of them hours later.
+  // Requests end in another order than they begin, some of them hours later.
   const arrived = rows
     .map((row, i) => ({ row, at: i + ((i * 7_919) % 13) + (i % 50 === 3 ? 400 : 0) }))
     .toSorted((a, b) => a.at - b.at)

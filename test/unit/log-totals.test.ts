@@ -24,7 +24,7 @@ const from = Date.UTC(2026, 10, 1)
 const stepMs = 70_000
 const pageRows = 48
 
-/** Requests at random: refused, looked up, of images and of text, charged at once and long after they began, and some given back. */
+/** Sells random requests: refused, looked up, of images and of text, charged immediately or late; some are refunded. */
 async function sell(storage: Storage, clock: ReturnType<typeof clockAt>, count: number): Promise<readonly LogRow[]> {
   let state = 5
   const draw = (n: number): number => {
@@ -70,7 +70,7 @@ async function sell(storage: Storage, clock: ReturnType<typeof clockAt>, count: 
     const counted = ['input', 'output'].map((tier, at) =>
       line(at, { tier, width: null, height: null, price: draw(900), quantity: 7 }),
     )
-    // As a body takes its time, and an answer: at the ends of quarters many of them are charged on the other side.
+    // A body and an answer take time: near the end of a quarter hour many charges fall into the next one.
     clock.set(begun + draw(30_000))
     if (kind === 'image') {
       await storage.ledger.hold({ facts: own, hold: 400_000, idempotency: null })
@@ -79,7 +79,7 @@ async function sell(storage: Storage, clock: ReturnType<typeof clockAt>, count: 
       if (fate === 0) await storage.ledger.void(id, 'refused')
       else if (fate === 1) {
         await storage.ledger.review(id, 'unknown')
-        // Somebody decides at once, or after days.
+        // A person decides at once, or after days.
         if (draw(2)) clock.set(clock.now() + 2 * 86_400_000)
         if (draw(2)) await storage.books.resolve(id, 'settle', 'ada', 'x', draw(2) * 777)
       } else {
@@ -89,7 +89,7 @@ async function sell(storage: Storage, clock: ReturnType<typeof clockAt>, count: 
       }
     }
     if (kind === 'chat') {
-      // What took longer than a minute has rows of its own.
+      // A request longer than a minute has rows of its own.
       if (draw(6) === 0) clock.set(begun + draw(7_200_000))
       storage.ledger.post({ ...own, size: null }, counted, 'confirmed')
     }
@@ -114,11 +114,11 @@ async function ledgerOf(storage: Storage): Promise<readonly Charge[]> {
 
 type Sums = Omit<LogTotals, 'since' | 'next'>
 
-/** The sum of the ledger, charge by charge. */
+/** The sum of the ledger, computed charge by charge. */
 function countAll(rows: readonly LogRow[], ledger: readonly Charge[], match: LogMatch): Sums {
   const own = new Map(ledger.map(charge => [charge.id, charge]))
   const meant = rows.filter(row => isMeant(row, own, match))
-  // What was settled for nothing has no line.
+  // A charge settled at 0 has no line.
   const charged = meant
     .flatMap(({ id }) => [own.get(id), own.get(`${id}.u`)])
     .filter(charge => charge?.state === 'settled' && charge.lines.length > 0) as Charge[]
@@ -168,7 +168,7 @@ function isMeant(row: LogRow, ledger: ReadonlyMap<string, Charge>, match: LogMat
 }
 
 const word = <T extends string | number>(...values: readonly T[]) => fc.constantFrom(...values)
-/** Filters by themselves, some values of each. */
+/** Each filter alone, with some of its values. */
 const alone: readonly LogMatch[] = [
   { user: 'ada' },
   { user: 'local' },
@@ -197,7 +197,7 @@ const alone: readonly LogMatch[] = [
   { until: from + 40 * 900_000 },
 ]
 
-/** Each filter with each other: a list and its total are what a plain look at each request finds. */
+/** Each pair of filters: a list and its total match a plain check of each request. */
 async function comparePairs(
   t: Test,
   storage: Storage,
@@ -222,7 +222,9 @@ async function comparePairs(
   t.ok(some > filters.length, caseName({ some }))
 }
 
-/** What the sums of the ledger say by themselves, and what only requests and their charges say. */
+/**
+ * Generates filters: some that the sums of the ledger can answer alone, and some that need requests and their charges.
+ */
 const filters = (rows: readonly LogRow[]): fc.Arbitrary<LogMatch> => {
   const shared = {
     user: word('ada', 'local', 'nobody'),
@@ -255,7 +257,7 @@ const filters = (rows: readonly LogRow[]): fc.Arbitrary<LogMatch> => {
     .tuple(fc.oneof(fc.record(shared, few), fc.record({ ...shared, ...others }, few)), time)
     .chain(([parts, span]) => {
       const names = Object.keys(parts) as (keyof typeof parts)[]
-      // More than three at once hardly find anything.
+      // More than three filters together match almost nothing.
       return fc.shuffledSubarray(names, { maxLength: Math.min(names.length, 3) }).map(some => ({
         ...Object.fromEntries(some.map(name => [name, parts[name]])),
         ...span,
@@ -266,7 +268,7 @@ const filters = (rows: readonly LogRow[]): fc.Arbitrary<LogMatch> => {
 
 type Answer = LogTotals | Promise<LogTotals>
 
-/** All answers of a filter together. */
+/** All pages of a filter together. */
 async function addAll(
   match: LogMatch,
   ask: (match: TotalsMatch) => Answer,
@@ -318,7 +320,7 @@ type Books = {
 
 const later = from + 30 * 86_400_000
 
-/** Keeps what each page was charged. @returns how many pages */
+/** Stores the charged amounts of each page. @returns the number of pages */
 async function keepAll({ read, write }: Books): Promise<number> {
   let kept = 0
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {
@@ -333,7 +335,7 @@ async function lookThrough({ write }: Books): Promise<void> {
   while ((await write(dropChanged(later))).places > 0);
 }
 
-/** The same with what is kept beside pages, and when charges of those change. */
+/** The same with the amounts stored next to pages, and with charges of those pages that change. */
 async function compareKept(
   t: Test,
   storage: Storage,
@@ -348,7 +350,7 @@ async function compareKept(
   const pages = await keepAll(own)
   t.ok(pages > 3 && pages === (await count()), caseName({ pages }))
   await compare(t, 'kept beside pages', wanted, ask)
-  // One answer: nothing is left to read.
+  // One page holds the whole result.
   t.equal((await ask({ status: '2xx' }, 400)).next, null)
 
   const givenBack: LogRow[] = []

@@ -65,7 +65,7 @@ t.test('[9.4] a damaged loose page stays, and the others are bound', async t => 
   t.equal(count(connection, 'SELECT count(*) AS n FROM log_page'), 0)
 })
 
-t.test('[9.4] unique rows cost no more each when there are more of them', async t => {
+t.test('[9.4] the cost per unique row does not grow with their number', async t => {
   const timeOf = (rows: number): number => {
     const list = Array.from({ length: rows }, (_, i) => rowAt(noon + i, 1, { dropped: [`own ${i}`] }))
     const beganAt = performance.now()
@@ -122,7 +122,7 @@ t.test('[9.4] a few rows selected by their images are found in as few pages', as
   t.same(connection.run(listLogs({ tier: '4K', limit: 700 })), rows.slice(-700).toReversed())
 })
 
-t.test('[9.4] several at once on PostgreSQL', async t => {
+t.test('[9.4] several processes at once on PostgreSQL', async t => {
   const postgres = await startPostgres(['fsync=off'])
   t.teardown(() => postgres.close())
   const url = await postgres.createDatabase()
@@ -164,7 +164,7 @@ t.test('[9.4] several at once on PostgreSQL', async t => {
     await Promise.all([first.query('BEGIN'), other.query('BEGIN')])
     await new Session(first).run(takeInRows())
     const second = new Session(other).run(takeInRows())
-    // It is through, or waits for the first.
+    // The second session has finished, or waits for the first.
     await Promise.race([second, postgresWaits()])
     await first.query('COMMIT')
     await second

@@ -21,7 +21,7 @@ t.test('a time is read in its zone, across changes of the clock', async t => {
     ['today', 'Europe/Berlin', '2026-03-28T23:00:00.000Z'],
     ['yesterday', 'Europe/Berlin', '2026-03-27T23:00:00.000Z'],
     ['today', 'Pacific/Auckland', '2026-03-29T11:00:00.000Z'],
-    // Skipped: an hour that clocks are put forward over. Told twice: the first of the two.
+    // First an hour that clocks skip, then a time that occurs twice: the first of the two counts.
     ['2026-03-29T02:30', 'Europe/Berlin', '2026-03-29T01:30:00.000Z'],
     ['2026-10-25T02:30', 'Europe/Berlin', '2026-10-25T00:30:00.000Z'],
     ['2026-10-25T03:00', 'Europe/Berlin', '2026-10-25T02:00:00.000Z'],

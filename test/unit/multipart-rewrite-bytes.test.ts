@@ -39,11 +39,11 @@ import { seed } from '../harness/seed.ts'
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
-/** How many mutations are tried; a long run raises it. */
+/** Number of mutations; a long run increases it. */
 const rounds = Number(process.env['FUZZ_ROUNDS'] ?? 4_000)
 t.setTimeout(30_000 + rounds * 10)
 
-/** A form as any reader may have seen it: texts and hashes of files, in order. */
+/** A form as a reader sees it: texts and hashes of files, in order. */
 type Seen = readonly (readonly [kind: 'text' | 'file', name: string, value: string])[]
 
 async function seenByUs(parts: readonly Part[]): Promise<Seen> {
@@ -67,7 +67,7 @@ async function seenByUndici(bytes: Buffer, contentType: string): Promise<Seen> {
   )
 }
 
-/** The simulator's reader, which takes what is well formed (RFC 7578) and nothing else. */
+/** The simulator's reader, which accepts only well-formed forms (RFC 7578). */
 async function seenByStrict(bytes: Buffer, contentType: string): Promise<Seen> {
   return readStrictly(bytes, contentType).map(({ name, fileName, content }) =>
     fileName === undefined ? ['text', name, content.toString()] : ['file', name, sha256(content)],
@@ -86,7 +86,9 @@ async function seenByBusboy(bytes: Buffer, contentType: string): Promise<Seen> {
   return Promise.all(seen)
 }
 
-/** What the form says when it is sent: file names are ours, so fields keep their names only up to brackets. */
+/**
+ * Encodes the form and reads it. The gateway chooses file names, so names of fields are compared up to their brackets.
+ */
 async function writeAndRead(form: Form, read: (bytes: Buffer, contentType: string) => Promise<Seen>): Promise<Seen> {
   const encoded = form.encode(form.parts)
   return read(await readAll(encoded.open()), encoded.contentType)
@@ -105,7 +107,7 @@ const tricky = rawForm([
   [textHead('é'), 'ß漢🎈'],
 ])
 
-t.test('a form is read alike however its bytes are split', async t => {
+t.test('a form is read the same however its bytes are split', async t => {
   const { read } = await startPlugin(t)
   const whole = await read(tricky)
   const expected = await seenByUs(whole.parts)
@@ -124,7 +126,7 @@ t.test('a form is read alike however its bytes are split', async t => {
   whole.discard()
 })
 
-t.test('four parsers read the written form alike', async t => {
+t.test('four parsers read the written form the same', async t => {
   const { read } = await startPlugin(t)
   const mixed = ['image', 'image[]', 'image[3]', 'image[0]', 'mask', 'image[]', 'image', 'image[12]', 'image[1]']
   const twelve = rawForm([
@@ -202,7 +204,7 @@ t.test('a form in lent memory arrives whole at a slow upstream', async t => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => {
       chunks.push(chunk)
-      // Small steps, so that what is sent piles up on the sending side.
+      // Small steps, so that data accumulates on the sending side.
       request.pause()
       setImmediate(() => request.resume())
     })
@@ -337,7 +339,7 @@ t.test("[13.5] nothing of a file's earlier content can be read", async t => {
   await t.rejects(Promise.resolve(spool.read(2 * MiB, 1)), RangeError)
   spool.discard()
   const again = await folder.take(3 * MiB)
-  t.equal(again.bytes, 2 * MiB, 'and it is no longer than what was written, which is what is accounted for')
+  t.equal(again.bytes, 2 * MiB, 'and its length is the number of bytes written, which are accounted for')
   t.equal(fstatSync(again.fd).size, 2 * MiB)
   folder.give(again)
   folder.give(other)
@@ -351,7 +353,7 @@ t.test('[13.5] reserved disk space counts, and yields to a current upload', asyn
   folder.give({ ...a, bytes: 6 })
   t.equal(budget.held, 6)
   folder.give({ ...b, bytes: 6 })
-  t.equal(budget.held, 6, 'there is no room for another')
+  t.equal(budget.held, 6, 'there is no room for another one')
   folder.clear()
   t.equal(budget.held, 0)
   const d = await folder.take(9)
@@ -375,8 +377,8 @@ t.test('[13.5] reserved disk space counts, and yields to a current upload', asyn
   for (const form of forms) form.discard()
 })
 
-t.test('[13.5] lent memory is reused once its stream was read, except what was filled last', async t => {
-  // All that others have left.
+t.test('[13.5] lent memory is reused once its stream was read, except the last block', async t => {
+  // Takes every block that other tests returned.
   const taken = Array.from({ length: 200 }, takeBlock)
   const piece = {
     bytes: 5 * blockBytes,
@@ -402,7 +404,7 @@ t.test('[13.5] lent memory is reused once its stream was read, except what was f
   broken.destroy()
   await until(() => broken.closed)
   const others = Array.from({ length: 10 }, () => takeBlock().buffer)
-  t.notOk(others.includes(chunk.buffer), 'nothing of a stream that was left is anybody’s')
+  t.notOk(others.includes(chunk.buffer), 'an abandoned stream holds no block')
   for (const block of taken.slice(0, 8)) giveBlock(block)
 })
 
@@ -445,16 +447,16 @@ t.test('no mutation of a form breaks the reader, and well-formed ones are read a
     read200++
     const form = found as Form
     const seenHere = await seenByUs(form.parts)
-    // A strict reader refuses most of what we take; what it takes is well formed, and means one thing.
+    // A strict reader refuses most of what the gateway accepts; what it accepts is well formed and unambiguous.
     const seenThere = await seenByStrict(body, contentType).catch(() => undefined)
-    // It reads every text as UTF-8, and knows no escapes in quotes.
+    // The strict reader decodes every text as UTF-8 and does not know escapes in quotes.
     if (seenThere && !JSON.stringify(seenThere).includes('\ufffd') && !body.includes('\\"')) {
       wellFormed++
       if (JSON.stringify(seenThere) !== JSON.stringify(seenHere))
         t.fail(`a strict reader reads otherwise in round ${round} of seed ${seed}`)
     }
     const expected = withoutBrackets(seenHere)
-    // A quote in a name is written as %22 (WHATWG), which not every reader turns back.
+    // A quote in a name is written as %22 (WHATWG), which not every reader decodes.
     const plain = (form: unknown): string => JSON.stringify(form).replaceAll('%22', String.raw`\"`)
     const sent = [await writeAndRead(form, seenByUndici), await writeAndRead(form, seenByStrict)]
     for (const seen of sent)

@@ -14,7 +14,7 @@ export const boundary = 'xYzZY'
 export const contentType = `multipart/form-data; boundary=${boundary}`
 export const MiB = 1024 * 1024
 
-/** A picture's first bytes and then whatever makes it unlike the others. */
+/** The first bytes of a picture, followed by content that makes it unique. */
 export function picture(kind: 'png' | 'jpeg' | 'webp', bytes: number, seed = 1): Buffer {
   const magic = { png: '\x89PNG\r\n\x1a\n', jpeg: '\xff\xd8\xff\xe0', webp: 'RIFF\x10\0\0\0WEBPVP8 ' }[kind]
   const content = Buffer.alloc(bytes)
@@ -66,7 +66,7 @@ export async function readAll(source: AsyncIterable<Buffer>): Promise<Buffer> {
 
 export type Form = Extract<Body, { kind: 'form' }>
 
-/** The plugin as a gateway would have made it, with a spool of its own. */
+/** The plugin as a gateway would create it, with a spool of its own. */
 export async function startPlugin(
   t: { teardown(end: () => Promise<void>): void },
   change: { memoryBytesMax?: number; spoolBytesMax?: number; spoolDir?: string; textBytesMax?: string } = {},
@@ -112,7 +112,7 @@ export async function startPlugin(
       text_fields: ['model', 'prompt', 'n', 'size', 'quality', 'response_format', 'stream'],
       spool_dir: spoolDir,
     },
-    // This plugin keeps no rows.
+    // This plugin stores no rows.
     {
       stores: undefined as unknown as Host['stores'],
       clock: systemClock,
@@ -130,7 +130,7 @@ export async function startPlugin(
   })
 
   const begin = () => newExchange(plan)
-  /** Reads one body as the engine would hand it over. */
+  /** Reads one body as the engine would pass it. */
   async function read(
     source: Readable | Buffer,
     how: { contentType?: string; bytes?: number | undefined; exchange?: RequestContext } = {},
@@ -149,7 +149,7 @@ export async function startPlugin(
   return { hooks, read, begin, spoolDir, leftovers: () => leftovers(spoolDir) }
 }
 
-/** Files of a spool that have a name, and those that are still open without one. */
+/** Files of a spool with a name, and open files that have none yet. */
 export async function leftovers(spoolDir: string): Promise<readonly string[]> {
   const named = await readdir(spoolDir)
   const descriptors = process.platform === 'linux' ? await readdir('/proc/self/fd') : []
@@ -178,7 +178,7 @@ function newExchange(plan: CompiledConfig): RequestContext {
     head: { method: 'POST', path: route.path, query: '', headers: {}, remote: '127.0.0.1' },
     route,
     params: {},
-    // No hook of this plugin asks for it.
+    // No hook of this plugin uses it.
     dialect: undefined as unknown as RequestContext['dialect'],
     plan,
     slots: new Slots(),

@@ -51,7 +51,7 @@ t.test('an unreadable or unusable form is refused with 400', async t => {
     t.ok(failure instanceof Failure && !/\{\w+\}/.test(failure.message), `${title}: ${(failure as Failure).message}`)
     t.ok(performance.now() - started < 10_000, `${title}: soon`)
   }
-  t.same(await plugin.leftovers(), [], 'nothing is left behind')
+  t.same(await plugin.leftovers(), [], 'nothing remains')
 })
 
 t.test('an unusual but unambiguous form is read', async t => {
@@ -73,7 +73,7 @@ t.test('what busboy skips counts as not sent, and the rest is read', async t => 
   const plugin = await startPlugin(t)
   for (const [title, body, wanted, sizes] of skippingForms)
     for (const chunks of [[body], [...body].map(byte => Buffer.from([byte]))]) {
-      // Each byte by itself would take its time where there are many.
+      // Byte by byte, a large body would take too long.
       if (chunks.length > 10_000) continue
       const form = await plugin.read(streamOf(...chunks))
       t.same(texts(form.parts), wanted, title)
@@ -97,7 +97,7 @@ t.test('fields named like built-in members are ordinary texts', async t => {
   form.discard()
 })
 
-t.test('a text of 256 KiB passes whole, and so does one beyond ASCII', async t => {
+t.test('a text of 256 KiB passes unchanged, and so does one beyond ASCII', async t => {
   const { read } = await startPlugin(t)
   const long = 'ß漢🎈'.repeat(29_127).slice(0, 256 * 256)
   const form = await read(rawForm([model, [textHead('prompt'), 'x'.repeat(256 * 1024)], [textHead('é'), long]]))
@@ -140,12 +140,12 @@ t.test('a form that arrives byte by byte uses only the memory of its texts', asy
   let before = 0
   let most = 0
   const held = () => {
-    // The second finishes what the first has left to a thread.
+    // The second collection finishes the work that the first left to a thread.
     collect()
     collect()
     return process.memoryUsage().arrayBuffers
   }
-  // As the engine gathers them: few bytes of a large block.
+  // As the engine collects them: a few bytes of a large block.
   const chunks = function* () {
     before = held()
     for (let at = 0; at < body.length; at += 32) {
@@ -226,7 +226,7 @@ t.test('the total size of bodies is limited before they are read', async t => {
     first.discard()
     first.discard()
     const second = await read(big)
-    await t.rejects(read(big), { code: 'form_over_capacity' }, 'what is given back twice is counted once')
+    await t.rejects(read(big), { code: 'form_over_capacity' }, 'bytes returned twice count once')
     second.discard()
   })
 
@@ -272,7 +272,7 @@ t.test('an unwritable disk refuses the upload with 503', async t => {
   const big = rawForm([model, [fileHead('image'), Buffer.alloc(3 * MiB)]])
   await t.rejects(read(big), { status: 503, code: 'form_spool_failed', retryAfterMs: 5000 })
   const small = await read(good)
-  t.equal(small.parts.length, 2, 'what fits in memory needs no disk')
+  t.equal(small.parts.length, 2, 'a form that fits in memory needs no disk')
   small.discard()
 })
 
@@ -296,7 +296,7 @@ t.test('other bodies are left alone', async t => {
 t.test('a family declares how files are forwarded', async t => {
   const { hooks, read, begin } = await startPlugin(t)
 
-  /** Reads a form and gives the parts that would go upstream, read back from the bytes that would be sent. */
+  /** Reads a form and returns the parts that would be sent upstream, decoded from the encoded bytes. */
   async function forward(body: Buffer, by = facet, contentType?: string) {
     const exchange = begin()
     const form = await read(body, { exchange, ...(contentType !== undefined && { contentType }) })
@@ -473,7 +473,7 @@ t.test('the same form can be written more than once', async t => {
     const encoded = form.encode(form.parts)
     const [first, second] = await Promise.all([readAll(encoded.open()), readAll(encoded.open())])
     t.ok(first?.equals(second), caseName({ bytes }))
-    t.not(encoded.contentType, form.encode(form.parts).contentType, 'each time with a boundary of its own')
+    t.not(encoded.contentType, form.encode(form.parts).contentType, 'each time with a different boundary')
     form.discard()
   }
 })

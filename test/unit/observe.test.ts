@@ -101,7 +101,7 @@ t.test("a client's key is never written, although it is on no list", async t => 
   }
 })
 
-t.test('a secret that is named later is hidden from then on', async t => {
+t.test('a secret that is registered later is hidden from then on', async t => {
   const { log, lines } = keptLog()
   log.hide(['rotated-credential'])
   log.info({}, 'rotated-credential')

@@ -14,11 +14,11 @@ import { caseName } from '../harness/case-name.ts'
 
 const shipped = resolve(import.meta.dirname, '../../gateway.yaml')
 
-/** As the server loads them, from the build. */
+/** The pages as the server loads them, from the build. */
 const built = new URL('../../dist/pages/index.js', import.meta.url)
 const pages = (await import(built.href)) as Pages
 
-/** The page of a list with one model of that name, which is drawn and has tiers of these reaches. */
+/** The page of a list with one image model of that name, with tiers of these sizes. */
 function renderModel(name: string, reaches: readonly TierReach[]): string {
   const model: PricedModel = {
     name,
@@ -41,7 +41,7 @@ function renderModel(name: string, reaches: readonly TierReach[]): string {
 }
 
 t.test(
-  '[10.3] the page of prices shows prices by several values, factors, and what is charged beside images',
+  '[10.3] the page of prices shows prices by several values, factors, and charges in addition to images',
   async t => {
     const model: PricedModel = {
       name: 'm-1',
@@ -78,7 +78,7 @@ t.test(
     t.match(english, /first_megapixel<\/th>.*megapixel.*for each image.*0\.03/s)
     t.match(english, /name="field\.quality" value="ultra"/)
     t.match(english, '<option value="low">')
-    t.match(english, 'field.quality=ultra', 'the other language is asked the same')
+    t.match(english, 'field.quality=ultra', 'the link to the other language keeps the query')
     const chinese = pages.renderPricing({ language: 'zh', list, calculation })
     t.match(chinese, '图片的价格由 quality 和 tier 决定；档位依据响应中的尺寸，其次为返回的图片。')
     t.match(chinese, /每张图片.*0\.03/s)
@@ -120,7 +120,7 @@ t.test('[14.10] the page of prices shows the prices of text under conditions, an
   t.notMatch(without, /Condition<|condition/, 'no column and no text where nothing has conditions')
 })
 
-t.test('a page takes markup from nobody but itself', async t => {
+t.test('no input adds markup to a page', async t => {
   const hostile = `<a href="x" title='y'>&</a>`
   const page = renderModel(hostile, [])
   t.notMatch(page, '<a href="x"')
@@ -128,13 +128,13 @@ t.test('a page takes markup from nobody but itself', async t => {
   t.match(page, `>&lt;a href=&quot;x&quot; title='y'>&amp;&lt;/a></h3>`, 'and between two')
 })
 
-t.test('marks that hide or turn a text are shown as what they are', async t => {
+t.test('characters that hide or reverse a text are displayed as escapes', async t => {
   for (const mark of ['\u202e', '\u200b', '\u2066', '\ufeff', '\u001b', '\u0000', '\u0085'])
     t.match(renderModel(`a${mark}b`, []), '>a\ufffdb</h3>', caseName({ mark }))
   t.match(renderModel('a\n\tb 中文 é', []), '>a\n\tb 中文 é</h3>')
 })
 
-t.test('a table leaves out a column that says nothing, and names each cell for those who see it alone', async t => {
+t.test('a table omits empty columns, and labels each cell for screens that show it alone', async t => {
   const reason = { en: 'It never comes.', zh: '不会出现。' }
   const bare = renderModel('a model', [{ kind: 'yes' }, { kind: 'yes' }])
   t.notMatch(bare, /Note/)
@@ -148,7 +148,7 @@ t.test('a table leaves out a column that says nothing, and names each cell for t
   t.match(told, /<td role="cell" data-label="Note" class="wide">It never comes\.<\/td>/)
 })
 
-t.test('where nothing was built the pages say so, and what to run', async t => {
+t.test('without a build the pages report this, and the command to run', async t => {
   const parts = { pages: async () => undefined }
   for (const path of ['/pricing', '/docs']) {
     const route = pageRoutes([]).find(({ url }) => url === path)
@@ -157,7 +157,7 @@ t.test('where nothing was built the pages say so, and what to run', async t => {
   }
 })
 
-t.test('a language is what was asked for, else what is preferred, else English', async t => {
+t.test('the language is the requested one, else the preferred one, else English', async t => {
   for (const [asked, accepted, chosen] of [
     ['zh', 'en', 'zh'],
     ['fr', 'zh', 'zh'],
@@ -173,7 +173,7 @@ t.test('a language is what was asked for, else what is preferred, else English',
     t.equal(chooseLanguage(asked, accepted), chosen, `${String(asked)} ${accepted}`)
 })
 
-t.test('the described shape of an error is what its style says', async t => {
+t.test('the documented shape of an error matches its API format', async t => {
   const fail = failures({
     body_too_large: { status: 413, type: 'invalid_request_error', text: 'The body is too large.' },
   })
@@ -186,7 +186,7 @@ t.test('the described shape of an error is what its style says', async t => {
   }
 })
 
-t.test('a sample stays one word of a shell and one text of a language, whatever a model is called', async t => {
+t.test("in a sample a model's name stays one word of a shell and one string of a language", async t => {
   const model = `x'; rm -rf "$HOME" \`id\``
   const call = { baseUrl: 'http://127.0.0.1:8080', path: '/v1/images/edits', model }
   const [curl, python, node] = findOperation('image.edit')?.samples?.(call) ?? []
@@ -199,7 +199,7 @@ t.test('a sample stays one word of a shell and one text of a language, whatever 
   )
 })
 
-t.test('a tier that another source may give is not called unreachable', async t => {
+t.test('a tier that another source may determine is not called unreachable', async t => {
   const reaches = async (tierFrom: string, otherwise: string) => {
     const text = (await readFile(shipped, 'utf8')).replace('tier_from: [output]', `tier_from: ${tierFrom}`)
     const folder = t.testdir({ 'gateway.yaml': text.replace('otherwise: 2K', `otherwise: ${otherwise}`) })

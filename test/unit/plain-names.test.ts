@@ -7,7 +7,7 @@ import { newKey } from '../contract/storage.ts'
 import { openDatabase } from '../harness/database.ts'
 import { caseName } from '../harness/case-name.ts'
 
-/** Each of another kind of character that a terminal obeys. */
+/** Names with one kind of terminal control character each. */
 const odd = [
   'two\nlines',
   'a\rb',
@@ -56,7 +56,7 @@ t.test('the storage accepts no name with control characters from any source', as
   await storage.close()
 })
 
-t.test('names of an older database control no terminal', t => {
+t.test('names from an older database cannot control a terminal', t => {
   for (const name of odd) {
     t.equal(writeOut(name), escapeUnprintable(name), caseName({ name: escapeUnprintable(name) }))
     t.equal(

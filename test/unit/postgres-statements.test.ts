@@ -4,7 +4,7 @@ import t from 'tap'
 
 const module = new URL('../../src/storage/postgres/translate.ts', import.meta.url).href
 
-/** The names of statements, prepared in this order by somebody who has prepared none before. */
+/** The names of statements that a new thread prepares in this order. */
 async function namesOf(...statements: readonly string[]): Promise<readonly string[]> {
   const code = `import { parentPort, workerData } from 'node:worker_threads'
     const { prepare } = await import(workerData.module)

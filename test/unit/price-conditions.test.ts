@@ -23,7 +23,7 @@ const first = head.split('\n').length
 type Case = {
   readonly name: string
   readonly lines: readonly string[]
-  /** Its line, the text at its column, code, message, remedy. */
+  /** A finding as its line, the text at its column, its code, message and remedy. */
   readonly expected: readonly [line: number, at: string, code: string, message: RegExp, remedy: RegExp]
 }
 
@@ -102,5 +102,5 @@ t.test('[14] check finds a price that can never be charged, with its place and a
   }
   await writeFile(config, `${head}${prices}\n`)
   const sound = await loadConfig(config, {})
-  t.ok(sound.ok, 'the prices alone are sound')
+  t.ok(sound.ok, 'the prices alone are valid')
 })

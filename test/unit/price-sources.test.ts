@@ -172,7 +172,7 @@ t.test('the price walk notices a missing one', t => {
     const own = fieldRows[row.id] ?? {}
     for (const label of Object.keys(row.prices)) {
       const { [label]: _gone, ...prices } = row.prices
-      // What costs the same as what includes it is charged without a price of its own.
+      // A kind with the same price as the count that includes it needs no price of its own.
       const changed = { ...row, prices: { ...prices, [label]: '777.00' } }
       t.not(unchargedFields(own, changed).length, 0, `${row.id} with another price for ${label}`)
     }
@@ -325,7 +325,7 @@ t.test('new-api: an expression is translated, or refused with the reason; its ra
   t.end()
 })
 
-t.test('another text is distinguished from such a table', t => {
+t.test('other texts are not mistaken for such a table', t => {
   for (const from of ['litellm', 'openrouter', 'new-api'] as const)
     for (const text of ['', '[', '{}', '[]', 'null', '7', '{"data": {}}', '{"a": {"b": 1}}', '{"data": [{"id": "x"}]}'])
       t.equal(readSourceTable(from, text), undefined, `${from}: ${text}`)

@@ -218,7 +218,7 @@ const anyRule = fc.record({
 const anyCount = fc.integer({ min: 0, max: 3_000 })
 const anyCounts = fc.dictionary(anyUnit, anyCount, { maxKeys: 12 }).map(found => {
   const counts: { [unit in UnitName]?: number } = {}
-  // Children first: a parent includes them.
+  // Children come first: a parent includes them.
   for (const unit of [...units.keys()].toReversed() as UnitName[]) {
     const parts = (units.get(unit)?.children ?? []).reduce((total, child) => total + (counts[child] ?? 0), 0)
     const own = (found as Counts)[unit]

@@ -5,7 +5,7 @@ import type { Json, JsonObjectView } from '../../src/domain/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { seed, seeded } from '../harness/seed.ts'
 
-/** What a plain reader makes of the text once members with these names are gone. */
+/** Removes members with these names with a plain reader. */
 function without(value: Json, names: ReadonlySet<string>): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((one: Json) => without(one, names))
@@ -91,7 +91,7 @@ t.test('[6.4] the cost is linear in the length, whatever the strings contain', a
       findCuts(bytes, member => member === 'n')
       return Number(process.hrtime.bigint() - began)
     }
-    // The best of several: other work on the machine only adds.
+    // The fastest of several runs: other work on the machine only adds time.
     const best = (bytes: Buffer): number => Math.min(...Array.from({ length: 9 }, () => timeOf(bytes)))
     const ratio = best(large) / best(small)
     t.ok(ratio < 12, `${name}: four times the bytes cost ${ratio.toFixed(1)} times as much`)

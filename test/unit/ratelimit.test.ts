@@ -33,7 +33,7 @@ function setUp(host = someHost({ clock: new HandClock() })) {
     host,
     clock: host.clock as HandClock,
     arrive,
-    /** A whole request: true when it was admitted. */
+    /** Sends a whole request; returns true if it was admitted. */
     ask: (caller: Caller, target: Target = someTarget(), outcome: Outcome = answered): boolean => {
       const context = arrive(caller)
       try {
@@ -62,7 +62,7 @@ function caller(
 
 const out: Outbound = { body: { kind: 'none' }, headers: {}, detach: false }
 
-/** The same target, at an upstream that takes so many at once. */
+/** The same target, at an upstream with this limit of concurrent requests. */
 function withPlaces(target: Target, concurrency: number, name = 'one'): Target {
   const upstream = { ...target.upstream, name, concurrency }
   const upstreams = [{ upstream, weight: 1, priority: 1, sendAs: target.sendAs }]
@@ -93,8 +93,8 @@ t.test('any 60 seconds of a random schedule of 10 minutes admit at most the limi
     const admitted: number[] = []
     let asked = 0
     while (clock.tick() < 10 * minute) {
-      // A burst, so that the limit is reached; then smaller ones, pauses, fractions of a millisecond, and now and then
-      // a step of exactly a window.
+      // A burst that reaches the limit; then smaller ones, pauses, fractions of a millisecond, and sometimes a step of
+      // exactly one window.
       const step = random()
       if (asked > 2 * limit)
         clock.move(step < 0.6 ? random() * 20 : step < 0.98 ? (random() * 60_000) / limit : step < 0.985 ? minute : 0)
@@ -207,7 +207,7 @@ t.test('only a request refused before the upstream was called releases what it t
   }
 })
 
-t.test('10,000 requests that fail in every way leak nothing', async t => {
+t.test('10,000 requests with every kind of failure leak nothing', async t => {
   t.comment(`seed ${seed}`)
   const random = seeded(seed)
   const { hooks, arrive, ask, clock } = setUp()
@@ -241,7 +241,7 @@ t.test('10,000 requests that fail in every way leak nothing', async t => {
   )
 })
 
-t.test('the body of a key that has used its minute is not read', async t => {
+t.test("the body is not read if the key's limit is used up", async t => {
   const { hooks, arrive, ask } = setUp()
   const who = caller({ rpm: 1 })
   ask(who)
@@ -323,7 +323,7 @@ t.test('without a limit nothing is counted or reported', async t => {
   t.same(context.limits, [])
 })
 
-t.test('limits of a group count each key by itself', async t => {
+t.test('limits of a group count each key separately', async t => {
   const { ask } = setUp()
   for (const key of ['key_1', 'key_2'])
     t.equal(
@@ -395,7 +395,7 @@ t.test("a model's limit counts all requests of the gateway, or each key's if con
     )
 })
 
-t.test('a reload gives no fresh minute, and a lowered limit applies at once', async t => {
+t.test('a reload does not reset a window, and a lowered limit applies at once', async t => {
   const host = someHost({ clock: new HandClock() })
   const before = setUp(host)
   t.equal(
@@ -500,7 +500,7 @@ t.test('tokens: the tightest limit refuses, and a request refused for a slot tak
   const failure = await refusalOf(() => ask(50))
   t.match(failure, { retryAfterMs: 1_000, headers: { 'x-ratelimit-scope': 'key_concurrency' } })
   void hooks.onSettle?.(first, answered, undefined)
-  t.match(ask(500).limits[1], { remaining: 0 }, 'what was not used is free at once')
+  t.match(ask(500).limits[1], { remaining: 0 }, 'the unused part is free at once')
 })
 
 t.test('a full upstream is skipped only while the model has another', async t => {
@@ -523,7 +523,7 @@ t.test('a full upstream is skipped only while the model has another', async t =>
     elsewhere: true,
     headers: { 'x-ratelimit-scope': 'upstream_concurrency' },
   })
-  // The first upstream took nothing: its place is free when the next is asked.
+  // The first upstream refused: its place is free before the next upstream is called.
   void hooks.onSettle?.(second, answered, undefined)
   void hooks.onForward?.(first, out, undefined, two)
   void hooks.onSettle?.(admit(one), answered, undefined)
@@ -531,7 +531,7 @@ t.test('a full upstream is skipped only while the model has another', async t =>
   for (const target of [one, two]) void hooks.onSettle?.(admit(target), answered, undefined)
 })
 
-t.test('more keys do not mean more: all keys of a user, and all of a group, share their limits', async t => {
+t.test('more keys do not raise limits: all keys of a user, and all of a group, share theirs', async t => {
   const { ask } = setUp()
   const group = someGroup({ name: 'team', limits: { rpm: 5 }, limitsPerUser: { rpm: 7 }, limitsInAll: { rpm: 10 } })
   const by = (user: string, id: string) => ask({ key: someKey({ id, user }), group })

@@ -29,7 +29,7 @@ function bodyOf(bytes: Buffer) {
   return { kind: 'json', json: scanObject(bytes) } as const
 }
 
-/** What a scan says of a text, read in slices of a size. */
+/** The result of scanning a text in slices of this many bytes. */
 function verdictOf(bytes: Buffer, sliceBytes: number): string {
   const scan = new ObjectScan(bytes, bodyRefusals)
   try {
@@ -103,7 +103,7 @@ t.test('[6.1] each of thousands of made-up texts is JSON exactly if JSON.parse a
     let parsed: { [name: string]: Json } | undefined
     try {
       JSON.parse(text)
-      // Of names with escapes V8 may make others (nodejs/node issue 63785).
+      // V8 may return wrong names if they contain escapes (nodejs/node issue 63785).
       parsed = parseJson(text) as { [name: string]: Json }
     } catch {
       parsed = undefined
@@ -271,7 +271,7 @@ t.test('[6.1] a long body measured in turns equals one measured at once', async 
   await measureInTurns(body)
   t.same(measureText(body), measureText(Buffer.from(body)))
   t.equal(measureText(body).files, 2)
-  t.equal(measureInTurns(body.subarray(0, 1000)), undefined, 'a short one waits for nobody')
+  t.equal(measureInTurns(body.subarray(0, 1000)), undefined, 'a short one does not wait')
 })
 
 t.test('[13.5] a file ends at the same byte at any memory offset, in any slices', async t => {

@@ -19,7 +19,7 @@ function recipe(name: string): Recipe {
   return found
 }
 
-/** What a reader sets before a recipe is valid. */
+/** The variables that a reader must set before a recipe is valid. */
 function required({ variables }: Recipe): { readonly [name: string]: string } {
   const names = variables.filter(one => one.required).map(({ name }) => name)
   return Object.fromEntries(names.map(name => [name, /URL|ENDPOINT/.test(name) ? 'https://one.example' : 'k-1']))
@@ -31,8 +31,8 @@ async function load(text: string, env: { readonly [name: string]: string } = {})
 }
 
 /**
- * Vertex shares a family whose prices for text count only where its own style is offered too; what a translation does not carry
- * is always noted.
+ * Vertex shares a family whose text prices count only if the family's own style is offered too; findings about what a
+ * translation cannot carry are always there.
  */
 function isUnexpected({ name }: Recipe): (one: { readonly code: string }) => boolean {
   return ({ code }) => !(name === 'gemini-image/on-vertex' && code === 'price_unused') && code !== 'accepts_losses'
@@ -59,7 +59,7 @@ for (const one of recipes)
           ? !lines.includes(`${name}=`) || (means !== null && !lines.includes(`# Required: ${means}`))
           : !lines.some(line => line.startsWith(`# ${name}=`)),
       )
-      t.strictSame(unsaid, [], 'what may be set and what has to be stands in .env.example')
+      t.strictSame(unsaid, [], '.env.example has the optional and the required variables')
 
       const merged = await mergeRecipes(shipped, [one])
       const whole = await load(merged.text, required(one))
@@ -174,7 +174,7 @@ t.test('[10] an addition to a family is merged as if written that way', async t 
       }
   const both = [recipe('gemini-image'), recipe('gemini-image/in-google-s-own-style')]
   const { text, left } = await mergeRecipes(shipped, both)
-  t.strictSame(left, [], 'it stands in place of what it says more of')
+  t.strictSame(left, [], 'it replaces the shorter version')
   t.match(text, /streams: \[image\.generate, image\.edit, generate\]/)
   const flow = layOver('a: { b: 1 } # one\nc: 2\n', 'a:\n  d:\n    e: 3 # two\nc: 4\n')
   t.strictSame(parse(flow), { a: { b: 1, d: { e: 3 } }, c: 4 })
@@ -212,7 +212,7 @@ t.test('[10] a file in another style than the shipped one accepts a recipe too',
   t.match((await mergeRecipes(empty, [recipe('fal')])).text, /\nmodels:\n {2}fal-ai\/nano/)
 })
 
-t.test('[10] names of a recipe that the file has already stay unchanged, and are reported', async t => {
+t.test('[10] names that the file already has stay unchanged, and are reported', async t => {
   const own = minimal.replace('{ mine:', '{ fal: { url: "https://proxy.example" }, mine:')
   const merged = await mergeRecipes(own, [recipe('fal')])
   t.strictSame(merged.left, ['upstreams.fal'])
@@ -268,7 +268,7 @@ t.test('[10] init --vendor prepares a folder, or extends one and keeps the previ
   const more = await place.run('init', '--vendor', 'seedream')
   t.match(more, { code: 0, stderr: /added {6}families\.seedream\n[^]*backup: gateway\.yaml\.bak\n/ })
   t.match(more.stderr, /lacks {6}\S*\.env\.example does not have [^\n]*ARK_/)
-  t.notMatch(more.stderr, /does not have [^\n]*FAL_/, 'what it has is not told')
+  t.notMatch(more.stderr, /does not have [^\n]*FAL_/, 'its value is not shown')
   t.equal(await readFile(place.path('gateway.yaml.bak'), 'utf8'), written)
   const second = await place.run('init', '--vendor', 'qwen-image')
   t.match(second, { code: 0, stderr: /gateway\.yaml\.bak-2\n/ })

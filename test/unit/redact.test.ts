@@ -7,7 +7,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const secret = 'abc/def/ghi+jkl==SECRET'
 
-t.test('a secret is removed in whatever form it is quoted, keeping the number of bytes', async t => {
+t.test('a secret is removed in any quoted form, keeping the number of bytes', async t => {
   const forms = {
     plain: secret,
     slashes: secret.replaceAll('/', '\\/'),
@@ -37,7 +37,7 @@ t.test('a code that quotes our key is never passed on', async t => {
   t.notMatch(code, 'SECRET')
 })
 
-/** An upstream that is sent these. */
+/** An upstream to which these values are sent. */
 const sent = (...value: string[]): Upstream =>
   ({
     url: 'https://vendor.example/v1',
@@ -66,7 +66,7 @@ t.test('an answer without a secret passes unchanged, without a copy', t => {
   t.end()
 })
 
-t.test('only a possible beginning of a secret is held, in its own memory', t => {
+t.test('only a possible beginning of a secret is held back, in its own memory', t => {
   const stage = guard(live)
   const chunk = Buffer.from(`data: ${live.slice(0, 12)}`)
   t.equal(stage.write(chunk).toString(), 'data: ')
@@ -94,6 +94,6 @@ t.test('possible words are not searched for in answers', t => {
   t.ok(soughtSecrets(sent('Bearer ollama', 'sk-no-key-required', 'Bearer none', '0123456789'), ['lm-studio']).isEmpty)
   t.notOk(mayHave(soughtSecrets(sent('ollama'), []), 'ollama'))
   t.ok(mayHave(soughtSecrets(sent(`Bearer ${live}`), []), `x ${encodeURIComponent(live)}`))
-  t.notOk(soughtSecrets(sent('x'), [live]).isEmpty, 'what was signed with is')
+  t.notOk(soughtSecrets(sent('x'), [live]).isEmpty, 'the signing key is')
   t.end()
 })

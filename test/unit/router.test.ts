@@ -16,14 +16,14 @@ const routes = [
 ] as const
 const router = new Router(routes.map(([method, path]) => someRoute({ method, path })))
 
-/** The route's path and its parameters, or what the router says instead. */
+/** The route's path and its parameters, or the router's other result. */
 function find(method: string, path: string): readonly unknown[] {
   const match = router.find(method, path)
   if (match.kind === 'route') return [match.route.path, match.params]
   return match.kind === 'method' ? ['method', ...match.allow] : ['none']
 }
 
-t.test('a model in a path is found whatever its name holds, as every SDK writes it', t => {
+t.test('a model in a path is found with any characters in its name, as every SDK encodes it', t => {
   const names = [
     ['gemini-x', 'gemini-x'],
     ['vendor/model-1', 'vendor/model-1'],

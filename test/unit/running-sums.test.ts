@@ -6,7 +6,7 @@ const at = Date.UTC(2026, 10, 20, 12)
 const day = 86_400_000
 const { day: start, month } = spellsAt(at, 'UTC')
 
-t.test('a refund comes off the day and the month of its charge, whenever it is made', async t => {
+t.test('a refund reduces the day and the month of its charge, whenever it is made', async t => {
   for (const backAt of [at + 1, at + day, at + 40 * day, at - day]) {
     const sums = new RunningSums('UTC', at)
     sums.add('group default', 5, at)

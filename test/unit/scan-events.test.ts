@@ -5,7 +5,8 @@ import { ByteBudget } from '../../src/wire/index.ts'
 import { inPieces, leaveOut } from '../harness/left-out.ts'
 import { pngHead } from '../harness/image-heads.ts'
 
-// What the scanner of event streams does at each of its borders; `image-tier-billing-scan.test.ts` tries it at random.
+// Tests the scanner of event streams at each of its limits; `image-tier-billing-scan.test.ts` tests it with random
+// input.
 
 const picture = (width: number, bytes = 300): string =>
   Buffer.concat([pngHead(width, 10), Buffer.alloc(bytes, 5)]).toString('base64')
@@ -16,10 +17,10 @@ const data = (members: string, event = ''): string => `${event && `event: ${even
 const finished = 'image_generation.completed'
 const preview = 'image_edit.partial_image'
 const image = `"b64_json":"${png}"`
-/** A finished image, with something beside it. */
+/** A finished image, with other data next to it. */
 const done = (more = '', members = image): string => data(`${members}${more}`, finished)
 
-/** A long text is not cut at every byte: it shows nothing that a short one does not. */
+/** A long text is not cut at every byte: that tests nothing that a short one does not. */
 const stepsOf = (text: string): readonly number[] => (text.length > 50_000 ? [1e9, 999] : [1e9, 7, 1])
 const rooms = [1e9, 0]
 
@@ -36,7 +37,7 @@ function scan(text: string, step: number, room: number): { out: string; widths: 
   }
 }
 
-/** What goes out of pieces, one after the other, and the widths of what is found by then. */
+/** The output for each of several pieces in order, and the widths of the images found by then. */
 function follow(pieces: readonly string[], room: number): readonly (readonly [string, ...unknown[]])[] {
   const scanner = new EventScanner(new ByteBudget(room))
   return pieces.map(piece => {
@@ -69,7 +70,7 @@ const passing: readonly (readonly [string, string, readonly (number | null)[]])[
   ['blanks around a comment', `:${' '.repeat(600)}a${' '.repeat(600)}\n\n`, []],
 ]
 for (const [name, text, widths] of passing)
-  t.test(`a stream passes unchanged, and its images are found: ${name}`, async t => {
+  t.test(`a stream passes unchanged, and its images are detected: ${name}`, async t => {
     for (const room of rooms)
       for (const step of stepsOf(text))
         t.same(scan(text, step, room), { out: text, widths }, `${step} at once, room ${room}`)
@@ -97,7 +98,7 @@ t.test('images are distinguished by number and bytes, and by both numbers if the
   t.equal(count(',"index":0,"image_index":1', ',"index":0,"image_index":2'), 2)
   t.equal(count(',"index":0,"image_index":1', ',"index":2,"image_index":1'), 2)
   t.equal(count(',"index":0,"image_index":1', ',"index":0,"image_index":1'), 1)
-  t.equal(count(',"index":0', '', ''), 3, 'what has no number is never one of before')
+  t.equal(count(',"index":0', '', ''), 3, 'an image without a number is never a repetition')
   t.equal(scan(done(',"index":0') + done(',"index":0', `"b64_json":"${png2}"`), 9, 1e9).widths.length, 2)
   const links = ['https://x', 'https://x', 'https://y'].map(link => done(',"index":0', `"url":"${link}"`))
   t.equal(scan(links.join(''), 9, 1e9).widths.length, 2, 'links too')

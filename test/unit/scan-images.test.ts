@@ -5,7 +5,8 @@ import { pngHead } from '../harness/image-heads.ts'
 import { inPieces, leaveOut } from '../harness/left-out.ts'
 import { caseName } from '../harness/case-name.ts'
 
-// What the scanner of JSON answers does at each of its borders; `image-tier-billing-scan.test.ts` tries it at random.
+// Tests the scanner of JSON answers at each of its limits; `image-tier-billing-scan.test.ts` tests it with random
+// input.
 
 const picture = (width: number, bytes = 300): string =>
   Buffer.concat([pngHead(width, 10), Buffer.alloc(bytes, 5)]).toString('base64')
@@ -29,7 +30,7 @@ function scan(text: string, step: number, options: ImageScannerOptions = {}): To
   }
 }
 
-/** What goes out of pieces, one after the other, and the widths of what is found by then. */
+/** The output for each of several pieces in order, and the widths of the images found by then. */
 function follow(
   pieces: readonly string[],
   options: ImageScannerOptions = {},
@@ -41,7 +42,7 @@ function follow(
   })
 }
 
-/** A long text is not cut at every byte: it shows nothing that a short one does not. */
+/** A long text is not cut at every byte: that tests nothing that a short one does not. */
 const stepsOf = (text: string): readonly number[] => (text.length > 50_000 ? [1e9, 999] : [1e9, 7, 1])
 
 const passing: readonly (readonly [string, string, readonly (number | null)[]])[] = [
@@ -141,12 +142,12 @@ for (const [name, text, shape] of refused)
     for (const step of stepsOf(text)) {
       const told = leaveOut(new ImageScanner(), inPieces(text, step))
       t.equal(told.shape, shape, `${step} bytes at once`)
-      // Beside an image all else goes out: nothing is charged and withheld.
+      // If an image was found, everything else passes: nothing is charged and withheld.
       t.equal(told.isRefused, told.images === 0, `${step} bytes at once`)
     }
   })
 
-// As many as let so many blanks stand beside them.
+// Enough images to allow this many blanks next to them.
 const thirteen = '{"b64_json":"AAAA"},'.repeat(13)
 const broken: readonly (readonly [string, string, ImageScannerOptions, RegExp])[] = [
   ['it ends in an element', `{"data":[{"b64_json":"${png}"}`, {}, /ends before its JSON does/],
@@ -216,7 +217,7 @@ t.test('[13.5] a large piece of an image passes unchanged, and is held whole whi
   const [, second, third] = pieces
   const scanner = new ImageScanner()
   const out = pieces.map(piece => scanner.write(piece).out)
-  t.equal(String(out[0]), head + long.slice(0, 20_000 - tailBytes), 'what stands before the image does not wait')
+  t.equal(String(out[0]), head + long.slice(0, 20_000 - tailBytes), 'text before the image does not wait')
   t.equal(String(out[1]), long.slice(20_000 - tailBytes, 20_000))
   t.equal(out[2]?.length, 1)
   t.equal(out[2]?.[0], second, 'the very piece, no copy and no part of it')

@@ -6,7 +6,7 @@ import { jsonTexts } from '../cases/json-texts.ts'
 import { caseName } from '../harness/case-name.ts'
 import { seeded } from '../harness/seed.ts'
 
-/** What a scan says of a text that is read in slices: its members with all that is known of them, or why it is refused. */
+/** The result of scanning a text in slices: its members with all known facts, or the reason of the refusal. */
 function read(text: Buffer | string, sliceBytes = Number.POSITIVE_INFINITY): readonly string[] | string {
   const bytes = Buffer.from(text)
   const scan = new ObjectScan(bytes, bodyRefusals)
@@ -43,7 +43,7 @@ t.test('a text is refused with the same message and position, in any slices', as
       Buffer.concat([Buffer.from('{"a":'), text, Buffer.from(',"b":['), text, Buffer.from(']}')]),
     ]) {
       const whole = read(body)
-      // Where bytes are no UTF-8 a slice ends before the fault that the whole has.
+      // In invalid UTF-8 a slice may end before the fault that the whole text has.
       if (body.length > 5_000 || String(whole).includes('UTF-8')) continue
       for (const sliceBytes of [1, 2, 3, 5, 8])
         if (String(read(body, sliceBytes)) !== String(whole))
@@ -116,17 +116,17 @@ for (const [text, why, at] of faults)
 t.test('invalid UTF-8 is refused with the beginning of its slice', async t => {
   const text = Buffer.concat([Buffer.from('{"a":"éé'), Buffer.of(0xc3), Buffer.from('"}')])
   t.match(read(text), /not UTF-8.*\b0\b/)
-  t.match(read(text, 9), /not UTF-8.*\b10\b/, 'behind a whole character')
+  t.match(read(text, 9), /not UTF-8.*\b10\b/, 'after a complete character')
 })
 
-/** Stretches that are read byte by byte, by words, and so long that they are searched natively. */
+/** Stretches that are read byte by byte, by words, or are long enough for a native search. */
 const lengths = [...Array(34).keys(), ...Array.from({ length: 34 }, (_, i) => 262 + i)]
 
 t.test('a byte that a string may not contain is found anywhere, and all others pass', async t => {
   for (let offset = 0; offset < 4; offset++)
     for (const length of lengths) {
       const text = `{"a":"${'x'.repeat(length)}!${'y'.repeat(11)}","b":1}`
-      // A view of a larger buffer, at each distance from a whole word of it.
+      // A view of a larger buffer, at each offset from a word boundary.
       const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(text)]).subarray(offset)
       for (let byte = 0; byte < 0x80; byte++) {
         bytes[6 + length] = byte
@@ -184,7 +184,7 @@ t.test('the maximum depth and size are read, and no more', async t => {
   const deep = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
   t.type(read(deep(depthMax)), Array)
   t.match(read(deep(depthMax + 1)), /64 levels/)
-  // Besides the commas of the list two brackets, two colons and a comma.
+  // Next to the commas of the list: two brackets, two colons and a comma.
   const wide = (tokens: number) => `{"a":0,"b":[${'1,'.repeat(tokens - 5)}1]}`
   t.match(read(wide(structuralTokensMax)), ['a=0 from 1, 0 tokens, undefined elements', String])
   t.match(read(wide(structuralTokensMax + 1)), /200000 brackets, colons and commas/)

@@ -33,7 +33,7 @@ async function open(t: Test, url: string, options: { startThread?: StartThread }
   return storage
 }
 
-/** A group of charges as it goes to the writer. */
+/** A group of charges as the writer receives it. */
 function groupOf(key: Key, count: number): Posted {
   const queue = new ChargeQueue()
   for (let i = 0; i < count; i++)
@@ -59,7 +59,7 @@ t.test('[9.4] a group whose commit is in doubt is sent again unchanged, and writ
   const path = makeFile(t)
   const threads: ReturnType<StartThread>[] = []
   let deaf = false
-  /** The thread has committed, and dies before it can say so. */
+  /** Ends the writer thread after its commit, before it can report it. */
   const losing: StartThread = (name, start) => {
     const thread = startThread(name, start)
     if (name !== 'writer-thread') return thread
@@ -84,7 +84,7 @@ t.test('[9.4] a group whose commit is in doubt is sent again unchanged, and writ
   deaf = true
   for (const one of posted) storage.ledger.post(one, used, 'confirmed')
   while (threads.length < 2) await new Promise(resolve => setTimeout(resolve, 10))
-  // What came meanwhile goes in a group of its own.
+  // A charge posted in the meantime goes into a group of its own.
   storage.ledger.post(facts(key), used, 'confirmed')
   while (!storage.ledger.healthy()) await new Promise(resolve => setTimeout(resolve, 10))
   await storage.flush()
@@ -191,18 +191,18 @@ t.test('[9.4] a database from before segments keeps its content next to the new 
   t.match(await storage.books.verify([anchor]), { charges: 31, problems: [] })
   t.match((await storage.books.all(null, 100)).at(-1), { id: posted.id, refunded: 100 })
   const copy = new DatabaseSync(`${path}.before-schema-${migrations.length}`, { readOnly: true })
-  t.same(copy.prepare('SELECT count(*) AS n FROM charge').get(), { n: 30 }, 'what was there is kept beside it')
+  t.same(copy.prepare('SELECT count(*) AS n FROM charge').get(), { n: 30 }, 'earlier content is kept next to it')
   t.throws(() => copy.prepare('SELECT 1 FROM segment'))
   copy.close()
   const [audit] = (await storage.books.anchor()).chains
-  t.equal(audit?.position, (anchor.chains[0]?.position ?? 0) + 3, 'one chain goes on')
+  t.equal(audit?.position, (anchor.chains[0]?.position ?? 0) + 3, 'one chain continues')
 })
 
 t.test('[9.4] a segment can be verified by hand: its hash covers a line and its body', async t => {
   const path = makeFile(t)
   const storage = await open(t, `sqlite:${path}`)
   const key = await storage.keys.create(newKey())
-  // One object for all requests alike, as a plugin has it.
+  // One object for all requests, as a plugin passes it.
   const { rule } = facts(key)
   for (let i = 0; i < 3; i++) storage.ledger.post(facts(key, { rule }), used, 'confirmed')
   await storage.flush()
@@ -265,7 +265,7 @@ t.test('[9.4] a look-up reads as few segments of many as of few', t => {
   grow(20)
   t.equal(look(), 1)
   grow(1_500)
-  t.equal(look(), 1, 'those that overlap are gone through by the database alone')
+  t.equal(look(), 1, 'only the database reads those that overlap')
   const [missing] = [firstIdAt('req_', from + 60_000) + 'zzzzzzzzzz']
   t.equal(run(findBooked([missing])), 0)
   const overlapping = db.prepare('SELECT count(*) AS n FROM segment WHERE last_id >= ? AND first_id <= ?')
@@ -290,7 +290,7 @@ t.test('[9.4] added ids are known for the whole window, however many there are',
     if (earlier && !recent.note(earlier.id, at)) t.fail(`forgotten after ${at - earlier.at} ms`)
   }
   t.ok(unsure < 40, `${unsure} of 40,000 were taken for another`)
-  t.ok(recent.note(noted.at(-1)?.id ?? '', from - 1_000_000), 'a clock that goes back makes nobody forget')
+  t.ok(recent.note(noted.at(-1)?.id ?? '', from - 1_000_000), 'after a clock jump back nothing is forgotten')
   t.end()
 })
 

@@ -17,7 +17,8 @@ import {
 import { systemClock } from '../../src/util/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
-// What other people's libraries sign: botocore, the vendor's SDK, PyJWT, google-auth. test/fixtures/signing/make.py wrote it.
+// Signatures of other libraries: botocore, the vendor's SDK, PyJWT, google-auth. test/fixtures/signing/make.py wrote
+// them.
 type Vectors = {
   readonly now: number
   readonly sigv4: readonly {
@@ -54,7 +55,7 @@ type Host = SignerHost & {
   }[]
 }
 
-/** A host whose time stands still until a test moves it. */
+/** A host whose clock stands still until a test moves it. */
 function someHost(
   answer: (...ask: Ask) => Promise<Fetched> = () => Promise.reject(new Error('nothing is asked')),
 ): Host {
@@ -263,7 +264,7 @@ t.test('requests that need a token during its minting wait for the same one', as
   const waiting = Array.from({ length: 100 }, async () => tokens.token())
   gate.resolve(undefined)
   t.same(new Set(await Promise.all(waiting)), new Set(['t1']))
-  t.equal(tokens.token(), 't1', 'and then nobody waits')
+  t.equal(tokens.token(), 't1', 'and then no request waits')
   t.equal(made, 1)
 })
 
@@ -310,9 +311,9 @@ t.test('a refused token is minted again, unless it is younger than a minute', as
   t.equal(tokens.token(), 't1')
   now = 60_000
   t.equal(tokens.forget('t1'), true)
-  t.equal(tokens.forget('t1'), true, 'who comes behind it has the next one, too')
+  t.equal(tokens.forget('t1'), true, 'later requests have the next one, too')
   t.equal(await tokens.token(), 't2')
   now = 600_000
   t.equal(tokens.forget('t1'), true)
-  t.equal(tokens.token(), 't2', 'an old one that is refused says nothing of it')
+  t.equal(tokens.token(), 't2', 'a refused old one reveals nothing about it')
 })

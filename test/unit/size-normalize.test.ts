@@ -15,7 +15,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const admits = new Ajv({ useDefaults: true, allowUnionTypes: true }).compile<SizeFacet>(facetSchema)
 
-/** A facet as the configuration hands it over: checked, defaults filled in. @throws Error when the schema refuses it */
+/** A facet as the configuration passes it: validated, with defaults. @throws Error when the schema refuses it */
 function facet(written: object): SizeFacet {
   const copy: unknown = structuredClone(written)
   if (!admits(copy)) throw new Error(JSON.stringify(admits.errors))
@@ -65,7 +65,7 @@ function formBody(fields: { readonly [name: string]: string }): Body {
   }
 }
 
-/** What a request of a family sends upstream, and what is known of its size. */
+/** The upstream request of a family, and the known facts about its size. */
 async function pass(family: SizeFacet, body: Body, operation = 'image.generate') {
   const context = someExchange({ route: { operation } })
   const target: Target = someTarget({ body, facets: new Map([['size-normalize', family]]) })
@@ -102,16 +102,16 @@ t.test('results of family A beyond its table', async t => {
     // Fewer than 690,000 pixels, whatever the ratio; 690,000 are enough.
     ['1016x678', '1254x1254'],
     ['1020x680', '1536x1024'],
-    // Other ratios than the five.
+    // Ratios other than the five.
     ['1920x1200', '1254x1254'],
     ['2160x3840', '1254x1254'],
-    // Within 1 % of a ratio, and beyond.
+    // Within 1 % of a ratio, and outside of it.
     ['1515x1000', '1536x1024'],
     ['1516x1000', '1254x1254'],
     ['1366x768', '1672x941'],
-    // A ratio whose pixels are not known.
+    // A ratio that is not in the table.
     ['1024x1536', null],
-    // No size: the table does not say.
+    // No readable size: the table has no row for it.
     [null, null],
     ['auto', null],
     ['tiny', null],

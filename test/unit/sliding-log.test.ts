@@ -23,7 +23,7 @@ for (const [kind, draw] of kinds)
     const sumAt = (at: number) => model.reduce((sum, { stamp, amount }) => sum + (at - stamp < minute ? amount : 0), 0)
     let now = 1e9
     for (let i = 0; i < 6_000; i++) {
-      // Several at one moment, moments between two milliseconds, and now and then nothing for long.
+      // Several entries at one time, times between two milliseconds, and sometimes a long pause.
       if (random() < 0.7) now += random() < 0.005 ? minute : random() * 900
       log.forget(now)
       model = model.filter(({ stamp }) => now - stamp < minute)
@@ -66,7 +66,7 @@ t.test('an entry of 60 seconds is outside, a younger one is not', async t => {
 t.test('a demand of 0 never waits, a fitting one does not, one too many does', async t => {
   const log = logOf([0, 1], [10, 2])
   t.equal(log.waitMs(3, 0, 20), 0)
-  t.equal(log.waitMs(1, 0, 20), 0, 'nor when a limit was lowered below what is there')
+  t.equal(log.waitMs(1, 0, 20), 0, 'nor after a limit was lowered below the current count')
   t.equal(log.waitMs(5, 2, 20), 0)
   t.equal(log.waitMs(5, 3, 20), minute - 20, 'for the first to leave')
   t.equal(log.waitMs(5, 4, 20), minute - 10, 'for both')
@@ -78,11 +78,11 @@ t.test('a demand above the limit waits for a whole window', async t => {
 })
 
 t.test('a client that waits the reported time fits, even when the sum of two times is rounded down', async t => {
-  // As near beyond a whole number as there is one; 60 seconds later there is none so near.
+  // The float closest above a whole number; 60 seconds later no float is that close.
   const stamp = 6_000 + 2 ** -37
   const log = logOf([stamp, 1])
   const wait = log.waitMs(1, 1, 6_001)
-  t.equal(wait, minute, 'a millisecond more than the sum says')
+  t.equal(wait, minute, 'a millisecond more than the sum')
   log.forget(6_001 + wait)
   t.equal(log.length, 0)
 })
@@ -115,5 +115,5 @@ t.test('of amounts of one moment the taken one is changed, and no other', async 
   t.equal(log.change(5, 4, 1), true)
   t.equal(log.used, 16)
   log.forget(minute + 5)
-  t.equal(log.used, 4, 'the one of later is as it was')
+  t.equal(log.used, 4, 'the later one is unchanged')
 })

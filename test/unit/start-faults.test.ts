@@ -10,8 +10,9 @@ import t, { type Test } from 'tap'
 import { openStorage } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
-// What keeps a gateway from its start is told in one sentence with its remedy: real processes, in folders of their own, as a
-// user without rights.
+// Each fault that prevents a start is reported in one sentence with its remedy. Real processes, in folders of their
+// own,
+// run as an unprivileged user.
 
 const root = resolve(import.meta.dirname, '../..')
 const nobody = 65_534
@@ -24,14 +25,14 @@ type Place = { readonly folder: string; readonly run: (asked?: Asked) => Promise
 type Asked = {
   readonly env?: NodeJS.ProcessEnv
   readonly args?: readonly string[]
-  /** The clone that is started; this one by default. */
+  /** The clone to start; this one by default. */
   readonly clone?: string
-  /** What node is started by. */
+  /** Command that starts node. */
   readonly by?: readonly string[]
   readonly asRoot?: boolean
 }
 
-/** A folder with the shipped configuration that belongs to whoever runs the program. */
+/** A folder with the shipped configuration, owned by the user of the process. */
 async function makePlace(t: Test): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-start-'))
   t.teardown(async () => {
@@ -46,7 +47,7 @@ async function makePlace(t: Test): Promise<Place> {
       const [program = '', ...words] = [...by, process.execPath, join(clone, 'src/cli/tollgate.cjs'), ...args]
       const child = spawn(program, words, {
         cwd: folder,
-        // As a stranger's shell has it: without the hooks that tap puts into every child.
+        // As in a plain shell: without the hooks that tap adds to every child.
         env: { PATH: process.env['PATH'], TOLLGATE_LISTEN: '127.0.0.1:0', TOLLGATE_OPS: 'off', ...env },
         stdio: ['ignore', 'ignore', 'pipe'],
         ...(isRoot && !asRoot && { uid: nobody, gid: nobody }),
@@ -58,7 +59,7 @@ async function makePlace(t: Test): Promise<Place> {
   }
 }
 
-/** The remedy that every fault of the storage's place has. */
+/** The common remedy of faults of the storage path. */
 const another = /or use another location: storage in the configuration \(the shipped one reads TOLLGATE_STORAGE\)\n$/
 
 t.test('an unreadable configuration: exit 3, and the remedy', async t => {
@@ -80,7 +81,7 @@ t.test('an unreadable configuration: exit 3, and the remedy', async t => {
   })
 })
 
-t.test('a path without a possible database: exit 1, one line', async t => {
+t.test('a path that cannot hold a database: exit 1, one line', async t => {
   const { folder, run } = await makePlace(t)
   await writeFile(join(folder, 'file'), 'not a database '.repeat(400))
   await mkdir(join(folder, 'folder'))
@@ -120,7 +121,7 @@ t.test('a read-only folder, and a read-only database: exit 1, one line', async t
 t.test('a full disk: exit 1, one line', async t => {
   const { folder, run } = await makePlace(t)
   await mkdir(join(folder, 'small'))
-  // A disk of 64 KiB, which this process alone sees.
+  // A disk of 64 KiB that only this process sees.
   const mount = `mount -t tmpfs -o size=64k none ${join(folder, 'small')} && exec "$@"`
   const by = ['unshare', '-m', 'sh', '-c', mount, 'sh']
   const tried = spawn('unshare', ['-m', 'sh', '-c', `mount -t tmpfs none ${join(folder, 'small')}`])
@@ -202,10 +203,10 @@ t.test('a clone without packages, or without a console, names the command that a
   t.teardown(() => child.kill('SIGKILL'))
   const ended = once(child, 'close')
   let said = ''
-  // Read on to its end: a reader who left would end the gateway.
+  // Reads until the end: closing the pipe would end the gateway.
   for await (const chunk of child.stderr.setEncoding('utf8')) {
     said += String(chunk)
-    // Once: a second one would end it at once.
+    // Signals only once: a second signal would end the process immediately.
     if (!child.killed && /^console /m.test(said) && /first API key/.test(said)) child.kill('SIGTERM')
   }
   t.match(said, /^console +not built, .*; run `npm ci` without --omit=dev to build them\. Everything else works$/m)

@@ -142,7 +142,7 @@ t.test(`statements of random charges with refunds equal the charges and the ledg
     t.match(refused, { code: 2, stderr: /--by splits charges, not --balances/ })
   })
 
-  await t.test('of one end user or tag, a statement has exactly the charges and refunds with that label', async t => {
+  await t.test('a statement of one end user or tag has exactly the charges and refunds with that label', async t => {
     const cases = [
       { tag: 'web' },
       { endUser: 'gil' },

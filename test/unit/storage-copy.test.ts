@@ -22,7 +22,7 @@ t.teardown(() => postgres.close())
 
 type Source = { readonly url: string; readonly path: string; readonly keyId: string; readonly at: number }
 
-/** What end users with a budget bought, each so many days after the one before. */
+/** Purchases of end users with a budget, each the given number of days after the previous one. */
 const endUserBuys = [
   ['gil', 90, 0],
   ['hana', 70, 1],
@@ -45,7 +45,7 @@ async function buyFor({ labels, ledger }: Storage, key: Key, name: string, price
   await ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
 }
 
-/** What end users have spent, by the budgets of a storage at a moment. */
+/** The spend of end users in the budgets of a storage, at a given time. */
 async function endUsersOf(url: string, at: number) {
   const storage = await openDatabase({ url, clock: clockAt(at), role: 'tool' })
   const found = await storage.books.endUsers(['day', '7d'])
@@ -55,7 +55,7 @@ async function endUsersOf(url: string, at: number) {
     .toSorted((a, b) => (a.called < b.called ? -1 : 1))
 }
 
-/** A database with rows in all tables that a gateway fills, which no gateway works on any more. */
+/** A database with rows in all tables that a gateway fills, with no gateway running on it. */
 async function fill(t: Test, count = 150): Promise<Source> {
   const path = join(t.testdir(), 'tollgate.db')
   const url = `sqlite:${path}`
@@ -152,7 +152,7 @@ async function isRefused(t: Test, url: string, sql: string): Promise<void> {
 
 const open = (url: string): Promise<Storage> => openDatabase({ url })
 
-/** A gateway goes on with a copy: charges, log, events, keys; and the books hold. */
+/** A gateway continues on a copy: charges, log, events and keys; and the books are valid. */
 async function workOn(t: Test, url: string, keyId: string): Promise<void> {
   const [before] = await readRows(url, 'SELECT max(id) AS id FROM event')
   const storage = await open(url)
@@ -304,7 +304,7 @@ t.test('while a gateway uses it, only a snapshot of one moment is copied', async
   }
 })
 
-/** Somebody revokes a key, before this returns. */
+/** Revokes a key synchronously. */
 function changeAtOnce(url: string): void {
   const sql = `UPDATE key SET status = 'revoked' WHERE id = (SELECT min(id) FROM key)`
   if (url.startsWith('sqlite:')) {
@@ -347,7 +347,7 @@ t.test('a write to the source during the copy is not lost silently: the copy is 
   }
 })
 
-t.test('a killed copy is never taken for a whole one, and is made again', async t => {
+t.test('a killed copy never counts as complete, and can be repeated', async t => {
   const source = await fill(t, 60)
   const die = async (to: string, steps: number): Promise<void> => {
     const child = spawn(process.execPath, [dying, source.url, to, String(steps)], { stdio: 'ignore' })
@@ -356,7 +356,7 @@ t.test('a killed copy is never taken for a whole one, and is made again', async 
   }
   const shared = await postgres.createDatabase()
   const file = `${t.testdirName}/copy.db`
-  // Early, in the midst of rows, and while they are compared.
+  // Early, in the middle of the rows, and during the comparison.
   for (const steps of [1, 14, 45]) {
     await die(shared, steps)
     await t.rejects(open(shared), { code: 'copy_unfinished' }, caseName({ steps }))
@@ -394,7 +394,7 @@ t.test('during a copy into a database no other copy and no gateway starts', asyn
   await (await open(to)).close()
 })
 
-t.test('invalid books are not copied, and leave nothing', async t => {
+t.test('invalid books are not copied, and nothing is left at the target', async t => {
   const source = await fill(t, 20)
   const db = new DatabaseSync(source.path)
   db.exec(

@@ -123,10 +123,10 @@ await t.test('[6.2] a database from before kept review holds keeps its content',
   t.same((await storage.books.verify()).problems, [])
 
   const copy = new DatabaseSync(`${path}.before-schema-${migrations.length}`, { readOnly: true })
-  t.match(copy.prepare('PRAGMA user_version').get(), { user_version: 4 }, 'what was there is kept beside it')
+  t.match(copy.prepare('PRAGMA user_version').get(), { user_version: 4 }, 'earlier content is kept next to it')
   t.match(copy.prepare(`SELECT state FROM charge WHERE id = 'req_open'`).get(), { state: 'reserved' })
   copy.close()
-  t.equal(statSync(`${path}.before-schema-${migrations.length}`).mode & 0o77, 0, "and nobody else's to read")
+  t.equal(statSync(`${path}.before-schema-${migrations.length}`).mode & 0o77, 0, 'and readable only by its owner')
 })
 
 await t.test('[10.3] a database from before stored facts continues, and its books are valid', async t => {
@@ -137,13 +137,13 @@ await t.test('[10.3] a database from before stored facts continues, and its book
   await ledger.line(facts.id, line(0))
   await ledger.settle({ id: facts.id, delivery: 'confirmed', reason: null })
   await storage.close()
-  // The same rows without the columns, and the trigger as it stood.
+  // The same rows without the columns, and the trigger in its old form.
   const before = `${path}.before`
   copyAsOf(9, path, before)
   const again = await openStorage({ url: `sqlite:${before}`, clock: systemClock, log: silentLog, role: 'gateway' })
   t.teardown(() => again.close())
   t.match(await again.ledger.find(facts.id), { state: 'settled', vendorCost: null, lines: [line(0)] })
-  t.same((await again.books.verify()).problems, [], 'what entries vouch for reads as it did')
+  t.same((await again.books.verify()).problems, [], 'rows covered by entries are unchanged')
   await again.close()
   const late = new Connection(before)
   t.throws(() => late.db.exec('UPDATE charge SET vendor_cost = 1'), /does not change/)
@@ -181,7 +181,7 @@ await t.test("a database from before bounds takes administrators' key settings a
     ips: { to: ['10.0.0.0/8'], by },
     expiresAt: { to: 99, by },
   })
-  t.same(await boundsOf('key_own'), {}, 'nobody but its holder has touched it')
+  t.same(await boundsOf('key_own'), {}, 'only its holder has changed it')
   t.same(await boundsOf('key_off'), {
     budget: { to: { amount: 7, per: 'total' }, by: 'command line' },
     status: { to: 'disabled', by: 'command line' },
@@ -197,7 +197,7 @@ await t.test('without room for a copy the schema stays unchanged, and the start 
   for (const statement of migrations.slice(0, 4).flat()) old.db.exec(statement)
   old.db.exec('PRAGMA user_version = 4')
   old.close()
-  // Its name is taken by something that no file can be put in the place of.
+  // A folder has the name of the copy's file, so the copy cannot be written.
   mkdirSync(`${path}.before-schema-${migrations.length}.${process.pid}.part`)
   t.throws(() => openCurrent(path, { isOwn: true }), { code: 'storage_unavailable', message: /copy/ })
   t.equal(versionOf(path), 4)
@@ -374,7 +374,7 @@ await t.test('a dead writer rejects its operations, is replaced, and no hold in 
   await recovered(storage)
   await storage.flush()
   t.equal((await readKey())?.held, 100_000 + acknowledged)
-  t.equal(await ledger.line(kept.facts.id, line(0)), true, 'the charges of this process are still its own')
+  t.equal(await ledger.line(kept.facts.id, line(0)), true, 'this process still owns its charges')
   t.same((await storage.books.verify()).problems, [])
 })
 
@@ -388,7 +388,7 @@ await t.test("items in doubt at the writer's death leave no charge open", async 
   const ids = Array.from({ length: 300 }, () => holdOf(key, 100_000))
   await Promise.all(ids.map(request => ledger.hold(request)))
   const lines = ids.map(({ facts }) => ledger.line(facts.id, line(0)))
-  // The group is with the writer; its commit and its end race.
+  // The writer has the group; its commit and its end race.
   await Promise.resolve()
   await new Promise(resolve => setImmediate(resolve))
   void workers[0]?.terminate()

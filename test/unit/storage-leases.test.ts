@@ -24,7 +24,7 @@ t.teardown(() => postgres.close())
 const now = 1_800_000_000_000
 const day = 24 * 3_600_000
 
-/** A database whose clock is handed in: runs steps as of a time. */
+/** A database under a given clock: runs steps as of a time. */
 type Base = { run<T>(at: number, steps: (at: number) => QueryProgram<T>): Promise<T>; close(): Promise<void> }
 
 async function sqliteBase(): Promise<Base> {
@@ -52,7 +52,7 @@ async function postgresBase(): Promise<Base> {
         await client.query(
           `CREATE OR REPLACE FUNCTION now_ms() RETURNS BIGINT LANGUAGE sql AS $$ SELECT ${at}::bigint $$`,
         )
-        // By no clock but the database's own.
+        // The database's own clock decides.
         return transact(client, systemClock, () => steps(0))
       }),
     close: () => pool.end(),
@@ -64,7 +64,7 @@ for (const [name, open] of [
   ['PostgreSQL', postgresBase],
 ] as const)
   await t.test(`leases on ${name}`, async t => {
-    /** Three processes with a charge each: two that beat, and one that is gone. */
+    /** Three processes with a charge each: two renew their leases, and one has died. */
     async function start(t: Test) {
       const base = await open()
       t.teardown(() => base.close())
@@ -116,7 +116,7 @@ for (const [name, open] of [
         },
       )
 
-    await t.test('[6.7] after a pause of all processes the first one back ends no other', async t => {
+    await t.test('[6.7] after a pause of all processes the first one to resume ends no other', async t => {
       const { ada, ben, beats, isOpen } = await start(t)
       await beats(now + 600_000, ada)
       await beats(now + 604_000, ben)
@@ -133,7 +133,7 @@ for (const [name, open] of [
     })
   })
 
-await t.test('[6.6] one gateway on a file lives as long as it has the file, by any clock', async t => {
+await t.test('[6.6] a gateway on a file keeps its lease while it has the file, by any clock', async t => {
   const harness = await sqliteHarness()
   const clock = clockAt(now)
   const storage = await harness.open('gateway', clock)
@@ -152,7 +152,7 @@ await t.test('[6.6] one gateway on a file lives as long as it has the file, by a
   t.match((await storage.books.verify()).problems, [/is still reserved by a gateway that is gone/])
 })
 
-await t.test('[6.6] a copy with requests in flight is sound: it can be verified and restored at any time', async t => {
+await t.test('[6.6] a copy with requests in flight is valid: it can be verified and restored at any time', async t => {
   const folder = t.testdir()
   for (const role of ['gateway', 'worker'] as const) {
     const [live, copy, back] = ['live', 'copy', 'back'].map(name => join(folder, `${role}-${name}.db`)) as [
@@ -165,7 +165,7 @@ await t.test('[6.6] a copy with requests in flight is sound: it can be verified 
     await backupStorage({ url: `sqlite:${live}`, to: copy })
     await storage.close()
     const db = new DatabaseSync(copy)
-    // As if the copy were a day old.
+    // Makes the copy look a day old.
     db.exec('UPDATE replica SET lease_until = 1 WHERE lease_until < 9007199254740991')
     db.close()
     const tool = await openDatabase({ url: `sqlite:${copy}`, role: 'tool' })

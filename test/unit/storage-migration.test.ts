@@ -90,7 +90,7 @@ t.test('a schema that only has the number of an earlier one is refused with the 
 t.test('a migration of a file waits for the gateway that has it, and names it', async t => {
   const path = oldFile(t)
   const url = `sqlite:${path}`
-  // As every version claims a file.
+  // Every version locks a file in this way.
   const lock = new DatabaseSync(`${path}.lock`)
   lock.exec('BEGIN EXCLUSIVE')
   const db = new DatabaseSync(path)
@@ -209,9 +209,9 @@ for (const [name, harness] of [
     await storage.ledger.hold({ ...holdOf(key, 50_000, { user: 'ann', group: 'team' }), levels })
     const [levelsBefore, keyBefore] = [await storage.books.levels(), await storage.keys.find(key.id)]
     t.match(await storage.books.verify(), { problems: [], budgets: 0 })
-    t.same(await storage.books.repairBudgets('ops'), [], 'of what is right nothing is corrected')
+    t.same(await storage.books.repairBudgets('ops'), [], 'correct values are not changed')
 
-    // As by gateways of different versions: one account lacks a charge, one is gone, a key holds too much.
+    // As after gateways of different versions: one account lacks a charge, one is missing, and a key holds too much.
     await base.tamper(
       `UPDATE account SET spent = spent - 40000, day_spent = day_spent - 40000, month_spent = month_spent - 40000, held = 7 WHERE kind = 'user'`,
     )
@@ -243,7 +243,7 @@ for (const [name, harness] of [
 
     await base.tamper(`UPDATE account SET spent = spent + 1 WHERE kind = 'user'`)
     await base.tamper(`UPDATE charge SET amount = amount + 1 WHERE state = 'settled'`)
-    t.equal(await storage.books.repairBudgets('ops'), undefined, 'charges that are not sound correct nothing')
+    t.equal(await storage.books.repairBudgets('ops'), undefined, 'invalid charges correct nothing')
     await storage.close()
     await base.close()
   })
@@ -251,7 +251,7 @@ for (const [name, harness] of [
 
 const dayMs = 86_400_000
 const today = Date.UTC(2027, 4, 16)
-/** What ann had spent before the migration: two, three and eight days ago. */
+/** Spend of ann before the migration: two, three and eight days ago. */
 const spentBefore = [
   `INSERT INTO account (kind, name, part, spent, held, day_start, day_spent, month_start, month_spent, budget_told)
     VALUES ('user', 'ann', '', 600, 0, ${today - 2 * dayMs}, 100, ${Date.UTC(2027, 4)}, 600, '[]')`,

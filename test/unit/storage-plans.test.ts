@@ -25,7 +25,7 @@ db.prepare = sql => {
 const lists = openKysely<Tables>(db)
 t.teardown(() => lists.destroy())
 
-/** How SQLite goes about the statement that was asked last. */
+/** SQLite's query plan for a statement. */
 function planOf(sql: string): string {
   const parameters = Array<number>(sql.split('?').length - 1).fill(1)
   return prepare(`EXPLAIN QUERY PLAN ${sql}`)

@@ -27,7 +27,7 @@ async function start(t: Test, log = silentLog) {
   return { url, storage, ledger: storage.ledger, key, readKey: async () => storage.keys.findByHash(made.hash) }
 }
 
-/** Bounds what hangs; how long it took decides nothing. */
+/** The limit only ends tests that hang; the time taken does not matter. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + 20_000
   while (!(await holds())) {
@@ -38,7 +38,9 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 
 const recovered = ({ ledger }: Storage): Promise<void> => until(() => ledger.healthy())
 
-/** Bills on a key, many at a time, until told; as the gateway does, it ends what it has opened whatever happens. */
+/**
+ * Bills on a key, many charges at a time, until stopped; like the gateway, it always ends each charge that it opened.
+ */
 function load({ ledger }: Storage, key: Key) {
   const acknowledged: string[] = []
   const errors: unknown[] = []
@@ -50,7 +52,7 @@ function load({ ledger }: Storage, key: Key) {
       await ledger.hold(request)
     } catch (error) {
       errors.push(error)
-      // A caller is told to come back later.
+      // The caller gets a retryable error.
       return void (await new Promise(resolve => setTimeout(resolve, 10)))
     }
     try {
@@ -226,7 +228,7 @@ await t.test('bursts of conflicts are waited out: no awaited operation fails', a
   const foreign = await postgres.connect(url)
   t.teardown(() => foreign.end())
   await foreign.query('CREATE SEQUENCE tries')
-  // Of one write in twenty the conflict lasts for six tries; each is of a kind of its own.
+  // The conflict hits six of every 26 writes, in a row, with a different error code each time.
   await foreign.query(`CREATE FUNCTION flaky() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE n BIGINT := nextval('tries'); BEGIN
     IF n % 26 < 6 THEN RAISE EXCEPTION 'injected'
       USING ERRCODE = CASE n % 3 WHEN 0 THEN '40001' WHEN 1 THEN '40P01' ELSE '55P03' END; END IF; RETURN NEW; END $$`)
@@ -251,7 +253,7 @@ await t.test('[7.6] a charge with repeated conflicts is written when they end', 
   const foreign = await postgres.connect(url)
   t.teardown(() => foreign.end())
   await foreign.query('CREATE SEQUENCE tries')
-  // More often than a transaction is made again by itself.
+  // More often than a transaction is retried automatically.
   await foreign.query(`CREATE FUNCTION flaky() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     IF nextval('tries') < 20 THEN RAISE EXCEPTION 'injected' USING ERRCODE = '40001'; END IF; RETURN NEW; END $$`)
   await foreign.query('CREATE TRIGGER flaky BEFORE INSERT ON charge FOR EACH ROW EXECUTE FUNCTION flaky()')
@@ -304,7 +306,7 @@ await t.test('a migration may take any time, and other processes wait for it [D1
   t.teardown(() => migrating.end())
   const opening = open(url)
   opening.catch(() => undefined)
-  // Longer than any other statement may take, as the server tells it.
+  // PostgreSQL shows that the migration waits longer than any other statement may take.
   await until(async () => {
     const { rows } = await migrating.query(
       `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'

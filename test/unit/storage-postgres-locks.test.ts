@@ -5,17 +5,18 @@ import { openDatabase } from '../harness/database.ts'
 import { HandClock } from '../harness/exchange.ts'
 import { startPostgres } from '../harness/postgres.ts'
 
-// Two that wait for each other stand still for a second, until PostgreSQL ends one of them, and with them all who wait for
-// either. So everybody locks keys in the order of their ids, and then accounts in theirs.
+// Two transactions that wait for each other block for a second, until PostgreSQL ends one of them; so do all that wait
+// for
+// either. So every transaction locks keys in the order of their ids, and then accounts in theirs.
 
 const postgres = await startPostgres(['fsync=off'])
 t.teardown(() => postgres.close())
 
-/** A gateway, and another's session that is told at once when it stands in a circle. */
+/** A gateway, and another session, which PostgreSQL informs immediately of a deadlock. */
 async function open(t: Test) {
   const url = await postgres.createDatabase()
   const clock = new HandClock()
-  // By which ids are made: a charge of a request that took long has a row of its own.
+  // Ids use this time: a charge of a long request gets a row of its own.
   clock.jump(Date.now() - clock.now())
   const storage = await openDatabase({ url, clock })
   const [other, look] = [await postgres.connect(url), await postgres.connect(url)]
@@ -34,7 +35,7 @@ async function open(t: Test) {
     storage,
     other,
     keyOf,
-    /** Until the gateway waits for what the other session has, or so many do. */
+    /** Waits until the gateway, or `most` sessions, wait for locks of the other session. */
     waits: async (most = 1): Promise<void> => {
       for (;;) {
         const { rows } = await look.query(
@@ -62,7 +63,7 @@ t.test('charges of several moments are booked on accounts in one order', async t
     ledger.post(request.facts, [text(10)], 'confirmed')
     clock.move(1)
   }
-  // As another gateway that holds money of ben: the user first, and then the group.
+  // As another gateway that holds money of ben: it locks the user first, and then the group.
   await other.query('BEGIN')
   await other.query(`UPDATE account SET held = held + 5 WHERE kind = 'user' AND name = 'ben'`)
   const written = storage.flush()
@@ -129,7 +130,7 @@ t.test('a late settlement of yesterday hides nothing of today from waiting trans
     const owed = await open50(late, one, held)
     await end(now, await open50(now, key, held))
     const waiting = await open50(now, key, held)
-    // The connection that settles breaks while it waits: the settlement is owed, and paid a day later.
+    // The settling connection breaks while it waits: the settlement stays open, and is paid a day later.
     await other.query('BEGIN')
     await other.query(lock)
     const broken = t.rejects(end(late, owed), { code: 'storage_unavailable' }, name)
@@ -156,7 +157,7 @@ t.test('the charges of a dead gateway are ended in one order, whatever their end
   for (const user of ['anna', 'ben']) {
     const request = { ...holdOf(await keyOf(user), 100, { user, group: 'team' }), levels: levelsOf(user) }
     t.match(await ledger.hold(request), { kind: 'held' }, user)
-    // Of anna a picture was given out; what ben has bought nobody knows.
+    // For anna a picture was delivered; for ben the result is unknown.
     if (user === 'anna') await ledger.line(request.facts.id, line(0, { price: 10 }))
   }
   await storage.close()
@@ -176,7 +177,7 @@ t.test('two concurrent imports count earlier spending once', async t => {
   const second = await openDatabase({ url, clock })
   t.teardown(() => second.close())
   const taken = { users: [], groups: [{ name: 'team', per: 'month', spentBefore: 1_200 }] } as const
-  // So that both have begun before either is done.
+  // Blocks accounts, so that both have begun before either finishes.
   await other.query('BEGIN')
   await other.query('LOCK TABLE account IN EXCLUSIVE MODE')
   const both = [storage, second].map(async one => one.keys.adopt(taken, 'import litellm'))

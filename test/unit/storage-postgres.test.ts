@@ -3,7 +3,7 @@ import { postgresHarness } from '../contract/harnesses.ts'
 import { storageContract } from '../contract/storage.ts'
 import { startPostgres } from '../harness/postgres.ts'
 
-// A killed gateway leaves its pages with the operating system, so nothing here depends on what reaches the disk.
+// Pages of a killed gateway stay with the operating system, so these tests do not depend on writes reaching the disk.
 const postgres = await startPostgres(['fsync=off'])
 t.teardown(() => postgres.close())
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 
-t.test('an error that nothing catches fails the test that runs, and only that one', async t => {
+t.test('an uncaught error fails the running test, and only that one', async t => {
   const file = resolve(import.meta.dirname, '../fixtures/stray-errors.ts')
   const preload = resolve(import.meta.dirname, '../harness/preload.cjs')
   const run = promisify(execFile)(process.execPath, [`--require=${preload}`, file], {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { StringEnd, unended } from '../../src/wire/index.ts'
 import { seed, seeded } from '../harness/seed.ts'
 
-/** As it is read byte by byte: a backslash hides what follows it. */
+/** The end of a string, read byte by byte: a backslash escapes the next character. */
 function plainEnd(text: string): number {
   for (let at = 0; at < text.length; at++) {
     if (text[at] === '"') return at
@@ -15,7 +15,7 @@ t.test('a string ends at the first unescaped quote, whatever its content and how
   t.comment(`SEED=${seed}`)
   const random = seeded(seed)
   const pick = <T>(...of: readonly T[]): T => of[Math.floor(random() * of.length)] as T
-  // Of each kind so long that it is looked at byte by byte, searched for, and looked at again.
+  // Runs of each kind, long enough to be read byte by byte, then searched, then read byte by byte again.
   const runs = ['\\\\', '\\"', 'x', 'AAA\\/', '\\u6e2f', 'word \\n', '\\']
   let ended = 0
   for (let round = 0; round < 3_000; round++) {

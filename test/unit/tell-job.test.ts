@@ -21,7 +21,7 @@ t.test('a job is returned with its answer byte for byte, however large', async t
   }
 })
 
-t.test('an answer that is no JSON object is null, so that the result stays JSON', async t => {
+t.test('an answer other than a JSON object becomes null, so that the result stays JSON', async t => {
   for (const answer of ['<html>', '', '[1', '{"a":"\n"}', `{"a":"${'A'.repeat(100_000)}"`, '{"a":1} {"b":2}'])
     t.equal(await told(answer), `${head},"response_status":200,"response":null}`, JSON.stringify(answer.slice(0, 20)))
   t.equal(await told(null), `${head},"response_status":null,"response":null}`)

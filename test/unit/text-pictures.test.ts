@@ -197,7 +197,7 @@ t.test('the end of a picture in deltas waits for its charge', async t => {
     [],
   )
   const text = Buffer.concat(gone.flatMap(one => one.out)).toString()
-  t.ok(text.length < 400, 'no more has gone than how a picture begins')
+  t.ok(text.length < 400, 'at most the beginning of a picture was sent')
   const over = scanner.write(eventOf({ choices: [{ delta: { content: ')' } }] }))
   t.same(over.done, [found(0, 7)])
   t.equal(
@@ -222,7 +222,7 @@ t.test('a picture too large to hold is charged before its end', async t => {
   t.equal(done.length, 1)
 })
 
-t.test('a picture split over members that are no text is omitted', async t => {
+t.test('a picture split over members that are not text is omitted', async t => {
   for (const name of ['note2', 'message', 'id']) {
     const pieces = cut(image(7), 60)
     const events = [
@@ -251,7 +251,7 @@ t.test('an event whose two names differ is refused', async t => {
     }
 })
 
-t.test('several pictures in one string are as many, however it is split', async t => {
+t.test('several pictures in one string all count, however it is split', async t => {
   const rows: readonly (readonly [text: string, images: readonly FoundImage[]])[] = [
     [`${image(7)}${image(8)}`, [found(0, 7), found(1, 8)]],
     [`${image(7)},${image(8)}`, [found(0, 7), found(1, 8)]],

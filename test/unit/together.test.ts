@@ -20,7 +20,7 @@ t.test('every test file runs once: in a process with others, or in one of its ow
   t.strictSame([...new Set(shared.map(file => file.split('/')[1]))], sharing)
 })
 
-t.test('a file that fails, or leaves its process changed, fails by name, and the others run', async t => {
+t.test('a file that fails, or leaves its process changed, is reported by name, and the others run', async t => {
   const folder = t.testdir({
     'fails.test.ts': `import t from 'tap'
       t.test('inner', async t => t.ok(false, 'what fails'))`,

@@ -87,7 +87,7 @@ function told(rated: ReturnType<typeof rateRequest>): string[] {
   )
 }
 
-/** Every stage's bytes for a text given in pieces that end at these places. */
+/** The bytes that a stage passes for a text in pieces that end at these positions. */
 function passed(
   stage: { write(chunk: Buffer): Passed; end(): Passed },
   bytes: Buffer,
@@ -206,7 +206,7 @@ t.test('[6.3] a report beyond what the bytes can carry is rejected, one of reaso
     [{ second: sent + 1 }, 'second', {}],
     [{ search_unit: 1e9 }, 'search_unit', {}],
   ]
-  t.same(judged({ input: 0, output: 0 }), { usage: null, implausible: [] }, 'a report of nothing is none')
+  t.same(judged({ input: 0, output: 0 }), { usage: null, implausible: [] }, 'an empty report does not count')
   for (const [usage, found, left] of wrong) {
     const { implausible, usage: kept } = judged(usage)
     t.same([implausible.join(' '), kept?.counts], [found, left], found)
@@ -245,7 +245,7 @@ t.test('[6.3] an answer of a family that refuses waits for its end, up to 8 MiB'
   const large = new WithheldReading(new JsonReading(options), refuse)
   t.same(large.write(text.subarray(0, 1000)), [])
   t.equal(Buffer.concat(large.write(text.subarray(1000)) as Buffer[]).compare(text), 0)
-  t.same(large.end(), [], 'what has left is not refused')
+  t.same(large.end(), [], 'a delivered answer is not refused')
   t.end()
 })
 
@@ -300,7 +300,7 @@ t.test('a request without an answer costs nothing', t => {
   t.end()
 })
 
-t.test('a charge of use is explained by its quantities, and replayed from its own facts', t => {
+t.test('a usage charge is explained by its quantities, and replayed from its own facts', t => {
   const { lines } = rateRequest(ended({ usage: used({ input: 12, output: 34 }), rule: { ...rule, multiplier: '0.9' } }))
   const charge: Charge = {
     id: 'req_1',
@@ -591,7 +591,7 @@ for (const [name, text, fault] of errors) {
   })
 }
 
-t.test('an error that is null is none', t => {
+t.test('a null error is not an error', t => {
   const reading = readingOf(false, openai, 'responses')
   reading.write(Buffer.from('data: {"type":"response.created","response":{"error":null,"usage":null}}\n\n'))
   t.equal(reading.fault, undefined)
@@ -648,7 +648,7 @@ t.test('input does not shrink when a later report omits cached tokens', async t 
   t.same(merged?.counts, { input: 150_010, cached_input: 50_000, output: 7 })
 })
 
-t.test('[6.3] a charge that cannot be left to a person is settled by its items, or posted with them', async t => {
+t.test('[6.3] a charge that cannot go to review is settled by its items, or posted with them', async t => {
   const facts = { id: 'req_1', upstream: 'beta' } as ChargeFacts
   const { lines } = rateRequest(ended({ byLength: 20 }))
   const down = (): Promise<never> => Promise.reject(new Error('disk full'))

@@ -13,7 +13,7 @@ type Read = {
 
 const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ'
 
-/** What is written of answers that come in pieces of so many bytes. */
+/** The translation of answers that arrive in pieces of this many bytes. */
 async function read(
   section: object,
   answers: readonly string[],
@@ -120,11 +120,11 @@ t.test('[10] if one of several answers has no count, none is uncounted', async t
   t.equal(metadata.count, 2)
 })
 
-t.test('[10] the last value of an answer is known, however often it is repeated', async t => {
+t.test('[10] the last value of an answer counts, however often it is repeated', async t => {
   const values = new AnswerValues()
   for (let i = 0; i < 1_000; i++) values.add('usage.total', String(i))
   t.equal(values.last('usage.total'), '999')
-  t.ok(values.of('usage.total').length <= 64, 'and what is kept of it is bounded')
+  t.ok(values.of('usage.total').length <= 64, 'and the kept part is bounded')
 })
 
 t.test("other members that SDKs read are in the client's answer", async t => {
@@ -187,7 +187,7 @@ t.test('[13.2] undescribed content does not cut a stream whose picture was deliv
     }
 })
 
-t.test('[13.2] undescribed content without a picture waits for a person', async t => {
+t.test('[13.2] undescribed content without a picture goes to review', async t => {
   const reading = read(roles, [eventsOf({ type: 'strange', b64: picture })], 7, streamed)
   await t.rejects(reading, { code: 'upstream_answer_undescribed', message: /a picture in an event 'strange'/ })
 })

@@ -13,7 +13,7 @@ const admits = new Ajv({ useDefaults: true, allowUnionTypes: true, formats: { du
 for (const name of ['host-pattern', 'header-name', 'header-value']) admits.addFormat(name, true)
 const fits = admits.compile<TranslateFacet>(facetSchema)
 
-/** Flow mappings of YAML, so that a row reads as an operator would write it; what is null is taken out of the base. */
+/** Flow mappings of YAML, so that a row reads as an operator would write it; null removes a member from the base. */
 function facetOf(more: string): TranslateFacet {
   const base = {
     request: { prompt: '{prompt}', n: '{n}', pictures: ['{image.url}'], shape: '{ratio}', size: '{resolution}' },
@@ -186,7 +186,7 @@ t.test('[10] placeholders of a size need a section that reads sizes', async t =>
   const edits = familyOf({ facets: new Map([['size-normalize', { ...snap, applies_to: ['image.edit'] }]]) })
   t.strictSame(found(request, edits), [], 'one of the operations that share the request has one')
   const fixed = 'request: { n: "{n}", a: "{width}" }, values: { width: { absent: 1024 } }'
-  t.strictSame(found(fixed, none), [], 'or its values say what stands there')
+  t.strictSame(found(fixed, none), [], 'or its values have the content')
 })
 
 t.test('[10] streams that clients may request are described if the vendor streams them', async t => {
@@ -197,13 +197,13 @@ t.test('[10] streams that clients may request are described if the vendor stream
   t.strictSame(found('rest: .', forwarding), ['stream_missing '])
   t.strictSame(found('request: { n: "{n}", stream: "{stream}" }', forwarding), ['stream_missing '])
   t.strictSame(found('stream: { each: answer }, rest: .', forwarding), [])
-  t.strictSame(found('', forwarding), [], 'a template without it asks for no stream: the answer is made one here')
+  t.strictSame(found('', forwarding), [], 'a template without it requests no stream: the gateway converts the answer')
   const calls = new Map([['image.edit', { path: '/a', stream: { path: '/b' } }]])
   t.strictSame(found('', familyOf({ streams, calls: calls as never })), ['stream_missing '])
-  t.strictSame(found('rest: .', familyOf({ forward: more })), [], 'nor may one be asked for of another family')
+  t.strictSame(found('rest: .', familyOf({ forward: more })), [], "nor may another family's be requested")
 })
 
-t.test('[10] a family that makes one picture needs no count, and one that forwards all knows every field', async t => {
+t.test('[10] a family with a single picture needs no count, and one that forwards all accepts every field', async t => {
   t.strictSame(found('request: { prompt: "{prompt}" }', familyOf({ nMax: 1 })), [])
   const all: ForwardRule = { kind: 'all', except: new Set() }
   const forward = new Map([['image.generate', all]])

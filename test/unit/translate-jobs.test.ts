@@ -95,7 +95,7 @@ t.test('[10.5] an answer without pictures that reports a running job is no refus
   })
 })
 
-/** A budget of so many bytes. */
+/** A budget of this many bytes. */
 function budgetOf(bytes: number) {
   let held = 0
   let most = 0
@@ -111,7 +111,7 @@ function budgetOf(bytes: number) {
   return { claim, held: () => held, most: () => most }
 }
 
-/** An upstream that answers polls in turn, in pieces as a connection brings them. */
+/** An upstream that answers polls in turn, in pieces as a connection delivers them. */
 function polled(...answers: readonly string[]): { readonly asker: UpstreamClient; readonly asked: () => number } {
   let asked = 0
   const ask = (): Promise<UpstreamResponse> => {
@@ -138,9 +138,9 @@ t.test('[10.5] an answer about a job is billed while it is held, and passed on u
   const { claim, held, most } = budgetOf(400_000)
   const answer = await awaitJob(asker, { id: 'a' }, { ...polling({}, 9_000), claim })
   t.equal(asked(), 3)
-  t.ok(held() >= done.length && most() < 400_000, 'what says that it runs is given back')
+  t.ok(held() >= done.length && most() < 400_000, "memory of a running job's answer is returned")
   t.equal(await textOf(answer), done)
-  t.equal(held(), 0, 'what was read again is given back')
+  t.equal(held(), 0, 'memory of a repeated read is returned')
 })
 
 t.test("[10.5] of an answer about a job with its result elsewhere only an error's words are held", async t => {

@@ -6,7 +6,7 @@ import { scanObject } from '../../src/engine/fields.ts'
 
 const random = { bytes: (size: number) => Buffer.alloc(size) }
 
-/** What a vendor is sent for a caller's body. */
+/** The request to the vendor for a client's body. */
 function shape(section: object, body: object | string): { readonly value: unknown; readonly text: string } {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const asked = { model: 'm', n: 1, asked: undefined }

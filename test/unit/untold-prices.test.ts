@@ -5,7 +5,7 @@ import { makeFolder } from '../harness/folder.ts'
 
 const shipped = readFileSync(new URL('../../gateway.yaml', import.meta.url), 'utf8')
 
-/** The shipped configuration with another model in it: what is found of its prices. */
+/** The findings about prices in the shipped configuration with one more model. */
 async function findingsOf(family: string, prices: string, from = shipped): Promise<readonly string[]> {
   const text = withModel(family, prices, from)
   const loaded = await loadConfig({ text, file: 'gateway.yaml' }, {})

@@ -14,7 +14,7 @@ import { ConnectionClosed, WireFault } from '../../src/engine/upstream/wire-faul
 
 const ok = 'HTTP/1.1 200 OK\r\n'
 
-/** What is told of these bytes, cut into pieces of such a length, by a server that then ends, resets or stays. */
+/** Reads bytes in pieces of this length from a server that then ends, resets or keeps the connection. */
 async function read(
   t: Test,
   bytes: string,
@@ -36,7 +36,7 @@ async function write(socket: Socket, bytes: string, pieces: number, after: strin
   if (after === 'reset') socket.resetAndDestroy()
 }
 
-t.test('[9.3] an answer is read alike however its bytes are split', async t => {
+t.test('[9.3] an answer is read the same however its bytes are split', async t => {
   const long = 'x'.repeat(1_000)
   const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`
   const answers: {
@@ -150,7 +150,7 @@ t.test('[9.3] invalid HTTP/1.1 is refused at once, however it is split', async t
   }
   for (const [what, bytes] of Object.entries(faults))
     for (const pieces of [bytes.length, 1]) {
-      // The server stays: what is refused is not waited for.
+      // The server keeps the connection open: a refused answer must not wait for its end.
       const { error, told } = await read(t, bytes, { pieces })
       t.ok(error instanceof WireFault, `${what}, ${pieces} bytes at a time: ${error}`)
       t.equal(told.at(-1), 'error', caseName({ what, pieces }))
@@ -199,7 +199,7 @@ t.test('[9.3] an answer that breaks off is incomplete, and what came before is r
       const asked = await read(t, bytes, { after })
       t.ok(asked.error, `${what}, ${after}`)
       if (after === 'end') t.ok(asked.error instanceof ConnectionClosed, caseName({ what, after }))
-      // A reset may overtake what was sent before it.
+      // A reset may overtake the data sent before it.
       if (after === 'end') t.equal(asked.body.toString(), body, caseName({ what, after }))
     }
   const reset = await read(t, `${ok}\r\nhello`, { after: 'reset' })
@@ -249,7 +249,7 @@ t.test('[9.3] a large answer arrives in large pieces, and chunks received togeth
     t.equal(asked.error, undefined, coding)
     t.ok(asked.body.equals(big), coding)
     t.ok(asked.chunks.length < size / 16_384, `${coding}: ${asked.chunks.length} pieces`)
-    // Memory is twice what the last read brought, frames included: 7 bytes to each 1,000.
+    // Memory is twice the size of the last read, framing included: 7 bytes per 1,000.
     const read = coding === 'chunked' ? 1.01 : 1
     t.ok(
       asked.chunks.every(chunk => chunk.buffer.byteLength <= Math.max(65_536, chunk.length * 2 * read)),
@@ -295,7 +295,7 @@ t.test('[9.3] while the answer is not read its upstream is not read, and all of 
   const asked = ask({ onHead: ({ connection }) => connection?.pause() })
   await asked.headed.promise
   let last = -1
-  // When it takes nothing for a hundred turns it is waited for by nobody.
+  // The body is done once the upload makes no progress for a hundred turns.
   for (let quiet = 0; quiet < 100; quiet = last === taken ? quiet + 1 : 0) {
     last = taken
     await new Promise(resolve => setImmediate(resolve))

@@ -11,7 +11,7 @@ import { type Client, startClient, until } from '../harness/upstream-client.ts'
 const head = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n'
 const timeouts = { ...patient, firstByteMs: 10_000, idleMs: 5_000, totalMs: 60_000, afterLeaveMs: 2_000 }
 
-/** What a relay would be told. */
+/** The calls that a relay would receive. */
 class Told {
   readonly words: string[] = []
   failure: Error | undefined
@@ -52,13 +52,13 @@ function call(server: Server, more: Partial<CallRequest> = {}): UpstreamCall {
 
 const codeOf = (error: unknown): string => (error instanceof Failure ? error.code : String(error))
 
-/** Sends, and waits until it has come. */
+/** Sends a text and waits until the client has received it. */
 async function say(server: Server, place: number, text: string): Promise<void> {
   await until(() => server.asked.length > place, 'the request')
   await new Promise<void>(resolve => server.asked[place]?.write(text, () => resolve()))
 }
 
-/** Passes time, with turns between, as a loop that is not kept has. */
+/** Passes time in steps of at most 500 ms, with event loop turns in between, as on an idle machine. */
 async function pass(server: Server, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 500) {
     server.clock.pass(Math.min(500, left))
@@ -81,7 +81,7 @@ t.test('[9.3] a call is unsent until its first byte is written, also while it wa
   t.equal(codeOf(await first.head.catch((error: unknown) => error)), 'upstream_timeout')
   t.equal(first.reach, 'unknown')
   await pass(server, 1_000)
-  t.equal(server.asked.length, 1, 'none of those that waited was ever asked')
+  t.equal(server.asked.length, 1, 'none of the waiting calls was ever sent')
 })
 
 t.test('[9.3] silence between two pieces ends a call, and unread time is not silence', async t => {
@@ -110,7 +110,7 @@ t.test('[9.3] silence between two pieces ends a call, and unread time is not sil
   await until(() => slow.words.length === 1, 'the first piece')
   paused.pause()
   await pass(server, 20_000)
-  t.strictSame(slow.words, ['abc'], 'while nobody reads, nobody waits')
+  t.strictSame(slow.words, ['abc'], 'unread time does not count')
   paused.resume()
   await pass(server, 4_500)
   t.strictSame(slow.words, ['abc'], 'from then on it is waited for')
@@ -171,7 +171,7 @@ t.test('[9.3] no callback is repeated, late, or of another answer', async t => {
   const next = call(server)
   await until(() => server.asked.length === 2, 'the next, on the same connection')
   t.equal(server.sockets.length, 1)
-  // What is said to the first is not said to the connection any more.
+  // Calls on the first request no longer reach the connection.
   one.pause()
   one.resume()
   one.leave()
@@ -189,7 +189,7 @@ t.test('[9.3] no callback is repeated, late, or of another answer', async t => {
   given.abort(new Error('gone'))
   const none = new Told()
   given.start(none)
-  t.strictSame(none.words, [], 'what was given up is told nothing')
+  t.strictSame(none.words, [], 'an abandoned call gets no callback')
 })
 
 t.test('[9.3] an unwritable request is a fault of ours, and nothing is sent', async t => {

@@ -11,14 +11,14 @@ const say =
   (socket: Socket): void =>
     void socket.write(text)
 
-/** A server that answers when it is told to. */
+/** A server that answers on demand. */
 function startSlow(options: { readonly connectionsMax?: number; readonly clock?: HandTime } = {}) {
   const waiting: Socket[] = []
   const client = startClient(t, socket => void waiting.push(socket), options)
   return client.then(one => ({
     ...one,
     waiting,
-    /** Answers whoever came first, once he has come. */
+    /** Answers the oldest request, after waiting for one if needed. */
     async next(): Promise<void> {
       await until(() => waiting.length > 0, 'a request')
       waiting.shift()?.write(answer)
@@ -26,12 +26,12 @@ function startSlow(options: { readonly connectionsMax?: number; readonly clock?:
   }))
 }
 
-/** Whatever was written has come, and was handled. */
+/** Waits until written data has arrived and was handled. */
 async function turns(): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise(resolve => setImmediate(resolve))
 }
 
-/** What the server's ends of the connections that are open are. */
+/** The number of open connections on the server's side. */
 const open = ({ sockets }: Client): number =>
   sockets.filter(socket => !socket.readableEnded && !socket.destroyed).length
 
@@ -48,7 +48,7 @@ t.test('[9.3] the last used connection is used first, and carries one request at
   const used = [...client.waiting]
   for (const _ of three) {
     await client.next()
-    // One after the other: what ends in one turn has no order.
+    // In sequence: requests that end in the same turn have no order.
     await turns()
   }
   for (const one of three) t.equal((await one.over.promise).error, undefined, 'answered')
@@ -89,7 +89,7 @@ t.test('reports busy connections, and waits of the last five minutes', async t =
   await client.next()
   for (const one of asked) t.equal((await one.over.promise).error, undefined, 'answered')
   await turns()
-  // The first waited for its connection to be opened.
+  // The first request waited for its connection to open.
   t.match(pool.status, { busy: 0, most: 1, waiting: 0, waits: { count: 3, p50Ms: 200, p95Ms: 800 } })
   clock.pass(300_001)
   t.match(pool.status, { waits: { count: 0, p50Ms: null } })
@@ -174,17 +174,17 @@ t.test('[9.3] an expired connection is not used, although it was not checked yet
   t.equal(client.sockets.length, 2)
 })
 
-t.test('[9.3] unasked data of an upstream ends the connection, and reaches no request', async t => {
+t.test('[9.3] unsolicited data of an upstream ends the connection, and reaches no request', async t => {
   const client = await startClient(t, (socket, text) => {
     socket.write(answer.replace('{}', text.includes('/b') ? '[]' : '{}'))
-    // It comes by itself, behind the answer.
+    // The unsolicited response arrives separately, after the answer.
     if (!text.includes('/b')) setImmediate(() => socket.write(answer.replace('{}', '!!')))
   })
   for (let i = 0; i < 20; i++) {
     await client.answer({ path: '/a' })
     const { length } = client.sockets
     if (i % 2 === 1) {
-      // It comes when the connection idles already.
+      // The unsolicited response arrives while the connection is idle.
       await client.answer({ path: '/b' })
       await turns()
       client.sockets.at(-1)?.write(answer.replace('{}', '!!'))
@@ -203,9 +203,9 @@ t.test('[9.3] an idle connection is checked before use: an ended one is not used
     const asked = await client.answer()
     if (asked.error) failed++
     await turns()
-    // Longer than it would be trusted without a look.
+    // Longer than an idle connection is trusted without a check.
     client.clock.ms += 1_000
-    // It has gone, and nobody has heard of it yet.
+    // The connection has closed, and the client has not noticed yet.
     client.sockets.at(-1)?.destroy()
   }
   t.equal(failed, 0)
@@ -222,7 +222,7 @@ t.test('[9.3] a request for a new connection gets an unused one, and leaves none
     t.equal(client.sockets.length, 3 + i, caseName({ i }))
   }
   await until(() => open(client) === 1, 'one that idles: the others had to go')
-  // Beside others that wait for any, and more than there may be.
+  // More requests than connections, next to others that accept any connection.
   const many = Array.from({ length: 20 }, (_, i) => client.answer({ fresh: i % 2 === 0 }))
   for (const one of await Promise.all(many)) t.equal(one.error, undefined, 'answered')
 })
@@ -262,7 +262,7 @@ t.test('[9.3] a connection that cannot be opened does not fail a request that an
           }),
   })
   await client.answer()
-  // Idle for long enough to be listened to before it is used: meanwhile a dial fails that was made for somebody else.
+  // Idle long enough to need a check before use: meanwhile a dial for another request fails.
   client.clock.pass(100)
   const [shared, own] = await Promise.all([client.answer(), client.answer({ fresh: true })])
   t.strictSame(shared.told, ['start', '200', 'data', 'end'], 'he came first, and has the one that was idle')
@@ -271,7 +271,7 @@ t.test('[9.3] a connection that cannot be opened does not fail a request that an
 })
 
 t.test('[9.3] the injected clock ends the wait for a connection', async t => {
-  // It takes the connection, and does not greet.
+  // The server accepts the connection and does not start TLS.
   const server = await listenRaw(t, socket => void socket.resume())
   const client = openClient(t, server, { timeoutMs: 1_000, origin: `https://127.0.0.1:${server.port}` })
   const asked = client.ask()
@@ -288,7 +288,7 @@ t.test('[9.3] the injected clock ends the wait for a connection', async t => {
 t.test('[9.3] a process stopped past the timeout uses the connection opened meanwhile', async t => {
   const client = await startClient(t, say(), { timeoutMs: 1_000 })
   const asked = client.ask()
-  // All at once, as for whoever was frozen: the timer is due, and nothing of the network has been looked at.
+  // All at once, as after a frozen process: the timer is due before any network event is handled.
   client.clock.pass(5_000)
   t.strictSame((await asked.over.promise).told, ['start', '200', 'data', 'end'])
 })
@@ -296,7 +296,7 @@ t.test('[9.3] a process stopped past the timeout uses the connection opened mean
 t.test('[9.3] a request for a new connection gets it next to one that takes the dial made for it', async t => {
   const client = await startClient(t, say())
   await client.answer()
-  // Idle for long enough to be listened to before it is used.
+  // Idle long enough to need a check before use.
   client.clock.pass(100)
   const [shared, own] = [client.ask(), client.ask({ fresh: true })]
   await until(() => shared.told.includes('end') && own.told.includes('end'), 'both, without waiting for anything')
@@ -316,7 +316,7 @@ t.test('[9.3] a request that fails during its write fails alone', async t => {
 })
 
 t.test('[9.3] one reachable address of a name is enough', async t => {
-  // It listens at 127.0.0.1 alone; where `localhost` is [::1] too, that one refuses.
+  // The server listens only at 127.0.0.1; if `localhost` also resolves to [::1], that address refuses.
   const server = await listenRaw(t, socket => void socket.on('data', () => socket.write(answer)))
   const client = openClient(t, server, { origin: `http://localhost:${server.port}` })
   t.equal((await client.answer()).body.toString(), '{}')

@@ -11,7 +11,7 @@ import { type Client, type Question, listenRaw, openClient, startClient, until }
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}'
 const plain: RequestHead = { method: 'POST', path: '/v1/x', host: 'vendor.example', headers: [], reuse: true }
 
-/** What a server received for a question that was answered. */
+/** The request that a server received and answered. */
 async function sent(t: Test, question: Question): Promise<string> {
   let received = ''
   const { answer } = await startClient(t, (socket, text) => {
@@ -22,7 +22,7 @@ async function sent(t: Test, question: Question): Promise<string> {
   return received
 }
 
-/** Sockets that count what is written on them. */
+/** Sockets that count their writes. */
 function counted(port: number) {
   const sizes: number[] = []
   const sockets: Socket[] = []
@@ -46,7 +46,7 @@ function counted(port: number) {
   return { sizes, sockets, open }
 }
 
-t.test('[9.3] a head is written as before: host, connection, the list in order, the length', t => {
+t.test('[9.3] a head has the host, the connection, the list in order, and the length', t => {
   t.equal(
     writeHead({ ...plain, headers: ['user-agent', 'tollgate', 'X-Tab', 'a\tb', 'x-word', 'caf\u00e9', 'x-empty', ''] }),
     'POST /v1/x HTTP/1.1\r\nhost: vendor.example\r\nconnection: keep-alive\r\nuser-agent: tollgate\r\nX-Tab: a\tb\r\nx-word: caf\u00e9\r\nx-empty: \r\n',
@@ -169,7 +169,7 @@ t.test('[9.3] the socket buffers little of an unread body', async t => {
     await new Promise(resolve => setImmediate(resolve))
   }
   for (const one of asked) one.connection?.abort()
-  t.ok(endless.destroyed, 'and who makes it is told to stop')
+  t.ok(endless.destroyed, 'and its source is stopped')
 })
 
 t.test('[9.3] an early answer is read, and its connection carries no more', async t => {
@@ -194,7 +194,7 @@ t.test('[9.3] an early answer is read, and its connection carries no more', asyn
         t.match([head?.status, body.toString(), error], [413, 'no', undefined], caseName({ how, kind, i }))
         if (kind === 'as it comes') break
       }
-      if (kind === 'as it comes') t.ok(source.destroyed, 'who makes the body is told to stop')
+      if (kind === 'as it comes') t.ok(source.destroyed, 'the source of the body is stopped')
       else t.equal(client.sockets.length, 2, caseName({ how, kind }))
     }
 })
@@ -203,7 +203,7 @@ t.test('[9.3] an answer in the receive buffer is read after a failed write', asy
   const refusal = 'HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno'
   for (const code of ['EPIPE', 'ECONNRESET'])
     for (const size of [10, 100_000]) {
-      /** Nothing can be written on it; what was said before is still to be read. */
+      /** A socket that accepts no writes; data received before is still readable. */
       class Deaf extends Wire {
         override _write(_chunk: unknown, _encoding: BufferEncoding, done: (error?: Error) => void): void {
           setImmediate(() => this.push(refusal))

@@ -62,7 +62,7 @@ t.test('[9.3] upstreams are called over TLS', { skip: missing }, async t => {
     greeted.length = 0
     for (let i = 0; i < 3; i++) {
       t.equal((await client.answer({ fresh: true })).body.toString(), '{}', caseName({ i }))
-      // What a greeting leaves for the next one comes by itself.
+      // The ticket for the next handshake arrives separately.
       await new Promise(resolve => setImmediate(resolve))
     }
     t.strictSame(
@@ -78,7 +78,7 @@ t.test('[9.3] upstreams are called over TLS', { skip: missing }, async t => {
     t.match(greeted, [{ name: false, protocol: 'http/1.1' }])
   })
 
-  await t.test('one after the other on one connection, with bodies of any length both ways', async t => {
+  await t.test('in sequence on one connection, with bodies of any length in both directions', async t => {
     const client = open(`https://localhost:${port}`)
     const { length } = sockets
     for (const size of [0, 10, 20_000, 100_000, 5_000_000]) {

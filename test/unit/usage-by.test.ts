@@ -86,7 +86,7 @@ t.test(`every sum of random charges with refunds equals the ledger's, to the mic
         caseName({ by, currency, since }),
       )
       const requests = own.reduce((all, row) => all + Number(row['requests']), 0)
-      // Costs by end users and tags count charges.
+      // Costs by end user and by tag count charges.
       if (by === 'end_user' || by === 'tag') t.ok(own.length > 0, caseName({ by, currency }))
       else if (by === 'tier') t.ok(requests >= wanted.requests, caseName({ currency }))
       else t.equal(requests, wanted.requests, caseName({ by, currency }))

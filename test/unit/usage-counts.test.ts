@@ -5,7 +5,7 @@ import type { Json } from '../../src/domain/index.ts'
 import type { ApiFormat } from '../../src/plugin-api/index.ts'
 import { usageCounts, type UsageCounts } from '../cases/usage-counts.ts'
 
-/** Longer than what is parsed at once: its members are read as they pass. */
+/** Longer than the limit for parsing at once: its members are read as they pass. */
 const padding = 'x'.repeat(40_000)
 
 function readingOf({ dialect, operation }: UsageCounts, isStream: boolean): Reading {

@@ -10,7 +10,7 @@ t.test('usage by day uses the days of the given zone', async t => {
   const storage = await openDatabase({ url: `sqlite:${folder}/tollgate.db`, clock })
   const key = await storage.keys.create(newKey())
   const ids = new Ids()
-  // Before and behind midnight in Berlin, and behind the midnight after it, when the day has had 25 hours.
+  // Before and after midnight in Berlin, and after the next midnight, at the end of a day of 25 hours.
   for (const [at, price] of [
     [Date.UTC(2026, 9, 24, 21, 30), 1_000],
     [Date.UTC(2026, 9, 24, 22, 30), 20_000],
@@ -19,7 +19,7 @@ t.test('usage by day uses the days of the given zone', async t => {
   ] as const) {
     clock.set(at)
     const id = ids.next('req_', at)
-    // Of pictures in rows of their own, and of text in segments.
+    // Image charges have rows of their own; text charges are in segments.
     if (price < 100_000) {
       await storage.ledger.hold(holdOf(key, price, { id }))
       await storage.ledger.line(id, line(0, { price }))

@@ -24,7 +24,7 @@ async function open(t: Test) {
   return {
     clock,
     connection,
-    /** Charges in a segment of their own, a second from one to the next. */
+    /** Posts charges into a segment of their own, one second apart. */
     post: async (count: number): Promise<void> => {
       for (let i = 0; i < count; i++) {
         clock.set(clock.now() + 1_000)

@@ -31,7 +31,7 @@ const keys = [await storage.keys.create(newKey()), await storage.keys.create(new
 let made = 0
 const idNow = (): string => firstIdAt('req_', clock.now()) + String(made++).padStart(10, '0')
 
-/** Requests of some days, most of them in company, some of them charged on the day after they began. */
+/** Requests over several days, most of them concurrent; some are charged on the day after they began. */
 async function work(count: number, stepMs: number): Promise<readonly string[]> {
   const ids: string[] = []
   for (let i = 0; i < count; i++) {
@@ -79,7 +79,7 @@ const spans = fc.tuple(fc.nat(10 * day), fc.nat(10 * day)).map(([a, b]) => ({
 }))
 const who = fc.constantFrom({}, { user: 'ada' }, { user: 'nobody' }, { keyId: keys[0]?.id ?? '' })
 
-/** What is told of some spans of time, by everybody and by some. */
+/** Queries the usage of several spans, for all callers and for some. */
 function tell(asked: readonly (readonly [{ since: number; until: number }, object])[]) {
   return asked.map(([span, of]) => [
     connection.run(sumUsage({ ...span, ...of })),
@@ -87,7 +87,7 @@ function tell(asked: readonly (readonly [{ since: number; until: number }, objec
   ])
 }
 
-t.test('[9.4] use is the same before charges are summed, half-way, and after', async t => {
+t.test('[9.4] usage is the same before charges are summed, half-way, and after', async t => {
   const asked = fc.sample(fc.tuple(spans, who), { numRuns: 40, seed: 9 })
   const before = tell(asked)
   t.ok(
@@ -121,7 +121,7 @@ t.test('[9.4] use is the same before charges are summed, half-way, and after', a
   )
 })
 
-t.test('[9.4] later charges are summed with the next pass, and unripe ones stay', async t => {
+t.test('[9.4] later charges are summed in the next pass, and recent ones stay', async t => {
   const more = await work(30, 1_000)
   const sum = (at: number) => connection.transact(() => connection.run(sumUp(at)))
   t.equal(sum(clock.now()), 0, 'the log may not have them yet')
@@ -137,7 +137,7 @@ t.test('[9.4] later charges are summed with the next pass, and unripe ones stay'
   )
 })
 
-t.test('[9.4] the same on PostgreSQL, and two at once sum nothing twice', async t => {
+t.test('[9.4] the same on PostgreSQL, and two processes at once sum nothing twice', async t => {
   const postgres = await startPostgres(['fsync=off'])
   t.teardown(() => postgres.close())
   const url = await postgres.createDatabase()

@@ -20,7 +20,7 @@ const change: fc.Arbitrary<Change> = fc.record({
   how: fc.constantFrom('set', 'delete', 'add', 'repeat'),
 })
 
-/** Changes one place of a value. */
+/** Changes one member of a value. */
 function apply(value: Mapping, { at, to, how }: Change): void {
   const places: [holder: Mapping, key: string][] = []
   const visit = (holder: Mapping): void => {
@@ -45,7 +45,7 @@ t.test('the build compiles every built-in schema', async t => {
       if (schema) t.type(ahead[digestOf(schema)], 'function', plugin.name)
 })
 
-t.test('validation by parts of a schema equals validation by the whole', async t => {
+t.test('validation by parts of a schema equals validation by the complete schema', async t => {
   const plugins = new Map(builtins.map(plugin => [plugin.name, plugin]))
   const steps = builtins.map((plugin, i) => ({ name: plugin.name, path: ['pipeline', i], plugin }))
   const report = new Report(new Source('gateway.yaml', ''))

@@ -229,8 +229,8 @@ t.test('only as much of an answer is read as classifies it', async t => {
   )
   t.same(hear('json', '{"error":{"code":429}'), { at: -1, refused: false }, 'broken off')
   const empty = '{"id":"x","usage":null,"choices":[ ], "output":{},"text":"",'
-  t.same(hear('json', empty, '"error":{"code":429}}'), { at: -1, refused: true }, 'beside what is empty')
-  t.same(hear('json', empty, '"data":["x"]}'), { at: 1, refused: false }, 'a sale beside what is empty')
+  t.same(hear('json', empty, '"error":{"code":429}}'), { at: -1, refused: true }, 'next to empty members')
+  t.same(hear('json', empty, '"data":["x"]}'), { at: 1, refused: false }, 'a sale next to empty members')
   t.same(hear('json', '{"choices":[]}'), { at: 0, refused: false }, 'nothing follows')
   t.same(hear('json', '{"\\u0065rror":', '{"code":429}}'), { at: -1, refused: true }, 'a name with escapes')
   t.same(hear('json', '{"created":1E+3,"model":"a\\"b",', '"choices":[0]}'), { at: 1, refused: false })

@@ -24,7 +24,7 @@ function keyOf(name: string, hash: string): VendorKey {
   }
 }
 
-/** What is in the storage when somebody has suspended it. */
+/** The storage's record of a suspended key. */
 function word(changes: Partial<KeyStatus>): KeyStatus {
   const plain = { upstream: 'up', key: 'first', model: '', hash: 'hash', tries: 0 }
   const since = new HandTime().now()
@@ -72,7 +72,7 @@ t.test('without a time it cools for 15 s, doubled each time up to five minutes, 
 t.test('an invalid key is probed for free after 1, 5, 15 and 60 minutes and each hour', async t => {
   const { clock, states, changes, kind } = open(t)
   t.equal(states.refused(key, invalid), true)
-  t.equal(states.refused(key, invalid), false, 'told once')
+  t.equal(states.refused(key, invalid), false, 'reported once')
   t.match(changes, [{ state: 'suspended', reason: 'invalid', code: '401 invalid_api_key', model: '' }])
   for (const minutes of [1, 5, 15, 60, 60, 60]) {
     clock.pass(minutes * minute - 1)
@@ -144,7 +144,7 @@ t.test('a key suspended by an operator stays so, whatever the answers', async t 
   t.equal(kind(), 'open')
 })
 
-t.test('a key suspended by an operator for a time is then used, and refused like any other', async t => {
+t.test('a key suspended by an operator for a time is used again afterwards, like any other', async t => {
   const { clock, states, kind } = open(t)
   states.refused(key, limited)
   states.learn(word({ until: clock.now() + minute, changedAt: clock.now() - 1 }))
@@ -167,7 +167,7 @@ t.test('a model that a key does not serve is not requested for ten minutes, and 
   t.equal(kind(), 'open')
 })
 
-t.test('of findings of other processes the later one counts', async t => {
+t.test('among findings of other processes the later one counts', async t => {
   const { clock, states, kind, changes } = open(t)
   const found: KeyStatus = {
     upstream: 'up',
@@ -189,7 +189,7 @@ t.test('of findings of other processes the later one counts', async t => {
   t.equal(kind(), 'open', 'an old word')
   states.learn({ ...found, changedAt: clock.now() + 10 })
   t.equal(kind(), 'shut')
-  t.equal(changes.length, 1, 'what was learnt is not told on')
+  t.equal(changes.length, 1, 'learned findings are not reported again')
 })
 
 t.test('a clock that is set back prolongs no pause', async t => {
@@ -220,7 +220,7 @@ t.test('a day of a budget is in the zone of budgets', async t => {
   clock.pass(4 * 60 * minute)
   t.same(hasRoom(), [true, false], 'it is tomorrow in Tokyo')
   budgets.tokyo.learn([{ upstream: 'up', key: 'first', per: 'day', from: Date.UTC(2026, 10, 21), spent: 10 }])
-  t.same(hasRoom(), [false, false], 'what the storage has is named by the same day')
+  t.same(hasRoom(), [false, false], 'the stored day has the same name')
 })
 
 t.test("a budget is spent until its day or month is over, and others' spending counts", async t => {
@@ -240,7 +240,7 @@ t.test("a budget is spent until its day or month is over, and others' spending c
   t.ok(budgets.hasRoom(daily))
   budgets.asks('req_3', daily)
   budgets.asks('req_3', key)
-  t.equal(budgets.charged('req_3', 4), key, 'who was asked last is paid')
+  t.equal(budgets.charged('req_3', 4), key, 'the last upstream called is paid')
   budgets.asks('req_4', daily)
   budgets.asks('req_4', { ...key, isOnly: true })
   t.equal(budgets.charged('req_4', 4), undefined, 'a key that is in no list has no budget, ever')

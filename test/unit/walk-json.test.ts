@@ -20,7 +20,7 @@ function walk(text: string, cut: number): { readonly walk: JsonWalk; readonly sc
 
 const long = `0.${'1'.repeat(254)}`
 
-t.test('numbers and words of JSON are read whole however they are split', async t => {
+t.test('numbers and literals of JSON are read completely however they are split', async t => {
   for (const value of ['true', 'false', 'null', '0', '-0', '10', '1.25', '1e10', '1E+100', '2.5e-300', long]) {
     const text = `{"a":${value},"b":[${value}]}`
     for (let cut = 0; cut <= text.length; cut++) {
@@ -35,7 +35,7 @@ t.test('any other token ends the walk', async t => {
     t.ok(walk(`{"a":${value}}`, 7).walk.fault, value)
 })
 
-/** Writes down all that is told of a text, which comes in pieces; content of strings that came in several is put together. */
+/** Records all events of a text in pieces; content of strings that arrived in several pieces is joined. */
 function tell(text: Buffer | string, cuts: readonly number[], read: 'skip' | 'bytes' = 'bytes') {
   const told: string[] = []
   let content = ''
@@ -124,10 +124,10 @@ t.test('a selective visitor gets only what it requests', async t => {
   t.strictSame([texts, walked.complete], [['x'], true])
 })
 
-t.test('valid JSON is walked to its end, and nothing else is', async t => {
+t.test('only valid JSON is walked to its end', async t => {
   const isObject = (text: string): boolean => {
     try {
-      // What stands inside strings is nobody's business here.
+      // The content of strings does not matter here.
       const value = JSON.parse(text.replaceAll(/"(?:\\[^]|[^"\\])*"/g, '""')) as unknown
       return value !== null && typeof value === 'object' && !Array.isArray(value)
     } catch {
@@ -135,7 +135,7 @@ t.test('valid JSON is walked to its end, and nothing else is', async t => {
     }
   }
   let objects = 0
-  // Numbers without end are none here, and byte order marks are passed over.
+  // Leaves out numbers without an end; byte order marks are skipped.
   for (const [name, text] of jsonTexts.filter(([name]) => !/^(?:long|bytes)/.test(name)))
     for (const body of [
       text,
@@ -194,7 +194,7 @@ t.test('64 levels are walked', async t => {
   t.match(tell(text, []).walk, { fault: undefined, complete: true, depth: 0 })
 })
 
-t.test('a text that is no object is foreign, and trailing data is noticed', async t => {
+t.test('a text other than an object is foreign, and trailing data is detected', async t => {
   for (const text of ['[', 'x', '"', '1', ':', '\0', '\ufeff[', '\xa0{}', '{"a"\0:1}', '{\0']) {
     const { walk, told } = tell(`${text}{"a":1}`, [])
     t.equal(walk.foreign, true, JSON.stringify(text))
@@ -222,10 +222,10 @@ t.test('a name is its decoded text, up to 192 characters, and empty if it is esc
   t.equal(nameOf('a\\"\\\\'), 'a"\\')
   t.equal(nameOf('a\\x'), '')
   for (const isCut of [false, true]) t.equal(nameOf('naïve 港\\u6e2f', isCut), 'naïve 港港', caseName({ isCut }))
-  t.equal(nameOf('a\tb'), 'a\tb', 'as it stands')
+  t.equal(nameOf('a\tb'), 'a\tb', 'unchanged')
 })
 
-/** Writes down what is told by a walk whose visitor answers by what is named, listed or said. */
+/** Records the events of a walk whose visitor decides by member, element or value. */
 function tellPassed(text: string, cuts: readonly number[], loose = false) {
   const told: string[] = []
   const walked = new JsonWalk({
@@ -255,7 +255,7 @@ function tellPassed(text: string, cuts: readonly number[], loose = false) {
   return { walk: walked, told }
 }
 
-/** What is told of each, but that the object ends. */
+/** The events of each text, without the end of the object. */
 const passed: readonly (readonly [name: string, text: string, told: readonly string[]])[] = [
   ['a value that is not wanted', '{"skip":[1,{"a":"]\\"}"},[]],"b":2,"skip": 3 ,"skip":"\\\\"}', ['2']],
   [

@@ -11,18 +11,18 @@ async function makeFolder(t: Test): Promise<string> {
   return folder
 }
 
-/** The content of each change that was told, in order. */
+/** The content after each reported change, in order. */
 function watchContent(file: string) {
   const told: Promise<string>[] = []
   watchFile(file, () => told.push(readFile(file, 'utf8')))
-  // A watch does not keep its process: something has to, until there is news.
+  // A watch does not keep its process alive, so this polls until there are events.
   return async (count: number) => {
     while (told.length < count) await sleep(20)
     return Promise.all(told)
   }
 }
 
-/** As Kubernetes puts a ConfigMap into a pod: the file is a link through `..data`, and a new version swaps that link. */
+/** As Kubernetes mounts a ConfigMap: the file is a link through `..data`, and a new version replaces that link. */
 async function mountVersion(folder: string, version: number, text: string): Promise<void> {
   const name = `..version_${version}`
   await mkdir(join(folder, name))
@@ -43,7 +43,7 @@ t.test('a linked file is read again when its target is swapped, as Kubernetes do
   t.same(await told(2), ['two', 'three'])
 })
 
-t.test('a file is reported once for a change, however it is saved, and its neighbours are not', async t => {
+t.test('a changed file is reported once, however it is saved, and files next to it are not', async t => {
   const folder = await makeFolder(t)
   const file = join(folder, 'gateway.yaml')
   await writeFile(file, 'one')

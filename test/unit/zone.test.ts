@@ -10,7 +10,7 @@ t.test('a zone is a name of the IANA database', async t => {
   for (const name of ['', 'Berlin', 'Europe/Nowhere', '+02:00', 'Mars/Base']) t.notOk(isTimeZone(name), name)
 })
 
-// Zone, a moment, the date there, and when that date begins and the next one does.
+// Zone, a time, its date, and when that date and the next one begin.
 const days: readonly (readonly [string, string, string, string, string])[] = [
   ['UTC', '2027-03-28T12:00Z', '2027-03-28', '2027-03-28T00:00Z', '2027-03-29T00:00Z'],
   // 23 hours and 25.
@@ -33,7 +33,7 @@ for (const [zone, moment, date, begins, ends] of days)
     t.equal(dateIn(zone, at(begins) - 1), name - 86_400_000, 'and not before')
   })
 
-t.test('a month is in the zone too, and has the same name in all', async t => {
+t.test('a month follows the zone too, and has the same name in all zones', async t => {
   const moment = at('2027-10-31T23:30Z')
   t.same(spellsAt(moment, 'UTC'), { day: at('2027-10-31'), month: at('2027-10-01') })
   t.same(spellsAt(moment, 'Europe/Berlin'), { day: at('2027-11-01'), month: at('2027-11-01') })
@@ -62,9 +62,9 @@ t.test('zones in any spelling keep a bounded number of formatters', async t => {
   const name = dateIn(spelling(0), moment)
   const first = made
   t.equal(dateIn(spelling(0), moment), name)
-  t.equal(made, first, 'what was read by a zone is kept')
+  t.equal(made, first, "a zone's formatter is cached")
   for (let n = 1; n <= 200; n++) t.equal(dateIn(spelling(n), moment), name, spelling(n))
   const all = made
   t.equal(dateIn(spelling(0), moment), name)
-  t.equal(made, all + 1, 'until many others have been asked for')
+  t.equal(made, all + 1, 'until many others were requested')
 })

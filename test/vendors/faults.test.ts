@@ -4,7 +4,7 @@ import { checkBooks } from '../harness/shop.ts'
 import { openMarket } from './market.ts'
 import { rows } from './table.ts'
 
-/** What goes wrong with vendors, as prompts demand it of simulated ones. */
+/** Faults of vendors, which prompts request from simulated ones. */
 const faults = ['[[more 1]]', '[[hollow]]', '[[html]]', '[[cut]]', '[[error-event]]', '[[status 500]]'] as const
 
 const market = await openMarket([...new Set(rows.map(row => row.page))])

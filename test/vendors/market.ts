@@ -8,7 +8,7 @@ import { start, type Started } from '../harness/start.ts'
 import { openVendors, pictureIn } from '../harness/vendors.ts'
 import type { Try } from './table.ts'
 
-/** What came of a request: what its pictures look like, and its id. */
+/** The result of a request: a description of its pictures, and its id. */
 export type Came = { readonly pictures: readonly string[]; readonly id: string }
 
 type Item = { readonly b64_json?: string; readonly url?: string }
@@ -16,8 +16,8 @@ type Item = { readonly b64_json?: string; readonly url?: string }
 export type Asked = Try & { readonly model: string; readonly prompt: string }
 
 /**
- * One gateway with recipes in its file, before simulated vendors whose own books can be read.
- * @param isOwn false: the vendors are those that the gateway simulates where no address is set
+ * One gateway with recipes in its file, in front of simulated vendors with readable books.
+ * @param isOwn false: the vendors that the gateway simulates when no address is set
  */
 export async function openMarket(pages: Iterable<string>, more: Tree = {}, isOwn = true) {
   const vendors = await openVendors(systemClock)
@@ -36,16 +36,16 @@ export async function openMarket(pages: Iterable<string>, more: Tree = {}, isOwn
   const families = (whole['families'] ?? {}) as { readonly [name: string]: { readonly translate?: Tree } }
   return {
     started,
-    /** Whether the recipe says where the vendor tells what it charges. */
+    /** Whether the recipe reads the vendor's reported cost. */
     tellsCost: (model: string) => families[models[model]?.family ?? '']?.translate?.['cost'] !== undefined,
     ask: (asked: Asked) => ask(started, asked),
-    /** How many pictures came, whatever ended the answer; all that did are in it whole. */
+    /** The number of pictures received, however the answer ended; each of them is complete. */
     async count(asked: Asked): Promise<number> {
       const items: Item[] = []
       await send(started, asked, items).catch(() => undefined)
       return items.length
     },
-    /** What the vendor says that it made for this prompt. */
+    /** The vendor's own record of what it made for this prompt. */
     made: (simulator: string, prompt: string) => vendors.vendor(simulator, {}).made(prompt),
     /** The newest charge. */
     async charge() {
@@ -55,7 +55,7 @@ export async function openMarket(pages: Iterable<string>, more: Tree = {}, isOwn
   }
 }
 
-/** Jobs are asked for without a pause, and not for long. */
+/** Polls jobs every millisecond, and for a short time. */
 function hurry(whole: Tree): Tree {
   const text = JSON.stringify(whole, (name, value: unknown) =>
     name === 'every' ? '1ms' : name === 'within' ? '20s' : value,

@@ -27,7 +27,7 @@ t.test('a recipe runs unchanged, without an address and without a key', async t 
   }
 })
 
-t.test('the recipes page lists what was tried, and what is unavailable', async t => {
+t.test('the recipes page lists the tested and the unavailable operations', async t => {
   const recipes = new Map(await Promise.all(pages.map(async page => [page, await readRecipe(page)] as const)))
   const table = writeTable(({ page, model }) => {
     const { texts = [], fragments = [] } = recipes.get(page) ?? {}
@@ -48,28 +48,28 @@ function promptOf({ vendor }: Row, name: OperationName, { demand }: Try): string
   return `${name} by ${vendor}${demand ? ` ${demand}` : ''}`
 }
 
-/** The pictures are those that the vendor says that it made, and cost what it charges. */
+/** Checks that the pictures match the vendor's record, and that the charge matches the vendor's charge. */
 async function answer(t: Test, row: Row, name: OperationName, own: Try): Promise<void> {
   const prompt = promptOf(row, name, own)
   const { pictures, id } = await market.ask({ model: row.model, prompt, ...own })
   t.strictSame(pictures, Array(own.comes ?? own.n ?? 1).fill(own.looks))
   const { made, cost } = await market.made(row.simulator, prompt)
   const sizes = made.flatMap(one => one.pictures.map(({ width, height }) => `${width}x${height}`))
-  t.strictSame(pictures.map(sizeOf), sizes, 'what came is what was made')
+  t.strictSame(pictures.map(sizeOf), sizes, "the received pictures match the vendor's record")
   const charge = await market.charge()
   t.match(charge, { id, state: 'settled' })
   const items = charge?.lines.filter(({ quantity }) => quantity === null)
   t.equal(items?.length, sizes.length, 'each picture is charged')
-  t.equal(Number(charge?.amount), Number(own.amount ?? cost), 'and what it costs')
+  t.equal(Number(charge?.amount), Number(own.amount ?? cost), 'and its cost')
   const told = charge?.vendor_cost ?? null
-  t.equal(told && Number(told), market.tellsCost(row.model) ? Number(cost) : null, 'beside what the vendor tells')
+  t.equal(told && Number(told), market.tellsCost(row.model) ? Number(cost) : null, "next to the vendor's own report")
 }
 
 function sizeOf(picture: string): string | undefined {
   return picture.split(' ', 1)[0]
 }
 
-/** A refusal is an error with words, and free. */
+/** Checks that a refusal is an error with a message, and free. */
 async function refuse(t: Test, row: Row, name: OperationName, own: Try): Promise<void> {
   const asked = market.ask({ model: row.model, prompt: promptOf(row, name, own), ...own })
   await t.rejects(asked, { status: /^4\d\d$/, message: /\w/ })

@@ -1,28 +1,28 @@
-/** What is tried with every vendor. */
+/** The operations that are tested with every vendor. */
 export const operations = ['generation', 'edit', 'several', 'stream', 'refusal', 'price', 'job'] as const
 export type OperationName = (typeof operations)[number]
 
-/** What is asked in one try, beside the model and a prompt of its own. */
+/** The request of one test, next to the model and a prompt of its own. */
 export type Try = {
   readonly size?: string
   readonly n?: number
   readonly more?: { readonly [field: string]: unknown }
-  /** Words of the simulator that stand in the prompt. */
+  /** Keywords for the simulator in the prompt. */
   readonly demand?: string
-  /** How many pictures the caller sends; none for a generation. */
+  /** Number of pictures that the client sends; none for a generation. */
   readonly sends?: number
   readonly stream?: boolean
-  /** How many pictures come. */
+  /** Number of pictures in the answer. */
   readonly comes?: number
-  /** What the pictures look like: `1024x1024 png`. */
+  /** Description of the pictures: `1024x1024 png`. */
   readonly looks?: string
-  /** What the caller is charged, where it is not what the vendor charges. */
+  /** The client's charge, if it differs from the vendor's charge. */
   readonly amount?: string
-  /** The model, where it is another one of the vendor's. */
+  /** The model, if it is another model of the vendor. */
   readonly model?: string
 }
 
-/** Why something cannot be had. */
+/** Why an operation is not available. */
 export type Cannot = { readonly cannot: string }
 
 export type Row = {
@@ -52,7 +52,7 @@ export const rows: readonly Row[] = [
     job: noJob,
   },
   {
-    // 1,056 tokens of a medium picture and 4,160 of a high one at 30 a million, a picture sent at 8, words at 5.
+    // 1,056 tokens of a medium picture and 4,160 of a high one at 30 per million, an input picture at 8, words at 5.
     vendor: 'OpenAI, by tokens',
     page: 'openai-gpt-image.md',
     simulator: 'openai',
@@ -227,7 +227,7 @@ export const rows: readonly Row[] = [
     simulator: 'fal',
     model: 'fal-ai/flux/dev',
     generation: { size: '1280x720', looks: '1280x720 jpg' },
-    // Of the vendor's own list an edit is another model, of another price.
+    // In the vendor's own list, edits have a model of their own, with another price.
     edit: { size: '1024x1024', sends: 1, looks: '1024x1024 jpg', amount: '0.05' },
     several: { n: 2, looks: '1024x1024 jpg' },
     stream: noStream,
@@ -432,7 +432,10 @@ export const rows: readonly Row[] = [
   },
 ]
 
-/** The table of docs/recipes: what was tried, and why something cannot be had. `linesOf` counts the lines of YAML. */
+/**
+ * The table of docs/recipes: what was tested, and why an operation is not available. `linesOf` counts the lines of
+ * YAML.
+ */
 export function writeTable(linesOf: (row: Row) => number): string {
   const head = ['vendor', ...operations, 'lines']
   const lines = rows.map(row => {

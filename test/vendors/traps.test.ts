@@ -115,7 +115,7 @@ t.test('[10] an answer without created and usage is charged by the image', async
   t.match(await market.made('gemini', 'd'), { pictures: 2, cost: '0.268' })
 })
 
-t.test('[10] one link and a list of links are equal', async t => {
+t.test('[10] one link and a list of links are read the same', async t => {
   const { pictures } = await market.ask({ model: 'one-link', prompt: 'e', n: 2 })
   t.equal(pictures.length, 2)
   t.match(await market.charge(), { amount: '0.08' })
@@ -148,7 +148,7 @@ t.test('[10] an id that names no family is charged by its model entry', async t 
   t.match(await market.charge(), { amount: '0.03' })
 })
 
-t.test('[10] a page instead of a picture is no picture, and costs nothing', async t => {
+t.test('[10] a page instead of a picture does not count, and costs nothing', async t => {
   const asked = market.ask({ model: 'qwen-image-3.0', prompt: 'i [[html]]' })
   await t.rejects(asked, { status: 502, code: /^upstream_answer_/ })
   t.match(await market.charge(), { state: 'voided' })
@@ -161,7 +161,7 @@ t.test('[10] a job is polled at no other origin, and no credential is sent there
   t.equal(asked(), 0)
 })
 
-t.test('[10] done is no success if the answer reports a failure', async t => {
+t.test('[10] done is not success if the answer reports a failure', async t => {
   const made = market.ask({ model: 'fal-ai/nano-banana-pro', prompt: 'm [[failed]]' })
   await t.rejects(made, { status: 400, message: /worker failed/ })
   t.match(await market.charge(), { state: 'voided' })
@@ -194,7 +194,7 @@ t.test('[10] the books are valid afterwards', async t => {
   t.strictSame(await checkBooks(market.started.gateway), [])
 })
 
-/** A server that counts what it is asked. */
+/** A server that counts its requests. */
 async function listen(t: Test): Promise<{ readonly port: number; readonly asked: () => number }> {
   let asked = 0
   const server = createServer((_req, res) => {

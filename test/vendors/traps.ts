@@ -1,6 +1,6 @@
 import type { OperationName } from './table.ts'
 
-/** A way in which vendors of pictures mislead gateways, and what shows that it does not here. */
+/** A way in which image vendors mislead gateways, and the proof that this gateway handles it. */
 export type Trap = {
   readonly number: number
   readonly trap: string

@@ -39,7 +39,7 @@ export function Start({ baseUrl }: { readonly baseUrl: string }) {
   )
 }
 
-/** What clients should know of each family: its notes, and the result of each image size. */
+/** Facts about each family for clients: its notes, and the result of each image size. */
 export function Families({ of: { families, list } }: { readonly of: DocsPage }) {
   const drawn = imageModels(list.models)
   return (

@@ -7,7 +7,7 @@ import { Prices, Pricing } from './pricing.tsx'
 import { Reference } from './reference.tsx'
 import { speakAhead } from './words.ts'
 
-// What the server loads from the build: pages that need no script, made of the console's parts.
+// The server loads this from the build: pages without a required script, rendered from the console's parts.
 
 /** Characters that reverse or hide text: names with them could imitate others. */
 const invisible = /(?![\n\t])[\p{Cc}\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu

@@ -1,7 +1,7 @@
 type Early = { readonly at: number; readonly answer: Promise<Response> }
 
 const asked = new Map<string, Early>()
-/** What was not used by then is requested again. */
+/** An answer that was not used by then is requested again. */
 const keptMs = 30_000
 
 /** Headers of every request to the API. */
@@ -9,7 +9,7 @@ export const readHeaders = { accept: 'application/json', 'x-tollgate': '1' } as 
 
 let isBegun = false
 
-/** The page itself begins: from now on nothing is requested early. */
+/** The page itself begins: from now on no request is sent early. */
 export function endEarly(): void {
   isBegun = true
 }
@@ -19,7 +19,7 @@ export function isEarly(): boolean {
   return !isBegun
 }
 
-/** Requests what will be needed before its script has arrived. @returns the answer, for the script */
+/** Sends a request before the script that needs its answer has loaded. @returns the answer, for the script */
 export function askEarly(url: string, init: RequestInit = {}): Promise<Response> {
   const answer = fetch(url, init)
   // The caller that takes it gets the error.

@@ -47,7 +47,7 @@ export function useLoad<T>(path: string | null): Load<T> {
     value: path === null || state.of !== path ? undefined : state.value,
     last: path === null ? undefined : state.value,
     error: state.error,
-    // What was just changed is loaded after this is shown.
+    // A resource that was just changed is loaded after this is shown.
     loading: state.loading || (path !== null && state.path !== path),
     reload: () => setTurn(turn + 1),
     put: value => setState({ path, value, of: path, loading: false }),

@@ -18,13 +18,13 @@ export type Picks = {
 
 const keysMost = 50
 
-/** Keys whose names have a text, with the users that they belong to. `wanted`: false loads nothing. */
+/** Keys whose names contain a text, with their users. `wanted`: false loads nothing. */
 export function useKeyPicks(wanted = true): Picks {
   const readsAll = useMay('readers')
   const [text, setText] = useState('')
   const [asked, setAsked] = useState('')
   useEffect(() => {
-    // Each letter is no request of its own.
+    // Waits, so that not every letter sends a request.
     const timer = setTimeout(() => setAsked(text), 200)
     return () => clearTimeout(timer)
   }, [text])

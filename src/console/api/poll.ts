@@ -5,11 +5,11 @@ import type { Load } from './load.ts'
 /** While the gateway does not answer, polls become less frequent, down to this. */
 const longestMs = 60_000
 const answerMs = 15_000
-/** A value older than so many periods is stale when a user returns to the page. */
+/** A value older than this many periods is stale when a user returns to the page. */
 const periodsKept = 3
 
 export type Poll<T> = Load<T> & {
-  /** When the last answer arrived; the value is from then while there is no newer one. */
+  /** The time of the last answer; the value stays until there is a newer one. */
   readonly at: string | null
   /** The last request failed: the value is stale. */
   readonly isStale: boolean

@@ -9,7 +9,7 @@ import { Dialog } from '../kit/dialog.tsx'
 import { t } from '../words/index.ts'
 import type { Way } from './ways.ts'
 
-/** Goes to a page, a request, or what a model, key or user has used. `ways`: the pages that the user may open. */
+/** Opens a page, a request, or the costs of a model, key or user. `ways`: the pages that the user may open. */
 export function Palette({
   ways,
   takeTyped,
@@ -17,7 +17,7 @@ export function Palette({
   onShortcuts,
 }: {
   readonly ways: readonly Way[]
-  /** The text that was typed before this was there. */
+  /** The text that was typed before this component loaded. */
   readonly takeTyped: () => string
   readonly onClose: () => void
   /** Shows the list of keys instead. */

@@ -14,7 +14,7 @@ const Palette = later(async () => (await import('./palette.tsx')).Palette, null)
 
 const isListed = signal(false)
 const isSearching = signal(false)
-/** What is typed between Ctrl+K and the palette's focus, which takes it. */
+/** The text typed between Ctrl+K and the palette's focus, which the palette takes over. */
 let typedAhead = ''
 
 function takeTyped(): string {
@@ -55,7 +55,7 @@ export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
     return () => document.removeEventListener('keydown', press)
   }, [isOn, ways])
   useEffect(() => {
-    // With Ctrl or Command, so that it is no key of a text and cannot be pressed by accident.
+    // With Ctrl or Command, so that it does not type into a text and cannot be pressed by accident.
     const press = (event: KeyboardEvent): void => {
       const { key, ctrlKey, metaKey, altKey } = event
       const isPending = isSearching.value && !document.querySelector('dialog[open]')

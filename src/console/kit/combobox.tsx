@@ -3,7 +3,7 @@ import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 export type Option = {
   readonly value: string
   readonly text: string
-  /** What kind of thing it is, or to whom it belongs. */
+  /** The kind or the owner of an option. */
   readonly note?: string
 }
 
@@ -15,26 +15,26 @@ type ComboboxProps = {
   readonly valueText?: string
   readonly options: readonly Option[]
   readonly onPick: (value: string, option?: Option) => void
-  /** Each text that is typed: for options that the gateway searches. */
+  /** Called with each typed text: for options that the gateway searches. */
   readonly onSearch?: (text: string) => void
   readonly placeholder?: string
   /** The form field with the value. */
   readonly name?: string
-  /** Whether a text that is no option is a value. */
+  /** Whether a text that is not an option is a value. */
   readonly isFree?: boolean
   /** Whether it is empty again after a choice. */
   readonly isOnce?: boolean
-  /** Whether the options are shown as soon as it is there, and Enter chooses the first that matches. */
+  /** Whether the options open immediately, and Enter chooses the first match. */
   readonly isOpen?: boolean
   readonly more?: { readonly [attribute: string]: string | true }
 }
 
 const shownMax = 50
-// The types want a `list` of an input with this role, which is for lists of the browser.
+// The types require a `list` on an input with this role, which is for the browser's own lists.
 const kind = { type: 'search', role: 'combobox' } as { type: 'search' }
 
 /**
- * A text field with a list of options that what is typed narrows. Arrow keys move in the list, Enter chooses, Escape
+ * A text field with a list of options that typed text filters. Arrow keys move in the list, Enter chooses, Escape
  * closes it (the combobox pattern of WAI-ARIA).
  */
 export function Combobox({
@@ -57,7 +57,7 @@ export function Combobox({
   const [open, setOpen] = useState(isOpen)
   const [typed, setTyped] = useState(false)
   const [at, setAt] = useState(-1)
-  // What is being typed is kept: a name that arrives meanwhile does not replace it, nor an effect that runs late.
+  // The typed text is kept: neither a name that arrives meanwhile nor a late effect replaces it.
   useLayoutEffect(() => {
     if (!typed) setText(valueText)
   }, [valueText])
@@ -127,7 +127,7 @@ export function Combobox({
         onClick={() => setOpen(true)}
         onKeyDown={press}
         onBlur={() => {
-          // A form's field has what it shows; a filter keeps what it had.
+          // A form's field takes its text as the value; a filter keeps its previous value.
           if (typed && !isOnce) take()
           else close()
         }}
@@ -147,7 +147,7 @@ function Options({
 }: {
   readonly id: string
   readonly of: readonly Option[]
-  /** The one that Enter chooses; -1 for none. */
+  /** The index of the option that Enter chooses; -1 for none. */
   readonly at: number
   readonly labelledBy: string
   readonly onPick: (option: Option) => void
@@ -173,7 +173,7 @@ function Options({
   )
 }
 
-/** Options that have a text in them, those that begin with it first. */
+/** Options that contain a text, those that begin with it first. */
 function matching(options: readonly Option[], text: string): readonly Option[] {
   const wanted = text.trim().toLowerCase()
   if (wanted === '') return options

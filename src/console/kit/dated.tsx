@@ -4,13 +4,13 @@ import { fieldText } from '../words/moment.ts'
 
 type DatedProps = {
   readonly value: string
-  /** What the field means while it is empty, instead of the browser's own format. */
+  /** The meaning of an empty field, shown instead of the browser's own format. */
   readonly empty?: string | undefined
   readonly children: ComponentChildren
 }
 
 /**
- * A field of a date, written as dates are elsewhere on the page. While it has the focus, the browser shows its own
+ * A date field, in the page's own date format. While it has the focus, the browser shows its own
  * format to type in.
  */
 function Dated({ value, empty = '', children }: DatedProps) {

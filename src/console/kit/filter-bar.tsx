@@ -61,7 +61,7 @@ function FieldChip({
   )
 }
 
-/** A model, user, key or group, by a part of its name. `isFree`: a name that the list lacks is a value too. */
+/** A model, user, key or group, by a part of its name. `isFree`: a name that is not in the list is a value too. */
 export function PickFilter({
   of,
   text,
@@ -82,7 +82,7 @@ export function KeyFilter({ value, onPick }: Omit<FilterProps, 'label'>) {
   return <PickFilter of="key" label={t('token')} value={value} text={key?.name ?? value} onPick={onPick} />
 }
 
-/** One of many values, which a text narrows. `hint`: the field's own label, if the filter's is too short. */
+/** One of many values, which typed text filters. `hint`: the field's own label, if the filter's is too short. */
 export function SearchFilter({
   options,
   hint,
@@ -93,7 +93,7 @@ export function SearchFilter({
   readonly options: readonly Option[]
   readonly hint?: string
   readonly isFree?: boolean
-  /** Each text that is typed: for options that the gateway searches. */
+  /** Called with each typed text: for options that the gateway searches. */
   readonly onSearch?: (text: string) => void
 }) {
   const { label, value = '' } = props
@@ -158,7 +158,7 @@ export function DaysFilter({
   )
 }
 
-/** A search in a list. `isLive`: at each letter, for lists that are here as a whole. */
+/** A search in a list. `isLive`: at each letter, for lists that are loaded completely. */
 export function FindFilter({ label, value, isLive = false, onPick }: FilterProps & { readonly isLive?: boolean }) {
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => {

@@ -11,7 +11,7 @@ const pages: (() => Promise<void>)[] = []
 export async function fetchPages(): Promise<void> {
   const { connection } = navigator as { readonly connection?: { readonly saveData?: boolean } }
   if (connection?.saveData) return
-  // What cannot be fetched now is fetched when it is opened.
+  // A script that cannot be fetched now is fetched when its page is opened.
   for (const fetchPage of pages.splice(0)) await fetchPage().catch(() => undefined)
 }
 
@@ -40,7 +40,7 @@ export function later<P extends object>(
     }, [])
     const { part: Part, failed } = state
     if (Part) return <Part {...props} />
-    // Not every browser retries a failed script, and one from before an update is gone.
+    // Not every browser retries a failed script, and scripts from before an update no longer exist.
     if (failed)
       return <Problem error={new ApiError(0, 'offline', t('problem.offline'))} onRetry={() => location.reload()} />
     return shape && <Skeleton shape={shape} />

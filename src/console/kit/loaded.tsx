@@ -14,7 +14,7 @@ export function Loaded<T>({
   readonly shape?: Shape
   readonly children: (value: T) => ComponentChildren
 }) {
-  // An invalid request fails again, and what does not exist is not found again.
+  // Invalid requests and missing resources would fail again.
   const isLasting = of.error?.status === 400 || of.error?.status === 404
   if (of.error) return <Problem error={of.error} {...(!isLasting && { onRetry: of.reload })} />
   if (of.last === undefined) return <Skeleton {...(shape && { shape })} />
@@ -23,7 +23,7 @@ export function Loaded<T>({
 
 /**
  * The loaded value; nothing before the first one. While the value of another filter loads, the last one keeps its place
- * but cannot be read, so that no sum is shown under a filter that it is not of.
+ * but is hidden from screen readers, so that no sum appears under a filter that it does not belong to.
  */
 export function Kept<T>({
   of: { value, last, loading },

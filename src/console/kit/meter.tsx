@@ -1,4 +1,4 @@
-/** From here on, in percent of the whole, what is left is little: the same for every bar. */
+/** From this percentage of the whole on, little is left: the same for every bar. */
 const nearPercent = 80n
 
 /** The colour of a bar: red once nothing is left, and yellow from 80 percent on. */

@@ -9,15 +9,17 @@ type PickPanelProps = {
   readonly value: string
   /** The value as people read it. */
   readonly text: string
-  /** What is chosen from: a kind of thing that the gateway has, or options. */
+  /** The source of the choices: a kind of resource of the gateway, or fixed options. */
   readonly of: Pickable | readonly Option[]
   readonly isFree: boolean
   readonly onPick: (value: string) => void
-  /** Each text that is typed: for options that the gateway searches. */
+  /** Called with each typed text: for options that the gateway searches. */
   readonly onSearch?: (text: string) => void
 }
 
-/** The field of a filter that searches. It gets the focus when it is there: its script is loaded when a chip opens. */
+/**
+ * The field of a filter that searches. It gets the focus when it has loaded: its script is fetched when a chip opens.
+ */
 export function PickPanel({ label, value, text, of, isFree, onPick, onSearch }: PickPanelProps) {
   const place = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => place.current?.querySelector('input')?.focus(), [])

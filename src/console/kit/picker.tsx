@@ -8,7 +8,7 @@ type PickerProps = {
   readonly valueText?: string
   readonly onPick: (value: string, option?: Option) => void
   readonly name?: string
-  /** Whether a name that the list lacks is a value: one that was used once and is gone. */
+  /** Whether a name that is not in the list is a value: one that was used once and no longer exists. */
   readonly isFree?: boolean
   readonly placeholder?: string
   readonly more?: { readonly [attribute: string]: string | true }

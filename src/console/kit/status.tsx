@@ -24,7 +24,7 @@ const tones: { readonly [name: string]: Tone } = {
   disabled: 'idle',
 }
 
-/** The tone of a state; of one that is unknown, `bad`. */
+/** The tone of a state; `bad` for an unknown one. */
 export function toneOf(name: string): Tone {
   return tones[name] ?? 'bad'
 }

@@ -101,7 +101,7 @@ function Head<Row>({
   return (
     <th role="columnheader" scope="col" class={kind} {...(way && { 'aria-sort': way })}>
       {sortBy ? (
-        // Figures are wanted from the largest, names from the first.
+        // Figures sort in descending order first, names in ascending order.
         <button
           type="button"
           class="sort"
@@ -117,10 +117,10 @@ function Head<Row>({
   )
 }
 
-/** Elements that a click is for, and not for their row. */
+/** Elements that handle clicks themselves, instead of their row. */
 const pressable = ['a', 'button', 'input', 'select', 'summary', 'label'].join(',')
 
-/** Opens a row, unless what was clicked does something itself, or a text was selected. */
+/** Opens a row, unless the clicked element has its own action, or text was selected. */
 function openRow(event: MouseEvent): void {
   const { target, currentTarget, ctrlKey, metaKey } = event
   if (event.defaultPrevented || !(target instanceof Element) || !(currentTarget instanceof Element)) return

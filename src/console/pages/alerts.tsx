@@ -18,7 +18,7 @@ import { type Alert, textsOf, whereOf, wordOf } from './alerts/told.ts'
 
 const everyMs = 30_000
 
-/** What needs attention, its remedy and where; finished alerts are listed below. */
+/** Problems that need attention, each with its remedy and a link; finished alerts are listed below. */
 export function Alerts() {
   const load = usePoll<AlertList>('/alerts', everyMs)
   const changes = useMay('admin')

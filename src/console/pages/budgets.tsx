@@ -84,7 +84,7 @@ export function Budgets() {
   )
 }
 
-/** Says so if the list has not all end users. */
+/** Reports that the list does not contain all end users. */
 function EndUsersShown({ budgets, count }: { readonly budgets: readonly Budget[]; readonly count: number }) {
   const shown = budgets.filter(({ level }) => level === 'end_user').length
   if (shown === count) return null
@@ -156,7 +156,7 @@ function columns({
         </div>
       ),
     },
-    // Between requests nothing is held: then the other columns have its room.
+    // Between requests there are no holds: then the other columns use this column's room.
     ...(budgets.some(({ held }) => microsOf(held) > 0n)
       ? [moneyColumn<Row>({ head: t('tokens.held'), rows: budgets as readonly Row[], amount: ({ held }) => held })]
       : []),
@@ -195,7 +195,7 @@ function columns({
     {
       head: t('system.key.actions'),
       sparse: true,
-      // Budgets of end users are set for all of a group.
+      // Budgets of end users apply to all members of a group.
       cell: one => mayEdit(one) && one.level !== 'end_user' && <Change of={one} onEdit={() => onEdit(one)} />,
     },
   ]

@@ -24,7 +24,7 @@ import { Yaml } from './config/yaml.tsx'
 
 type View = {
   readonly name: 'file' | 'origins' | 'history' | 'edit' | 'check'
-  /** Who sees it; everyone who sees the page if absent. */
+  /** Roles that see it; all roles of the page if absent. */
   readonly duty?: Duty
   readonly view: ComponentType<ConfigViewProps>
 }

@@ -34,10 +34,10 @@ export function Costs() {
   const { range, where, by } = asked
   const load = useLoad<CostsAnswer>(`/costs${asked.costs}`)
   const avoidable = useLoad<Avoidable>(`/costs/avoidable${asked.avoidable}`)
-  // Only if nothing was spent does it matter whether a request was ever made.
+  // Whether a request was ever made matters only if nothing was spent.
   const isIdle = load.value !== undefined && load.value.totals.length === 0
   const overview = useLoad<Overview>(isIdle ? '/overview' : null)
-  // What is at the top is waited for, so that nothing moves when it arrives.
+  // Waits for the content at the top, so that nothing moves when it arrives.
   const isWhole = [avoidable, ...(isIdle ? [overview] : [])].every(
     ({ value, loading }) => value !== undefined || !loading,
   )
@@ -107,7 +107,7 @@ export function Costs() {
   )
 }
 
-/** Parts that are chosen by name, and are there before they are used. */
+/** Parts that are selected by name, and are shown before they are used. */
 const picked = ['user', 'model', 'key', 'group'] as const
 
 /** The filters of costs; a change of one shows its costs by the first part that is not filtered. */

@@ -5,7 +5,7 @@ import { t } from '../words/index.ts'
 import { OpenSessions } from './sessions/open-sessions.tsx'
 import { StoredObjects } from './sessions/stored-objects.tsx'
 
-/** What clients have open at the gateway, and what upstreams store for them. */
+/** Open sessions of clients at the gateway, and objects that upstreams store for them. */
 export function Sessions() {
   const { query, set } = useQuery()
   const tab = query['tab'] === 'objects' ? 'objects' : 'sessions'

@@ -122,7 +122,10 @@ type Asked = {
 }
 type TotalRow = Statement['totals'][number]
 
-/** The page of costs for the same days and filters. None for both labels, which costs are not kept by together. */
+/**
+ * The page of costs for the same days and filters. None with both labels, because costs are not stored by both
+ * together.
+ */
 function costsHref({ month, ...filters }: Asked): string | undefined {
   if (filters.end_user !== undefined && filters.tag !== undefined) return undefined
   const from = `${month}-01`

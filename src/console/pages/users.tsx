@@ -29,7 +29,7 @@ import { groupCeilings, userCeilings } from './users/ceilings-told.tsx'
 import { EraseForm } from './users/erase-form.tsx'
 import { PlaceFields } from './users/place-fields.tsx'
 
-/** Who may sign in, and the groups that set limits and factors. */
+/** The users who may sign in, and the groups that set limits and multipliers. */
 export function Users() {
   const { query, set, path } = useQuery()
   const groups = useLoad<GroupList>('/groups')

@@ -28,7 +28,7 @@ function amountText({ amount, currency }: Values): string {
   return [amount, currency].filter(part => part !== undefined && part !== null && part !== '').join(' ')
 }
 
-/** Each bound that is set: its field, the maximum in words, and who set it. Amounts are of `currency`. */
+/** Each bound that is set: its field, the maximum in words, and who set it. Amounts use `currency`. */
 export function tBounds({ budget, limits, models, ips, expires, status }: Bounds, currency: string) {
   const told: readonly (readonly [field: BoundField, values: Values | undefined, by: string | undefined])[] = [
     ['budget', budget && { ...budget.to, currency }, budget?.by],

@@ -97,7 +97,7 @@ function patternsOf(book: FindingBook): Patterns {
   return made
 }
 
-/** The most specific are tried first: `found {found}` also matches what others say better. */
+/** The most specific are tried first: `found {found}` also matches sentences with a better translation. */
 function toPatterns(texts: { readonly [text: string]: string }): readonly Pattern[] {
   return Object.entries(texts)
     .map(([text, told]): Pattern => {

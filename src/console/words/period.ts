@@ -44,7 +44,7 @@ const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'satur
 const daysOfMonth = Array.from({ length: 28 }, (_, i) => i + 1)
 const periods = ['total', 'day', 'week', 'month', '7d', '30d', '90d'] as const
 
-/** Choices of a field for a period; one that is not common is there if the field has it. */
+/** Choices of a field for a period; an uncommon one is included if the field has it. */
 export function periodChoices(now: string | null | undefined): readonly (readonly [value: string, text: string])[] {
   const all: readonly string[] = now && !periods.some(one => one === now) ? [...periods, now] : periods
   return all.map(per => [per, periodText({ per })] as const)

@@ -38,7 +38,7 @@ const tools = {
   }),
 }
 
-/** What every model of text does, whatever its wire. */
+/** The calls for every model of text, whatever its API format. */
 async function callText(call, name, model, sayUsage = true) {
   await call(`${name}: generateText`, async () => {
     const { text, usage, finishReason } = await generateText({ model, prompt, maxRetries: 0 })

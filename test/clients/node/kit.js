@@ -15,7 +15,7 @@ export const mask = readFileSync(need('GATEWAY_MASK'))
 export const sound = readFileSync(need('GATEWAY_SOUND'))
 export const said = 'simulated answer to: a red boat'
 
-/** A function that makes calls with one client, and tells each as a JSON line. @param name of the package */
+/** A function that makes calls with one client, and prints each as a JSON line. @param name of the package */
 export function caller(name) {
   const { version } = JSON.parse(
     readFileSync(join(import.meta.dirname, 'node_modules', name, 'package.json')).toString(),
@@ -47,7 +47,7 @@ export function truthy(value, what) {
   if (!value) throw new Error(`${what}, but it was ${JSON.stringify(value)?.slice(0, 500)}`)
 }
 
-/** What a call throws. @throws when it throws nothing */
+/** Returns the error of a call. @throws when the call succeeds */
 export async function caught(run) {
   try {
     await run()

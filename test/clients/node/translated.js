@@ -29,12 +29,12 @@ const openai = createOpenAI({ apiKey: key, baseURL: `${url}/v1` })
 const anthropic = createAnthropic({ apiKey: key, baseURL: `${url}/v1` })
 const google = createGoogleGenerativeAI({ apiKey: key, baseURL: `${url}/v1beta` })
 
-/** The package of each format, its model, and what it needs to be told. */
+/** The package of each format, its model, and its options. */
 const aiSdk = {
   chat: ['@ai-sdk/openai', name => openai.chat(name), {}],
-  // By default it refers to items that its vendor has stored.
+  // By default it refers to items stored by its vendor.
   responses: ['@ai-sdk/openai', name => openai.responses(name), { openai: { store: false } }],
-  // For models that it does not know it would replace the schema with a tool.
+  // For unknown models it would replace the schema with a tool.
   messages: ['@ai-sdk/anthropic', name => anthropic(name), { anthropic: { structuredOutputMode: 'outputFormat' } }],
   generate: ['@ai-sdk/google', name => google(name), {}],
 }
@@ -126,11 +126,12 @@ for (const from of Object.keys(models))
       const [provider, modelOf, options] = aiSdk[from]
       await caller(provider)(name, () => loopOfAiSdk(modelOf(models[to]), options, isStream))
       const [own, connect] = langchain[from]
-      // It sends images only to models whose names it knows.
+      // It sends images only to models with known names.
       const model = from === 'generate' ? `gemini-2.5-on-${to}` : models[to]
-      // It reads the input's tokens from the first event, and most upstreams report them in their last: an estimate.
+      // It reads the input tokens from the first event, but most upstreams report them in the last one: this is an
+      // estimate.
       const input = from === 'messages' && isStream && to !== 'generate' ? undefined : 30
-      // It leaves out the thoughts.
+      // It drops thoughts.
       const output = from === 'generate' && to !== 'messages' ? 8 : 12
       await caller(own)(name, () => loopOfLangchain(connect(model), isStream, [input, output]))
     }

@@ -3,7 +3,7 @@
 import base64
 import os
 
-# It would fetch a list of models and prices otherwise.
+# Otherwise it would download a list of models and prices.
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
 import litellm  # noqa: E402

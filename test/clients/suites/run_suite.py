@@ -61,7 +61,7 @@ class Teller:
             self.tell(call=call, ok=False, skipped=True)
 
     def tell(self, **line):
-        # The terminal's own output goes elsewhere: this is read by a program.
+        # The terminal's own output goes elsewhere: a program parses this output.
         os.write(TOLD, (json.dumps({**self.about, **line}) + "\n").encode())
 
 
@@ -80,5 +80,5 @@ os.dup2(2, 1)
 files = [str(resources / file) for file in suite["files"]]
 options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "--tb=short", "--capture=no"]
 code = pytest.main([*options, *files], plugins=[Teller(f"{client}-python's suite", version)])
-# Failed tests are told; anything else that is not a success is this program's.
+# Failed tests are reported; any other exit status than success is this program's failure.
 sys.exit(0 if code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) else int(code))

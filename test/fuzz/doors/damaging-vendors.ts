@@ -7,15 +7,18 @@ import { merge, readRecipe, readShipped, simulatedIn, type Tree } from '../../ha
 import { editShipped } from '../../harness/project.ts'
 import { start, type Started } from '../../harness/start.ts'
 
-/** What is done to the texts of an answer; streamed ones have one for each event. */
+/** Damages the text of an answer; a streamed answer has one text per event. */
 export type Damage = (text: string, isEvent: boolean) => string
 
-/** The gateway with recipes beside what is shipped, before the simulated vendors, whose answers are damaged on their way. */
+/**
+ * A gateway with the shipped families and the recipes, in front of simulated vendors whose answers are damaged on the
+ * way.
+ */
 export type DamagingVendors = {
   readonly started: Started
-  /** Of pictures that vendors hand out as links. */
+  /** The origin of the links to pictures that vendors return. */
   readonly origin: string
-  /** From now on. */
+  /** Sets the damage for all later answers. */
   readonly damage: (damage: Damage) => void
   readonly close: () => Promise<void>
 }
@@ -77,7 +80,7 @@ export async function openDamagingVendors(pages: Iterable<string>): Promise<Dama
   }
 }
 
-/** Jobs are asked for without a pause, and not for long. */
+/** Polls jobs every millisecond, and for 20 s at most. */
 function hurry(whole: Tree): Tree {
   const text = JSON.stringify(whole, (name, value: unknown) =>
     name === 'every' ? '1ms' : name === 'within' ? '20s' : value,

@@ -18,29 +18,29 @@ import { someExchange, someGroup, someHost, someKey, someTarget } from '../../ha
 import { pieces } from '../fuzzer.ts'
 import type { Meter } from '../meter.ts'
 
-/** How an upstream answers, and what had been asked of it. */
+/** An upstream's answer, and the request that it answers. */
 export type Answered = {
   readonly operation: 'image.generate' | 'image.edit' | 'responses'
   readonly bytes: Buffer
   readonly type: string | null
   readonly stream: boolean
-  /** The caller asked for links of a family whose upstream answers with bytes. */
+  /** The client requested links, and the upstream of the family returns bytes. */
   readonly asUrl: boolean
-  /** Nothing but the end of the connection says where the answer ends. */
+  /** Only the end of the connection marks the end of the answer. */
   readonly endUnknown: boolean
-  /** The upstream breaks off after so many bytes. */
+  /** The upstream closes the connection after this many bytes. */
   readonly stop: number | null
   readonly cuts: readonly number[]
 }
 
-/** What came of it. */
+/** The result of an answer. */
 export type Billed = {
-  /** What the caller has received. */
+  /** The bytes that the client received. */
   readonly received: Buffer
-  /** Lines that were committed, and after how many bytes each had been: `[lines, bytes]`, rising. */
+  /** The number of committed lines, and the number of bytes sent before each commit: `[lines, bytes]`, rising. */
   readonly course: readonly (readonly [lines: number, bytes: number])[]
   readonly lines: number
-  /** How the charge ended: one of `settle …`, `void …`, `review …`, each once. */
+  /** How the charge ended: `settle …`, `void …` or `review …`, one entry per call. */
   readonly ends: readonly string[]
   readonly refusal: Failure | undefined
 }
@@ -55,7 +55,7 @@ const facet: BillingFacet = {
   answers: { responses: 'output' },
 }
 
-/** Commits a turn after it was asked to, as a disk would; `forgets` is the fault that is planted. */
+/** Commits one turn after the call, like a disk; `forgets` is the planted fault. */
 class SlowLedger implements Ledger {
   readonly lines: ChargeItem[] = []
   readonly ends: string[] = []
@@ -88,7 +88,7 @@ class SlowLedger implements Ledger {
   }
 }
 
-/** Lets an answer pass through the plugin's hooks as the engine would, and notes what left when. */
+/** Passes an answer through the plugin's hooks as the engine does, and records what was sent when. */
 export async function bill(answered: Answered, meter: Meter, planted: boolean): Promise<Billed> {
   const ledger = new SlowLedger(planted)
   const hooks = imageTierBilling.create({}, someHost({ stores: { ledger } as unknown as Stores }))
@@ -147,7 +147,7 @@ function targetOf({ operation, stream, asUrl }: Answered) {
   const some = someTarget({ body })
   const origin = { file: 'gateway.yaml', line: 7, col: 1 }
   const prices = new Map(['1K', '2K'].map((tier, i) => [tier, { micros: i + 1, origin }]))
-  // Every case asks for images.
+  // Every case requests images.
   return { ...some, chargesItems: true, stream, model: { ...some.model, prices, free: false } }
 }
 

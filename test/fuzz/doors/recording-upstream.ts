@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** A request as its bytes say, by RFC 9112 read strictly. */
+/** A request parsed from its bytes, strictly by RFC 9112. */
 export type Recorded = {
   readonly method: string
   readonly target: string
@@ -8,11 +8,11 @@ export type Recorded = {
   readonly body: string
 }
 
-/** An upstream that keeps every byte that it is sent, and answers each request in it. */
+/** An upstream that keeps every received byte, and answers each request in it. */
 export type RecordingUpstream = {
   readonly url: string
   readonly port: number
-  /** The requests since the last call. @throws Error when the bytes are no whole requests */
+  /** Returns the requests since the last call. @throws Error when the bytes are not whole requests */
   take(): readonly Recorded[]
   close(): Promise<void>
 }
@@ -72,7 +72,7 @@ export async function recordUpstream(): Promise<RecordingUpstream> {
   }
 }
 
-/** The first whole request and where it ends; by `Content-Length` or by chunks, where there is one of the two. */
+/** The first complete request and its end, framed by either `Content-Length` or chunks. */
 function readRequest(bytes: Buffer): { readonly request: Recorded; readonly end: number } | undefined {
   const mark = bytes.indexOf('\r\n\r\n')
   if (mark < 0) return undefined

@@ -6,7 +6,7 @@ import { Asked } from '../../harness/upstream-client.ts'
 import { cuts, type Fuzzer, insist, pieces } from '../fuzzer.ts'
 import { readByNode, type ReadAnswer, Wire } from '../readers/read-answer.ts'
 
-/** An answer as it is written to the socket, one byte to a character. */
+/** An answer as written to the socket, one character per byte. */
 type AnswerCase = { readonly text: string; readonly cuts: readonly number[]; readonly method: string }
 
 const word = fc.constantFrom(
@@ -157,7 +157,7 @@ const text = fc
     fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.array(interim, { maxLength: 3 })),
     final,
     fc.oneof({ weight: 8, arbitrary: fc.constant('') }, fc.constantFrom('x', '\r\n', 'HTTP/1.1 200 OK\r\n\r\n')),
-    // Cut short, as a connection that ends too soon does.
+    // Cut short, like a connection that ends too soon.
     fc.oneof({ weight: 6, arbitrary: fc.constant(1) }, fc.double({ min: 0, max: 1, noNaN: true })),
   )
   .map(([before, answer, behind, share]) => {
@@ -191,7 +191,7 @@ export const answers: Fuzzer<AnswerCase> = {
   },
 }
 
-/** `own`: pieces come in memory of their own, as of a stream. `common`: they are read into memory that is used again. */
+/** `own`: each piece has memory of its own, like a stream's. `common`: pieces are read into reused memory. */
 async function readByUs(
   bytes: Buffer,
   lengths: readonly number[],
@@ -228,31 +228,36 @@ function give(connection: Connection, piece: Buffer): void {
     const memory = connection.nextMemory()
     const copied = piece.copy(memory, 0, at)
     connection.onRead(copied, memory)
-    // What was told must not stand in what is read into next.
+    // Bytes that were already reported must not share memory with the next read.
     connection.nextMemory().fill(0xff, 0, 64)
     at += copied
   }
 }
 
-/** Where we refuse, on purpose, what Node takes: by what is told of it, with what has to stand in the answer. */
+/**
+ * Answers that the gateway refuses on purpose and Node accepts: by reason, with the pattern that the answer must match.
+ */
 const stricter: { readonly [why: string]: RegExp } = {
-  // Other codings, or one twice.
+  // Other codings, or one coding twice.
   'its transfer-encoding is unknown':
     /^transfer-encoding: *(?!chunked\r\n)\S|^transfer-encoding:.*^transfer-encoding:/ims,
-  // Node counts the names and values of a head, and not what stands between them.
+  // Node counts the names and values of a head, but not the bytes between them.
   'its head is too long': /[^]{16384}/,
   // Blank lines before a head.
   'it uses another protocol': /^[\r\n]|\r\n\r\n[\r\n]/,
-  // The same, or what no reason may hold.
+  // Blank lines, or bytes that a reason phrase may not contain.
   'its first line is not a status line':
     /^[\r\n]|\r\n\r\n[\r\n]|HTTP\/1\.[01] \d{3} [^\r\n]*[^\t\x20-\x7e\x80-\xff\r\n]/,
 }
-/** Where Node refuses what we take: extensions of chunks, and a length behind the last one, which nobody reads. */
+/**
+ * Errors of Node for answers that the gateway accepts: chunk extensions, and a `Content-Length` in the trailers, which
+ * it ignores.
+ */
 const looser = /chunk extensions|Content-Length can't be present with Transfer-Encoding/
 
 function compare(text: string, ours: ReadAnswer, theirs: ReadAnswer, method: string): void {
   const say = (what: string) => (): string => `${method} ${what}: ours ${tell(ours)}, Node's ${tell(theirs)}`
-  // Who asked refuses it.
+  // The caller refuses it.
   if (ours.interim.includes(101)) return
   if (ours.end !== 'whole') {
     insist(theirs.end !== 'whole' || stricter[ours.why ?? '']?.test(text) === true, say('what Node reads is refused'))

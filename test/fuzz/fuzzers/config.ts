@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describeFindings, loadConfig } from '../../../src/index.ts'
 import { type Fuzzer, insist } from '../fuzzer.ts'
 
-/** Changes to the shipped configuration, one after the other. */
+/** Changes to the shipped configuration, applied in order. */
 type ConfigCase = { readonly changes: readonly Change[] }
 type Change = { readonly how: string; readonly at: number; readonly to: number; readonly text: string }
 
@@ -114,7 +114,7 @@ export const config: Fuzzer<ConfigCase> = {
       async try({ changes }) {
         const text = changes.reduce(changeText, shipped)
         const load = () => loadConfig({ file: 'gateway.yaml', text }, {})
-        // The fault that is planted: what cannot be read is not told.
+        // The planted fault: findings of a file that cannot be read are dropped.
         const loaded = await meter.turn(() => load())
         const told = planted && !loaded.ok ? { ...loaded, findings: [] } : loaded
         if (told.ok) {

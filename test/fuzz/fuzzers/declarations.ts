@@ -7,8 +7,8 @@ import { clientBodies } from '../../cases/client-tools.ts'
 import { Disagreement, type Fuzzer } from '../fuzzer.ts'
 
 /**
- * A request that asks for an image by a tool, written so that some upstream may read it, and others in which all that speaks
- * of images and models is the client's own. `asks` is known from how it was written: no reader of ours has to do with it.
+ * A request that asks for an image by a tool in a form that some upstream may accept, and requests in which every
+ * mention of images and models is the client's own. The generator sets `asks`, independently of the gateway's readers.
  */
 type DeclarationCase = { readonly text: string; readonly asks: boolean }
 
@@ -32,7 +32,7 @@ const invisible = fc.constantFrom(
   '\u200d',
   '\\r',
 )
-/** A word as a reader may take it that does not look closely. */
+/** A spelling of a word that a lenient reader may accept. */
 const loosely = (word: string): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 4, arbitrary: fc.constant(word) },
@@ -85,7 +85,7 @@ const { tools: toolList } = fc.letrec<{ tool: string; tools: string }>(tie => ({
     fc.constantFrom('{"image_generation":{}}', '{"imageGeneration":{"n":1}}', '"image_generation"'),
     around(fc.tuple(typed, fc.constantFrom('"type":"function"', '"Type":"custom"')).map(list => list.join(','))),
     around(fc.tuple(fc.constantFrom('"type":"function"'), typed).map(list => list.join(','))),
-    // A server's tool that has others run, with its own name before or behind.
+    // A server's tool that runs others, with its own name before or after them.
     fc
       .tuple(fc.constantFrom('"type":"vendor:agent"', '"type":"namespace"'), key('tools'), tie('tools'), fc.boolean())
       .map(([own, name, list, first]) => (first ? `{${own},${name}${list}}` : `{${name}${list},${own}}`)),
@@ -123,7 +123,7 @@ const place = fc.oneof(
   { weight: 1, arbitrary: declaration.map(one => `"input":[{"type":"message"},{"type":"tool_search_output",${one}}]`) },
   { weight: 1, arbitrary: declaration.map(one => `"messages":[{"role":"user","content":[{"type":"x",${one}}]}]`) },
   { weight: 1, arbitrary: declaration.map(one => `"extra_body":{"a":{${one}}}`) },
-  // Of two members of one name either may count.
+  // If a member occurs twice, either may count.
   { weight: 1, arbitrary: declaration.map(one => `"a":{"tools":[],${one},"tool_choice":"auto"}`) },
 )
 const asking = place.map((one): DeclarationCase => ({ text: `{"model":"m",${one}}`, asks: true }))
@@ -136,7 +136,7 @@ const family = (vendorTools?: readonly string[]) =>
     name: 'm',
     family: { name: 'f', ...(vendorTools && { vendorTools }) },
   }) as unknown as Model
-/** A family that says nothing, and one that lets a vendor's agent run. */
+/** A family without tools, and one that allows a vendor's agent. */
 const old = family()
 const listing = family([
   'vendor:agent',
@@ -169,7 +169,7 @@ export const declarations: Fuzzer<DeclarationCase> = {
       async try({ text, asks }) {
         const bytes = Buffer.from(text)
         const json = await meter.turn(() => scanObjectInTurns(bytes, slice => slice()))
-        // The fault that is planted: a tool is looked for at the top, by its type as it is written.
+        // The planted fault: only top-level tools are checked, by their type exactly as written.
         const seen: JsonObjectView = planted
           ? { ...json, declared: { models: [], objects: [], tools: json.declared.tools.filter(isPlain) } }
           : json

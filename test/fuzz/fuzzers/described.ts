@@ -14,10 +14,10 @@ import { blanks, dull, listOf, made, member, objectOf, quoted } from './image-wo
 type DescribedCase = {
   readonly body: string
   readonly stream: boolean
-  /** Room for whole events. */
+  /** Bytes of room for whole events. */
   readonly room: number
   readonly cuts: readonly number[]
-  /** Nothing in it is strange. */
+  /** Whether the answer has no unknown parts. */
   readonly isKnown: boolean
 }
 
@@ -35,11 +35,11 @@ type Part = { readonly thought?: unknown; readonly inlineData?: { readonly data?
 type Answer = { readonly candidates?: readonly { readonly content?: { readonly parts?: readonly Part[] } }[] }
 type Truth = {
   readonly pictures: number
-  /** What parts say that are thoughts, whichever of two members a reader takes. */
+  /** The text of thoughts, whichever of two members of one name a reader uses. */
   readonly thoughts: readonly string[]
 }
 
-/** What a reader finds who has all of it, and takes it as the vendor's own SDK does; undefined where he cannot read it. */
+/** What the vendor's own SDK finds in the whole answer; undefined if it cannot read it. */
 function readTruth(text: string, stream: boolean): Truth | undefined {
   try {
     const texts = stream ? readEvents(text).map(({ data }) => data) : [text]
@@ -50,7 +50,7 @@ function readTruth(text: string, stream: boolean): Truth | undefined {
       const parts = listed(candidates).flatMap(one => listed(one?.content?.parts))
       const own = parts.filter(part => part?.thought !== true && part?.thought !== 'true')
       const strings = own.map(part => part?.inlineData?.data).filter(one => typeof one === 'string' && one !== '')
-      // What an earlier event had is that one again.
+      // A picture that an earlier event had is the same picture.
       pictures += strings.filter(one => !told.has(one)).length
       for (const one of strings) told.add(one)
     }
@@ -60,7 +60,7 @@ function readTruth(text: string, stream: boolean): Truth | undefined {
   }
 }
 
-/** What was left out has left an answer that everybody can read. */
+/** Checks that the answer is still readable after parts were left out. */
 function insistComplete(received: Buffer, stream: boolean): void {
   const texts = stream ? readEvents(received.toString()).map(({ data }) => data.trim()) : [received.toString()]
   for (const text of texts)
@@ -102,7 +102,7 @@ function judge(one: DescribedCase, planted: boolean): number {
   const received = Buffer.concat(out)
   const truth = readTruth(bytes.toString(), one.stream)
   const held = readHeld(received, mark => ids.get(mark))
-  // A link beside a picture that was left out is a link by itself.
+  // A link next to a picture that was left out counts as a link of its own.
   const idOfHeld = (mark: string): number | undefined => (held.pictures.has(mark) ? ids.get(mark) : undefined)
   const free = readHeld(Buffer.from(JSON.stringify(truth?.thoughts ?? [])), idOfHeld)
   const owed = [...held.pictures].filter(mark => !free.pictures.has(mark)).length + held.links - free.links

@@ -5,9 +5,9 @@ import { type Fuzzer, insist } from '../fuzzer.ts'
 import { readEvents } from '../readers/read-events.ts'
 import { readJson } from '../readers/read-json.ts'
 
-/** A request of one of the families, and what stands in its vendor's answer that belongs to no picture. */
+/** A request of one of the families, and additions to its vendor's answer that belong to no picture. */
 type ForeignCase = { readonly asked: number; readonly strange: readonly Strange[] }
-/** In which object or list of the answer, before which of its members, under which name, in which shape, in which event. */
+/** An addition: its object or list, the member it precedes, its name, its shape, and its event. */
 type Strange = {
   readonly at: number
   readonly before: number
@@ -24,7 +24,7 @@ const contents = [{ role: 'user', parts: [{ text: prompt }] }]
 const native = '/v1beta/models/gemini-3-pro-image'
 const chat = { model: 'google/gemini-2.5-flash-image', messages: [{ role: 'user', content: prompt }] }
 
-/** Of every recipe and of what is shipped: a picture, and a stream where there is one. */
+/** An image request for every recipe and shipped family, and a stream where the family supports one. */
 const all: readonly Asked[] = [
   ...['alpha-image-2', 'beta-imagine-image'].map(model => ask(model, {})),
   ask('alpha-image-2', { stream: true }),
@@ -50,7 +50,7 @@ function ask(model: string, more: object): Asked {
   return { title: `${model} ${JSON.stringify(more)}`, path: images, body: { model, prompt, ...more } }
 }
 
-/** An event is one of its own, of a name that nobody knows; in an answer that is none a link. */
+/** `event` is an event of its own with an unknown name; in an answer that is not a stream it is a link. */
 const shapes = ['link', 'object', 'list', 'deep', 'event'] as const
 const strange: fc.Arbitrary<Strange> = fc.record({
   at: fc.nat(60),
@@ -62,7 +62,7 @@ const strange: fc.Arbitrary<Strange> = fc.record({
 
 type Container = { [name: string]: unknown } | unknown[]
 
-/** Puts what is strange into a copy of an answer: in an object as a member of its own, in a list as an element of an object's. */
+/** Adds the additions to a copy of an answer: a new member of an object, or a new element of a list in an object. */
 function put(text: string, all: readonly (Strange & { readonly link: string })[]): string {
   const tree = JSON.parse(text) as Container
   for (const { at, before, name, shape, link } of all) {

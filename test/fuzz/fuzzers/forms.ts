@@ -6,9 +6,9 @@ import { readAll, startPlugin, streamOf } from '../../unit/multipart-rewrite-kit
 import { cuts, type Fuzzer, insist, pieces } from '../fuzzer.ts'
 import type { Meter } from '../meter.ts'
 
-/** Bytes, one to a character. */
+/** Bytes, one character per byte. */
 type FormCase = { readonly bytes: string; readonly cuts: readonly number[] }
-/** A part as one reader has it, its bytes one to a character. */
+/** A part as one reader returns it, one character per byte. */
 type Read = { readonly name: string; readonly file: boolean; readonly bytes: string }
 
 const latin1 = (text: string): string => Buffer.from(text).toString('latin1')
@@ -165,11 +165,11 @@ function slipInto(from: Buffer, { at: far, how, text }: { at: number; how: strin
   return Buffer.concat([from.subarray(0, at), put, from.subarray(how === 'drop' ? at + 1 : at)])
 }
 
-/** What was read, and what every reader finds in what is sent. */
+/** The gateway's result, and each reader's result for the form that is sent. */
 type Outcome = { readonly read: readonly Read[]; readonly sent: Buffer; readonly sentType: string } | string
 type Reader = (bytes: Buffer, lengths: readonly number[]) => Promise<Outcome>
 
-/** Ours, through the plugin's own door; `planted` forgets the last byte of every file. */
+/** The gateway's reader, through the plugin; `planted` drops the last byte of every file. */
 function reader(plugin: Awaited<ReturnType<typeof startPlugin>>, meter: Meter, planted: boolean): Reader {
   return async (bytes, lengths) => {
     const source: Readable = streamOf(...pieces(bytes, lengths))
@@ -211,7 +211,7 @@ async function judge(bytes: Buffer, ours: Outcome, again: Outcome): Promise<void
 }
 
 /**
- * Where busboy and we decide otherwise than the words of RFC 7578 (`docs/decisions/0025-busboy-reads-forms.md`): escapes in
+ * Cases in which busboy and the gateway deviate from RFC 7578 (`docs/decisions/0025-busboy-reads-forms.md`): escapes in
  * quotes, empty file inputs, types and charsets, texts that are not UTF-8.
  */
 function isOurs(bytes: Buffer, strict: readonly Read[]): boolean {
@@ -220,7 +220,7 @@ function isOurs(bytes: Buffer, strict: readonly Read[]): boolean {
   return strict.some(({ file, bytes }) => !file && Buffer.from(bytes, 'latin1').toString().includes('\ufffd'))
 }
 
-/** @param isSent by names as they are sent: those of files without brackets, quotes escaped */
+/** @param isSent with names as they are sent: names of files without brackets, quotes escaped */
 function show(outcome: Outcome | readonly Read[], isSent = false): string {
   if (typeof outcome === 'string') return outcome
   const read = 'read' in outcome ? outcome.read : outcome
@@ -231,7 +231,7 @@ function show(outcome: Outcome | readonly Read[], isSent = false): string {
   return JSON.stringify(read.map(one => [nameOf(one), one.bytes, one.file])).slice(0, 2_000)
 }
 
-/** The simulator's reader, which takes what is well formed and nothing else. */
+/** The simulator's reader, which accepts only well-formed forms. */
 function readStrictly(bytes: Buffer, contentType: string): readonly Read[] | string {
   try {
     return readForm(bytes, contentType).map(({ name, fileName, content }) => ({

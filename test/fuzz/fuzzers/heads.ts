@@ -4,12 +4,12 @@ import { start } from '../../harness/start.ts'
 import { recordUpstream, type RecordingUpstream } from '../doors/recording-upstream.ts'
 import { type Fuzzer, insist, pieces } from '../fuzzer.ts'
 
-/** A request as it is written to the socket, one byte to a character; `{{KEY}}` is the caller's key. */
+/** A request as written to the socket, one character per byte; `{{KEY}}` is the client's key. */
 type HeadCase = { readonly text: string; readonly cuts: readonly number[] }
 
 const path = '/v1/chat/completions'
 const body = '{"model":"sim-chat","messages":[{"role":"user","content":"a boat"}]}'
-/** Stands in what must never go upstream: behind the request, and in what only half a head holds. */
+/** Bytes that must never be sent upstream: after the request, and after half a head. */
 const hidden = `POST ${path} HTTP/1.1\r\nHost: hidden\r\nX-Hidden: 1\r\nContent-Length: 8\r\n\r\n{"hid":1}`
 
 const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
@@ -143,7 +143,7 @@ const content = fc.oneof(
     ),
   },
 )
-/** Mostly a length that is true, so that half of the requests are let in. */
+/** Mostly a correct length, so that half of the requests are accepted. */
 const framed = fc.oneof(
   {
     weight: 5,
@@ -183,7 +183,7 @@ export const heads: Fuzzer<HeadCase> = {
         edit: [{ 'groups/default': {} }],
       },
     )
-    // The fault that is planted: what the caller writes goes to the upstream as it is.
+    // The planted fault: the client's bytes go to the upstream directly.
     const port = planted ? upstream.port : Number(new URL(started.url).port)
     return {
       async try({ text: written, cuts }) {
@@ -201,12 +201,12 @@ export const heads: Fuzzer<HeadCase> = {
   },
 }
 
-/** Writes everything and the end, and waits until the other side has closed too. */
+/** Writes all bytes and the end, and waits until the other side has closed too. */
 async function write(port: number, bytes: Buffer, cuts: readonly number[]): Promise<void> {
   const socket = connect(port, '127.0.0.1')
   const closed = new Promise<void>(resolve => socket.on('close', () => resolve()))
   socket.on('error', () => undefined).resume()
-  // A gateway that waits for the rest of a body is left, as any caller would leave it.
+  // If the gateway waits for the rest of a body, the client disconnects, as any client would.
   socket.setTimeout(2_000, () => socket.destroy())
   for (const piece of pieces(bytes, cuts)) {
     socket.write(piece)

@@ -136,7 +136,7 @@ const unknown: fc.Arbitrary<ImageCase> = fc
 const usage =
   '"usage":{"total_tokens":100,"input_tokens":50,"output_tokens":50,"input_tokens_details":{"text_tokens":10,"image_tokens":40}}'
 const facts = '"created_at":1620000000,"size":"1024x1024","quality":"high","background":"opaque","output_format":"png"'
-/** Streams as vendors write them: some previews, then each picture whole. */
+/** Streams as vendors write them: some previews, then each complete picture. */
 const known: fc.Arbitrary<ImageCase> = fc
   .tuple(
     fc.array(fc.tuple(plain, fc.array(plain, { maxLength: 2 })), { minLength: 1, maxLength: 3 }),

@@ -8,14 +8,14 @@ import { type Encoding, render, type Rendered } from '../readers/render.ts'
 
 /** An answer that may have pictures in it. */
 export type ImageCase = Omit<Answered, 'bytes'> & {
-  /** With pictures as `render` writes them. */
+  /** The answer, with pictures in the notation of `render`. */
   readonly body: string
   readonly encoding: Encoding
-  /** What is known of it by whoever made it: so many images in a known shape, or nothing. */
+  /** The generator's knowledge of the answer: the number of images in a known shape, or null. */
   readonly images: number | null
 }
 
-/** Bills an answer, and holds what the caller has of it by then against the lines that were committed. */
+/** Bills an answer, and compares the client's bytes at each time with the lines committed by then. */
 export function imageTrial(options: { readonly planted: boolean; readonly meter: Meter }): Trial<ImageCase> {
   return {
     async try(one) {
@@ -53,7 +53,7 @@ function judge(one: ImageCase, rendered: Rendered, billed: Billed): void {
   if (one.images !== null && one.stop === null) judgeKnown(one, one.images, bytes, billed)
 }
 
-/** Nobody is charged and given nothing: an answer of which images were charged, and which can be read, is whole. */
+/** A charged client gets its images: an answer with readable and charged images is delivered completely. */
 function judgeDelivery(one: ImageCase, { refusal, received, ends }: Billed): void {
   if (refusal?.code === 'upstream_answer_malformed') return
   insist(!refusal, () => `charged and withheld: ${refusal?.message}`)
@@ -66,19 +66,19 @@ function judgeDelivery(one: ImageCase, { refusal, received, ends }: Billed): voi
     if (text !== '' && text !== '[DONE]') insist(readJson(text) !== undefined, () => `spoilt: ${text.slice(0, 300)}`)
 }
 
-/** Of each number of lines the last moment it was so. */
+/** For each number of lines, the last time at which it held. */
 function lastOfEach(course: Billed['course']): ReadonlyMap<number, number> {
   return new Map(course)
 }
 
-/** An answer that was not recognised is somebody's decision, and its money is held until then. */
+/** An unrecognised answer needs a person's decision, and its hold stays until then. */
 function judgeRefusal(billed: Billed): void {
   if (billed.refusal?.code !== 'upstream_answer_unrecognised' || billed.lines > 0) return
   const end = billed.ends[0] ?? ''
   insist(/^review .* kept$/.test(end), () => `an answer that was not recognised ended its charge with ${end}`)
 }
 
-/** What is known to be good passes byte for byte, and costs exactly its images. */
+/** A known, valid answer passes byte for byte, and costs exactly its images. */
 function judgeKnown(one: ImageCase, images: number, bytes: Buffer, billed: Billed): void {
   const { refusal } = billed
   insist(!refusal, () => `false refusal: ${refusal?.code}: ${refusal?.message}`)
@@ -89,7 +89,7 @@ function judgeKnown(one: ImageCase, images: number, bytes: Buffer, billed: Bille
   insist(billed.received.equals(bytes), () => `changed: ${billed.received.length} bytes came of ${bytes.length}`)
 }
 
-/** With links asked for, each `b64_json` is a `url` that holds the same; all else is as it was. */
+/** If links were requested, each `b64_json` becomes a `url` with the same picture; everything else is unchanged. */
 function insistRendered(bytes: Buffer, received: Buffer): void {
   const [was, is] = [bytes, received].map(text => JSON.parse(text.toString()) as Answer) as [Answer, Answer]
   const expected = JSON.stringify({ ...was, data: was.data?.map(element => sorted(renderElement(element))) })
@@ -103,7 +103,7 @@ type Answer = { readonly data?: readonly Element[] }
 const sorted = (element: Element): Element =>
   Object.fromEntries(Object.entries(element).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 
-/** A form of the picture that is not there may be named null or not at all. */
+/** An absent form of the picture may be null or missing. */
 const withoutNull = (element: Element): Element =>
   Object.fromEntries(
     Object.entries(element).filter(([name, value]) => value !== null || (name !== 'url' && name !== 'b64_json')),

@@ -8,20 +8,20 @@ const sizes = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 6_000, max: 40_000 }) },
 )
 
-/** A picture or a link to one, spelt as `how` says. */
+/** A picture or a link to one, in the notation of `how`. */
 export const made = (...how: readonly string[]): fc.Arbitrary<string> =>
   fc
     .tuple(fc.constantFrom(...how), fc.nat(40), fc.constantFrom(...kinds), sizes)
     .map(([letter, id, kind, size]) => `{{${letter}${id}.${kind}.${size}}}`)
 
-/** What stands in quotes where a picture is: its bytes, or where they are. */
+/** The quoted text of a picture: its bytes, or its address. */
 export const coded = made('P', 'P', 'P', 'U', 'M', 'E', 'D', 'Q')
 export const anywhere = made('P', 'P', 'P', 'U', 'M', 'E', 'D', 'Q', 'L', 'K', 'N')
 export const plain = made('P')
 
 export const blanks = fc.constantFrom('', '', '', ' ', '\n', '\r\n  ', '\t ')
 
-/** A name as JSON may write it: now and then some of it in escapes. */
+/** A name in JSON, sometimes partly in escapes. */
 export const named = (names: readonly string[]): fc.Arbitrary<string> =>
   fc
     .tuple(fc.constantFrom(...names), fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, fc.nat(0xffff)))
@@ -38,7 +38,7 @@ export const member = (names: readonly string[], value: fc.Arbitrary<string>): f
     .tuple(blanks, named(names), blanks, blanks, value, blanks)
     .map(([a, name, b, c, one, d]) => `${a}${name}${b}:${c}${one}${d}`)
 
-/** An object of these members, in any order, and now and then others. */
+/** An object of these members, in any order, and sometimes others. */
 export const objectOf = (
   members: readonly fc.Arbitrary<string>[],
   others: fc.Arbitrary<string>,
@@ -57,7 +57,7 @@ export const listOf = (element: fc.Arbitrary<string>, maxLength = 3): fc.Arbitra
 
 export const quoted = (text: fc.Arbitrary<string>): fc.Arbitrary<string> => text.map(one => `"${one}"`)
 
-/** Values that are no picture. */
+/** Values that are not pictures. */
 export const dull = fc.constantFrom(
   'null',
   'true',

@@ -155,7 +155,7 @@ const unknown: fc.Arbitrary<ImageCase> = fc
     cuts,
     images: fc.constant(null),
   })
-  // Links and a stream together are refused before an upstream is asked.
+  // A request for both links and a stream is refused before any upstream call.
   .map(one => ({ ...one, asUrl: one.asUrl && !one.stream }))
 const known: fc.Arbitrary<ImageCase> = fc
   .tuple(knownAnswers, operation, fc.boolean(), fc.boolean(), stop, cuts)

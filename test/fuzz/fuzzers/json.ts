@@ -6,7 +6,7 @@ import { depthMax, structuralTokensMax } from '../../../src/wire/index.ts'
 import { Disagreement, type Fuzzer, insist } from '../fuzzer.ts'
 import { readJson, valueOf } from '../readers/read-json.ts'
 
-/** Bytes, one to a character, and members to set in what was read. */
+/** Bytes, one character per byte, and members to set in the result. */
 type JsonCase = { readonly bytes: string; readonly change: readonly (readonly [name: string, value: Json | null])[] }
 
 const piece = fc.oneof(
@@ -152,7 +152,7 @@ export const json: Fuzzer<JsonCase> = {
     }),
 }
 
-/** The fault that is planted: escapes in names are not read. */
+/** The planted fault: escapes in names are not decoded. */
 function forgetful(view: JsonObjectView): JsonObjectView {
   return {
     bytes: view.bytes,
@@ -192,7 +192,7 @@ function judge(given: Buffer, { change: changes }: JsonCase, scan: () => JsonObj
 
 type Truth = { [name: string]: unknown }
 
-/** The object that the bytes are by the platform's own readers; undefined when they are none. */
+/** The object as the platform's own readers parse it; undefined when the bytes are not an object. */
 function parse(given: Buffer): Truth | undefined {
   try {
     const whole = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(given)
@@ -205,7 +205,7 @@ function parse(given: Buffer): Truth | undefined {
   }
 }
 
-/** Bytes that the view would send say the same as its members do. */
+/** The bytes that the view would send have the same meaning as its members. */
 function compare(view: JsonObjectView, truth: Truth, how: string): void {
   const sent = parse(view.bytes)
   insist(sent !== undefined, () => `${how} gives bytes that are no object`)
@@ -236,7 +236,7 @@ function judgeRefusal(error: unknown, given: Buffer, truth: Truth | undefined, n
   insist(truth === undefined, () => 'refuses what JSON.parse takes')
 }
 
-/** Names at the top of a valid object, as often as they are written. */
+/** Names at the top of a valid object, with repetitions. */
 function topNames(given: string): readonly string[] {
   const names: string[] = []
   let depth = 0
@@ -250,7 +250,7 @@ function topNames(given: string): readonly string[] {
   return names
 }
 
-/** How deep brackets go and how many marks there are before the first fault, counted generously. */
+/** The depth of brackets and the number of structural characters before the first fault, counted generously. */
 function measure(given: Buffer): { depth: number; tokens: number } {
   let depth = 0
   let deepest = 0

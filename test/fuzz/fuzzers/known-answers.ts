@@ -1,11 +1,11 @@
 import * as fc from 'fast-check'
 import { kinds } from '../readers/made.ts'
 
-// Answers of image operations as vendors are known to write them: pictures in `data`, or nothing.
+// Answers of image operations as vendors write them: pictures in `data`, or none.
 
 type Element = { readonly [name: string]: unknown }
 type Vendor = (elements: readonly Element[]) => object
-/** What stands in one element beside its picture, and around all of them. */
+/** Other members of an element next to its picture, and of the object around all elements. */
 type Shape = {
   readonly by: 'b64_json' | 'url'
   readonly beside: Element
@@ -87,7 +87,7 @@ const shapes: readonly Shape[] = [
   { by: 'url', beside: {}, around: data => ({ created: 1, data, error: null }) },
 ]
 
-/** Answers that are known to have no image: an empty list where images stand, or an error and nothing else. */
+/** Answers that are known to have no image: an empty list in place of images, or only an error. */
 const empty: readonly object[] = [
   { data: [] },
   { created: 1, data: [] },

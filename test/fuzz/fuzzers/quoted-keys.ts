@@ -11,12 +11,12 @@ const wraps = ['none', 'json', 'json twice', 'page', 'page in JSON', 'address'] 
 
 type QuotedCase = {
   readonly key: string
-  /** `base64`: with something before it, something behind it, and its length of a line. */
+  /** `base64`: with text before and after the key, and with a line length. */
   readonly form: 'plain' | 'digits' | 'base64' | 'base64url'
   readonly before: string
   readonly behind: string
   readonly lines: boolean
-  /** How each sign is written, over and over. */
+  /** How each character is written, repeated cyclically. */
   readonly ways: readonly Way[]
   readonly wrap: (typeof wraps)[number]
   readonly text: string
@@ -52,10 +52,10 @@ const cases: fc.Arbitrary<QuotedCase> = fc.record({
   cuts,
 })
 
-/** Signs as they are written; `isKey`: bits of the key are in it. */
+/** Characters as written; `isKey`: it contains bits of the key. */
 type Written = readonly { readonly text: string; readonly isKey: boolean }[]
 
-/** A key of ours, quoted in whatever way, is not what a caller is sent; what stands around it is. */
+/** A quoted key of the gateway, in any encoding, must not reach the client; the text around it must. */
 export const quotedKeys: Fuzzer<QuotedCase> = {
   name: 'quoted-keys',
   promise: 'of a key that an upstream quotes no sign passes, however it is written and cut, and everything else does',
@@ -112,7 +112,7 @@ function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }
 
-/** The signs of the form, each with whether bits of the key are in it. */
+/** The characters of the encoding, each with whether it contains bits of the key. */
 function encoded({ key: secret, form, before, behind, lines, where }: QuotedCase): Written {
   if (form === 'plain' || (form === 'digits' && where === 'answer'))
     return secret.split('').map(text => ({ text, isKey: true }))
@@ -124,10 +124,10 @@ function encoded({ key: secret, form, before, behind, lines, where }: QuotedCase
   const text = Buffer.from(before + secret + behind).toString(form)
   const from = before.length * 8
   const to = from + secret.length * 8
-  // The sign before it may have passed with the chunk before it, and with it four bits of the first letter.
+  // The character before it may have passed with the previous chunk, and with it four bits of the first letter.
   const first = where === 'answer' ? from : from - 5
   const all = text.split('').map((sign, i) => ({ text: sign, isKey: sign !== '=' && i * 6 >= first && i * 6 < to }))
-  // Lines are looked for where nothing is sold.
+  // Only answers that sell nothing are searched for keys across lines.
   if (!lines || where === 'answer') return all
   return all.flatMap((sign, i) => (i % 76 === 75 ? [sign, { text: '\r\n', isKey: false }] : [sign]))
 }
@@ -144,11 +144,11 @@ function write(sign: string, { ways: all, wrap, where }: QuotedCase, i: number):
   const way = all[i % all.length] as Way
   const code = sign.charCodeAt(0)
   const hex = code.toString(16).padStart(2, '0')
-  // A line's end is escaped as the text around it is.
+  // A line end is escaped like the text around it.
   if (sign === '\r\n' || way === 'as it is') return sign
-  // Undone as often as readers do, and not once more.
+  // Escapes are decoded as often as readers do, and no more.
   if (wrap === 'json twice' && (way === 'unicode' || way === 'UNICODE' || way === 'x')) return sign
-  // No JSON has it, so in answers that succeed nobody looks for it.
+  // JSON has no such escape, so successful answers are not searched for it.
   if (way === 'x' && where === 'answer') return sign
   if (way === 'unicode') return `\\u00${hex}`
   if (way === 'UNICODE') return `\\u00${hex.toUpperCase()}`

@@ -15,10 +15,10 @@ type Part =
 
 type TextCase = {
   readonly channel: keyof typeof channels
-  /** What each choice says, and where its text is cut. */
+  /** The text of each choice, and where it is cut. */
   readonly choices: readonly { readonly parts: readonly Part[]; readonly cuts: readonly number[] }[]
   readonly stream: boolean
-  /** The choice's number stands behind its text. */
+  /** The choice's index comes after its text. */
   readonly isIndexLast: boolean
   readonly room: number
   readonly wireCuts: readonly number[]
@@ -32,7 +32,7 @@ const description = describe({
 })
 const texts = { texts: ['content', 'reasoning', 'text'] }
 
-/** How one choice's text stands in an answer or an event. */
+/** The form of one choice's text in an answer or an event. */
 const channels = {
   content: (text: string) => ({ delta: { content: text } }),
   reasoning: (text: string) => ({ delta: { role: 'assistant', reasoning: text, content: null } }),
@@ -50,7 +50,7 @@ function textOf(parts: readonly Part[]): string {
     .join('')
 }
 
-/** What a reader of the whole text sees: each picture once, and each link where it says nothing else. */
+/** The pictures in the whole text: each picture once, and each link that is not another form of one. */
 function countPictures(choices: TextCase['choices']): number {
   const seen = new Set<string>()
   for (const { parts } of choices) {

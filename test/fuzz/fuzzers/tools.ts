@@ -119,7 +119,7 @@ const rest = fc.record({
 })
 const common = { operation: 'responses', encoding: 'utf8', asUrl: false } as const
 
-/** What the vendor writes: calls whose ids differ, each once as an item and once more in the whole response. */
+/** The vendor's output: calls with distinct ids, each as an item and again in the complete response. */
 const known = fc
   .tuple(fc.array(plain, { minLength: 1, maxLength: 3 }), fc.boolean(), rest)
   .map(([pictures, isStream, more]): ImageCase => {

@@ -9,7 +9,7 @@ export type UsageCase = {
   readonly cuts: readonly number[]
 }
 
-// So much is asked and answered in every case that its bytes can carry every count below.
+// The request and the answer of every case are long enough for every count below.
 export const long = 'so long a text that the counts which follow are no more than it can carry, '.repeat(60)
 const countMax = 900
 
@@ -39,7 +39,7 @@ const words = fc.oneof(
       .map(([unit, times]) => unit.repeat(times)),
   },
 )
-/** Members that say nothing of what was used, some with the names that do, where they mean nothing. */
+/** Members without meaning for usage, some with usage names in positions where they mean nothing. */
 const beside = fc.dictionary(
   fc.constantFrom('id', 'x', 'system_fingerprint', 'metadata', 'tools', 'note'),
   fc.oneof(
@@ -57,7 +57,7 @@ const counts: fc.Arbitrary<Counts> = fc
   .record({ input: count, cached: count, output: count, thought: count })
   .map(one => ({ ...one, cached: Math.min(one.cached, one.input), thought: Math.min(one.thought, one.output) }))
 
-/** What a vendor of each style writes of its use. */
+/** Usage as a vendor of each style reports it. */
 const usages: { readonly [style in Style]: (counts: Counts, all: boolean) => object } = {
   chat: ({ input, cached, output, thought }, all) => ({
     prompt_tokens: input,
@@ -112,7 +112,7 @@ const answers: { readonly [style in Style]: (text: string, usage: object | null)
   }),
 }
 
-/** Events of a stream: texts, then what was used, where each style says it. */
+/** Events of a stream: texts, then the usage, in the position of each style. */
 const streams: {
   readonly [style in Style]: (texts: readonly string[], usage: object, early: object) => readonly object[]
 } = {

@@ -21,7 +21,7 @@ import type { Meter } from '../meter.ts'
 import { readEvents } from '../readers/read-events.ts'
 import { long, type Style, streamedAnswers, type UsageCase, wholeAnswers } from './usage-answers.ts'
 
-/** Tokens as they are told apart in prices. */
+/** Tokens in the kinds that prices distinguish. */
 type Use = { readonly input: number | null; readonly cached: number | null; readonly output: number | null }
 
 export const usage: Fuzzer<UsageCase> = {
@@ -41,7 +41,7 @@ export const usage: Fuzzer<UsageCase> = {
 
 const dialects = { chat: openai, responses: openai, messages: anthropic, generate: google }
 
-/** The lines that a whole answer is charged; `planted` loses the last piece before it is read. */
+/** The charged lines of a whole answer; `planted` drops the last piece before it is read. */
 async function book(
   { style: operation, stream, body, cuts: lengths }: UsageCase,
   meter: Meter,
@@ -80,13 +80,13 @@ async function book(
   return posted
 }
 
-/** As anybody finds it who parses the whole answer. */
+/** The usage in a fully parsed answer. */
 function readUse({ style: kind, stream, body }: UsageCase): Use {
   if (!stream) return useOf(kind, JSON.parse(body) as Told)
   const found = readEvents(body)
     .filter(({ data }) => data !== '' && data !== '[DONE]')
     .map(({ data }) => useOf(kind, JSON.parse(data) as Told, true))
-  // What was put in is the most that was told of it: it does not shrink while the answer comes.
+  // The input is the largest count reported for it: it does not shrink during the answer.
   const most = (all: readonly (number | null)[]): number | null =>
     all.reduce((best, one) => (one === null ? best : Math.max(best ?? 0, one)), null)
   return {
@@ -136,12 +136,12 @@ function useOf(kind: Style, told: Told, isEvent = false): Use {
 }
 
 function judge(use: Use, lines: readonly ChargeItem[], one: UsageCase): void {
-  /** Of a unit and all of its kinds. */
+  /** The quantity of a unit and all of its kinds. */
   const booked = (unit: UnitName): number => {
     const tree: readonly string[] = treeOf(unit)
     return lines.reduce((sum, line) => (tree.includes(line.tier) ? sum + (line.quantity ?? 0) : sum), 0)
   }
-  // A request always has an input: a report of nothing at all is no report.
+  // A request always has an input: a report without any counts is no report.
   const isNothing = (use.input === null && use.output === null) || (use.input === 0 && !use.output)
   if (isNothing)
     return insist(

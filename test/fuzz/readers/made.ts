@@ -9,7 +9,7 @@ export type Kind = (typeof kinds)[number]
 const kept = new Map<string, Buffer>()
 const keptMax = 2_000
 
-/** A whole file of about so many bytes, always the same for the same number; nothing in it can be drawn. */
+/** A file of about this many bytes, the same for each number; it has no drawable content. */
 export function makePicture(id: number, kind: Kind, bytes: number): Buffer {
   const name = `${id}.${kind}.${bytes}`
   const known = kept.get(name)
@@ -20,7 +20,7 @@ export function makePicture(id: number, kind: Kind, bytes: number): Buffer {
   return made
 }
 
-/** Where the upstream keeps a picture; nothing else that it writes has this host. */
+/** The host of the upstream's picture links; nothing else in its answers has this host. */
 export const linkOf = (id: number): string => `https://made.example/p/${String(id).padStart(4, '0')}.png`
 export const linkPattern = /https?:\/\/made\.example\/p\/(\d{4})\.png/g
 
@@ -84,10 +84,10 @@ const signs: readonly (readonly [sign: Buffer, length: (bytes: Buffer) => number
   [Buffer.from('RIFF'), webpLength],
 ]
 
-/** What two copies of one picture have in common, and no others. */
+/** The same for copies of one picture, and different for any two pictures. */
 export const markOf = (picture: Uint8Array): string => createHash('sha256').update(picture).digest('base64url')
 
-/** The picture that begins with these bytes, if all of it is there. */
+/** The picture that begins with these bytes, if it is complete. */
 export function wholePicture(bytes: Buffer): Buffer | undefined {
   for (const [sign, length] of signs) {
     if (bytes.length < 100 || !bytes.subarray(0, sign.length).equals(sign)) continue
@@ -97,7 +97,7 @@ export function wholePicture(bytes: Buffer): Buffer | undefined {
   return undefined
 }
 
-/** Every whole picture that stands in bytes as it is. */
+/** Every complete picture in its raw form in these bytes. */
 export function findPictures(bytes: Buffer): readonly Buffer[] {
   const found: Buffer[] = []
   for (const [sign] of signs)
@@ -108,7 +108,7 @@ export function findPictures(bytes: Buffer): readonly Buffer[] {
   return found
 }
 
-/** Up to and with IEND (PNG 5.6). */
+/** Up to and including IEND (PNG 5.6). */
 function pngLength(bytes: Buffer): number {
   for (let at = 8; at + 12 <= bytes.length; ) {
     const length = bytes.readUInt32BE(at)
@@ -120,7 +120,7 @@ function pngLength(bytes: Buffer): number {
   return 0
 }
 
-/** Up to and with the end of the image, behind a frame: in what is compressed the byte FF never comes alone. */
+/** Up to and including the end of the image, after a frame: in compressed data the byte FF never occurs alone. */
 function jpegLength(bytes: Buffer): number {
   const frame = bytes.indexOf(Buffer.from([0xff, 0xc0]))
   const end = bytes.indexOf(Buffer.from([0xff, 0xd9]), frame)

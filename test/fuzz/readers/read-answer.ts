@@ -1,20 +1,20 @@
 import { request } from 'node:http'
 import { Duplex } from 'node:stream'
 
-/** What a reader makes of the bytes of one answer. */
+/** A reader's result for the bytes of one answer. */
 export type ReadAnswer = {
-  /** `whole`: read to its end. `fault`: it is not HTTP as it should be. `cut`: the bytes ended before it did. */
+  /** `whole`: read to its end. `fault`: it is not valid HTTP. `cut`: the bytes ended before it did. */
   readonly end: 'whole' | 'fault' | 'cut'
   readonly status: number | undefined
-  /** Names in lower case; of one that stands more than once the values, in order. */
+  /** Names in lower case; a repeated name has its values in order. */
   readonly headers: { readonly [name: string]: readonly string[] }
   readonly body: string
   readonly interim: readonly number[]
-  /** Why it is a fault. */
+  /** The reason of a fault. */
   readonly why?: string
 }
 
-/** One end of a connection on which only what is given is ever heard. */
+/** One end of a connection that receives only the given bytes. */
 export class Wire extends Duplex {
   override _read(): void {}
 
@@ -55,10 +55,10 @@ export function readByNode(bytes: Buffer, method: string): Promise<ReadAnswer> {
   const finish = (end: ReadAnswer['end'], why?: string): void =>
     resolve({ end, status, headers, body, interim, ...(why !== undefined && { why }) })
   const fail = (error: Error): void => {
-    // What stands behind the answer is nothing that the answer could be blamed for: its end is still to be told.
+    // Errors after a complete answer do not count: its end event is still to come.
     if (isComplete()) return
     const { code } = error as NodeJS.ErrnoException
-    // Its parser says of the end of the bytes that it came too soon.
+    // The parser reports the early end of the bytes as an error too.
     if (code?.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') finish('fault', `${code} ${error.message}`)
     else finish('cut')
   }

@@ -1,9 +1,9 @@
-/** One record of an event stream. `lines` are its lines as they came, for whoever does not read by the book. */
+/** One record of an event stream. `lines` are its raw lines, for readers that do not follow the standard. */
 export type Record = { readonly event: string; readonly data: string; readonly lines: readonly string[] }
 
 /**
- * Reads an event stream as the HTML standard says (9.2.6), from the whole text; but a record that the stream's end cuts is
- * given too, since a caller has its bytes.
+ * Reads an event stream by the HTML standard (9.2.6), from the whole text; but also returns a record that the stream's
+ * end cuts, since the client has its bytes.
  */
 export function readEvents(text: string): readonly Record[] {
   const records: Record[] = []

@@ -2,28 +2,31 @@ import { findPictures, linkPattern, markOf, wholePicture } from './made.ts'
 import { type Record, readEvents } from './read-events.ts'
 import { readJson, readJsonAt, readNamed, readStrings, skipBlank, type Tree } from './read-json.ts'
 
-/** What of an upstream's pictures a caller holds: the marks of those whose bytes he has, and links to others. */
+/**
+ * The upstream's pictures that a client has: the marks of those whose bytes it received, and the number of links to
+ * others.
+ */
 export type Held = { readonly pictures: ReadonlySet<string>; readonly links: number }
 
-/** A picture that is on its way: events of these names bring poorer ones, which are never charged. */
+/** Events with previews of a picture in progress, which are never charged. */
 const previews: ReadonlySet<string> = new Set([
   'image_generation.partial_image',
   'image_edit.partial_image',
   'response.image_generation_call.partial_image',
 ])
-/** What this member holds is a preview wherever it stands. */
+/** The value of this member is a preview in every position. */
 const previewName = 'partial_image_b64'
-/** Members for people to read: a link in one is no picture of this answer. */
+/** Members with prose: a link in one is not a picture of this answer. */
 const sentences = new Set(['revised_prompt', 'prompt', 'message', 'text', 'instructions', 'detail', 'description'])
-/** How base64 of a picture begins, in both alphabets. */
+/** The first characters of a picture in base64, in both alphabets. */
 const beginnings = /iVBORw0KGgo|[/_]9j[/_]|R0lGOD|UklGR/g
 const base64Run = /[A-Za-z0-9+/_-]+={0,2}/y
 
 /**
- * What somebody who has these bytes holds who will use any means: decodes them every way, unescapes every string, joins the
- * lines of every event and looks behind every beginning of a picture whether the rest of it is there.
+ * Everything that a client with these bytes can obtain by any means: this decodes them in every way, unescapes every
+ * string, joins the lines of every event, and checks every possible beginning of a picture for a complete one.
  *
- * @param idOf which picture has these bytes: a link to it beside them is nothing more
+ * @param idOf the picture with these bytes: a link to it next to them does not count
  */
 export function readHeld(bytes: Buffer, idOf: (mark: string) => number | undefined): Held {
   const pictures = new Set<string>(findPictures(bytes).map(markOf))
@@ -40,19 +43,19 @@ export function readHeld(bytes: Buffer, idOf: (mark: string) => number | undefin
   return { pictures, links }
 }
 
-/** A record's data as a reader joins it, and without what joins it. */
+/** A record's data as a reader joins it, and without the line ends in between. */
 function spell({ data, lines }: Record): readonly string[] {
   return data.includes('\n') ? [data, data.replaceAll('\n', ''), lines.join('')] : [data]
 }
 
-/** Said to be a preview by every name that the record has, blanks aside. */
+/** Whether every name of the record marks it as a preview, apart from blanks. */
 function isPreview({ event, data }: Record): boolean {
   const names = typesOf(data)
   if (event !== '') names.push(event)
   return names.length > 0 && names.every(name => previews.has(name.trim()))
 }
 
-/** What a record says that it is; of one that is cut what it has said so far. */
+/** The types in a record; for a cut record, those before the cut. */
 function typesOf(data: string): string[] {
   const tree = readJson(data)
   if (!tree) return [...readNamed(data, new Set(['type']))]
@@ -60,7 +63,7 @@ function typesOf(data: string): string[] {
   return types.map(([, value]) => (value.kind === 'string' ? value.text : ''))
 }
 
-/** As UTF-8, and where it has zeros as UTF-16 of either order. */
+/** As UTF-8, and as UTF-16 in both byte orders if it contains zeros. */
 function decode(bytes: Buffer): readonly string[] {
   const texts = [bytes.toString('utf8').replace(/^\uFEFF/, '')]
   if (!bytes.includes(0)) return texts
@@ -68,7 +71,7 @@ function decode(bytes: Buffer): readonly string[] {
   return [...texts, even.toString('utf16le').replace(/^\uFEFF/, ''), Buffer.from(even).swap16().toString('utf16le')]
 }
 
-/** The marks of all pictures that stand in a text in base64. */
+/** The marks of all base64 pictures in a text. */
 function findCoded(text: string): readonly string[] {
   const found: string[] = []
   const shown = new Set(readNamed(text, new Set([previewName])))
@@ -85,9 +88,9 @@ function findCoded(text: string): readonly string[] {
   return found
 }
 
-/** A set of links that one object speaks of: forms of one picture. */
+/** The links in one object: forms of one picture. */
 type Group = ReadonlySet<number>
-/** What the JSON of a text says of links: groups that are pictures, and every link that it has at all. */
+/** The links in the JSON of a text: groups that are pictures, and all links. */
 type Said = { readonly groups: Group[]; readonly links: Set<number> }
 
 function countLinks(
@@ -97,7 +100,7 @@ function countLinks(
 ): number {
   const said: Said = { groups: [], links: new Set() }
   const rest = texts.map(text => gatherAll(text, said))
-  // What stands in no JSON is a link by itself.
+  // A link outside of JSON counts alone.
   const alone = rest.flatMap(linksOf).filter(id => !said.links.has(id))
   const paid = new Set([...pictures].map(idOf))
   const counted = new Set<number>()
@@ -110,7 +113,7 @@ function countLinks(
   return count
 }
 
-/** Reads a text of one document or several; returns what is left of it where it is JSON no more. */
+/** Reads a text of one or several documents; returns the rest after the JSON ends. */
 function gatherAll(text: string, said: Said): string {
   for (let at = skipBlank(text, 0); at < text.length; ) {
     const read = readJsonAt(text, at)
@@ -143,14 +146,14 @@ function gather(tree: Tree, said: Said): void {
       if (!sentences.has(name)) own.add(id)
     }
   }
-  // Beside a picture's bytes a link is another form of it.
+  // A link next to a picture's bytes is another form of it.
   if (own.size > 0 && !hasBytes) said.groups.push(own)
 }
 
 const linksOf = (text: string): readonly number[] =>
   Array.from(text.replaceAll('\\/', '/').matchAll(linkPattern), ([, id]) => Number(id))
 
-/** Most lines that a charge may have for an answer: what stands where pictures stand, and all that is a picture elsewhere. */
+/** The maximum number of lines of a charge for an answer: all values in picture members, and all pictures elsewhere. */
 export function countNamed(bytes: Buffer): number {
   const names = new Set(['b64_json', 'url', 'result', 'image_url', 'data', 'image', 'bytesBase64Encoded', 'b64_image'])
   const counts = decode(bytes).map(text => {

@@ -1,4 +1,4 @@
-/** A JSON value with every member that was written, in order: names that come twice are there twice. */
+/** A JSON value with all of its members in order, including repeated names. */
 export type Tree =
   | { readonly kind: 'object'; readonly members: readonly (readonly [name: string, value: Tree])[] }
   | { readonly kind: 'array'; readonly elements: readonly Tree[] }
@@ -10,7 +10,7 @@ const scalar = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 const blank = /[ \t\r\n]*/y
 const string = /"(?:[^"\\]|\\.)*"/sy
 
-/** Reads one JSON value as RFC 8259 writes it, forgiving raw control characters; undefined for what is none. */
+/** Parses one JSON value by RFC 8259, but accepts raw control characters; undefined for invalid JSON. */
 export function readJson(text: string): Tree | undefined {
   const reader = new Reader(text, 0, false)
   const tree = reader.value(0)
@@ -18,8 +18,8 @@ export function readJson(text: string): Tree | undefined {
 }
 
 /**
- * Reads a value from a place on, as far as it goes: of one that breaks off or is broken what stands before. With the place
- * after it, so that texts of several documents can be read; undefined where none begins.
+ * Parses a value from a position as far as possible: for an incomplete or invalid value, the part before the fault.
+ * Returns the position after it, so that texts of several documents can be read; undefined if no value begins there.
  */
 export function readJsonAt(text: string, from: number): { readonly tree: Tree; readonly end: number } | undefined {
   const reader = new Reader(text, from, true)
@@ -27,12 +27,12 @@ export function readJsonAt(text: string, from: number): { readonly tree: Tree; r
   return tree && { tree, end: reader.at }
 }
 
-/** Every complete string of a text, unescaped, be the text JSON or what is left of it. */
+/** Every complete string in a text, unescaped, whether the text is JSON or a part of it. */
 export function readStrings(text: string): readonly string[] {
   return Array.from(text.matchAll(/"(?:[^"\\]|\\.)*"/gs), ([token]) => unescape(token))
 }
 
-/** The strings that stand as the value of a member of one of these names, anywhere in a text, be it JSON or not. */
+/** Strings that are values of members with one of these names, anywhere in a text, whether it is JSON or not. */
 export function readNamed(text: string, names: ReadonlySet<string>): readonly string[] {
   const found: string[] = []
   for (const [, name = '', value = ''] of text.matchAll(/("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*")/gs))
@@ -128,7 +128,7 @@ export function skipBlank(text: string, at: number): number {
 
 const short: { readonly [letter: string]: string } = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' }
 
-/** What a quoted string says; an escape that JSON does not know stands for its character. */
+/** The content of a quoted string; an unknown escape stands for its character. */
 function unescape(token: string): string {
   if (!token.includes('\\')) return token.slice(1, -1)
   return token
@@ -138,7 +138,7 @@ function unescape(token: string): string {
     )
 }
 
-/** What JSON.parse would make of a tree, if it were right about names with escapes (nodejs/node issue 63785). */
+/** The result that JSON.parse would return if it read names with escapes correctly (nodejs/node issue 63785). */
 export function valueOf(tree: Tree): unknown {
   if (tree.kind === 'string') return tree.text
   if (tree.kind === 'scalar') return JSON.parse(tree.text)

@@ -1,9 +1,10 @@
 import { type Kind, linkOf, makePicture, markOf } from './made.ts'
 
 /**
- * A body as a case writes it: text in which `{{P3.png.800}}` stands for picture 3, a PNG of 800 bytes. The letter says how:
- * P base64, U its other alphabet without padding, M in lines of 76, E with escapes of JSON, D and Q as a data URL (Q with
- * escaped slashes), R as raw bytes; of L, K and N links (K with escaped slashes, N signed) only the number counts.
+ * A body in the notation of a case: text in which `{{P3.png.800}}` is picture 3, a PNG of 800 bytes. The letter is the
+ * form: P base64, U its other alphabet without padding, M in lines of 76, E with escapes of JSON, D and Q as a data URL
+ * (Q with escaped slashes), R as raw bytes; of L, K and N links (K with escaped slashes, N signed) only the number
+ * counts.
  */
 const token = /\{\{([PUMEDQRLKN])(\d{1,4})\.(png|jpeg|webp|gif)\.(\d{1,5})\}\}/g
 
@@ -11,9 +12,9 @@ export type Encoding = 'utf8' | 'utf8-bom' | 'utf16le' | 'utf16le-bom' | 'utf16b
 
 export type Rendered = {
   readonly bytes: Buffer
-  /** Pictures and links that stand in it, repeated ones again. */
+  /** Its pictures and links, including repeated ones. */
   readonly written: number
-  /** Which picture it is that has this mark. */
+  /** The number of the picture with this mark. */
   readonly ids: ReadonlyMap<string, number>
 }
 

@@ -1,6 +1,9 @@
 import type { AST } from '@eslint-community/regexpp'
 
-/** One step of a search. What is stored is where a group began and ended, or a round of a loop that may take nothing began. */
+/**
+ * One step of a search. It stores the beginnings and ends of groups, and the beginnings of loop rounds that may match
+ * nothing.
+ */
 export type Instruction =
   | { readonly kind: 'take'; readonly isTaken: (code: number) => boolean; readonly isBackward: boolean }
   | { readonly kind: 'fork'; first: number; second: number }
@@ -14,7 +17,7 @@ export type Program = readonly Instruction[]
 
 const unrolledMax = 2_000
 
-/** Writes the program of a pattern, and of what it looks ahead or behind for. */
+/** Compiles a pattern, including its lookaheads and lookbehinds. */
 export class Assembler {
   readonly #flags: string
   readonly #groups = new Map<AST.CapturingGroup, number>()
@@ -25,25 +28,25 @@ export class Assembler {
     this.#flags = flags
   }
 
-  /** How many places its programs store. */
+  /** The number of positions that its programs store. */
   get slots(): number {
     return this.#slots
   }
 
-  /** @throws Error for what is not known here */
+  /** @throws Error for syntax that this code does not support */
   assemble(alternatives: readonly AST.Alternative[], isBackward: boolean): Program {
     const program: Instruction[] = []
     this.#alternatives(alternatives, program, isBackward)
     return program
   }
 
-  /** Whether the character of a code is of a set, as the set is written: asked of Node's own engine, once per character. */
+  /** Returns a test for whether a character is in a set. It uses Node's own engine, once per character. */
   testOf(set: string): (code: number) => boolean {
     const made = this.#sets.get(set)
     if (made) return made
     const pattern = new RegExp(`^(?:${set})$`, this.#flags.replaceAll(/[gymd]/g, ''))
     const ask = (code: number): boolean => pattern.test(String.fromCodePoint(code))
-    // Nearly all of the time goes into this question: 0 is not known yet, 1 no, 2 yes.
+    // Nearly all of the time is spent on this test: 0 is not known yet, 1 no, 2 yes.
     const known = new Uint8Array(65_536)
     const test = (code: number): boolean => {
       if (code >= known.length) return ask(code)
@@ -128,7 +131,7 @@ export class Assembler {
     const slot = mayBeEmpty(element) ? this.#slots++ : undefined
     if (slot !== undefined) program.push({ kind: 'store', slot })
     this.#element(element, program, isBackward)
-    // A round that took nothing would be gone for ever.
+    // A round that matched nothing would repeat forever.
     if (slot !== undefined) program.push({ kind: 'moved', slot })
     program.push({ kind: 'jump', to: head })
     aim(one, head + 1, program.length, greedy)

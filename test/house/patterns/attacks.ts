@@ -1,23 +1,23 @@
 import { type AST, visitRegExpAST } from '@eslint-community/regexpp'
 import type { CountedPattern } from './steps.ts'
 
-/** A text that grows: a beginning, something again and again, an end. */
+/** A text that grows: a beginning, a repeated part, an end. */
 export type Attack = { readonly before: string; readonly again: string; readonly after: string }
 
-/** Of these, one of each kind that a pattern tells apart is tried. */
+/** Of these characters, one of each kind that a pattern distinguishes is used. */
 const alphabet = [
   ...Array.from({ length: 94 }, (_, i) => String.fromCharCode(0x21 + i)).filter(one => /[^\w]/.test(one)),
   ...Array.from('a0zZA9_fmx'),
   ...Array.from(' \t\n\r\0\u007f\u00a0\u00e9\u2028\u6e2f'),
 ]
 const samplesMax = 4
-/** Kinds of characters that end a text; rounds that follow each way to a loop. */
+/** `rareMax`: kinds of characters that end a text; `roundsMax`: rounds that follow each way to a loop. */
 const rareMax = 4
 const roundsMax = 3
 /** Bounded repetition up to here is a constant factor. */
 const timesMax = 20
 
-/** What may make a pattern look again and again at what it has seen, for each of its repetitions. */
+/** Texts that may make a pattern match the same part repeatedly, for each of its repetitions. */
 export function* attacksOn(pattern: CountedPattern): Iterable<Attack> {
   const { loops, sets } = partsOf(pattern.ast)
   if (loops.length === 0) return
@@ -37,7 +37,7 @@ export function* attacksOn(pattern: CountedPattern): Iterable<Attack> {
   }
 }
 
-/** @param chars about so many in all */
+/** @param chars the approximate length */
 export function textOf({ before, again, after }: Attack, chars: number): string {
   return before + again.repeat(Math.ceil(chars / again.length)) + after
 }
@@ -46,7 +46,7 @@ export function showAttack({ before, again, after }: Attack): string {
   return `${JSON.stringify(before)} + ${JSON.stringify(again)}… + ${JSON.stringify(after)}`
 }
 
-/** One character of each kind that the pattern's sets tell apart; those that few of the sets have come first. */
+/** One character of each kind that the pattern's sets distinguish; characters in few sets come first. */
 function kindsOf(pattern: CountedPattern, sets: readonly SetNode[]): readonly string[] {
   const kinds = new Map<string, string>()
   for (const one of new Set([...alphabet, ...sets.flatMap(literalOf)])) {
@@ -68,7 +68,7 @@ function partsOf(ast: AST.Pattern): { readonly loops: readonly AST.Quantifier[];
     onCharacterClassEnter: node => void sets.set(node.raw, node),
     onCharacterSetEnter: node => void (node.parent.type !== 'CharacterClass' && sets.set(node.raw, node)),
   })
-  // A range is no element of its own.
+  // A range is not an element of its own.
   for (const [raw, node] of sets)
     if (node.type === 'Character' && node.parent.type === 'CharacterClassRange') sets.delete(raw)
   return { loops, sets: [...sets.values()] }
@@ -78,7 +78,7 @@ function literalOf(node: SetNode): readonly string[] {
   return node.type === 'Character' ? [String.fromCodePoint(node.value)] : []
 }
 
-/** What may be repeated: any character, what the loop takes in a round, and what leads to it with some rounds. */
+/** Parts to repeat: any character, a match of one round of the loop, and a match of the way to it with some rounds. */
 function* unitsOf(pattern: CountedPattern, loop: AST.Quantifier, kinds: readonly string[]): Iterable<string> {
   yield* kinds
   const rounds = samplesOf(pattern, loop.element, kinds)
@@ -91,7 +91,7 @@ function* unitsOf(pattern: CountedPattern, loop: AST.Quantifier, kinds: readonly
   }
 }
 
-/** What the pattern takes before it comes to a node. */
+/** Texts that match the part of the pattern before a node. */
 function headsOf(pattern: CountedPattern, node: AST.Node, kinds: readonly string[]): readonly string[] {
   const { parent } = node
   if (!parent) return ['']
@@ -101,7 +101,7 @@ function headsOf(pattern: CountedPattern, node: AST.Node, kinds: readonly string
   return joined([above, ...before.map(element => samplesOf(pattern, element, kinds))])
 }
 
-/** The last parts of what stands before a node beside it, from each of its elements on. */
+/** Matches of the siblings before a node, one for each starting sibling. */
 function segmentsBefore(pattern: CountedPattern, node: AST.Quantifier, kinds: readonly string[]): readonly string[] {
   const { parent } = node
   if (parent.type !== 'Alternative') return []
@@ -111,7 +111,7 @@ function segmentsBefore(pattern: CountedPattern, node: AST.Quantifier, kinds: re
   )
 }
 
-/** A few texts that a node takes, short ones. */
+/** A few short texts that a node matches. */
 function samplesOf(pattern: CountedPattern, node: AST.Element, kinds: readonly string[]): readonly string[] {
   switch (node.type) {
     case 'Group':
@@ -123,7 +123,7 @@ function samplesOf(pattern: CountedPattern, node: AST.Element, kinds: readonly s
       return few(node.min === 0 && node.max > 0 ? ['', ...once] : least)
     }
     case 'Assertion':
-      // What stands behind is text, too; it is the beginning that somebody has to write.
+      // A lookbehind needs text before it, too, so this adds it to the beginning.
       return node.kind === 'lookbehind' && !node.negate
         ? few(node.alternatives.flatMap(one => alternativeSamples(pattern, one, kinds)))
         : ['']
@@ -145,7 +145,7 @@ function alternativeSamples(
   return joined(elements.map(element => samplesOf(pattern, element, kinds)))
 }
 
-/** Each list's members behind each of those before: not all of them, but each member once. */
+/** Concatenates one member of each list: not every combination, but each member once. */
 function joined(lists: readonly (readonly string[])[]): readonly string[] {
   const most = Math.max(1, ...lists.map(list => list.length))
   if (lists.some(list => list.length === 0)) return []

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseSync, Visitor } from 'vite'
 import type { Pattern } from './steps.ts'
 
-/** What a file has instead of a pattern: it is put together when it runs, out of this. */
+/** An expression from which a pattern is assembled at run time. */
 export type Made = { readonly file: string; readonly text: string }
 export type Found = {
   readonly patterns: readonly (Pattern & { readonly file: string })[]
@@ -13,12 +13,12 @@ export type Found = {
 type Node = { readonly type: string; readonly start: number; readonly end: number; readonly [key: string]: unknown }
 type Constants = ReadonlyMap<string, string>
 
-/** Every pattern of a program: literals, and `new RegExp(…)` of texts that stand in the same file. */
+/** Every pattern of a program: literals, and `new RegExp(…)` of texts in the same file. */
 export function collectPatterns(root: string, file: string): Found {
   return readPatterns(file, readFileSync(join(root, file), 'utf8'))
 }
 
-/** @throws Error for what is no program */
+/** @throws Error if the text is not a program */
 export function readPatterns(file: string, text: string): Found {
   const { program, errors } = parseSync(file, text)
   if (errors.length > 0) throw new Error(`${file}: ${errors[0]?.message}`)
@@ -48,7 +48,7 @@ export function readPatterns(file: string, text: string): Found {
   return { patterns, made }
 }
 
-/** The text that a node stands for, where it stands in the file: of texts, numbers, and patterns that were given a name. */
+/** The constant text of a node, from texts, numbers, and named patterns in the same file. */
 function valueOf(node: Node, constants: Constants): string | undefined {
   if (node.type === 'Literal') {
     const { regex, value } = node as unknown as { regex?: { pattern: string }; value: unknown }

@@ -2,12 +2,15 @@ import { analyse } from 'scslre'
 import { attacksOn, showAttack, textOf } from './attacks.ts'
 import { CountedPattern, type Pattern } from './steps.ts'
 
-/** Twice the text may cost so many times as much: 2 and what beginnings and ends add. A square costs 4 times as much. */
+/**
+ * The allowed cost factor when the text doubles: 2, plus the cost of beginnings and ends. Quadratic growth has a factor
+ * of 4.
+ */
 const ratioMax = 2.6
 const charsMin = 48
 const doublings = 5
 
-/** Why a pattern costs more than in proportion to what it reads; undefined when nothing was found that makes it. */
+/** Returns why a pattern takes more than linear time; undefined if no such input was found. */
 export function findGrowth(pattern: Pattern): string | undefined {
   return findByAnalysis(pattern) ?? findByAttack(new CountedPattern(pattern))
 }
@@ -22,7 +25,7 @@ function findByAttack(pattern: CountedPattern): string | undefined {
   const stepsPerCharMax = 200 + 8 * pattern.length
   for (const attack of attacksOn(pattern)) {
     let ratio = Number.POSITIVE_INFINITY
-    // Most are done with at the first doubling; what a bound ends is over after some more.
+    // Most attacks are decided at the first doubling; a bounded repetition needs some more to show that it ends.
     for (let i = 0, less = 0; i <= doublings && ratio > ratioMax; i++) {
       const text = textOf(attack, chars * 2 ** i)
       const { steps, isWhole } = pattern.search(text, text.length * stepsPerCharMax)
@@ -35,7 +38,7 @@ function findByAttack(pattern: CountedPattern): string | undefined {
   return undefined
 }
 
-/** Below this many characters a repetition that has to be long is not met. */
+/** Below this many characters, a repetition with a large minimum does not match. */
 function longestNeeded({ ast }: CountedPattern): number {
   return Math.max(0, ...[...ast.raw.matchAll(/\{(\d+)/g)].map(([, times]) => Number(times)))
 }

@@ -1,10 +1,10 @@
 import { type AST, RegExpParser } from '@eslint-community/regexpp'
 import { Assembler, type Program } from './assemble.ts'
 
-/** A pattern and its flags, as in a literal of it. */
+/** A pattern and its flags, as in a literal. */
 export type Pattern = { readonly source: string; readonly flags: string }
 
-/** What a search found and what it cost; not whole when it was given up. */
+/** The result of a search and its cost; incomplete if the search was stopped. */
 export type Search = {
   readonly steps: number
   readonly found: readonly { readonly from: number; readonly to: number }[]
@@ -14,8 +14,8 @@ export type Search = {
 type State = { readonly at: number; readonly memory: readonly number[] }
 
 /**
- * Searches for a pattern as Node's engine does, by trying and turning back, and counts its steps: a cost that is the same on every
- * machine. It finds what `matchAll` finds, `g` or not.
+ * Searches for a pattern as Node's engine does, by backtracking, and counts its steps: the cost is the same on every
+ * machine. It finds the same matches as `matchAll`, with or without `g`.
  */
 export class CountedPattern {
   readonly ast: AST.Pattern
@@ -27,7 +27,7 @@ export class CountedPattern {
   #steps = 0
   #stepsMax = 0
 
-  /** @throws SyntaxError for what is no pattern; Error for what is not known here */
+  /** @throws SyntaxError for an invalid pattern; Error for syntax that this code does not support */
   constructor({ source, flags }: Pattern) {
     if (flags.includes('v')) throw new Error(`no patterns with 'v' here yet: /${source}/`)
     this.#isUnicode = flags.includes('u')
@@ -53,18 +53,18 @@ export class CountedPattern {
     return { steps: this.#steps, found, isWhole: true }
   }
 
-  /** Instructions of its program, what it looks around for aside. */
+  /** The number of instructions of its program, without lookarounds. */
   get length(): number {
     return this.#program.length
   }
 
-  /** Whether a character is of a set, as the set is written. */
+  /** Whether a character is in a set. */
   isOf(set: string, character: string): boolean {
     return this.#assembler.testOf(set)(character.codePointAt(0) ?? 0)
   }
 
   #run(program: Program, start: State, text: string): State | undefined {
-    // Where to go on from, three of each: the step, the place in the text, what is stored.
+    // The backtracking stack, three entries each: the step, the position in the text, the stored positions.
     const [steps, places, memories]: [number[], number[], (readonly number[])[]] = [[0], [start.at], [start.memory]]
     for (let memory = memories.pop(); memory; memory = memories.pop()) {
       let to = steps.pop() as number

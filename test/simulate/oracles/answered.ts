@@ -1,6 +1,6 @@
 import type { Oracle } from './oracle.ts'
 
-/** What an upstream may take in all, and a minute for everything else. */
+/** The maximum time of an upstream's answer, and a minute for everything else. */
 const longestMs = 16 * 60_000
 
 export const answered: Oracle = {

@@ -9,7 +9,7 @@ export const delivered: Oracle = {
       const arrival = ask.arrivals.at(-1)
       if (!arrival || ask.left || ask.disturbed !== undefined || isReplay(ask) || isRepeated(stage.asks, ask)) continue
       if (arrival.wholeAt === undefined || !arrival.known || arrival.failed) continue
-      // What the family says is to be refused.
+      // The family's setting refuses such answers.
       if (arrival.odd === 'unsaid' && codeOf(ask) === 'upstream_usage_missing') continue
       const missing = lacks(ask, arrival)
       if (missing === undefined) continue

@@ -1,6 +1,6 @@
 import type { Oracle } from './oracle.ts'
 
-/** What somebody was told of is on the disk: no death and no loss of power takes it away, or leaves half of anything. */
+/** Acknowledged data is on the disk: no crash and no power loss removes it, or leaves half of a record. */
 export const durable: Oracle = {
   name: 'durable',
   promise: 'A commit that was acknowledged is there whatever the disk forgets, and no other is half there.',

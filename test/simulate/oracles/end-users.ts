@@ -5,7 +5,7 @@ import type { Stage } from '../play/stage.ts'
 import { judgeExcess, judgeRoom } from './limits.ts'
 import type { Evidence, Finding, Oracle } from './oracle.ts'
 
-/** The most that anything but plain images costs, in micro-units. */
+/** The maximum price of anything but plain images, in micro-units. */
 const dearestText = 400_000
 
 export const endUsers: Oracle = {
@@ -32,7 +32,7 @@ function labels(stage: Stage): ReadonlyMap<string, string> {
   return new Map(rows.map(row => [String(row['id']), String(row['name'])]))
 }
 
-/** The ids of end users among those of a charge. */
+/** The ids of end users in a charge's attribution. */
 const idsOf = (attribution: unknown, known: ReadonlyMap<string, string>): readonly string[] =>
   (typeof attribution === 'string' ? attribution : '').split(' ').filter(id => known.has(id))
 
@@ -45,7 +45,7 @@ function* judgeNames({ stage, books }: Evidence): Iterable<Finding> {
       if (!charge) continue
       const named = idsOf(charge['attribution'], known).map(id => known.get(id))
       const wanted = [stage.endUserOf(ask.wish) ?? []].flat()
-      // Where the storage could not make up an id the request is counted with all others of that fate.
+      // If the storage could not create an id, the request is counted in the common group of such requests.
       if (ask.disturbed !== undefined && String(charge['attribution']) === otherLabels.end_user) continue
       if (named.join() !== wanted.join())
         yield ['a charge is of another end user', `ask ${ask.no}: ${named.join()} instead of ${wanted.join()}`]
@@ -53,7 +53,7 @@ function* judgeNames({ stage, books }: Evidence): Iterable<Finding> {
   }
 }
 
-/** What was charged for each, less what was given back, is what its account has. */
+/** An account's spend equals the charges of its end user minus the refunds. */
 function* judgeSums({ stage, books }: Evidence): Iterable<Finding> {
   const known = labels(stage)
   const refunds = Map.groupBy(
@@ -80,7 +80,7 @@ function* judgeSums({ stage, books }: Evidence): Iterable<Finding> {
   }
 }
 
-/** Text may go beyond a budget, images may not; and no one is refused who had money. */
+/** Text may exceed a budget, images may not; and a request within the budget is never refused. */
 function* judgeMoney(stage: Stage, name: string, asks: readonly Ask[]): Iterable<Finding> {
   const { budget } = endUserLimits
   const cost = ({ wish }: Ask): number => {

@@ -13,7 +13,7 @@ export const exactlyOnce: Oracle = {
     const spent = new Map<unknown, number>()
     for (const [id, charge] of books.charges) {
       const sum = books.linesOf(id).reduce((sum, line) => sum + Number(line['price']), 0)
-      // Of what a person said is nothing, or nobody said in time, the lines stay to be seen.
+      // If a person voided the charge, or the deadline did, its lines remain visible.
       const isNothing = charge['state'] === 'voided' && (isDecided(id) || String(charge['reason']).includes('in time'))
       const wantedAmount = isNothing ? 0 : sum
       if (wantedAmount !== charge['amount'])

@@ -1,6 +1,6 @@
 import type { Oracle } from './oracle.ts'
 
-/** What a gateway says of a machine that fails it. */
+/** The gateway's log messages about faults of its machine. */
 const expected = [
   'the storage cannot be written; billable requests are refused',
   'the storage writer failed',

@@ -6,7 +6,7 @@ export const idempotent: Oracle = {
   name: 'idempotent',
   promise: 'One idempotency key is one sale, however often it is asked for within a day.',
   *judge({ stage, books }) {
-    // A clock that went forward by a day has ended the keys of before.
+    // After a clock jump of a day forward, earlier idempotency keys have expired.
     if (stage.jumps.length > 0) return
     for (const [first, asks] of Map.groupBy(stage.asks, ask => ask.first)) {
       if (asks.length < 2 || first.wish.idempotency === undefined) continue
@@ -28,7 +28,7 @@ export const idempotent: Oracle = {
   },
 }
 
-/** Signs of life say how long somebody waited. */
+/** Removes heartbeats, which depend on the waiting time. */
 function saidBy({ body }: Message): string {
   return body.toString('latin1').replaceAll(/^:.*\n\n/gm, '')
 }

@@ -28,7 +28,7 @@ import { unrecognised } from './unrecognised.ts'
 import { vendorKeys } from './vendor-keys.ts'
 import { withheld } from './withheld.ts'
 
-/** Those that hold for one gateway and for several alike. */
+/** Oracles that apply to one gateway and to several alike. */
 export const commonOracles: readonly Oracle[] = [
   freeImage,
   unrecognised,
@@ -51,7 +51,7 @@ export const commonOracles: readonly Oracle[] = [
   faultless,
 ]
 
-/** All that judge one seed; `sometimes` judges many together. */
+/** All oracles that judge one seed; `sometimes` judges many together. */
 export const oracles: readonly Oracle[] = [
   ...commonOracles,
   durable,

@@ -1,7 +1,7 @@
 import { statusOf } from '../play/asks.ts'
 import type { Oracle } from './oracle.ts'
 
-/** Within so much everybody has heard of it. */
+/** Within this time every gateway has noticed a change. */
 const heardMs = 1_000
 
 export const keys: Oracle = {
@@ -16,7 +16,7 @@ export const keys: Oracle = {
         if (ask.sentAt > entry.since + heardMs && ask.arrivals.length > 0) yield ['a disabled key is let in', detail]
         continue
       }
-      // How long it still goes is told by the clock on the wall.
+      // The wall clock determines how long it remains valid.
       if (stage.jumps.length > 0) continue
       const until = entry.since + entry.overlapMs
       if (ask.sentAt > until + heardMs && ask.arrivals.length > 0) yield ['a replaced secret is let in', detail]

@@ -4,10 +4,12 @@ import type { Stage } from '../play/stage.ts'
 import type { Oracle } from './oracle.ts'
 
 const windowMs = 60_000
-/** Until a request that was refused has given its place back, where nothing is wrong. */
+/** The maximum time until a refused request's place is free again, without any fault. */
 const givenBackMs = 15_000
 
-/** Whose requests count together, and how many of them in a minute: at least and at most, between two times. */
+/**
+ * A group of requests that count together, and its limit per minute: the lowest and highest value between two times.
+ */
 type Subject = {
   readonly name: string
   readonly keys: readonly number[]
@@ -64,8 +66,8 @@ function ofGroup(
 }
 
 /**
- * When it was let in nobody outside knows: not before it was sent, not after it arrived. What was sent and has arrived within
- * one minute was surely let in within one.
+ * The exact time of admission is unknown: between sending and arrival. A request that was sent and has arrived within
+ * one minute was certainly admitted within it.
  */
 export function* judgeExcess(
   { name, rpm }: Omit<Subject, 'keys'>,
@@ -89,13 +91,13 @@ export function* judgeExcess(
   }
 }
 
-/** Somebody was refused although all who may have been counted are fewer than the limit. */
+/** A request was refused although the limit exceeds the number of all requests that may have counted. */
 export function* judgeRefusals(
   stage: Stage,
   subject: Subject,
   asks: readonly Ask[],
 ): Iterable<readonly [string, string]> {
-  // Of a key in two limits the answer does not say which was full.
+  // If a key has two limits, the answer does not show which one was reached.
   const isAlone = (ask: Ask): boolean => {
     const own = subjectsOf(stage).filter(one => one.keys.includes(ask.wish.key))
     return own.length === 1 && own[0]?.name === subject.name
@@ -103,7 +105,7 @@ export function* judgeRefusals(
   yield* judgeRoom('user_rpm', subject, asks, isAlone)
 }
 
-/** The same of those that one limit has refused. */
+/** The same check for requests that one limit has refused. */
 export function* judgeRoom(
   limit: string,
   { name, rpm }: Omit<Subject, 'keys'>,
@@ -125,14 +127,14 @@ function mayCount(one: Ask, refused: Ask): boolean {
   const from = refused.sentAt - windowMs
   if (one.sentAt > (refused.endedAt ?? Infinity) || (one.endedAt ?? Infinity) < from) return false
   if (one.first.arrivals.length > 0 || one.disturbed !== undefined) return true
-  // Refused before anybody was asked: it took nothing, and has given it back by now.
+  // Refused before any upstream call: it used nothing, and has returned its place by now.
   return (one.endedAt ?? Infinity) + givenBackMs > refused.sentAt
 }
 
-/** An ask while a vendor worked for it. */
+/** The time during which a vendor worked on an ask. */
 type Span = { readonly ask: Ask; readonly from: number; readonly until: number; readonly life: number }
 
-/** Under way at a vendor is under way here: until the answer is whole, or nobody takes it any more. */
+/** A request in progress at a vendor is in progress here: until the answer is complete, or the caller has left. */
 export function spansOf(asks: readonly Ask[]): readonly Span[] {
   return asks.flatMap(ask =>
     ask.arrivals.flatMap(({ at, wholeAt, cutOffAt, life }) =>
@@ -141,7 +143,10 @@ export function spansOf(asks: readonly Ask[]): readonly Span[] {
   )
 }
 
-/** How many requests were under way when one began; a vendor may still be writing its refusal when it is at the next one. */
+/**
+ * The number of requests in progress when one began; a vendor may still be writing its refusal while it receives the
+ * next one.
+ */
 export function countTogether(one: Span, spans: readonly Span[]): number {
   return new Set(spans.filter(other => other.from <= one.from && other.until > one.from).map(({ ask }) => ask)).size
 }

@@ -2,7 +2,7 @@ import { type Ask, codeOf, statusOf } from '../play/asks.ts'
 import { narrowest } from '../play/settings.ts'
 import type { Oracle } from './oracle.ts'
 
-/** A request that was sent may join the line this much later. */
+/** A sent request may join the queue up to this much later. */
 const joinedMs = 1_000
 const onTheWayMs = 15_000
 
@@ -21,14 +21,17 @@ export const neighbours: Oracle = {
       if (isRefused && ask.endedAt - ask.sentAt > narrowest.queueForMs + onTheWayMs)
         yield ['a request waits longer than it may', said]
       const served = overtaking(asks, ask)
-      // So many may be on their way to the upstream when this one gets its connection.
+      // Up to this many may be on their way to the upstream when this one gets its connection.
       if (served > narrowest.connections)
         yield ['a client is served out of turn', `${said}, overtaken by ${served} requests of one key`]
     }
   },
 }
 
-/** The most requests of one other key that came to the upstream while this one, the only one of its key, waited. */
+/**
+ * The maximum number of requests of one other key that reached the upstream while this one, the only one of its key,
+ * waited.
+ */
 function overtaking(asks: readonly Ask[], ask: Ask): number {
   const until = ask.arrivals[0]?.at ?? ask.endedAt ?? Infinity
   const from = ask.sentAt + joinedMs

@@ -1,16 +1,16 @@
 import type { Books } from '../play/books.ts'
 import type { Stage } from '../play/stage.ts'
 
-/** A promise that was broken: what in general, and in this case. */
+/** A broken promise: the general rule, and the details of the case. */
 export type Alarm = { readonly oracle: string; readonly what: string; readonly detail: string }
 
-/** What is looked at when a play has come to its end. */
+/** The data to judge at the end of a play. */
 export type Evidence = {
   readonly stage: Stage
   readonly books: Books
-  /** What is left when the last gateway has closed. */
+  /** Resources left open after the last gateway has closed. */
   readonly leftovers: readonly string[]
-  /** Requests that were made where money was free. */
+  /** Requests sent at the end where a budget has room. */
   readonly probes: readonly Probe[]
 }
 
@@ -23,10 +23,10 @@ export type Probe = {
 
 export type Finding = readonly [what: string, detail: string]
 
-/** Judges by what callers and vendors saw. */
+/** Judges from the observations of callers and vendors. */
 export type Oracle = {
   readonly name: string
-  /** What is promised. */
+  /** The promise. */
   readonly promise: string
   judge(evidence: Evidence): Iterable<Finding>
 }

@@ -30,21 +30,21 @@ export const overdraft: Oracle = {
   },
 }
 
-/** What an ask's caller has, by the lowest prices that were in use. */
+/** The value of what an ask's caller has received, at the lowest prices in use. */
 function worthOf(stage: Stage, ask: Ask): number {
   const inUse = stage.settingsOf(ask)
   const factor = Math.min(...inUse.map(settings => factorOf(ask.wish.model, settings)))
   return had(ask).reduce((sum, one) => {
     const tier = tierOf(Math.max(one.width, one.height))
-    // What a larger image costs beyond its hold is flagged, and `price` looks at that.
+    // A larger image's cost beyond its hold is flagged, and the oracle `price` checks it.
     return sum + imagePrices[isBeyond(ask.wish.model, tier) ? '2K' : tier] * factor
   }, 0)
 }
 
 /**
- * Without the charges of the first list. Of each key in the second, `[id, since]`: what was charged since then, and what is held, by
- * lines and holds. Of a charge with an image that is larger than its family expects no more counts than its hold. Each table
- * is read once for all keys: this is looked at hundreds of times in a story.
+ * Leaves out the charges in the first list. For each key in the second, `[id, since]`: charges since then, and holds,
+ * by lines and holds. A charge with an image larger than its family expects counts at most its hold. Each table is read
+ * once for all keys, because this check runs hundreds of times in a story.
  */
 const spent = `WITH larger AS (SELECT DISTINCT charge_id AS id FROM line WHERE flags LIKE '%larger_than_expected%'),
   refunds AS (SELECT charge_id AS id, sum(amount) AS amount FROM entry WHERE kind = 'refund' GROUP BY charge_id),
@@ -60,8 +60,8 @@ const spent = `WITH larger AS (SELECT DISTINCT charge_id AS id FROM line WHERE f
     GROUP BY bound.key ORDER BY bound.key`
 
 /**
- * Checked again and again: the sum of what was charged, in the day or the month that it is where the budget is for one, and of
- * what is held. What a person decided of a charge that held nothing any more is theirs to answer for.
+ * Checked repeatedly: the sum of all charges, within the current day or month for such budgets, and of all holds. A
+ * person's decision about a charge without a hold is that person's responsibility.
  */
 export function lookForOverdrafts(stage: Stage): void {
   const decided = JSON.stringify(stage.decisions.flatMap(one => (one.how === 'settle' ? [one.id] : [])))
@@ -83,7 +83,7 @@ export function lookForOverdrafts(stage: Stage): void {
   }
 }
 
-/** From when on what was spent counts, by the clock on the wall; undefined where a clock that went far back leaves that open. */
+/** The wall time from which spend counts; undefined if a large clock jump back makes it ambiguous. */
 function sinceOf(stage: Stage, { period }: LiveKey): number | undefined {
   if (period === 'total') return 0
   if (stage.hasJumpedFarBack) return undefined
@@ -102,7 +102,7 @@ function bounds(key: LiveKey): boolean {
   return key.budget !== null && !key.uses.includes('chat')
 }
 
-/** The most that the budget may have been: a change whose commit was in doubt may have happened. */
+/** The highest possible budget: a change with an uncertain commit may have happened. */
 function mostOf(stage: Stage, number: number): number {
   return Math.max(stage.keys[number]?.budget ?? 0, stage.keys[number]?.now ?? 0)
 }

@@ -19,9 +19,9 @@ export const phantom: Oracle = {
         if (lines > count) yield ['more lines than pictures were made', `ask ${ask.no}: ${lines} lines, ${count} made`]
       }
       const mayRepeat = ask.wish.model === retried.model
-      // What a text was refused with is no purchase where `retry_on` names it.
+      // A refused text is not a purchase if `retry_on` lists the status.
       const begun = ask.arrivals.filter(({ refusal, shape }) => !refusal && !(mayRepeat && shape === 'error500'))
-      // Asked again by the caller it may be made again, where the first was not sold.
+      // If the caller repeats it, it may be made again when the first one was not sold.
       if (begun.length > same.length)
         yield ['an upstream was asked twice', `ask ${ask.no}: ${begun.map(one => one.shape).join(', ')}`]
       if (mayRepeat && ask.arrivals.length > same.length * retried.attempts)

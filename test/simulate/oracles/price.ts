@@ -4,7 +4,7 @@ import type { Stage } from '../play/stage.ts'
 import { factorOf, imagePrices, isBeyond, multiplierOf, tierOf, tokenPrices } from '../play/settings.ts'
 import type { Oracle } from './oracle.ts'
 
-/** Charges for text are written together behind their answers: a crash loses those of one batch. */
+/** Charges for text are written in batches after their answers: a crash loses at most one batch. */
 const batchMs = 2_000
 
 export const price: Oracle = {
@@ -30,7 +30,7 @@ function* judgeImages(stage: Stage, ask: Ask, lines: readonly Row[]): Iterable<r
   const sizes = made(ask).map(one => `${one.width}x${one.height}`)
   const factors = stage.settingsOf(ask).map(one => factorOf(ask.wish.model, one))
   for (const line of lines) {
-    // What a person says that it cost.
+    // The cost that a person decided.
     if (line['tier'] === 'decided') continue
     const size = `${line['width']}x${line['height']}`
     const asked = ask.wish.size?.split('x').map(Number) ?? []
@@ -48,7 +48,7 @@ function tierOfSize(size: string) {
   return tierOf(Math.max(...size.split('x').map(Number)))
 }
 
-/** Of an answer whose use was told and that came whole, to the last micro-unit. */
+/** The exact charge, to the micro-unit, of a complete answer with reported usage. */
 function* judgeUse(
   stage: Stage,
   ask: Ask,
@@ -68,7 +68,7 @@ function* judgeUse(
     )
   const found = lines.reduce((sum, line) => sum + BigInt(String(line['price'])), 0n)
   const isLost = stage.lives.crashes.some(at => at >= ask.sentAt && at < (ask.endedAt ?? at) + batchMs)
-  // A death between the last byte and the charge leaves what was held for a person.
+  // After a crash between the last byte and the charge, the hold goes to review.
   if (isLost && charge?.['reason'] === 'gateway_stopped') return
   if (charge === undefined && sums.every(sum => sum >= microParts) && !isLost)
     yield ['what was used has no charge', `ask ${ask.no}: ${Number(sums[0]) / 1e6} micro-units`]
@@ -82,16 +82,16 @@ function* judgeUse(
     ]
 }
 
-/** Parts of a micro-unit that sums are counted in. */
+/** Sums are counted in these fractions of a micro-unit. */
 const microParts = 1_000_000n
 
-/** What rounding left over of earlier charges is at most half a micro-unit, and so is what it leaves of this one. */
+/** The rounding remainder of earlier charges is at most half a micro-unit, and so is that of this one. */
 function isRounded(found: bigint, sum: bigint): boolean {
   const away = found * microParts - sum
   return away <= microParts && away >= -microParts
 }
 
-/** In parts of a micro-unit. */
+/** In fractions of a micro-unit. */
 function sumOf(
   model: string,
   { input, cached, output }: Usage,

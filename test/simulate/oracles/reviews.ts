@@ -4,7 +4,7 @@ import { dearestTier, factorOf, imagePrices, tierOf } from '../play/settings.ts'
 import type { Stage } from '../play/stage.ts'
 import type { Oracle } from './oracle.ts'
 
-/** What was seen by then may have been taken back by a crash: nobody had been told of it. */
+/** A crash may undo changes that were visible by then, unless they were acknowledged. */
 const untoldMs = 10_000
 
 export const reviews: Oracle = {
@@ -18,7 +18,7 @@ export const reviews: Oracle = {
   },
 }
 
-/** None ends by itself, unless the configuration says so. */
+/** No charge under review ends by itself, unless the configuration says so. */
 function* judgeEnds(stage: Stage, books: Books): Iterable<readonly [string, string]> {
   const mayLapse = stage.settingsBetween(0).some(settings => settings.lapses)
   for (const [id, { at }] of stage.waiting) {
@@ -30,7 +30,7 @@ function* judgeEnds(stage: Stage, books: Books): Iterable<readonly [string, stri
   }
 }
 
-/** At rest nothing else is held. */
+/** At rest nothing else has a hold. */
 function* judgeHolds(books: Books): Iterable<readonly [string, string]> {
   const kept = new Map<unknown, number>()
   for (const charge of books.charges.values())
@@ -43,7 +43,7 @@ function* judgeHolds(books: Books): Iterable<readonly [string, string]> {
   }
 }
 
-/** A whole answer with pictures of which none was found waits, with the dearest that it may come to. */
+/** A complete answer with pictures that were not recognised goes to review, with its highest possible price. */
 function* judgeUnknown(stage: Stage, books: Books, ask: Ask): Iterable<readonly [string, string]> {
   const arrival = ask.arrivals.at(-1)
   const charge = books.chargeOf(ask)
@@ -62,7 +62,7 @@ function* judgeUnknown(stage: Stage, books: Books, ask: Ask): Iterable<readonly 
     yield ['a hold is not the dearest that may come', `${detail}: ${sums.join(' or ')}`]
 }
 
-/** Own arithmetic: as many as were asked for, by the dearest tier that can come out. */
+/** Computed independently: the requested number, at the highest price of any possible tier. */
 function dearestOf({ wish }: Ask): number {
   if (!wish.model.startsWith('beta')) return wish.n * imagePrices[dearestTier(wish.model)]
   const asked = wish.size?.split('x').map(Number) ?? [2_048]

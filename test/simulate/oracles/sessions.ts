@@ -1,7 +1,7 @@
 import type { Row } from '../world/storage.ts'
 import type { Oracle } from './oracle.ts'
 
-/** So long a charge may take to be written after its caller had the turn. */
+/** The maximum time from a caller's turn to its written charge. */
 const writtenMs = 10_000
 
 export const sessions: Oracle = {
@@ -33,7 +33,7 @@ export const sessions: Oracle = {
   },
 }
 
-/** What broke off is charged by its length, or waits for a person: no vendor has said what it used. */
+/** A turn that was cut is charged by its length, or goes to review: the vendor has reported no usage. */
 function isEstimated(line: Row): boolean {
   return String(line['flags']).includes('estimated') || line['tier'] === 'decided'
 }

@@ -1,4 +1,4 @@
-/** What has to be met now and then, or a run has tried less than it says: judged over many seeds together. */
+/** Marks that must occur now and then, or a run has tested less than it claims: judged over many seeds together. */
 export const met = [
   'fault: killed',
   'fault: power lost, something was not synced',
@@ -52,7 +52,10 @@ export const met = [
   ),
 ] as const
 
-/** Each kind of fault, each state of a charge and each refusal is met in a run of 100 seeds or more. @returns what never was */
+/**
+ * Each kind of fault, each state of a charge and each refusal occurs in a run of 100 seeds or more. @returns the
+ * missing ones
+ */
 export function* judgeMarks(
   marks: { readonly [name: string]: number },
   names: readonly string[] = met,

@@ -9,7 +9,7 @@ export const spendable: Oracle = {
     for (const { period, free, status, code } of probes)
       if (status !== 200)
         yield [`a budget for a ${period} is frozen: ${status} ${code ?? ''}`, `${free} micro-units should be free`]
-    // Refused although even the dearest that all requests before it may have cost leaves room.
+    // Refused although even the highest possible cost of all earlier requests leaves room.
     for (const ask of stage.asks) {
       const key = stage.keys[ask.wish.key]
       if (!key || key.budget === null || key.period !== 'total' || key.uses.includes('chat')) continue

@@ -7,7 +7,7 @@ import type { Oracle } from './oracle.ts'
 
 const bytesPerToken = 4
 const notLeft = 'a charge could not be left for review; it is charged as estimated'
-/** What an answer has around its text, generously. */
+/** A generous bound for the bytes around an answer's text. */
 const aroundIt = 600
 
 export const text: Oracle = {
@@ -44,9 +44,9 @@ function* judge(stage: Stage, books: Books, ask: Ask): Iterable<readonly [string
   const flag = arrival.odd === 'unsaid' ? 'usage_missing' : 'usage_implausible'
   const waits = arrival.odd === 'absurd' || rule !== 'estimate'
   const isDecided = stage.decisions.some(one => one.id === charge?.['id'])
-  // That it could not be left to a person because of the disk is told; it is charged as estimated then.
+  // If the disk prevents a review, the log reports it, and the charge is the estimate.
   const isTold = stage.lives.errors.some(one => one.text === notLeft && one.facts.includes(String(charge?.['id'])))
-  // Until the end: who waits may be ended by a configuration that came later.
+  // Until the end: a later configuration may end charges under review.
   const lapsed = stage.settingsBetween(ask.sentAt).some(one => one.lapses)
   if (lines.length === 0) yield ['text whose use was not told is free', said]
   else if (!lines.some(line => hasFlags(line, [flag, 'estimated']))) yield ['an estimate is not flagged', said]
@@ -62,7 +62,7 @@ function hasFlags(line: Row, flags: readonly string[]): boolean {
   return flags.every(flag => String(line['flags']).includes(flag))
 }
 
-/** Own arithmetic, as wide as an estimate may be. */
+/** Computed independently, with the widest bounds that an estimate may have. */
 function boundsOf(stage: Stage, ask: Ask): readonly [least: number, most: number] {
   const arrival = ask.arrivals.at(-1)
   const key = stage.keys[ask.wish.key]
@@ -71,7 +71,7 @@ function boundsOf(stage: Stage, ask: Ask): readonly [least: number, most: number
   const factors = stage
     .settingsOf(ask)
     .flatMap(one => key.groups.map(group => factorOf(ask.wish.model, one) * ratio(multiplierOf[group])))
-  // What was told and can be is taken as it is; of a stream what repeats from event to event is not counted.
+  // A plausible report is used as it is; text that repeats between events of a stream is not counted.
   const leastOutput =
     ask.wish.stream || arrival.shape === 'absurd-input' ? 0 : (arrival.textBytes / bytesPerToken) * 0.8
   const mostOutput = (Buffer.byteLength(arrival.body) + aroundIt) / bytesPerToken

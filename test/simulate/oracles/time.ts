@@ -1,6 +1,6 @@
 import type { Oracle } from './oracle.ts'
 
-/** The program warms up, and machines differ: what is meant is work that grows without bound. */
+/** The program needs to warm up, and machines differ: this detects only work that grows without bound. */
 const turnMs = 250
 
 export const time: Oracle = {

@@ -4,9 +4,9 @@ import type { Stage } from '../play/stage.ts'
 import type { Finding, Oracle } from './oracle.ts'
 
 const windowMs = 60_000
-/** Until what a request has used is counted in the place of what it was thought to come to. */
+/** The maximum time until a request's usage replaces its estimate. */
 const countedMs = 2_000
-/** What a chat allows for its answer, as the callers here write it, and the most that the rest of it may count. */
+/** The output limit that these callers request, plus the maximum count of the rest of a chat. */
 const allowed = 3_100
 const aroundIt = 200
 
@@ -21,11 +21,11 @@ export const tokens: Oracle = {
     }),
 }
 
-/** What whoever lets a request in knows of others. */
+/** What an admission knows about other requests. */
 type Knowledge = {
-  /** Surely, when it let `ask` in, not later than `at`. */
+  /** Whether it certainly counted the request when it admitted `ask`, at `at` at the latest. */
   readonly isCounted: (one: Ask, ask: Ask, at: number) => boolean
-  /** Of what it has used, too. */
+  /** Whether it certainly knew the request's usage, too. */
   readonly isToldOf: (one: Ask) => boolean
 }
 
@@ -37,15 +37,15 @@ export function* judgeTokens(stage: Stage, knowledge: Knowledge): Iterable<Findi
     const asks = all.filter(ask => ask.first === ask)
     for (const ask of asks) {
       yield* judgeExcess(stage, asks, ask, knowledge)
-      // What was asked again has taken tokens too: text has no answer that is kept for it.
+      // A repeated request used tokens as well: there are no stored answers for text.
       yield* judgeRefusal(stage, all, ask)
     }
   }
 }
 
 /**
- * By what was surely counted: too much. Of those that came in while it did nobody outside knows who was before whom; the
- * last of all of them, whichever it was, met all the others.
+ * Exceeds the limit by certain counts alone. The order of requests that arrived together is unknown; the last of them,
+ * whichever it was, was admitted after all the others.
  */
 function* judgeExcess(
   stage: Stage,
@@ -67,7 +67,7 @@ function* judgeExcess(
     yield ['more tokens than a minute allows', `ask ${ask.no}: ${counted} and ${allowed} of ${most}`]
 }
 
-/** What a request that arrived by then counts at least, from when it was let in until then. */
+/** The minimum count of a request that arrived by then, from its admission until then. */
 function leastBeside(one: Ask, until: number): number {
   const [arrival] = one.arrivals
   if (!arrival || arrival.at > until || one.wish.operation !== 'chat' || one.left || one.arrivals.length > 1) return 0
@@ -76,7 +76,7 @@ function leastBeside(one: Ask, until: number): number {
   return Math.min(allowed, (arrival.usage?.input ?? 0) + (arrival.usage?.output ?? 0))
 }
 
-/** What a request counts at least, at a time; `isTold`: what it has used, once it is through. */
+/** The minimum count of a request at a time; `isTold`: its usage, once it has ended. */
 function leastOf(one: Ask, at: number, isTold: boolean): number {
   const [arrival] = one.arrivals
   if (!arrival || arrival.at >= at || one.wish.operation !== 'chat') return 0
@@ -94,7 +94,7 @@ function leastOf(one: Ask, at: number, isTold: boolean): number {
   return isTold && (one.endedAt ?? Infinity) + countedMs < at ? input + output : Math.min(allowed, input + output)
 }
 
-/** Although all that may have been counted leaves room for it: refused. */
+/** Refused although the highest possible count leaves room for it. */
 function* judgeRefusal(stage: Stage, asks: readonly Ask[], ask: Ask): Iterable<Finding> {
   if (statusOf(ask) !== 429 || ask.disturbed !== undefined || ask.arrivals.length > 0) return
   if (ask.answer?.headers.get('x-ratelimit-scope') !== 'user_tpm') return

@@ -19,7 +19,7 @@ export const told: Oracle = {
     const logged = new Set(seen.logged)
     if (logged.size < seen.logged.length)
       yield ['a request stands twice in the log', `${seen.logged.length} rows of ${logged.size}`]
-    // A disk that is full takes charges and may take no rows.
+    // A full disk may accept charges and reject rows of the log.
     if (stage.lives.errors.some(({ text }) => text.includes('log rows'))) return
     const lost = seen.settled.filter(id => !logged.has(id))
     if (lost.length > 0) yield ['a charged request is not in the log', lost.slice(0, 5).join(', ')]

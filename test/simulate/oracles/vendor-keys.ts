@@ -8,22 +8,25 @@ import type { Stage } from '../play/stage.ts'
 import type { Finding, Oracle } from './oracle.ts'
 
 const minute = 60_000
-/** What an answer needs to get to the gateway, and its next question to the next vendor, on a slow network. */
+/**
+ * The maximum time for an answer to reach the gateway, and for its next request to reach the next vendor, on a slow
+ * network.
+ */
 const atOnceMs = 10_000
-/** What one process knows of a key the others know after; and of a person's word. */
+/** The delay after which other processes know what one knows about a key, or what a person has changed. */
 const heardMs = 8_000
-/** What a gateway has found is on the disk after, where nothing is wrong with that. */
+/** The delay after which a gateway's finding is on the disk, without any fault of the disk. */
 const writtenMs = 20_000
-/** Where no other key is left one is tried so often: after a second, then twice as long each time, half a minute at most. */
+/** Retry delays when no other key is left: after a second, then doubled each time, up to half a minute. */
 const resortsAt = [1, 3, 7, 15, 31].map(seconds => seconds * 1_000)
 const resortMs = 30_000
-/** A key without credit is tried so often. */
+/** How often a key without credit is tried. */
 const trialMs = 30 * minute
-/** Until a charge has ended that a caller knows nothing of. */
+/** The maximum time until a charge that the caller does not know of has ended. */
 const chargedMs = 5_000
-/** Of one image, and more than a text costs. */
+/** The price of one image, which is more than a text costs. */
 const dearest = 80_000
-/** Of those that cannot, whoever asks, so many are asked. */
+/** The maximum number of keys tried that fail for reasons other than the request. */
 const unableMost = 2
 
 export const vendorKeys: Oracle = {
@@ -55,9 +58,9 @@ export const vendorKeys: Oracle = {
 
 const isUnsold = ({ refusal }: Arrival): boolean => refusal
 
-/** Nobody is asked behind what may have been sold, and each key once. */
+/** No further call after a possible sale, and each key at most once. */
 function* judgeOrder(ask: Ask, isOneOfSeveral: boolean): Iterable<Finding> {
-  // Asked again by its client, it is bought again where nothing was sold: which arrival is whose is not known outside.
+  // A client's repetition is bought again if nothing was sold: which arrival belongs to which is not observable.
   const own = ask.arrivals.filter(({ at, life }) => at <= (ask.endedAt ?? Infinity) && life === ask.life)
   const isAlone = !isOneOfSeveral && own.length === ask.arrivals.length
   const said = `ask ${ask.no}: ${own.map(({ secret, shape }) => `${secret} ${shape}`).join(', ')}`
@@ -72,7 +75,7 @@ function* judgeOrder(ask: Ask, isOneOfSeveral: boolean): Iterable<Finding> {
     yield ['a key is asked twice in one request', said]
 }
 
-/** What is wrong with a vendor's key is no fault of the caller's, and no secret of a vendor's is shown. */
+/** A fault of a vendor's key never appears as the caller's fault, and no vendor's secret appears in an answer. */
 function* judgeWords(ask: Ask, isOneOfSeveral: boolean): Iterable<Finding> {
   const status = statusOf(ask)
   const text = ask.answer?.body.toString('latin1') ?? ''
@@ -90,21 +93,21 @@ function* judgeWords(ask: Ask, isOneOfSeveral: boolean): Iterable<Finding> {
   if (status === 200 && last.wholeAt !== undefined && !ask.left) yield ['an error is handed out as an answer', said]
 }
 
-/** Somebody has to have been ill, full, spent or suspended for nobody to be left. */
+/** If no key is left, each key must have been ill, at a limit, out of budget or suspended. */
 function* judgeFailure(stage: Stage, asks: readonly Ask[], ask: Ask): Iterable<Finding> {
   const code = codeOf(ask)
   if (ask.endedAt === undefined || ask.disturbed !== undefined || ask.left || isReplay(ask)) return
-  // What one client's requests have brought about shuts nobody else out; it may shut out itself for a while.
+  // One client's requests never block other clients; they may block that client for a while.
   if (hasBroughtAbout(asks, ask)) return
   const last = ask.arrivals.at(-1)
   const isGivenUp = code === 'upstream_credentials' || code === 'upstream_limited'
-  // An error of the vendor's own that nobody sold is handed on when nobody else is left.
+  // An error of the vendor's own without a sale is passed on when no other vendor is left.
   const isHandedOn = last !== undefined && last.ill !== undefined && isUnsold(last) && statusOf(ask) !== 200
   if (!isGivenUp && !isHandedOn) return
   const unable = ask.arrivals.filter(({ ill }) => ill !== undefined && effectOf(ill) === 'none').length
   for (const key of poolKeys) {
     if (!servesModel(key, ask.wish.model)) continue
-    // Two that cannot are enough of one vendor; of its second one nothing was asked then.
+    // Two failing keys of one vendor are enough; its second key was then not tried.
     if (key.upstream === 'pool' && unable >= unableMost) continue
     if (isSurelyOpen(stage, asks, ask, key))
       yield [
@@ -124,14 +127,14 @@ function hasBroughtAbout(asks: readonly Ask[], { wish, sentAt, endedAt = Infinit
   )
 }
 
-/** In the file, well for long enough, suspended by nobody, with room and money left. */
+/** The key is in the file, well for long enough, not suspended, and below its limits and budget. */
 function isSurelyOpen(stage: Stage, asks: readonly Ask[], ask: Ask, key: PoolKey): boolean {
   const { keys } = stage.upstreams
   const end = ask.endedAt ?? Infinity
   const secrets = new Set(stage.settingsOf(ask).map(({ pool }) => secretOf(key, pool)))
   const [secret] = secrets
   if (secrets.size !== 1 || secret === undefined || ask.arrivals.some(one => one.secret === secret)) return false
-  // A clock that was set says otherwise how long ago something was.
+  // After a clock change, elapsed times are not reliable.
   const since = Math.max(0, ...stage.jumps.filter(at => at < end))
   for (const { secret: of, ill, from, until } of keys.ills) {
     if (nameOf(of) !== key.name || from > end) continue
@@ -144,12 +147,12 @@ function isSurelyOpen(stage: Stage, asks: readonly Ask[], ask: Ask, key: PoolKey
     one => one.no !== ask.no && one.arrivals.some(arrival => nameOf(arrival.secret ?? '') === key.name),
   )
   if (key.budget !== undefined && mine.reduce((sum, { wish }) => sum + wish.n * dearest, 0) >= key.budget) return false
-  // A request that its client left may have taken a place of the key before it came to the vendor.
+  // A request whose client left may have taken a place of the key before it reached the vendor.
   const unseen = asks.filter(one => one.no !== ask.no && one.left && one.arrivals.length === 0)
   const near = [...mine, ...unseen].filter(
     one => one.sentAt <= end && (one.endedAt ?? Infinity) > ask.sentAt - 2 * minute,
   )
-  // A request that was asked again has taken a place each time.
+  // A repeated request has taken a place each time.
   const places = near.reduce(
     (sum, { arrivals }) => sum + Math.max(1, arrivals.filter(({ secret = '' }) => nameOf(secret) === key.name).length),
     0,
@@ -157,12 +160,12 @@ function isSurelyOpen(stage: Stage, asks: readonly Ask[], ask: Ask, key: PoolKey
   return places < Math.min(key.rpm ?? Infinity, key.concurrency ?? Infinity)
 }
 
-/** A word may still be in the way of whoever asks. */
+/** A person's change may still affect this request. */
 function isHeard(stage: Stage, { until }: { readonly until: number }, ask: Ask): boolean {
   return until + heardMs > ask.sentAt || stage.jumps.length > 0
 }
 
-/** A charge names the vendor that sold. */
+/** A charge names the vendor that sold it. */
 function* judgeCharge(stage: Stage, books: Books, ask: Ask): Iterable<Finding> {
   const charge = books.chargeOf(ask)
   const seller = ask.arrivals.find(({ made, usage }) => made.length > 0 || usage !== undefined)
@@ -176,7 +179,7 @@ function isRefusal({ ill, shape }: Arrival): boolean {
   return ill !== undefined || bodyRefusalNames.includes(shape)
 }
 
-/** Whoever was refused is asked for nothing that costs, until a free look, a person or its time says otherwise. */
+/** A refused key gets no paid requests until a free probe, a person or its deadline ends the suspension. */
 function* judgeSuspended(stage: Stage, asks: readonly Ask[]): Iterable<Finding> {
   const { keys } = stage.upstreams
   const arrivals = asks.flatMap(ask => ask.arrivals.map(arrival => ({ ask, arrival })))
@@ -184,7 +187,8 @@ function* judgeSuspended(stage: Stage, asks: readonly Ask[]): Iterable<Finding> 
     const { secret, ill, wholeAt } = arrival
     if (secret === undefined || ill === undefined || wholeAt === undefined || ask.left) continue
     const effect = effectOf(ill)
-    // One request changes one key: this one only if nothing before it may have confirmed what another request was refused.
+    // One request changes the state of one key: this one, only if no earlier one may have confirmed another request's
+    // refusal.
     const isFirst = ask.arrivals.find(isRefusal)?.secret === secret
     if ((effect !== 'invalid' && ill !== 'out of quota') || !isFirst) continue
     const ends = [
@@ -210,12 +214,14 @@ function* judgeSuspended(stage: Stage, asks: readonly Ask[]): Iterable<Finding> 
           'a suspended key is asked',
           `${secret}: ${ill} for ask ${ask.no} at ${Math.round(wholeAt)}, asked by ask ${later.ask.no} at ${Math.round(later.arrival.at)}`,
         ]
-      // Tried for want of another key and served, it is in use again.
+      // Tried for lack of another key and successful, the key is active again.
       else if (!isRefusal(later.arrival)) break
   }
 }
 
-/** Whether the file named another secret for the key in between: one that comes back starts active, as a new key does. */
+/**
+ * Whether the file named another secret for the key in between: a secret that returns starts active, like a new key.
+ */
 function isReplaced(stage: Stage, secret: string, from: number, until: number): boolean {
   const key = poolKeys.find(({ name }) => name === nameOf(secret))
   return key !== undefined && stage.settingsBetween(from, until).some(({ pool }) => secretOf(key, pool) !== secret)
@@ -223,7 +229,7 @@ function isReplaced(stage: Stage, secret: string, from: number, until: number): 
 
 type AskedWith = { readonly ask: Ask; readonly arrival: Arrival }
 
-/** A suspended key is tried only for want of another key of its vendor. */
+/** A suspended key is tried only for lack of another key of its vendor. */
 function hasAnother(stage: Stage, asks: readonly Ask[], { ask, arrival }: AskedWith): boolean {
   const own = poolKeys.find(({ name }) => name === nameOf(arrival.secret ?? ''))
   const before = { ...ask, arrivals: ask.arrivals.filter(one => one.at < arrival.at) }
@@ -236,23 +242,23 @@ function hasAnother(stage: Stage, asks: readonly Ask[], { ask, arrival }: AskedW
   )
 }
 
-/** How often a key may have been tried for want of another one. */
+/** The maximum number of tries of a key for lack of another one. */
 function resortsWithin(ms: number): number {
   const last = resortsAt.at(-1) ?? 0
   return resortsAt.filter(at => at <= ms).length + Math.max(0, Math.floor((ms - last) / resortMs))
 }
 
-/** Whether what was found is in the storage when somebody dies. */
+/** Whether a finding must be in the storage at the time of a crash. */
 function isWritten(stage: Stage, foundAt: number, diedAt: number): boolean {
   return diedAt - foundAt > writtenMs && !isBroken(stage, foundAt)
 }
 
-/** Something was wrong with a machine when it was found. */
+/** Whether a machine had a fault around the time of the finding. */
 function isBroken({ disturbances }: Stage, at: number): boolean {
   return disturbances.some(({ from, until }) => from < at + writtenMs && until > at - heardMs)
 }
 
-/** Neither a person's word nor the file is passed over. */
+/** Every decision of a person and every setting of the file is respected. */
 function* judgeWithdrawn(stage: Stage, asks: readonly Ask[]): Iterable<Finding> {
   const { keys } = stage.upstreams
   for (const ask of asks)
@@ -263,16 +269,16 @@ function* judgeWithdrawn(stage: Stage, asks: readonly Ask[]): Iterable<Finding> 
       const settings = stage.asks.filter(({ first }) => first === ask).flatMap(one => stage.settingsOf(one))
       const isInFile = settings.some(({ pool }) => key && secretOf(key, pool) === secret)
       if (!isInFile && ask.endedAt !== undefined) yield ['a key that is not in the file is asked', said]
-      // A later decision replaces an earlier one, also with a shorter time.
+      // A later decision replaces an earlier one, even with an earlier end.
       const word = keys.words.findLast(one => one.key === name && one.from <= at)
       const isSaid = word?.isKnown === true && ask.sentAt > word.from + heardMs && at < word.until
-      // How long it stays so is told by the clock on the wall.
+      // The wall clock determines how long it lasts.
       if (isSaid && ask.disturbed === undefined && stage.jumps.length === 0 && !isBroken(stage, ask.sentAt))
         yield ['a key that a person has suspended is asked', said]
     }
 }
 
-/** In any minute, and at once: of one life, since another one counts anew. */
+/** Per minute, and concurrent: within one life, since the next one starts counting from zero. */
 function* judgeLimits(stage: Stage, asks: readonly Ask[]): Iterable<Finding> {
   if (stage.lives.count === 0 && stage.lives.gateway === undefined) return
   for (const { name, rpm = Infinity } of poolKeys) {
@@ -305,7 +311,7 @@ function* judgeLimits(stage: Stage, asks: readonly Ask[]): Iterable<Finding> {
   }
 }
 
-/** Nobody is asked with a key whose budget was spent, by charges that had ended. */
+/** No key is used after its budget was spent by settled charges. */
 function* judgeBudgets(stage: Stage, books: Books, asks: readonly Ask[]): Iterable<Finding> {
   for (const { name, budget } of poolKeys) {
     if (budget === undefined) continue

@@ -9,12 +9,12 @@ export const withheld: Oracle = {
       const arrival = ask.arrivals.at(-1)
       if (!isImages(ask) || ask.left || ask.disturbed !== undefined || isReplay(ask) || isRepeated(stage.asks, ask))
         continue
-      // What breaks off is charged as far as it came.
+      // A cut answer is charged up to the cut.
       if (!arrival || arrival.wholeAt === undefined) continue
       const charge = books.chargeOf(ask)
       if (charge?.['state'] !== 'settled' || stage.decisions.some(one => one.id === charge['id'])) continue
       const charged = books.linesOf(String(charge['id'])).length
-      // SDKs throw away an answer that is cut off.
+      // SDKs discard an answer that is cut off.
       const length = ask.answer?.whole && statusOf(ask) === 200 ? had(ask).length : 0
       if (length >= charged) continue
       const detail = `ask ${ask.no}: ${ask.wish.operation} ${arrival.shape}: had ${length} of ${charged}, ${statusOf(ask)}`

@@ -2,25 +2,25 @@ import type { Random } from '../world/random.ts'
 import type { Picture, Usage, Wish } from './asks.ts'
 import type { Painted, Painter } from './pictures.ts'
 
-/** What an upstream answers, before it is put on the wire. */
+/** An upstream's answer before it is sent. */
 export type Answer = {
   readonly status: number
   readonly type: string
-  /** The body in the pieces in which it is made: an image or an event each. */
+  /** The body in the pieces in which the vendor produces it: one image or event each. */
   readonly pieces: readonly string[]
   readonly made: readonly Picture[]
   readonly known: boolean
   readonly usage: Usage | undefined
-  /** What it says of its use, where that is nothing or cannot be. */
+  /** Whether it reports no usage, or an impossible one. */
   readonly odd?: 'unsaid' | 'absurd'
   readonly textBytes?: number
   readonly headers?: { readonly [name: string]: string }
-  /** What was not answered but broke off. */
+  /** Where it breaks off. */
   readonly breaks?: 'before' | 'amid' | 'never'
 }
 
 type Given = { readonly wish: Wish; readonly random: Random; readonly painter: Painter; readonly asked: Asked }
-/** What the request said when it came. */
+/** Settings in the request as received. */
 export type Asked = { readonly stream: boolean; readonly includeUsage: boolean }
 type Shape = (given: Given) => Answer
 
@@ -33,7 +33,7 @@ function paint({ wish, random, painter }: Given, count = wish.n): Painted[] {
   return Array.from({ length: count }, () => (isLinked ? painter.link(random) : painter.paint(random)))
 }
 
-/** An element of `data`, as the vendor of the family writes it, with what others write beside it. */
+/** An element of `data` in the format of the family's vendor, with members that others write next to it. */
 function element(random: Random, { base64, url }: Painted): object {
   const image = url === '' ? { b64_json: base64 } : { url }
   if (random.chance(0.2)) return { revised_prompt: 'a boat, "at" sea \\ ✓', ...image }
@@ -41,7 +41,7 @@ function element(random: Random, { base64, url }: Painted): object {
   return image
 }
 
-/** The known shapes of an answer of images, in the freedom that JSON gives. */
+/** The known shapes of image answers, in every form that JSON allows. */
 const data: Shape = given => {
   const { random } = given
   const made = paint(given)
@@ -52,7 +52,7 @@ const data: Shape = given => {
   return { ...plain, made, pieces: [random.chance(0.2) ? JSON.stringify(body, null, 2) : json(body)] }
 }
 
-/** Shapes that no family of the configuration says: each is some vendor's, or might be. */
+/** Shapes that no family of the configuration describes: each is some vendor's, or could be. */
 const unknownShapes: { readonly [name: string]: (images: readonly object[], random: Random) => unknown } = {
   array: images => images,
   'data-object': ([image]) => ({ created: 1, data: image ?? {} }),
@@ -81,7 +81,7 @@ const unknownShapes: { readonly [name: string]: (images: readonly object[], rand
 
 const textOf = (image: object): string => String(Object.values(image).at(-1))
 const fold = (text: string): string => text.replaceAll(/.{76}/g, '$&\n')
-/** As a text shows an image. */
+/** An image in text. */
 function shown(image: object): string {
   return 'url' in image ? String(image.url) : `data:image/png;base64,${textOf(image)}`
 }
@@ -95,7 +95,7 @@ function unknown(name: string): Shape {
   }
 }
 
-/** A stream of images: previews, then each whole one. */
+/** A stream of images: previews, then each complete image. */
 function imageEvents(named: string, typed: boolean, field = 'b64_json'): Shape {
   return given => {
     const verb = given.wish.operation === 'edit' ? 'image_edit' : 'image_generation'
@@ -127,7 +127,7 @@ function refuse(status: number, headers: { readonly [name: string]: string } = {
   })
 }
 
-/** Within what the bytes of a request can carry: more is an upstream's fault, which is a shape of its own. */
+/** Within what the bytes of a request allow: more is an upstream's fault, which has a shape of its own. */
 function use(random: Random): Usage {
   const input = 10 + random.int(40)
   return { input, cached: random.chance(0.3) ? random.int(input) : 0, output: 1 + random.int(3_000) }
@@ -150,7 +150,7 @@ const prose = (random: Random): string =>
     'data: {"usage":{"prompt_tokens":1}}',
   ])
 
-/** What an answer says of its use; undefined where it says nothing. */
+/** An answer's usage report; undefined if it has none. */
 function reportOf(tells: Parameters<typeof chat>[0], usage: Usage): object | null | undefined {
   if (tells === 'unsaid') return undefined
   if (tells === 'null') return null
@@ -158,7 +158,7 @@ function reportOf(tells: Parameters<typeof chat>[0], usage: Usage): object | nul
   return usageOfChat(tells === 'usage' ? usage : { ...usage, input: 4_000_000_000 })
 }
 
-/** Tokens as long as the text that is said to be them: what was used is within what the bytes can carry. */
+/** Tokens in proportion to the text: usage stays within what the bytes allow. */
 function chat(tells: 'usage' | 'unsaid' | 'null' | 'absurd' | 'absurd-input'): Shape {
   return ({ random, asked }) => {
     const usage = use(random)
@@ -194,7 +194,7 @@ function chat(tells: 'usage' | 'unsaid' | 'null' | 'absurd' | 'absurd-input'): S
   }
 }
 
-/** A chat whose tool has drawn, though its model is one for text. */
+/** A chat whose tool has made an image, although its model is one for text. */
 const drawn: Shape = given => {
   const usage = use(given.random)
   const made = paint(given, 1)
@@ -215,10 +215,10 @@ const drawn: Shape = given => {
   return { ...events, usage, made, pieces: [chunk, 'data: [DONE]\n\n'] }
 }
 
-/** Pieces of a text that a picture is cut into: shorter than any picture. */
+/** Pieces into which a picture's text is cut: shorter than any picture. */
 const pieceChars = 80
 
-/** A chat with a model that makes images: where its picture is, and how often it comes. */
+/** A chat with a model that makes images: where its picture is, and how often it occurs. */
 function sketch(where: 'images' | 'content' | 'reasoning', times = 1): Shape {
   return given => {
     const { asked, random } = given
@@ -249,7 +249,7 @@ function sketch(where: 'images' | 'content' | 'reasoning', times = 1): Shape {
   }
 }
 
-/** A response whose tool draws. */
+/** A response whose tool makes an image. */
 function drawing(count: number): Shape {
   return given => {
     const { random, asked } = given
@@ -284,7 +284,7 @@ const broken =
   (shape: Shape, breaks: 'before' | 'amid' | 'never'): Shape =>
   given => ({ ...shape(given), breaks })
 
-/** What goes wrong with any operation. */
+/** Faults that can occur with any operation. */
 const failing = {
   error400: refuse(400),
   error429: refuse(429, { 'retry-after': '2' }),
@@ -295,7 +295,7 @@ const failing = {
 const unknownImages = Object.fromEntries(Object.keys(unknownShapes).map(name => [name, unknown(name)]))
 const emptyList: Shape = () => ({ ...plain, made: [], pieces: [json({ created: 1, data: [] })] })
 
-/** What a vendor refuses of one request alone: for its words or numbers, or for nothing that it says. */
+/** Refusals of a vendor for one request alone: by its message or numbers, or without any sign. */
 const bodyRefusals: { readonly [name: string]: Shape } = {
   'too dear': refuseBody(402, 'This request requires more credits, or fewer max_tokens, but can only afford 18721.'),
   'too large': refuseBody(429, 'Request too large on tokens per min (TPM): Limit 30000, Requested 40012.'),
@@ -310,7 +310,7 @@ function refuseBody(status: number, message: string): Shape {
 
 const stray = 'https://stray.example/of/no/picture.png'
 
-/** Pictures with links around them that lead to none of them. */
+/** Pictures next to links that lead to none of them. */
 const linked: Shape = given => {
   if (given.asked.stream) {
     const strayEvent = event('image.saved', { type: 'image.saved', url: stray })
@@ -323,7 +323,7 @@ const linked: Shape = given => {
   return { ...plain, made, pieces: [json(body)] }
 }
 
-/** JSON where a stream was asked for, and the reverse. */
+/** JSON instead of a requested stream, and the reverse. */
 const turned: Shape = given => {
   const { asked, wish } = given
   if (wish.operation === 'chat') {
@@ -334,7 +334,7 @@ const turned: Shape = given => {
   return given.wish.model.startsWith('beta') ? data(given) : imageEvents('VERB.completed', true)(given)
 }
 
-/** A page of an error, of status 200: nothing was made. */
+/** An error page with status 200: nothing was made. */
 const page: Shape = () => ({
   ...plain,
   type: 'text/html',
@@ -343,10 +343,10 @@ const page: Shape = () => ({
   pieces: ['<!doctype html><title>Sign in</title><p>Sign in to go on.'],
 })
 
-/** Answers to requests for pictures that are not as they should be. */
+/** Irregular answers to requests for pictures. */
 const strange: { readonly [name: string]: Shape } = { linked, turned, page }
 export const strangeNames = Object.keys(strange)
-/** What a model that makes images answers in a chat. */
+/** Answers of an image model in a chat. */
 export const sketchNames = ['data', 'in-text', 'in-thoughts', 'twice', 'words', 'words']
 
 /** The shapes of each kind of answer, by name. */
@@ -404,14 +404,14 @@ function kindOf({ operation, stream }: Pick<Wish, 'operation' | 'stream'>): stri
   return operation
 }
 
-/** The names of the shapes that an operation's answers may have, those first that go well. */
+/** The names of the possible shapes of an operation's answers, successful ones first. */
 export function shapeNames(wish: Pick<Wish, 'operation' | 'stream'>): readonly string[] {
   return Object.keys(grammar[kindOf(wish)] ?? {})
 }
 
-/** The answer of a shape; of a name that the operation does not know, the ordinary one. */
+/** The answer with a shape; the ordinary one for an unknown name. */
 export function compose(name: string, given: Given): Answer {
-  // No plan has it: it answers a request, not a wish.
+  // No plan contains it: it depends on the request instead of the wish.
   if (name === 'drawn') return drawn(given)
   const shapes = grammar[kindOf({ ...given.wish, stream: given.asked.stream })] ?? {}
   const shape = bodyRefusals[name] ?? strange[name] ?? shapes[name] ?? shapes['data']

@@ -1,21 +1,21 @@
 import type { Message } from '../world/http-wire.ts'
 import type { Ill } from './ills.ts'
 
-/** A picture that an upstream made: no other has its bytes, or its link. */
+/** A picture that an upstream made: its bytes and its link are unique. */
 export type Picture = {
   readonly width: number
   readonly height: number
-  /** What a caller has who has it whole. */
+  /** A text that only a caller with the complete picture has. */
   readonly proof: string
 }
 
-/** What an upstream says was used. */
+/** The usage that an upstream reports. */
 export type Usage = { readonly input: number; readonly cached: number; readonly output: number }
 
 /** `sketch`: a chat with a model that makes images. */
 export type Operation = 'image' | 'edit' | 'chat' | 'sketch' | 'responses' | 'embeddings'
 
-/** What a caller is going to ask, all of it drawn before. */
+/** A caller's request, drawn in advance. */
 export type Wish = {
   readonly key: number
   readonly operation: Operation
@@ -23,86 +23,86 @@ export type Wish = {
   readonly n: number
   readonly size: string | undefined
   readonly stream: boolean
-  /** The caller asks for links, where the family renders them. */
+  /** Requests links, if the family supports them. */
   readonly render: 'url' | 'b64_json' | undefined
   readonly includeUsage: boolean
-  /** Bytes of each file of an edit. */
+  /** Size in bytes of each file of an edit. */
   readonly files: readonly number[]
-  /** What the answer looks like, for the first, second … time that an upstream is asked. */
+  /** The shapes of the answers to the first, second … upstream call. */
   readonly shapes: readonly string[]
   readonly wire: string
-  /** The answer comes packed so, though nobody asked for it. */
+  /** The content coding of the answer, which the client did not request. */
   readonly coding: string | undefined
   readonly idempotency: string | undefined
-  /** The same request as this one, once more. */
+  /** The earlier request that this one repeats. */
   readonly again: number | undefined
-  /** Milliseconds after which the caller leaves; undefined for one who stays. */
+  /** Milliseconds after which the caller disconnects; undefined for a caller who stays. */
   readonly leaves: number | undefined
-  /** Bytes of the answer after which the caller leaves. */
+  /** Bytes of the answer after which the caller disconnects. */
   readonly leavesBytes: number | undefined
-  /** `keep`: on a connection that was used before, and is kept; `pipeline`: even while that is not through. */
+  /** `keep`: on a reused connection, which stays open; `pipeline`: even before its last request has ended. */
   readonly connection: 'close' | 'keep' | 'pipeline'
-  /** What else of the answer is drawn. */
+  /** The seed for the rest of the answer. */
   readonly seed: number
 }
 
-/** A request as it came to an upstream. */
+/** A request as an upstream received it. */
 export type Arrival = {
   readonly at: number
   readonly host: string
-  /** Of the gateway. */
+  /** The life of the gateway. */
   readonly life: number
   readonly shape: string
-  /** The vendor's key that it came with, where that is one of several. */
+  /** The vendor's key that it used, if the vendor has several. */
   readonly secret: string | undefined
-  /** What that key had. */
+  /** The ill of that key. */
   readonly ill: Ill | undefined
   readonly made: readonly Picture[]
-  /** The shape is one that the gateway promises to know. */
+  /** Whether the gateway promises to recognise the shape. */
   readonly known: boolean
-  /** A definite refusal: nothing was begun. */
+  /** A definite refusal: no work was begun. */
   readonly refusal: boolean
-  /** The answer says nothing that a caller could use: an error. */
+  /** Whether the answer is an error, without usable content. */
   readonly failed: boolean
   readonly usage: Usage | undefined
-  /** What it says of its use, where that is nothing or cannot be. */
+  /** Whether it reports no usage, or an impossible one. */
   readonly odd: 'unsaid' | 'absurd' | undefined
-  /** The text that was made, in bytes, and of the whole request. */
+  /** Bytes of the generated text, and of the complete request. */
   readonly textBytes: number
   readonly requestBytes: number
-  /** The body of the answer, when it was written whole. */
+  /** The body of the answer, if it was sent completely. */
   body: string
-  /** When the last byte was written; undefined when it never was. */
+  /** The time of the last byte; undefined if it was never sent. */
   wholeAt: number | undefined
-  /** When the gateway closed before that. */
+  /** The time at which the gateway closed the connection before that. */
   cutOffAt: number | undefined
 }
 
-/** With what right a caller comes, by what callers have been told. */
+/** The validity of a caller's key, by the acknowledgements that callers have received. */
 export type Entry =
   | { readonly kind: 'present' }
-  /** The key is disabled, and that was committed at this time. */
+  /** The key was disabled by a change that was committed at this time. */
   | { readonly kind: 'disabled'; readonly since: number }
-  /** The secret was replaced at this time, and was to be taken for so many milliseconds more. */
+  /** The secret was replaced at this time, and remains valid for this many milliseconds. */
   | { readonly kind: 'replaced'; readonly since: number; readonly overlapMs: number }
 
-/** One request of a caller, and everything that became of it. */
+/** One request of a caller, and all of its results. */
 export type Ask = {
   readonly no: number
   readonly wish: Wish
-  /** The first of those that are the same request: itself, unless it was asked before. What arrived is kept with that. */
+  /** The first of the repetitions of this request; itself if there is no earlier one. Arrivals are stored there. */
   readonly first: Ask
   readonly sentAt: number
   readonly sentWall: number
-  /** Which life of the gateway it was sent to. */
+  /** The life of the gateway that it was sent to. */
   readonly life: number
-  /** Which secret of its key it came with: the present one, or one that was replaced or put out of use. */
+  /** The secret that it used: the current one, or one that was replaced or disabled. */
   entry: Entry
   readonly arrivals: Arrival[]
-  /** The time of the whole request at the gateway's door is not known better than this. */
+  /** The time at the gateway is known only up to this interval. */
   endedAt: number | undefined
   left: boolean
-  /** Why it does not say anything about the gateway that this ended badly. */
+  /** Why its failure is not the gateway's fault. */
   disturbed: string | undefined
   answer: Message | undefined
   informational: readonly number[]
@@ -118,22 +118,22 @@ export function codeOf({ answer }: Ask): string | undefined {
   return /"code":\s?"(\w+)"/.exec(answer?.body.toString('latin1', 0, 4_000) ?? '')?.[1]
 }
 
-/** The gateway's name of it. */
+/** The gateway's id of the request. */
 export function idOf({ answer }: Ask): string | undefined {
   return answer?.headers.get('x-request-id')
 }
 
-/** A stored answer to an earlier request. */
+/** Whether the answer is a stored answer to an earlier request. */
 export function isReplay({ answer }: Ask): boolean {
   return answer?.headers.get('idempotent-replayed') === 'true'
 }
 
-/** Whatever was made for it, or for the same request at another time. */
+/** Everything that was made for it, or for a repetition of it. */
 export function made(ask: Ask): readonly Picture[] {
   return ask.first.arrivals.flatMap(arrival => arrival.made)
 }
 
-/** The pictures that the caller has whole. */
+/** The pictures that the caller has received completely. */
 export function had(ask: Ask, pictures: readonly Picture[] = made(ask)): readonly Picture[] {
   const text = ask.answer?.body.toString('latin1') ?? ''
   if (text === '') return []
@@ -141,7 +141,7 @@ export function had(ask: Ask, pictures: readonly Picture[] = made(ask)): readonl
   return pictures.filter(picture => joined.includes(picture.proof))
 }
 
-/** The texts of a stream as its reader joins them. */
+/** The texts of a stream, joined as its reader does. */
 function joinTexts(stream: string): string {
   return ['content', 'reasoning']
     .map(name => Array.from(stream.matchAll(new RegExp(`"${name}":"([^"]*)"`, 'g')), ([, text]) => text).join(''))
@@ -152,7 +152,7 @@ export function isImages({ wish }: Ask): boolean {
   return wish.operation === 'image' || ['edit', 'responses', 'sketch'].includes(wish.operation)
 }
 
-/** Asked more than once: which answer belongs to whom only the gateway knows. */
+/** Sent more than once: only the gateway knows which answer belongs to which request. */
 export function isRepeated(asks: readonly Ask[], ask: Ask): boolean {
   return asks.some(one => one !== ask && one.first === ask.first)
 }

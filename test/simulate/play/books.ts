@@ -2,15 +2,15 @@ import type { Row } from '../world/storage.ts'
 import { type Ask, idOf } from './asks.ts'
 import type { Stage } from './stage.ts'
 
-/** What the gateway wrote down, read by SQL of the test's own. */
+/** The gateway's records, read by SQL of the test's own. */
 export type Books = {
   readonly charges: ReadonlyMap<string, Row>
   readonly entries: readonly Row[]
-  /** Places of chains in their order: an entry, or a segment with all its charges. */
+  /** Positions in chains, in order: an entry, or a segment with all its charges. */
   readonly links: readonly Row[]
   readonly keys: readonly Row[]
   linesOf(charge: string): readonly Row[]
-  /** The charge of an ask's images or, for text, of its use. */
+  /** The charge of an ask's images or, for text, of its usage. */
   chargeOf(ask: Ask, suffix?: string): Row | undefined
 }
 

@@ -13,15 +13,15 @@ const paths = {
   embeddings: '/v1/embeddings',
 } as const
 
-/** Those that may stand beside the fields of a chat. */
+/** Tools that may be added to the fields of a chat. */
 const declarations = imageTools.filter(text => !text.startsWith('{"messages"'))
 
-/** The tool by which a caller of a text model tries to get a picture, as it is written; undefined for most. */
+/** The tool as JSON text with which a caller of a text model tries to get a picture; undefined for most. */
 export function toolOf({ operation, seed }: Pick<Wish, 'operation' | 'seed'>): string | undefined {
   return operation === 'chat' && seed % 8 === 0 ? declarations[(seed / 8) % declarations.length] : undefined
 }
 
-/** The bytes of a request; `name` is what the upstream knows it by. */
+/** The bytes of a request; `name` identifies it to the upstream. */
 export function writeRequest(wish: Wish, name: number, secret: string, endUser?: string): Buffer {
   const { body, type } = writeBody(wish, name)
   const idempotency = wish.idempotency === undefined ? '' : `idempotency-key: ${wish.idempotency}\r\n`
@@ -40,7 +40,7 @@ export function writeRequest(wish: Wish, name: number, secret: string, endUser?:
 function writeBody(wish: Wish, name: number): { readonly body: Buffer; readonly type: string } {
   const { operation, model, n, size, stream, render, includeUsage } = wish
   const text = `ask ${name} a boat`
-  // Where a family says it elsewhere too, the most of all places counts.
+  // If a family also reads the number elsewhere, the largest number counts.
   const counts = model === 'counted' && n > 1 ? { n: 1, options: { max_images: n } } : { n }
   const given = { ...(stream && { stream }), ...(render && { response_format: render }), ...(size && { size }) }
   if (operation === 'edit') {
@@ -74,7 +74,7 @@ function writeBody(wish: Wish, name: number): { readonly body: Buffer; readonly 
   }[operation]
   const tool = toolOf(wish)
   const told = JSON.stringify(fields)
-  // Written by hand: some say a thing twice.
+  // Assembled as text: some tools repeat a member.
   const body = tool === undefined ? told : `${tool.slice(0, -1)},${told.slice(1)}`
   return { body: Buffer.from(body), type: 'application/json' }
 }

@@ -5,17 +5,17 @@ import type { Wish } from './asks.ts'
 const teamKeys = [6, 7] as const
 const names = ['ann', 'ben', 'cas', undefined] as const
 
-/** For whom a caller asks; undefined for nobody that it names. */
+/** The end user that a caller names; undefined for none. */
 export function endUserOf({ seed, key }: Pick<Wish, 'seed' | 'key'>): string | undefined {
   return teamKeys.some(one => one === key) ? names[seed % names.length] : undefined
 }
 
-/** In some seeds callers of the group ask for end users. Drawn by a stream of its own: other seeds are as they were. */
+/** In some seeds callers of the group name end users. A random stream of its own keeps other seeds unchanged. */
 export function hasEndUsers(seed: number): boolean {
   return new Random(seed, 'end users').chance(0.25)
 }
 
-/** So that they are many, most requests of such a seed are made with keys of that group. */
+/** Most requests of such a seed use keys of that group, so that there are many. */
 export function askForEndUsers<O extends { readonly wish: Wish }>(
   seed: number,
   operations: readonly O[],

@@ -1,4 +1,4 @@
-/** What a vendor's key may have. */
+/** The possible faults of a vendor's key. */
 export type Ill =
   | 'revoked'
   | 'not valid'

@@ -7,24 +7,24 @@ import type { World } from '../world/world.ts'
 import { configuration, environment, type Settings } from './settings.ts'
 import { Versions } from './versions.ts'
 
-/** Something that the gateway logged as an error. */
+/** An error in the gateway's log. */
 export type Logged = { readonly at: number; readonly text: string; readonly facts: string }
 
 /**
- * The gateway's lives, one after the other: each a process of the world on the database that the one before it left, whether
- * it was closed or died.
+ * The gateway's lives, in sequence: each is a process of the world on the database that the previous one left, whether
+ * it was closed or crashed.
  */
 export class Lives {
-  /** The one that runs; undefined between two. */
+  /** The running gateway; undefined between two lives. */
   gateway: Gateway | undefined
   process: Process
-  /** How many there were. */
+  /** The number of lives so far. */
   count = 0
   path: string
   readonly errors: Logged[] = []
-  /** When it died. */
+  /** The times of the crashes. */
   readonly crashes: number[] = []
-  /** What each death and each loss of power did to the database. */
+  /** The effect of each crash and power loss on the database. */
   readonly damages: Damage[] = []
   readonly #world: World
   readonly #folder: string
@@ -32,7 +32,7 @@ export class Lives {
   readonly versions: Versions
   readonly plain: Settings
 
-  /** `plain` is what it begins with, and what it has again in the end. */
+  /** `plain` are the settings at the beginning and at the end. */
   constructor(world: World, folder: string, plain: Settings) {
     this.#world = world
     this.#folder = folder
@@ -47,7 +47,7 @@ export class Lives {
     return this.versions.settings
   }
 
-  /** @throws Error what keeps it from starting, once it has been tried for minutes */
+  /** @throws Error the reason, if it does not start within minutes of retries */
   async begin(): Promise<void> {
     for (let tries = 0; ; tries++) {
       this.process = new Process(`gateway ${this.count}`)
@@ -79,12 +79,12 @@ export class Lives {
     this.count++
   }
 
-  /** Something is committed, and nobody has been told of it. */
+  /** Whether a commit has not been acknowledged to anyone yet. */
   get isUntold(): boolean {
     return this.#acknowledged.untold > 0
   }
 
-  /** It dies, or the power goes: what the disk has is what there is. */
+  /** Crashes the process or cuts the power: only the content of the disk remains. */
   crash(): void {
     this.gateway = undefined
     this.crashes.push(this.#world.time.tick)

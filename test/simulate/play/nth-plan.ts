@@ -4,7 +4,7 @@ import { readRecorded } from './record.ts'
 const images = ['image', 'edit'] as const
 const all = ['image', 'edit', 'chat', 'responses', 'embeddings'] as const
 
-/** A short story in which everything is written that a gateway writes. */
+/** A short story with every kind of write of a gateway. */
 export const nthPlan: Plan = readRecorded({
   seed: 7,
   keys: [

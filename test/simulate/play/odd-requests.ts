@@ -3,7 +3,7 @@ import type { SimSocket } from '../world/sockets.ts'
 import type { World } from '../world/world.ts'
 import type { Lives } from './life.ts'
 
-/** Something that no model is asked, and what came of it. */
+/** A request without a model, and its result. */
 export type OddRequest = {
   readonly what: string
   readonly sentAt: number
@@ -12,7 +12,7 @@ export type OddRequest = {
   broken: string | undefined
 }
 
-/** What else comes to a gateway's door: each the beginning of a request, and its body. */
+/** Other requests: each is the beginning of a request, and its body. */
 const odd: readonly (readonly [line: string, body?: string])[] = [
   ['GET /v1/models'],
   ['HEAD /v1/models'],
@@ -29,10 +29,10 @@ const odd: readonly (readonly [line: string, body?: string])[] = [
   ['PATCH /', ''],
 ]
 
-/** Where it is sent from, and to what. */
+/** The process that sends it, and its target. */
 type Doorstep = { readonly world: World; readonly lives: Lives; connect(): SimSocket }
 
-/** Requests that no oracle of money has to do with: they are answered like any other. */
+/** Requests that the oracles of money ignore: they get normal answers. */
 export class OddRequests {
   readonly list: OddRequest[] = []
   readonly #stage: Doorstep

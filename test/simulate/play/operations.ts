@@ -8,10 +8,10 @@ import type { Stage } from './stage.ts'
 
 type Act = (stage: Stage, operated: Operated) => Promise<void> | void
 
-/** What it takes for a request under way to be through with a fault that has passed. */
+/** Time for requests in progress to finish after a fault has ended. */
 const afterwardsMs = 3_000
 
-/** What each kind of operation does. */
+/** The implementation of each kind of operation. */
 export const acts: { readonly [kind in Kind]: Act } = {
   ask(stage, { wish }) {
     stage.ask(inUse(stage, wish))
@@ -32,7 +32,7 @@ export const acts: { readonly [kind in Kind]: Act } = {
   verify: stage => stage.verify('under way'),
   async crash(stage, { lasts, choice }) {
     stage.disturb('crash', lasts + 60_000)
-    // At any moment, or in the one in which something is committed and nobody has been told.
+    // At any moment, or between a commit and its acknowledgement.
     const { time } = stage.world
     const until = time.tick + (choice % 2 === 0 ? 0 : 5_000)
     while (!stage.lives.isUntold && (await time.step(until)));
@@ -88,7 +88,7 @@ export const acts: { readonly [kind in Kind]: Act } = {
     const one = stage.keys[key]
     if (!one || one.budget === null) return
     const budget = one.budget + (choice % 20) * 20_000
-    // Never below what it was: what had been promised stays promised.
+    // Never below its current value: earlier promises stay valid.
     if (budget < (one.now ?? 0)) return
     one.now = budget
     await stage.admin(async storage => void (await storage.keys.change(one.id, { budget }, 'world')))
@@ -104,7 +104,7 @@ export const acts: { readonly [kind in Kind]: Act } = {
     if (isKnown) one.disabledAt = stage.world.time.tick
     for (let i = 0; i < 3; i++) {
       await stage.world.time.pass(lasts / 3)
-      // Whether it is in use or not nobody knows whose change was not committed for sure.
+      // If a change may not have been committed, the key's state is unknown.
       if (isKnown && i < 2 && stage.lives.gateway)
         stage.ask({ ...wish, key, operation: 'image', model: 'alpha-image-2', stream: false, idempotency: undefined })
     }
@@ -127,7 +127,7 @@ export const acts: { readonly [kind in Kind]: Act } = {
     if (!one) return
     if (!one.old) await stage.rotate(one)
     if (!one.old) return
-    // Some try it when its time is just over: no later, or the clock on the wall has been set by then.
+    // Some try the old secret just after it has expired: no later, or the wall clock may have been set by then.
     if (choice % 2 === 0) await stage.world.time.runUntil(one.old.since + one.old.overlapMs + 2_000)
     stage.world.mark('an old secret is tried')
     const asked = { ...wish, key, idempotency: undefined, leaves: undefined, leavesBytes: undefined }
@@ -136,7 +136,7 @@ export const acts: { readonly [kind in Kind]: Act } = {
   async regroup(stage, { key, choice }) {
     const one = stage.keys[key]
     const group = (['default', 'tight', 'tokens', 'partner'] as const)[choice % 4]
-    // Keys of a user's limit are counted together.
+    // Keys under a user's limit are counted together.
     if (!one || !group || one.group === 'team') return
     stage.world.mark('key regrouped')
     one.groups.push(group)
@@ -175,7 +175,7 @@ export const acts: { readonly [kind in Kind]: Act } = {
 
 export async function perform(stage: Stage, operated: Operated): Promise<void> {
   const { time } = stage.world
-  // Money is looked at while requests are under way, not only between them.
+  // Sums are checked while requests are in progress, not only between them.
   const looks = operated.gap > 0 ? 3 : 0
   for (let i = 0; i < looks; i++) {
     await time.pass(operated.gap / looks)
@@ -186,7 +186,10 @@ export async function perform(stage: Stage, operated: Operated): Promise<void> {
   watch(stage)
 }
 
-/** To open the books costs more than most operations: it is done when something was committed, or is judged otherwise now. */
+/**
+ * Opening the books costs more than most operations: it is done only after a commit, or after a change of the limits to
+ * check.
+ */
 function watch(stage: Stage): void {
   if (!stage.isNews()) return
   stage.looking(() => {
@@ -223,7 +226,10 @@ function describe({ kind, wish, count, jump, lasts, key, state }: Operated): str
     : `${lasts} ms`
 }
 
-/** Keys are used for what they are for: text may overdraw a budget, and is kept off those whose overdraft is a fault. */
+/**
+ * Keys are restricted to their uses: text may overdraw a budget, so it must not use keys for which an overdraft is a
+ * fault.
+ */
 function inUse(stage: Stage, wish: Ask['wish']): Ask['wish'] {
   const key = stage.keys[wish.key]
   return key?.uses.includes(wish.operation) ? wish : { ...wish, key: 0 }
@@ -236,14 +242,14 @@ function fail(stage: Stage, why: string, ms: number, begin: (disk: Stage['world'
   time.after(ms, 'the disk is sound again', () => disk.mend(), null)
 }
 
-/** A person ends a charge in doubt, or gives back what one cost. */
+/** A person resolves a charge under review, or refunds one. */
 async function decide(stage: Stage, { choice }: Operated, how: 'settle' | 'void' | 'refund'): Promise<void> {
   const state = how === 'refund' ? 'settled' : 'needs_review'
   const rows = stage.look('SELECT id, hold, line_count FROM charge WHERE state = ? ORDER BY id', state)
   const row = rows[choice % Math.max(1, rows.length)]
   const id = row?.['id']
   if (!row || typeof id !== 'string') return
-  // Some know what it cost, which is at most what was held.
+  // Some decide a cost, which is at most the hold.
   const isKnown = how === 'settle' && choice % 4 < 2 && row['line_count'] === 0
   const amount = isKnown ? Math.floor((Number(row['hold']) * (1 + (choice % 7))) / 7) : 0
   if (amount > 0) stage.world.mark('a person decides: amount')
@@ -253,6 +259,6 @@ async function decide(stage: Stage, { choice }: Operated, how: 'settle' | 'void'
     if (how === 'refund') await storage.books.refund(id, 'world', 'a try')
     else await storage.books.resolve(id, how, 'world', 'a try', amount)
   })
-  // Refused or in doubt: it may have been decided all the same.
+  // Refused or uncertain: the decision may have been made all the same.
   stage.decisions.push({ id, how, amount, at })
 }

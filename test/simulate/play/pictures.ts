@@ -14,10 +14,10 @@ const sizes = [
   [3000, 2000],
 ] as const
 
-/** A picture with its bytes, or its link. */
+/** A picture as bytes, or as a link. */
 export type Painted = Picture & { readonly base64: string; readonly url: string }
 
-/** Paints pictures of which no two are alike. */
+/** Creates pictures that are all different. */
 export class Painter {
   #count = 0
   /** The bytes of each, by its number. */
@@ -33,7 +33,7 @@ export class Painter {
     return { width, height, base64, url: '', proof: base64 }
   }
 
-  /** One that is told by a link. */
+  /** A picture that is delivered as a link. */
   link(random: Random): Painted {
     const painted = this.paint(random)
     const url = linkOf(this.#count)
@@ -41,12 +41,12 @@ export class Painter {
   }
 }
 
-/** Behind what is measured, in front of the end: scan data. */
+/** After the header, before the end: scan data. */
 function stampJpeg(bytes: Buffer, stamp: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(0, -8), stamp, bytes.subarray(-8)])
 }
 
-/** A comment in front of the last chunk (PNG 11.3.4.3). */
+/** A comment before the last chunk (PNG 11.3.4.3). */
 function stampPng(bytes: Buffer, stamp: Buffer): Buffer {
   const lastBytes = 12
   const named = Buffer.concat([Buffer.from('tEXtno\0'), stamp])

@@ -7,7 +7,7 @@ import { answerStrangely } from './strange-plan.ts'
 import type { GroupName } from './settings.ts'
 import { codings, wires } from './upstreams.ts'
 
-/** A key of the world, as it is made at the start. */
+/** A key of the world, created at the start. */
 export type PlannedKey = {
   readonly name: string
   readonly user: 'ada' | 'bob'
@@ -15,7 +15,7 @@ export type PlannedKey = {
   readonly budget: number | null
   readonly period: 'total' | 'day' | 'month' | 'week' | '7d'
   readonly rpm: number | undefined
-  /** What it is used for: text may overdraw, images may not. */
+  /** The operations that may use it: text may overdraw, images may not. */
   readonly uses: readonly Operation[]
 }
 
@@ -49,31 +49,31 @@ const kinds = [
 ] as const
 export type Kind = (typeof kinds)[number] | PoolKind | 'session'
 
-/** One thing that is done to the world. Everything of it is drawn before it may be left out. */
+/** One action in the world. All of it is drawn before any part may be removed. */
 export type Operated = {
   readonly no: number
   readonly kind: Kind
-  /** Milliseconds that pass before it. */
+  /** Milliseconds before it. */
   readonly gap: number
   readonly wish: Wish
   readonly count: number
-  /** Milliseconds by which the clock on the wall jumps. */
+  /** Milliseconds by which the wall clock jumps. */
   readonly jump: number
   /** Milliseconds for which a fault lasts, or a process is down. */
   readonly lasts: number
   readonly key: number
-  /** What else the operation chooses from what there is. */
+  /** A random choice among the options of the operation. */
   readonly choice: number
   readonly state: 'refused' | 'late' | 'never'
   readonly host: number
 }
 
-/** Who is in it, whatever is done. */
+/** The participants, whatever the operations are. */
 export type Cast = {
   readonly seed: number
-  /** No faults at all: what is promised holds strictly. */
+  /** No faults at all: the promises apply strictly. */
   readonly calm: boolean
-  /** Callers ask for end users, who have limits and budgets. */
+  /** Callers name end users, who have limits and budgets. */
   readonly endUsers: boolean
   readonly keys: readonly PlannedKey[]
 }
@@ -100,7 +100,7 @@ const faults: ReadonlySet<Kind> = new Set([
   'sick vendor',
 ])
 
-/** Draws a plan: what is done, by whom, in what order, and how often each thing goes wrong, which differs from seed to seed. */
+/** Draws a plan: the actions, by whom, in which order, and the frequency of each fault, which differs between seeds. */
 export function drawPlan(seed: number, length = 45): Plan {
   const random = new Random(seed, 'plan')
   const calm = seed % 10 === 0
@@ -109,14 +109,16 @@ export function drawPlan(seed: number, length = 45): Plan {
   const appetite = drawAppetite(random, calm, squeeze)
   const operations = Array.from({ length }, (_, no) => drawOperation(random, no, weights, appetite))
   const atPools = goAtPools(seed, operations, faults)
-  // Stories of vendors' keys are as they were.
+  // Stories of vendors' keys stay unchanged.
   const planned = atPools === operations ? answerStrangely(seed, operations) : atPools
   const endUsers = atPools === operations && hasEndUsers(seed)
   const asked = endUsers ? askForEndUsers(seed, planned) : planned
   return { seed, calm, endUsers, keys: drawKeys(random), operations: addSessions(seed, asked) }
 }
 
-/** In some seeds callers talk with a model besides. Drawn by a stream of its own: all other seeds are as they were. */
+/**
+ * In some seeds callers also talk with a realtime model. A random stream of its own keeps all other seeds unchanged.
+ */
 function addSessions(seed: number, operations: readonly Operated[]): readonly Operated[] {
   const random = new Random(seed, 'live')
   if (!random.chance(0.3)) return operations
@@ -127,7 +129,7 @@ function addSessions(seed: number, operations: readonly Operated[]): readonly Op
   })
 }
 
-/** Some seeds go at one thing: budgets that are nearly spent, limits that are nearly reached. */
+/** Some seeds concentrate on one thing: budgets that are nearly spent, limits that are nearly reached. */
 type Squeeze = 'nothing' | 'budgets' | 'limits' | 'tokens'
 const squeezed: { readonly [squeeze in Squeeze]: readonly number[] } = {
   nothing: [],
@@ -136,7 +138,7 @@ const squeezed: { readonly [squeeze in Squeeze]: readonly number[] } = {
   tokens: [8],
 }
 
-/** A swarm: of what can happen each seed leaves some out, and likes some more than others. */
+/** Swarm testing: each seed omits some of the possible actions, and prefers others. */
 function drawWeights(
   random: Random,
   calm: boolean,
@@ -155,18 +157,18 @@ function drawWeights(
   }
 }
 
-/** What this seed's callers and vendors are inclined to. */
+/** The tendencies of this seed's callers and vendors. */
 type Appetite = {
   readonly operations: { readonly [operation in Operation]: number }
-  /** Share of answers that are not the ordinary one. */
+  /** Share of irregular answers. */
   readonly odd: number
   readonly oddWire: number
   readonly leaves: number
   readonly streams: number
   readonly key: number
-  /** Share of the requests that are made with that key. */
+  /** Share of the requests with that key. */
   readonly loyal: number
-  /** Share of the answers that come packed. */
+  /** Share of the answers with a content coding. */
   readonly packed: number
   /** Share of the callers who keep their connections. */
   readonly keeps: number
@@ -197,7 +199,7 @@ function drawAppetite(random: Random, calm: boolean, squeeze: Squeeze): Appetite
 
 const keyCount = 10
 
-/** Near what an image costs, so that budgets run out: where mistakes about them show. */
+/** Near the price of an image, so that budgets run out: that is where mistakes show. */
 function drawKeys(random: Random): readonly PlannedKey[] {
   const images: readonly Operation[] = ['image', 'edit']
   const all: readonly Operation[] = ['image', 'edit', 'chat', 'sketch', 'responses', 'embeddings']
@@ -283,7 +285,7 @@ function drawWish(random: Random, appetite: Appetite): Wish {
     wire: random.chance(appetite.oddWire) ? random.pick(wires) : 'plain',
     idempotency: random.chance(0.3) ? `idem-${random.int(1e9)}` : undefined,
     again: undefined,
-    // At any moment: while the request is sent, while somebody works at it, while the answer comes.
+    // At any moment: during the request, the work, or the answer.
     leaves: leaves === 'time' ? random.int(random.pick([10, 300, 20_000])) : undefined,
     leavesBytes: leaves === 'bytes' ? 1 + random.int(random.pick([200, 2_000, 30_000])) : undefined,
     coding: random.chance(appetite.packed) ? random.pick(codings) : undefined,

@@ -28,11 +28,11 @@ import { type LiveKey, Stage } from './stage.ts'
 const minute = 60_000
 const day = 86_400_000
 
-/** What a seed came to. */
+/** The outcome of a seed. */
 export type Outcome = {
   readonly seed: number
   readonly calm: boolean
-  /** Of everything that happened, and of what the books say in the end. */
+  /** Digests of all events, and of the final books. */
   readonly trace: string
   readonly books: string
   readonly alarms: readonly Alarm[]
@@ -42,7 +42,7 @@ export type Outcome = {
   readonly asks: number
 }
 
-/** Plays a plan to its end, without the operations that are left out, and judges. */
+/** Plays a plan to its end, without the removed operations, and judges it. */
 export async function play(
   world: World,
   plan: Plan,
@@ -79,7 +79,7 @@ export async function play(
   return outcomeOf(stage, harness, oracles, { leftovers, probes })
 }
 
-/** What the play came to, as these judge it. */
+/** The outcome of the play, judged by these oracles. */
 export function outcomeOf(
   stage: Stage,
   harness: readonly Alarm[],
@@ -108,7 +108,7 @@ export function judge(oracle: Oracle, evidence: Evidence): Alarm[] {
   return [...oracle.judge(evidence)].map(([what, detail]) => ({ oracle: oracle.name, what, detail }))
 }
 
-/** The faults end, the clock is put right; what has to come in the end gets its time. */
+/** Ends the faults, corrects the clock, and waits for everything that must happen eventually. */
 async function rest(stage: Stage): Promise<void> {
   const { world, lives, upstreams } = stage
   world.disk.mend()
@@ -129,19 +129,19 @@ async function rest(stage: Stage): Promise<void> {
   await stage.askForSums()
 }
 
-/** Where a budget must have room by the test's own sums, somebody asks. */
+/** Sends a request wherever a budget must have room by the test's own sums. */
 async function probe(stage: Stage): Promise<readonly Probe[]> {
   const probes: Probe[] = []
   const dearest = imagePrices['4K']
   for (const [number, key] of stage.keys.entries()) {
     if (key.budget === null || key.lost || !key.enabled || key.uses.includes('chat')) continue
-    // Beyond every day and month that somebody may have spent in while the clock was wrong.
+    // After every day and month in which something may have been charged while the clock was wrong.
     const behind = Math.max(0, stage.latestWall - stage.world.time.wall)
     if (key.period !== 'total') stage.set(behind + (key.period === 'day' ? 2 : 40) * day)
     await stage.world.time.pass(2 * minute)
     const free = freeOf(stage, key)
     if (free < dearest) continue
-    // As many as there is room for: what is held back for nothing shows.
+    // As many as there is room for: this shows an amount that is held for nothing.
     const n = Math.min(20, Math.floor(free / dearest))
     const ask = stage.ask({ ...quietWish, key: number, n })
     await stage.world.time.pass(3 * minute)
@@ -152,7 +152,7 @@ async function probe(stage: Stage): Promise<readonly Probe[]> {
 
 export const quietWish: Wish = { ...plainWish, size: '1024x1024' }
 
-/** What a budget has left: less what a person has yet to decide and, of one for all of a key's life, what was sold. */
+/** The rest of a budget: without charges under review and, for a budget over the key's life, without charges. */
 export function freeOf(stage: Stage, key: LiveKey): number {
   const [row] = stage.look(
     `SELECT coalesce(sum(CASE state WHEN 'settled' THEN amount * ? WHEN 'needs_review' THEN hold * kept ELSE 0 END), 0) AS n
@@ -163,7 +163,7 @@ export function freeOf(stage: Stage, key: LiveKey): number {
   return Math.min(key.budget ?? 0, key.now ?? 0) - Number(row?.['n'])
 }
 
-/** Closes the last gateway and looks for what it leaves behind. */
+/** Closes the last gateway and searches for leftovers. */
 async function close(stage: Stage): Promise<readonly string[]> {
   const { lives, world } = stage
   const left: string[] = []
@@ -187,11 +187,11 @@ function digest(stage: Stage): string {
   return hash.digest('hex').slice(0, 16)
 }
 
-/** Of a form that is not kept in memory. */
+/** The size of a form above which it is not kept in memory. */
 const spooledBytes = 1_048_576
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0)
 
-/** What states and refusals this seed has met. */
+/** Marks the states and refusals that this seed has reached. */
 function markStates(stage: Stage, { books }: Evidence): void {
   const { world } = stage
   for (const charge of books.charges.values()) {
@@ -208,7 +208,7 @@ function markStates(stage: Stage, { books }: Evidence): void {
   }
 }
 
-/** The requests as a table that a person can read. */
+/** The requests as a readable table. */
 function tellAsks(stage: Stage, { books }: Evidence): void {
   stage.tell('')
   stage.tell(

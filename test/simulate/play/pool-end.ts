@@ -7,19 +7,22 @@ import { plainWish } from './record.ts'
 import type { Stage } from './stage.ts'
 
 const minute = 60_000
-/** Whoever was refused is looked at every hour at last. */
+/** In the long run a refused key is probed every hour. */
 const untilBackMs = 61 * minute
-/** A vendor that says no time keeps a key away for so long at most. */
+/** The maximum pause of a key after a refusal without a time. */
 const untilCoolMs = 5 * minute + 10_000
-/** A free look comes so long after a refusal, and a request that tries what had no credit. */
+/** Delays after a refusal until a free probe, and until a request tries a key that had no credit. */
 const untilLookedMs = 1.5 * minute
 const trialMs = 30 * minute
-/** What one process hears of another's words after, and of a person's. */
+/** The delay until one process knows what another, or a person, has changed. */
 const heardMs = 8_000
-/** For a request, and what is charged for it, to be through. */
+/** Time for a request and its charge to finish. */
 const askedMs = 30_000
 
-/** When all keys of vendors have been well for as long as it takes: whether they are back, and what bounds them. */
+/**
+ * After all keys of vendors have been well for long enough: checks that they are active again, and that their limits
+ * apply.
+ */
 export async function tryPools(stage: Stage): Promise<void> {
   if (!isAtPools(stage)) return
   const caller = await enrol(stage)
@@ -37,7 +40,7 @@ async function readSpent(stage: Stage): Promise<void> {
   })
 }
 
-/** The same of several gateways, whose polls cost real questions: each key alone, and what was spent. */
+/** The same for several gateways, whose polls query real servers: only each key alone, and the spend. */
 export async function tryKeys(stage: Stage): Promise<void> {
   if (!isAtPools(stage)) return
   for (const key of poolKeys) await resume(stage, key)
@@ -49,7 +52,7 @@ function isAtPools(stage: Stage): boolean {
   return stage.asks.some(({ wish }) => wish.model.startsWith('pool-'))
 }
 
-/** A caller whom neither a budget nor limits keep from asking. @returns the number of the key */
+/** A caller without a budget or limits. @returns the number of the key */
 export async function enrol(stage: Stage): Promise<number | undefined> {
   const planned = {
     name: 'pools',
@@ -74,8 +77,8 @@ export async function enrol(stage: Stage): Promise<number | undefined> {
 }
 
 /**
- * People take back what they have said; of what vendors have said nobody but the gateway sees that it is over. Where a clock was
- * set times that it has written down say nothing, and people help.
+ * People withdraw their suspensions; only the gateway can detect the end of a vendor's refusal. If a clock was changed,
+ * the recorded times mean nothing, so people help.
  */
 async function awaitKeys(stage: Stage, caller: number): Promise<void> {
   const { time } = stage.world
@@ -85,13 +88,13 @@ async function awaitKeys(stage: Stage, caller: number): Promise<void> {
       await resume(stage, key)
   const isRefused = ills.some(({ ill }) => effectOf(ill) === 'invalid' || effectOf(ill) === 'no_credit')
   await time.pass(isRefused ? untilBackMs : untilCoolMs)
-  // One that had no credit is tried by a request, and no two at once.
+  // A request tries a key that had no credit, and never two at once.
   for (const _ of poolKeys) await ask(stage, caller, 'pool-pair')
   await time.pass(heardMs)
   await stage.admin(async storage => {
     const all = await storage.vendorKeys.list()
     stage.upstreams.keys.stuck = all.flatMap(({ upstream, key, hash, state, model, reason }) => {
-      // The second vendor is asked only where the first has nobody; what is known of an earlier secret counts no more.
+      // The second vendor is used only if the first has no key; state of an earlier secret no longer counts.
       const inUse = poolKeys.find(one => one.name === key)
       const isWell = upstream === 'pool' && model === '' && inUse !== undefined && hash === hashOf(inUse)
       return isWell && state === 'suspended' && reason !== 'operator' ? `${key}: ${reason}` : []
@@ -99,7 +102,7 @@ async function awaitKeys(stage: Stage, caller: number): Promise<void> {
   })
 }
 
-/** As the gateway names the secret of a key. */
+/** The gateway's name for the secret of a key. */
 function hashOf(key: PoolKey): string {
   return createHash('sha256')
     .update(secretOf(key) ?? '')
@@ -107,14 +110,14 @@ function hashOf(key: PoolKey): string {
     .slice(0, 32)
 }
 
-/** Each is asked in the end where all others are limited. */
+/** Each key is used in the end while all others are limited. */
 async function tryAmongLimited(stage: Stage, caller: number, key: PoolKey): Promise<void> {
   if (secretOf(key) === undefined || key.budget !== undefined) return
   stage.upstreams.keys.returns.push(await askAmongLimited(stage, key, wish => stage.ask({ ...wish, key: caller })))
   await stage.world.time.pass(untilCoolMs)
 }
 
-/** The vendors limit all keys but one: whoever asks is answered with that. */
+/** The vendors limit all keys but one: their answer to every request is 429. */
 export async function askAmongLimited(stage: Stage, key: PoolKey, askFor: (wish: Wish) => Ask): Promise<Returned> {
   for (const other of poolKeys) {
     const secret = other === key ? undefined : secretOf(other)
@@ -125,7 +128,7 @@ export async function askAmongLimited(stage: Stage, key: PoolKey, askFor: (wish:
   return { key: key.name, isAlone: false, ...cameTo(asked) }
 }
 
-/** Each is asked while people have suspended all others; then something more is tried of it. */
+/** Each key is used while people have suspended all others; then `more` tests it further. */
 async function tryAlone(stage: Stage, caller: number, more?: (key: PoolKey) => Promise<void>): Promise<void> {
   const { time } = stage.world
   for (const key of poolKeys) {
@@ -141,7 +144,7 @@ async function tryAlone(stage: Stage, caller: number, more?: (key: PoolKey) => P
   }
 }
 
-/** More is asked of a key than it may be asked; one that nothing bounds is refused by its vendor, and mended. */
+/** Exceeds a key's own limit; a key without limits is refused by its vendor, and recovers. */
 async function exceed(stage: Stage, caller: number, key: PoolKey): Promise<void> {
   const { time } = stage.world
   const { budget, rpm, concurrency } = key
@@ -155,7 +158,7 @@ async function exceed(stage: Stage, caller: number, key: PoolKey): Promise<void>
   } else await refuse(stage, caller, key)
 }
 
-/** Nobody else may be asked while a vendor refuses a key; then it is well again. */
+/** A vendor refuses the only usable key; then it recovers. */
 async function refuse(stage: Stage, caller: number, key: PoolKey): Promise<void> {
   const secret = secretOf(key)
   const [ill, untilTriedMs] =
@@ -167,7 +170,7 @@ async function refuse(stage: Stage, caller: number, key: PoolKey): Promise<void>
   stage.upstreams.keys.returns.push({ key: key.name, isAlone: true, ...(await ask(stage, caller, modelOf(key))) })
 }
 
-/** Of the cheapest, twice as many as this are more than a budget of a key has. */
+/** The lowest price; twice this exceeds a key's budget. */
 const spentAtOnce = 20
 
 function modelOf({ upstream }: PoolKey): string {

@@ -2,7 +2,7 @@ import type { Operated } from './plan.ts'
 import { illNames, type PoolFile, type PoolKey, poolKeys, secretOf, type Word } from './pool.ts'
 import type { Stage } from './stage.ts'
 
-/** A key of a vendor falls ill; most get well again by themselves. */
+/** A key of a vendor falls ill; most recover by themselves. */
 export function sickenKey(stage: Stage, { choice, lasts }: Operated): void {
   const key = keyOf(choice)
   const secret = secretOf(key, stage.lives.settings.pool)
@@ -14,7 +14,7 @@ export function sickenKey(stage: Stage, { choice, lasts }: Operated): void {
   stage.upstreams.keys.fall(secret, ill, ms)
 }
 
-/** A person takes a key out of use: for a time that is said, or until it is resumed. */
+/** A person suspends a key: for a given time, or until it is resumed. */
 export async function suspendKey(stage: Stage, { choice, lasts }: Operated): Promise<void> {
   const key = keyOf(choice)
   const { time } = stage.world
@@ -30,7 +30,7 @@ export async function suspendKey(stage: Stage, { choice, lasts }: Operated): Pro
   await resume(stage, key)
 }
 
-/** A person says that a key is not to be asked until then, by the clock on the wall; until it is resumed, where nothing is said. */
+/** A person suspends a key until a wall time; without a time, until it is resumed. */
 export async function suspend(stage: Stage, key: PoolKey, untilWall: number | null = null): Promise<Word> {
   const { time } = stage.world
   const word: Word = { key: key.name, from: time.tick, until: Infinity, isKnown: false }
@@ -40,7 +40,7 @@ export async function suspend(stage: Stage, key: PoolKey, untilWall: number | nu
   return word
 }
 
-/** Until a person is told that it was done. */
+/** Retries until a person's resume is acknowledged. */
 export async function resume(stage: Stage, key: PoolKey): Promise<void> {
   const { time } = stage.world
   const { words } = stage.upstreams.keys
@@ -50,11 +50,11 @@ export async function resume(stage: Stage, key: PoolKey): Promise<void> {
     await time.pass(5_000)
   }
   for (const word of words) if (word.key === key.name) word.until = Math.min(word.until, time.tick)
-  // From then on it may be asked again, whatever its vendor has said.
+  // From then on it may be used again, whatever its vendor has answered.
   words.push({ key: key.name, from, until: time.tick, isKnown: false })
 }
 
-/** Somebody gives a key another secret, takes one out or puts it back, or adds one. */
+/** An operator replaces a key's secret, removes the key or adds it again, or adds a new one. */
 export function changeKeys(stage: Stage, file: PoolFile, { choice, lasts }: Operated): PoolFile {
   const key = keyOf(choice)
   const how = (choice >> 4) % 4
@@ -65,7 +65,7 @@ export function changeKeys(stage: Stage, file: PoolFile, { choice, lasts }: Oper
   if (how === 1 && isMovable)
     return { ...file, without: isOut ? file.without.filter(one => one !== key.name) : [...file.without, key.name] }
   const before = secretOf(key, file)
-  // The vendor takes the old one for a while, or not.
+  // The vendor accepts the old one for a while, or not.
   if (before !== undefined && (choice >> 6) % 2 === 0)
     stage.world.time.after(
       lasts,

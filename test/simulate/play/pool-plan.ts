@@ -3,15 +3,15 @@ import { bodyRefusalNames } from './answers.ts'
 import type { Wish } from './asks.ts'
 import { poolModels } from './pool.ts'
 
-/** What happens to keys of vendors that have several: in seeds that go at them. */
+/** Operations on keys of vendors with several keys, in seeds about them. */
 export type PoolKind = 'sick key' | 'suspend key' | 'change keys'
 
 const minute = 60_000
 
 /**
- * Some seeds go at vendors with several keys: their callers ask for what runs on those, keys fall ill and get well, people
- * suspend, change and take them out. In half of them machines are sound, and what is promised holds strictly. Drawn by a stream
- * of its own: all other seeds are as they were.
+ * Some seeds test vendors with several keys: their callers use those vendors' models, keys fall ill and recover, people
+ * suspend, replace and remove them. In half of them machines have no faults, and the promises apply strictly. A random
+ * stream of its own keeps all other seeds unchanged.
  */
 export function goAtPools<O extends { readonly kind: string; readonly gap: number; readonly wish: Wish }>(
   seed: number,
@@ -34,7 +34,7 @@ export function goAtPools<O extends { readonly kind: string; readonly gap: numbe
   })
 }
 
-/** In half of them one client asks for what its vendor refuses of that request alone, whatever key it is asked with. */
+/** In half of them one client sends requests that its vendor refuses with every key. */
 function refuseBodies(seed: number, operations: readonly { readonly wish: Wish }[]): (wish: Wish) => Wish {
   const random = new Random(seed, 'bodies')
   const noisy = random.chance(0.5) ? operations[random.int(operations.length)]?.wish.key : undefined
@@ -49,7 +49,7 @@ function atPool(wish: Wish, random: Random, isForIt: boolean): Wish {
   const image = random.pick(poolModels.image)
   const chat = random.pick(poolModels.chat)
   if (!isForIt || (wish.operation !== 'image' && wish.operation !== 'chat')) return wish
-  // Who says no says it of the key; a vendor that fails by itself is another world.
+  // Refusals concern the key here; vendors that fail by themselves belong to other seeds.
   const shapes = wish.shapes.map(shape => (shape.startsWith('error') ? 'data' : shape))
   return { ...wish, model: wish.operation === 'image' ? image : chat, shapes }
 }

@@ -4,14 +4,14 @@ import type { World } from '../world/world.ts'
 import type { Answer } from './answers.ts'
 import type { Ill } from './ills.ts'
 
-/** What an ill says of the key, whatever a gateway makes of it; `maybe`: it may have been sold. */
+/** The meaning of an ill for the key, independent of the gateway; `maybe`: it may have been sold. */
 export type Effect = 'invalid' | 'no_credit' | 'cooling' | 'model' | 'none' | 'maybe'
 
 type Said = { readonly status: number; readonly error: object; readonly headers?: { readonly [name: string]: string } }
 
 const minute = 60_000
 
-/** How each shows: in a status, in an answer of 200, or as the first event of a stream of 200. */
+/** The form of each: a status, an answer of 200, or the first event of a stream of 200. */
 const ills: {
   readonly [ill in Ill]: { readonly effect: Effect; readonly said?: Said }
 } = {
@@ -46,7 +46,7 @@ export function effectOf(ill: Ill): Effect {
   return ills[ill].effect
 }
 
-/** How long a gateway may take to ask a key again that is well: as its documents say, and some seconds. */
+/** The maximum time until a gateway uses a recovered key again: as documented, and some seconds. */
 export const backMs: { readonly [effect in Effect]: number } = {
   invalid: 61 * minute,
   no_credit: 30 * minute + 10_000,
@@ -61,13 +61,13 @@ export type PoolKey = {
   readonly upstream: 'pool' | 'spare'
   readonly name: string
   readonly models?: readonly string[]
-  /** In a minute. */
+  /** Requests per minute. */
   readonly rpm?: number
   readonly concurrency?: number
-  /** In micro-units, for all of its life. */
+  /** In micro-units, over its whole life. */
   readonly budget?: number
   readonly weight?: number
-  /** It is in the file only when somebody has added it. */
+  /** Whether it is in the file only after an operator has added it. */
   readonly isExtra?: boolean
 }
 
@@ -80,7 +80,7 @@ export const poolKeys: readonly PoolKey[] = [
   { upstream: 'spare', name: 'solo' },
 ]
 
-/** What people change of the pools' keys: other secrets, by how often; keys that are taken out; one that is added. */
+/** Changes of the pools' keys: new secrets, by their number; removed keys; an added one. */
 export type PoolFile = {
   readonly secrets: { readonly [key: string]: number }
   readonly without: readonly string[]
@@ -88,7 +88,7 @@ export type PoolFile = {
 }
 export const plainPool: PoolFile = { secrets: {}, without: [], hasExtra: false }
 
-/** Models on the pools: one on both, one on the first alone, and a text. */
+/** Models on the pools: one on both, one on the first alone, and a text model. */
 export const poolModels = { image: ['pool-image', 'pool-pair'], chat: ['pool-chat'] } as const
 
 export function servesModel({ upstream, models }: PoolKey, model: string): boolean {
@@ -96,7 +96,7 @@ export function servesModel({ upstream, models }: PoolKey, model: string): boole
   return models?.includes(model) ?? true
 }
 
-/** The secret of a key in a file; undefined where it is not there. */
+/** The secret of a key in a file; undefined if the key is not there. */
 export function secretOf({ name, isExtra = false }: PoolKey, file: PoolFile = plainPool): string | undefined {
   if (file.without.includes(name) || (isExtra && !file.hasExtra)) return undefined
   return `pool-secret-${name}-${file.secrets[name] ?? 0}`
@@ -106,7 +106,7 @@ export function nameOf(secret: string): string {
   return secret.split('-')[2] ?? ''
 }
 
-/** The pools as the file has them. */
+/** The pools in the form of the file. */
 export function poolsOf(file: PoolFile, hosts: { readonly pool: string; readonly spare: string }): string {
   const upstream = (name: 'pool' | 'spare'): string => {
     const keys = poolKeys.flatMap(key => {
@@ -126,32 +126,32 @@ ${keys.join('\n')}`
   return upstream('pool') + upstream('spare')
 }
 
-/** A time in which something held, by the world. */
+/** A period in the world's time. */
 export type Spell = { readonly from: number; until: number }
 
-/** What a person has said: a key is not to be asked, by its name. `isKnown`: whoever said it was told that it was done. */
+/** A person's suspension of a key, by name. `isKnown`: whether it was acknowledged. */
 export type Word = { from: number; until: number; readonly key: string; isKnown: boolean }
 
 export type Returned = {
   readonly key: string
-  /** People have suspended all others; otherwise their vendors limit them. */
+  /** Whether people have suspended all others; otherwise their vendors limit them. */
   readonly isAlone: boolean
   readonly status: number | undefined
   readonly code: string | undefined
-  /** The secrets with which the vendor was asked. */
+  /** The secrets that the vendor received. */
   readonly asked: readonly (string | undefined)[]
 }
 
-/** What the vendor's desk knows of keys: which are ill and were, and who looked at them for free. */
+/** The vendor's state of its keys: present and past ills, and the free probes. */
 export class KeyDesk {
   readonly ills: (Spell & { readonly secret: string; readonly ill: Ill })[] = []
   readonly looks: { readonly at: number; readonly secret: string; readonly status: number }[] = []
   readonly words: Word[] = []
-  /** For each key that was well at the end, and the only one that was to be asked, what became of a request. */
+  /** For each key that was well at the end, and the only usable one, the result of a request. */
   readonly returns: Returned[] = []
-  /** Keys that were well for as long as it takes, and that the storage has as suspended all the same. */
+  /** Keys that were well for long enough, but that the storage still has as suspended. */
   stuck: readonly string[] = []
-  /** What the storage has of what was charged for what was asked with keys, in all, at the end. */
+  /** The storage's final sum of charges of requests with each key. */
   spent: readonly { readonly key: string; readonly spent: number }[] = []
   readonly #world: World
   #isOver = false
@@ -164,7 +164,7 @@ export class KeyDesk {
     if (!this.#isOver) this.#fall(secret, ill, ms)
   }
 
-  /** Even when all are to be well for good: by what is tried of them then. */
+  /** Applies even when all keys are to stay well: for the tests at the end. */
   fallAnyway(secret: string, ill: Ill, ms: number): void {
     this.#fall(secret, ill, ms)
   }
@@ -175,7 +175,7 @@ export class KeyDesk {
     this.ills.push({ secret, ill, from, until: from + ms })
   }
 
-  /** All of them, for good, where none is named. */
+  /** All of them, permanently, if none is named. */
   heal(secret?: string): void {
     const { tick } = this.#world.time
     this.#isOver ||= secret === undefined
@@ -188,13 +188,13 @@ export class KeyDesk {
     return this.ills.findLast(one => one.secret === secret && one.from <= tick && one.until > tick)?.ill
   }
 
-  /** A free look at a key. @returns what is said to it; undefined for nothing, ever */
+  /** A free probe of a key. @returns the answer; undefined if there is never one */
   look(message: Message): string | undefined {
     const secret = secretIn(message) ?? ''
     const ill = this.illOf(secret)
     if (ill === 'hanging') return undefined
     const { effect, said } = ill === undefined ? { effect: undefined, said: undefined } : ills[ill]
-    // A key without credit is let in; a fault is one whatever is asked for.
+    // A key without credit passes a probe; a fault fails every request.
     const isRefused = effect === 'invalid' || ill === 'a fault' || ill === 'overloaded' || ill === 'limited'
     const status = isRefused ? (said?.status ?? 200) : 200
     this.looks.push({ at: this.#world.time.tick, secret, status: effect === 'invalid' ? 401 : status })
@@ -204,12 +204,12 @@ export class KeyDesk {
   }
 }
 
-/** The key that a request came with. */
+/** The key in a request. */
 export function secretIn({ headers }: Message): string | undefined {
   return /^Bearer (pool-secret-\S+)$/.exec(headers.get('authorization') ?? '')?.[1]
 }
 
-/** What is answered with a key that is ill. Vendors quote the key that they refuse. */
+/** The answer with a key that is ill. Vendors quote the refused key. */
 export function answerIll(ill: Ill, secret: string, stream: boolean, random: Random): Answer {
   const { said } = ills[ill]
   const nothing = { made: [], known: false, usage: undefined } as const
@@ -217,7 +217,7 @@ export function answerIll(ill: Ill, secret: string, stream: boolean, random: Ran
   const { status, error, headers = {} } = said
   const body = JSON.stringify({ error: { message: `no: ${secret}`, ...error } })
   if (status !== 200 || !stream) return { ...nothing, status, type: 'application/json', headers, pieces: [body] }
-  // Some greet first, some name the event.
+  // Some vendors greet first, some name the event.
   const before = random.pick(['', ': welcome\n\n', 'retry: 100\n\n'])
   const name = random.pick(['', 'event: error\n'])
   return { ...nothing, status, type: 'text/event-stream', pieces: [`${before}${name}data: ${body}\n\n`] }

@@ -1,7 +1,7 @@
 import type { Wish } from './asks.ts'
 import type { Cast, Operated, Plan, PlannedKey } from './plan.ts'
 
-/** What a wish, an operation and a key are where nothing else is said. New members of them are added here first. */
+/** The defaults of a wish, an operation and a key. Add new members here first. */
 export const plainWish: Wish = {
   key: 0,
   operation: 'image',
@@ -40,7 +40,7 @@ const plainKey: Omit<PlannedKey, 'name' | 'uses'> = {
   rpm: undefined,
 }
 
-/** Who is in a plan, as it is written down: what is as it mostly is stands nowhere. */
+/** The participants of a plan in recorded form: defaults are omitted. */
 export type RecordedCast = {
   readonly seed: number
   readonly calm?: boolean
@@ -66,7 +66,7 @@ export function readCast({ seed, calm = false, endUsers = false, keys }: Recorde
   return { seed, calm, endUsers, keys: keys.map(key => ({ ...plainKey, ...key })) }
 }
 
-/** Writes a plan down, so that it stays what it is when others are drawn otherwise. */
+/** Records a plan, so that it does not change when the drawing of plans does. */
 export function recordPlan({ operations, ...cast }: Plan): Recorded {
   return {
     ...recordCast(cast),
@@ -79,7 +79,7 @@ export function recordPlan({ operations, ...cast }: Plan): Recorded {
   }
 }
 
-/** Reads what `recordPlan` wrote, now or before there was more to say. */
+/** Reads the output of `recordPlan`, including output from before newer members. */
 export function readRecorded({ operations, ...cast }: Recorded): Plan {
   return {
     ...readCast(cast),
@@ -87,7 +87,7 @@ export function readRecorded({ operations, ...cast }: Recorded): Plan {
   }
 }
 
-/** What of it is not as it mostly is. */
+/** The members that differ from the defaults. */
 export function differing<T extends object>(from: T, plain: Partial<T>): Partial<T> {
   const isPlain = ([name, value]: [string, unknown]): boolean =>
     JSON.stringify(value) === JSON.stringify(plain[name as keyof T])

@@ -6,14 +6,14 @@ import { acceptOf, closing, frame, FrameReader } from '../world/web-socket.ts'
 import type { World } from '../world/world.ts'
 import type { Lives } from './life.ts'
 
-/** A turn of a session, as its vendor and its caller know it. No other turn of the world has its output. */
+/** A turn of a session, as its vendor and its caller know it. Its output is unique in the world. */
 export type Turn = {
   readonly session: number
   readonly input: number
   readonly output: number
-  /** When the session was opened. */
+  /** The time when the session was opened. */
   readonly openedAt: number
-  /** When the vendor had ended it, and when its caller had that; undefined for never. */
+  /** The times when the vendor had ended it, and when its caller received that; undefined for never. */
   toldAt: number | undefined
   gotAt: number | undefined
 }
@@ -25,18 +25,18 @@ type Place = {
   admin(act: (storage: NonNullable<Lives['gateway']>['storage']) => Promise<void>): Promise<boolean>
 }
 
-/** What an operation draws. */
+/** The random values of an operation. */
 type Drawn = { readonly count: number; readonly choice: number; readonly lasts: number }
 
 const staysMs = 120_000
-/** As long as what a vendor says of its use is plausible. */
+/** Long enough to make the vendor's usage report plausible. */
 const text = 'a red boat at sea '.repeat(60)
 
-/** Callers of a model who talk with it, turn by turn, and the vendor of that model. */
+/** Callers who talk with a model, turn by turn, and the vendor of that model. */
 export class Sessions {
   readonly turns: Turn[] = []
   keyId: string | undefined
-  /** How many were opened, and how many of them the gateway let in. */
+  /** The number opened, and the number that the gateway accepted. */
   opened = 0
   accepted = 0
   readonly #place: Place
@@ -46,7 +46,10 @@ export class Sessions {
     this.#place = place
   }
 
-  /** A caller opens one, takes so many turns at most, and goes: with a word, without one, or in the middle of a turn. */
+  /**
+   * A caller opens one, takes up to `count` turns, and leaves: with a close message, without one, or in the middle of a
+   * turn.
+   */
   async open({ count, choice, lasts }: Drawn): Promise<void> {
     const { world, lives } = this.#place
     await this.#createKey()
@@ -61,7 +64,7 @@ export class Sessions {
     }).begin()
   }
 
-  /** Of its own: what the limits of other keys come to stays what it was. */
+  /** A key of its own, so that the limits of other keys are not affected. */
   async #createKey(): Promise<void> {
     if (this.#secret !== undefined) return
     await this.#place.admin(async storage => {

@@ -4,7 +4,7 @@ import { plainPool, type PoolFile, poolsOf } from './pool.ts'
 
 const shipped = resolve(import.meta.dirname, '../../../gateway.yaml')
 
-/** Where each upstream of the world is. */
+/** The address of each upstream in the world. */
 export const hosts = {
   alpha: 'alpha.sim',
   alphaTwo: 'alpha-two.sim',
@@ -25,21 +25,21 @@ export const environment = {
   TOLLGATE_OPS: 'off',
 }
 
-/** What people change of the configuration while it is in use. */
+/** Changes to the configuration during the run. */
 export type Settings = {
-  /** Images and chats cost twice as much. */
+  /** Doubles the prices of images and chats. */
   readonly dear: boolean
-  /** Half of the requests and of the tokens in a minute. */
+  /** Halves the limits on requests and tokens per minute. */
   readonly narrow: boolean
-  /** The second upstreams are gone. */
+  /** Removes the second upstreams. */
   readonly alone: boolean
-  /** What waits for a person for an hour is void. */
+  /** Voids charges that were under review for an hour. */
   readonly lapses: boolean
-  /** What says nothing of its use is left to a person, where it was estimated. */
+  /** Sends answers without usage to review, instead of estimating them. */
   readonly doubts: boolean
-  /** Requests are attributed to end users, and those of a group have limits and budgets. */
+  /** Attributes requests to end users, and gives those of a group limits and budgets. */
   readonly endUsers: boolean
-  /** The keys of the pools. */
+  /** Adds the keys of the pools. */
   readonly pool: PoolFile
 }
 export const plainSettings: Settings = {
@@ -51,10 +51,10 @@ export const plainSettings: Settings = {
   endUsers: false,
   pool: plainPool,
 }
-/** What of it is there or not. */
+/** The settings that a change toggles. */
 export const switches = ['dear', 'narrow', 'alone', 'lapses', 'doubts'] as const
 
-/** Of each end user of the group `team`: requests in a minute, and micro-units of money in all. */
+/** For each end user of the group `team`: requests per minute, and total micro-units. */
 export const endUserLimits = { rpm: 4, budget: 600_000 } as const
 const ofEndUsers = `, limits_per_end_user: { rpm: ${endUserLimits.rpm} }, end_user_budget: { amount: "${endUserLimits.budget / 1e6}" }`
 
@@ -65,7 +65,7 @@ const groupsOf = ({ narrow, endUsers }: Settings): string => `
   tokens: { rpm: 60, tpm: ${narrow ? 6_500 : 13_000} }
   partner: { rpm: 600, tpm: 5000000, multiplier: "0.9" }`
 
-/** Of an upstream that one client can fill. */
+/** The limit of an upstream that one client can fill. */
 export const narrowest = { connections: 3, queueMax: 6, queueForMs: 60_000 } as const
 
 const upstreamsOf = ({ alone, pool }: Settings): string =>
@@ -133,7 +133,7 @@ const familiesOf = ({ doubts }: Settings): string => `
     forward: { chat: { all: true } }
     token-usage: { missing_usage: refuse }`
 
-/** Text of this model is requested again after an error; images of others never, whatever their `retry_on` says. */
+/** Texts of this model are repeated after an error; images of others never, whatever their `retry_on` says. */
 export const retried = { model: 'chat-pair', attempts: 3 } as const
 const again = `retry_on: [500, 502, 503, 504, connect], retry: { attempts: ${retried.attempts}, backoff: 1s }`
 
@@ -161,7 +161,9 @@ function modelsOf({ dear, alone }: Settings): string {
   draws-one: { family: draws, upstream: text, prices: { 1K: "0.02", 2K: "0.04", 4K: "0.08", input: "5", output: "15" } }`
 }
 
-/** The shipped configuration, with limits that a world reaches, second upstreams, and a model whose tool draws. */
+/**
+ * The shipped configuration, with limits that a world reaches, second upstreams, and a model whose tool makes images.
+ */
 export function configuration(settings: Settings = plainSettings): string {
   let text = readFileSync(shipped, 'utf8')
   const edit = (find: string | RegExp, put: string): void => {
@@ -188,21 +190,21 @@ const dearer: ReadonlySet<string> = new Set([
   'narrow-chat',
 ])
 
-/** How many times its usual price a model costs. */
+/** The factor on a model's usual price. */
 export function factorOf(model: string, { dear }: Settings): number {
   return dear && dearer.has(model) ? 2 : 1
 }
 
-/** What becomes of a chat answer that does not say what was used. */
+/** The result of a chat answer without usage. */
 export function missingOf(model: string, { doubts }: Settings): 'estimate' | 'review' | 'refuse' {
   if (model === 'chat-review' || (['chat-pair', 'pool-chat', 'narrow-chat'].includes(model) && doubts)) return 'review'
   return model === 'chat-refuse' ? 'refuse' : 'estimate'
 }
 
-/** Micro-units of money per image, by tier; as the file above and the shipped one say, written down once more. */
+/** Micro-units per image, by tier; as in the configuration above and the shipped one, repeated here independently. */
 export const imagePrices = { '1K': 20_000, '2K': 40_000, '4K': 80_000 } as const
 export type Tier = keyof typeof imagePrices
-/** Micro-units per million of tokens. */
+/** Micro-units per million tokens. */
 export const tokenPrices: { readonly [model: string]: { readonly [unit: string]: number } } = {
   'sim-chat': { input: 500_000, cached_input: 50_000, output: 1_500_000 },
   'chat-pair': { input: 500_000, cached_input: 50_000, output: 1_500_000 },
@@ -214,30 +216,30 @@ export const tokenPrices: { readonly [model: string]: { readonly [unit: string]:
   'draws-one': { input: 5_000_000, output: 15_000_000 },
   'sim-embedding': { input: 20_000 },
 }
-/** The tier of the longer edge of an image. */
+/** The tier of an image's longer edge. */
 export function tierOf(longEdge: number): Tier {
   if (longEdge <= 1_024) return '1K'
   return longEdge <= 2_048 ? '2K' : '4K'
 }
 
-/** Models of the family that expects no image above 2K: a larger one may cost more than was held for it, and is flagged. */
+/** Models of the family that expects no image above 2K: a larger one may cost more than its hold, and is flagged. */
 const expecting: ReadonlySet<string> = new Set(['alpha-image-2', 'alpha-pair', 'pool-image', 'pool-pair'])
 
 export function isBeyond(model: string, tier: Tier): boolean {
   return expecting.has(model) && tier === '4K'
 }
 
-/** The dearest tier that is held for. */
+/** The most expensive tier that a hold covers. */
 export function dearestTier(model: string): Tier {
   return expecting.has(model) ? '2K' : '4K'
 }
 
 export type GroupName = 'default' | 'tight' | 'team' | 'tokens' | 'partner'
-/** The limits of a key of each group, as the file above says. */
+/** The limits of a key of each group, as in the configuration above. */
 export const limitsOf: {
   readonly [group in GroupName]: {
     readonly rpm: number
-    /** Of them, where the configuration is narrow. */
+    /** The limits under the narrow configuration. */
     readonly narrow?: { readonly rpm: number; readonly tpm: number }
     readonly scope: 'key' | 'user'
     readonly concurrency?: number

@@ -17,42 +17,42 @@ import { Talk } from './talk.ts'
 import { Upstreams } from './upstreams.ts'
 
 const day = 86_400_000
-/** For so long the secret before is taken too. */
+/** The previous secret stays valid for this long. */
 const overlapMs = 60_000
 
 type Storage = NonNullable<Lives['gateway']>['storage']
 
-/** A key as it is now. */
+/** The current state of a key. */
 export type LiveKey = PlannedKey & {
   readonly id: string
   secret: string
   enabled: boolean
   now: number | null
   lost: boolean
-  /** When its being disabled was committed; undefined while it is not. */
+  /** The commit time of its disabling; undefined while it is enabled. */
   disabledAt: number | undefined
-  /** The secret before this one. */
+  /** The previous secret. */
   old: { readonly secret: string; readonly since: number; readonly overlapMs: number } | undefined
   /** Every group that it was in, or may have been. */
   readonly groups: GroupName[]
 }
 
-/** A charge that waited for a person, as it was when that was first seen. */
+/** A charge under review, as it was when first seen. */
 export type Waiting = { readonly at: number; readonly kept: number; readonly hold: number }
 
-/** What an audit found, and when. */
+/** The result of an audit, and its time. */
 export type Finding = { readonly at: number; readonly when: string; readonly problem: string }
 
-/** Charges that a person decided or gave back. */
+/** Charges that a person resolved or refunded. */
 export type Decision = {
   readonly id: string
   readonly how: 'settle' | 'void' | 'refund'
-  /** What a person said that it costs; 0 where nothing was said. */
+  /** The cost that a person decided; 0 if none was given. */
   readonly amount: number
   readonly at: number
 }
 
-/** The whole play: the world, the gateway in it, and everything that callers and vendors saw. */
+/** The complete play: the world, its gateway, and all observations of callers and vendors. */
 export class Stage {
   readonly world: World
   readonly plan: Cast
@@ -62,31 +62,31 @@ export class Stage {
   readonly keys: LiveKey[] = []
   readonly findings: Finding[] = []
   readonly decisions: Decision[] = []
-  /** What the console would tell at rest. */
+  /** The sums of the console at rest. */
   told: Told | undefined
-  /** Sums that were wrong in the middle of it. */
+  /** Wrong sums in the middle of the play. */
   readonly overdrafts: Finding[] = []
-  /** Times of jumps of the clock. */
+  /** Times of clock jumps. */
   readonly jumps: number[] = []
-  /** What the clock on the wall showed after the last of them. */
+  /** The wall time after the last jump. */
   jumpedTo = 0
-  /** The latest that it ever showed before it was set back: days and months until then may have been spent in. */
+  /** The latest wall time before a jump back: charges may exist on days and months until then. */
   latestWall = 0
-  /** By a day or more: what belongs to today nobody can say who was not there. */
+  /** Back by a day or more: then the current day cannot be determined from outside. */
   hasJumpedFarBack = false
-  /** Charges that were seen to wait for a person. */
+  /** Charges that were seen under review. */
   readonly waiting = new Map<string, Waiting>()
   readonly odd: OddRequests
   readonly sessions: Sessions
-  /** What nobody handled. */
+  /** Unhandled errors. */
   readonly unhandled: string[] = []
   readonly story: ((line: string) => void) | undefined
   readonly #talks = new Map<number, Talk>()
-  /** When machines were disturbed, by the world. */
+  /** Times of machine faults, in the world's time. */
   readonly disturbances: { readonly from: number; readonly until: number }[] = []
   #disturbedUntil = 0
   #why = ''
-  /** What `isNews` found last. */
+  /** The last result of `isNews`. */
   #seen = ''
 
   constructor(world: World, plan: Cast, folder: string, story?: (line: string) => void) {
@@ -100,13 +100,13 @@ export class Stage {
     this.upstreams.sessions = this.sessions
   }
 
-  /** Somebody sets the clock on the wall. */
+  /** Sets the wall clock. */
   jump(by: number): void {
     this.jumps.push(this.world.time.tick)
     this.set(by)
   }
 
-  /** The clock on the wall goes on otherwise when everything is over. */
+  /** At the end the wall clock advances differently. */
   set(by: number): void {
     const { time } = this.world
     this.latestWall = Math.max(this.latestWall, time.wall)
@@ -120,17 +120,17 @@ export class Stage {
     return this.world.disk.look(this.lives.path, sql, ...params)
   }
 
-  /** All configurations that may have decided about what happened between two times. */
+  /** All configurations that may have been in use between two times. */
   settingsBetween(from: number, until?: number): readonly Settings[] {
     return this.lives.versions.between(from, until)
   }
 
-  /** Those that a request may have met. */
+  /** The configurations that may have applied to a request. */
   settingsOf({ sentAt, endedAt }: Ask): readonly Settings[] {
     return this.settingsBetween(sentAt, endedAt)
   }
 
-  /** Whether the books are others than when this was last called, or bounds of keys that they are held against are. */
+  /** Whether the books, or the limits of keys to check them against, have changed since the last call. */
   isNews(): boolean {
     const committed = this.world.disk.committed(this.lives.path)
     const { decisions, hasJumpedFarBack, jumpedTo, world } = this
@@ -150,7 +150,7 @@ export class Stage {
     return isNews
   }
 
-  /** Looks at one moment, which share what they open. */
+  /** Several reads at one moment, which share one connection. */
   looking(act: () => void): void {
     this.world.disk.looking(this.lives.path, act)
   }
@@ -160,7 +160,7 @@ export class Stage {
     await this.admin(storage => this.furnish(storage))
   }
 
-  /** Users and keys, as a person makes them. */
+  /** Creates users and keys, as an administrator does. */
   protected async furnish(storage: Storage): Promise<void> {
     await storage.users.create({ name: 'ada', group: 'default', role: 'user', passwordHash: null })
     await storage.users.create({ name: 'bob', group: 'team', role: 'user', passwordHash: null })
@@ -178,7 +178,7 @@ export class Stage {
     }
   }
 
-  /** Something that a person does at the gateway; what fails there is theirs to try again. */
+  /** An administrator's action at the gateway; a failed one may be repeated. */
   async admin(act: (storage: Storage) => Promise<void>): Promise<boolean> {
     const { gateway, process } = this.lives
     if (!gateway) return false
@@ -195,7 +195,7 @@ export class Stage {
     }
   }
 
-  /** What goes on now may end badly without that being anybody's fault, until so many milliseconds have passed. */
+  /** Excuses failures of everything in progress until this many milliseconds have passed. */
   disturb(why: string, ms: number): void {
     const { tick } = this.world.time
     this.disturbances.push({ from: tick, until: tick + ms })
@@ -204,7 +204,7 @@ export class Stage {
     for (const ask of this.asks) if (ask.endedAt === undefined) ask.disturbed ??= why
   }
 
-  /** A person says of a vendor's key that it is not to be asked, or that it is again. */
+  /** A person suspends or resumes a vendor's key. */
   decide({ upstream, name }: PoolKey, state: 'suspended' | 'active', until: number | null): Promise<boolean> {
     return this.admin(async storage => {
       const decision = { upstream, key: name, hash: 'of-the-world', state, until, note: 'a try', others: undefined }
@@ -216,7 +216,7 @@ export class Stage {
     this.story?.(line)
   }
 
-  /** A caller asks; where nobody listens, that is the end of it. */
+  /** A caller sends a request; if nothing listens, it ends there. */
   ask(wish: Wish, first?: Ask, isOld = false): Ask {
     const { time } = this.world
     const disturbed = time.tick < this.#disturbedUntil ? this.#why : undefined
@@ -249,12 +249,12 @@ export class Stage {
     return ask
   }
 
-  /** For whom a caller asks, where the story has end users. */
+  /** The end user that a caller names, if the story has end users. */
   endUserOf(wish: Pick<Wish, 'seed' | 'key'>): string | undefined {
     return this.plan.endUsers ? endUserOf(wish) : undefined
   }
 
-  /** Where nothing was kept that fits, a new connection. */
+  /** A new connection, if no kept one fits. */
   #talkFor(wish: Wish): Talk {
     const known = this.#talks.get(wish.key)
     const fits = known?.isOpen === true && (known.isIdle || wish.connection === 'pipeline')
@@ -267,7 +267,7 @@ export class Stage {
     return talk
   }
 
-  /** A caller's end of a new connection. @throws Error when nobody listens */
+  /** A caller's end of a new connection. @throws Error when nothing listens */
   connect(): SimSocket {
     const { gateway, process } = this.lives
     if (!gateway) throw new Error('nobody listens')
@@ -276,7 +276,7 @@ export class Stage {
     return outside
   }
 
-  /** A disabled key is about to be in use again: what is still on its way to the gateway may be let in. */
+  /** A disabled key is about to be enabled again: requests still on their way to the gateway may be admitted. */
   beginEnabling(number: number): void {
     this.#key(number).disabledAt = undefined
     for (const ask of this.asks)
@@ -296,7 +296,7 @@ export class Stage {
     return found
   }
 
-  /** Looks at what waits for a person just now. */
+  /** Records the charges currently under review. */
   watchReviews(): void {
     for (const row of this.look(`SELECT id, kept, hold FROM charge WHERE state = 'needs_review'`))
       if (!this.waiting.has(String(row['id'])))
@@ -307,7 +307,7 @@ export class Stage {
         })
   }
 
-  /** Which of the vendors an operation means. */
+  /** The vendor that an operation means. */
   hostOf({ host }: Operated): string {
     const all = Object.values(hosts)
     return all[host % all.length] as string
@@ -317,11 +317,11 @@ export class Stage {
     const isKnown = await this.admin(async storage => {
       const rotated = await rotateKey(storage, key.id, overlapMs, 'world', this.world.random)
       if (!rotated) return
-      // Of a rotation that may have been committed nobody knows the secret: the one before it is not the one that was there.
+      // After an uncertain rotation the secret is unknown: the previous secret may not be the recorded one.
       key.old = key.lost ? undefined : { secret: key.secret, since: this.world.time.tick, overlapMs }
       key.secret = rotated.secret
     })
-    // Committed or not: nobody was told the new secret.
+    // Committed or not: no response with the new secret arrived.
     if (!isKnown) key.lost = true
   }
 
@@ -333,12 +333,12 @@ export class Stage {
     })
   }
 
-  /** Asks at rest for what the console shows, and looks at what it should be. */
+  /** Reads the console's sums at rest, and computes the expected ones. */
   async askForSums(): Promise<void> {
     await this.admin(async storage => {
       const { journal } = storage
       await storage.flush()
-      // A clock that was wrong may have been ahead by years, again and again.
+      // A wrong clock may have been ahead by years, several times.
       const span = { since: 0, until: 1e15 }
       const logged: string[] = []
       for (let before: string | undefined; ; before = logged.at(-1)) {
@@ -370,7 +370,7 @@ export class Stage {
 }
 
 type Sums = readonly (readonly [currency: string, amount: number])[]
-/** `logged`: ids of the log's rows; `settled`: of settled charges. */
+/** `logged`: ids of the log's rows; `settled`: ids of settled charges. */
 export type Told = {
   readonly used: Sums
   readonly spent: Sums

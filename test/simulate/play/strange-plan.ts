@@ -3,9 +3,9 @@ import { sketchNames, strangeNames } from './answers.ts'
 import type { Wish } from './asks.ts'
 
 /**
- * In some seeds vendors answer requests for pictures otherwise than they should: with links that lead to none, with JSON for a
- * stream and the reverse, with a page. In others some chats go to a model that makes images, or are answered in the other kind, or
- * one client fills a small upstream. Each is drawn by a stream of its own: all other seeds are as they were.
+ * In some seeds vendors answer requests for pictures irregularly: with links that lead to none, with JSON for a stream
+ * and the reverse, with a page. In others some chats use a model that makes images, or get an answer of the other kind,
+ * or one client fills a small upstream. Each has a random stream of its own: all other seeds stay unchanged.
  */
 export function answerStrangely<O extends Wished & { readonly gap: number }>(
   seed: number,
@@ -43,7 +43,9 @@ function sketch<O extends Wished>(seed: number, operations: readonly O[]): reado
   })
 }
 
-/** One client sends many requests to an upstream of few connections, and another one sends a single request after them. */
+/**
+ * One client sends many requests to an upstream with few connections, and then another client sends a single request.
+ */
 function crowd<O extends Wished & { readonly gap: number }>(seed: number, operations: readonly O[]): readonly O[] {
   const random = new Random(seed, 'crowd')
   if (!random.chance(0.15)) return operations
@@ -53,7 +55,7 @@ function crowd<O extends Wished & { readonly gap: number }>(seed: number, operat
     const isNoisy = i % 4 === 0
     if (!isNoisy && i % 4 !== 1) return operated
     const { seed: drawn } = operated.wish
-    // A multiple of eight asks for a tool.
+    // A multiple of eight requests a tool.
     const own = { key: isNoisy ? 0 : 4, idempotency: undefined, seed: drawn % 8 === 0 ? drawn + 1 : drawn }
     const wish = { ...operated.wish, ...chat, ...plainly, ...own }
     return { ...operated, kind: isNoisy ? 'burst' : 'ask', gap: isNoisy ? operated.gap : 50 + random.int(500), wish }

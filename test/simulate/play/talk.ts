@@ -3,14 +3,14 @@ import type { SimSocket } from '../world/sockets.ts'
 import type { World } from '../world/world.ts'
 import type { Ask } from './asks.ts'
 
-/** One connection of a caller: requests one behind the other, answers in the same order (RFC 9112 9.3.2). */
+/** One connection of a caller: pipelined requests, with answers in the same order (RFC 9112 9.3.2). */
 export class Talk {
   readonly #world: World
   readonly #socket: SimSocket
   readonly #reader: WireReader
-  /** Those that have not been answered. */
+  /** Requests without an answer yet. */
   readonly #asks: Ask[] = []
-  /** Informational answers that belong to earlier ones. */
+  /** Number of informational answers that belong to earlier requests. */
   #informed = 0
   #answerBytes = 0
   #isOver = false
@@ -30,17 +30,17 @@ export class Talk {
     })
   }
 
-  /** Another request may be sent on it. */
+  /** Whether another request may be sent on it. */
   get isOpen(): boolean {
     return !this.#isOver
   }
 
-  /** No answer is awaited on it. */
+  /** Whether no answer is outstanding. */
   get isIdle(): boolean {
     return this.#asks.length === 0
   }
 
-  /** Sends a request and keeps what comes of it, until somebody ends it. */
+  /** Sends a request and records the result, until the connection ends. */
   send(ask: Ask, bytes: Buffer): void {
     this.#asks.push(ask)
     this.#socket.write(bytes)
@@ -57,7 +57,7 @@ export class Talk {
     if (head && most !== undefined && this.#answerBytes >= most) this.#leave(head)
   }
 
-  /** An answer is whole. */
+  /** Handles a complete answer. */
   #finish(): void {
     const ask = this.#asks.shift()
     if (!ask) return
@@ -73,7 +73,7 @@ export class Talk {
     ask.informational = this.#reader.informational.slice(this.#informed)
   }
 
-  /** The caller of one goes, and with it the connection. */
+  /** The caller of one disconnects, which closes the connection. */
   #leave(ask: Ask): void {
     if (ask.endedAt !== undefined) return
     this.#world.mark('fault: caller leaves')
@@ -86,7 +86,7 @@ export class Talk {
     const [head, ...behind] = this.#asks.splice(0)
     const { last } = this.#reader
     if (head) {
-      // A message that is not whole is the first one's that waits.
+      // An incomplete message belongs to the first waiting request.
       if (last && !last.whole) this.#keep(head)
       else head.disturbed ??= 'the connection was closed'
       head.broken = this.#reader.broken

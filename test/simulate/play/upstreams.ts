@@ -11,7 +11,7 @@ import { answerIll, effectOf, KeyDesk, secretIn } from './pool.ts'
 import type { Sessions } from './sessions.ts'
 import { hosts } from './settings.ts'
 
-/** How an answer travels. */
+/** How an answer is sent. */
 export const wires = [
   'plain',
   'chunked',
@@ -24,7 +24,7 @@ export const wires = [
   'trailing',
 ] as const
 
-/** How a body may be packed. */
+/** Content codings of a body. */
 const packers = {
   gzip: gzipSync,
   deflate: deflateSync,
@@ -33,7 +33,7 @@ const packers = {
 } as const
 export const codings = Object.keys(packers)
 
-/** Vendors at the other end: they answer as each request's own draws say, and know what they made. */
+/** The vendors: each answers as the request's own random values say, and records what it made. */
 export class Upstreams {
   readonly #world: World
   readonly #asks: readonly Ask[]
@@ -41,11 +41,11 @@ export class Upstreams {
   readonly #painter = new Painter()
   readonly #states = new Map<string, Door['state']>()
   readonly #sick = new Set<string>()
-  /** Of vendors with several keys. */
+  /** The desk of vendors with several keys. */
   readonly keys: KeyDesk
-  /** Those who talk with a model, turn by turn. */
+  /** The sessions with a model, turn by turn. */
   sessions: Sessions | undefined
-  /** Requests that nobody is known to have sent. */
+  /** Requests that no caller is known to have sent. */
   readonly strays: string[] = []
 
   constructor(world: World, asks: readonly Ask[], lifeNow: () => number) {
@@ -60,23 +60,23 @@ export class Upstreams {
       }))
   }
 
-  /** Every picture that was made, by its number. */
+  /** Every picture made, by its number. */
   get painted(): ReadonlyMap<number, Buffer> {
     return this.#painter.painted
   }
 
-  /** From now on connections to a host go so. */
+  /** From now on connections to a host behave in this way. */
   set(host: string, state: Door['state']): void {
     this.#states.set(host, state)
   }
 
-  /** From now on a host is overloaded, or is not any more. */
+  /** From now on a host is overloaded, or has recovered. */
   setSick(host: string, isSick: boolean): void {
     if (isSick) this.#sick.add(host)
     else this.#sick.delete(host)
   }
 
-  /** Everybody is well again, and can be reached. */
+  /** All hosts recover, and are reachable. */
   heal(): void {
     this.#sick.clear()
     this.#states.clear()
@@ -104,7 +104,7 @@ export class Upstreams {
     }
     const { wish } = ask
     const random = new Random(wish.seed, `answer ${ask.no} ${ask.arrivals.length}`)
-    // A lenient vendor runs whatever tool it is asked for, however that is written.
+    // A lenient vendor runs any requested tool, in any spelling.
     const asked = toolOf(wish) === undefined ? (wish.shapes[ask.arrivals.length] ?? 'data') : 'drawn'
     const shape = this.#sick.has(host) ? 'error503' : asked
     const stream = /"stream":\s?true|name="stream"\r\n\r\ntrue/.test(text)
@@ -142,7 +142,7 @@ export class Upstreams {
     socket.once('close', () => {
       if (arrival.wholeAt === undefined) arrival.cutOffAt = this.#world.time.tick
     })
-    // What is said of a key is said as vendors do it: by itself, in words that can be read, and soon.
+    // Refusals about a key are sent as vendors do: without a coding, and without a slow connection.
     const wire = ill !== undefined && wish.wire === 'slow' ? 'plain' : wish.wire
     const told = ill === undefined ? wish : { ...wish, wire, coding: undefined }
     new Delivery(this.#world, socket, told, answer, arrival, random).begin()
@@ -157,7 +157,7 @@ function isRefusal({ status }: Answer, shape: string): boolean {
   return [429, 503].includes(status) || bodyRefusalNames.includes(shape)
 }
 
-/** Of an answer that breaks off everything may have been made: whoever got it has it. */
+/** An answer that breaks off may have been made completely: a client that received it has it. */
 function madeBefore(answer: Answer): Answer['made'] {
   return answer.breaks === 'amid' ? answer.made : []
 }
@@ -194,7 +194,7 @@ class Delivery {
     this.#write()
   }
 
-  /** What comes before the answer, asked or not (RFC 9110 15.2). */
+  /** Informational responses before the answer, requested or not (RFC 9110 15.2). */
   #greet(): void {
     const first = { continue100: '100 Continue', processing102: '102 Processing', hints103: '103 Early Hints' }
     const line = first[this.#wish.wire as keyof typeof first]
@@ -227,7 +227,7 @@ class Delivery {
     return wire === 'chunked' || (this.#answer.type === 'text/event-stream' && wire !== 'no-length')
   }
 
-  /** The answer says where it ends. */
+  /** The answer marks its own end. */
   get #hasEnd(): boolean {
     return this.#wish.wire !== 'no-length' || this.#isChunked
   }
@@ -243,7 +243,7 @@ class Delivery {
     return `HTTP/1.1 ${status} Said\r\ncontent-type: ${type}\r\n${packed}${this.#hasEnd ? framing : ''}${more.join('')}\r\n`
   }
 
-  /** Blanks behind the last bracket. */
+  /** Blanks after the last bracket. */
   get #tail(): string {
     const isPlain = this.#wish.coding === undefined && this.#answer.type === 'application/json'
     return this.#wish.wire === 'trailing' && isPlain ? '\n \n' : ''
@@ -270,7 +270,7 @@ class Delivery {
     })
   }
 
-  /** In order, even where two come at the same time. */
+  /** In order, even if two are due at the same time. */
   #then(run: () => void): void {
     this.#at += 0.001
     this.#world.time.after(this.#at, 'upstream says', run, null)
@@ -287,7 +287,7 @@ function chunk(piece: Piece): Buffer {
   ])
 }
 
-/** A body packed as one, in as many pieces as it was made in. */
+/** A body compressed as a whole, in as many pieces as the original. */
 function pack(pieces: readonly string[], coding: string, random: Random): readonly Piece[] {
   const packer = packers[coding as keyof typeof packers]
   const packed = packer(Buffer.from(pieces.join('')))

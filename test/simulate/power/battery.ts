@@ -12,20 +12,20 @@ import { traceProcess } from './traced.ts'
 
 const lossesPerTrace = 20
 
-/** What came of losses of power. */
+/** The result of a number of power losses. */
 export type PowerResult = {
   readonly losses: number
-  /** Losses at which something was at stake that nobody had asked to sync, and by what was going on then. */
+  /** Losses with unsynced operations, and their number by the activity at that moment. */
   readonly atStake: number
   readonly during: { readonly [what: string]: number }
-  /** Acknowledged charges looked for afterwards. */
+  /** Number of acknowledged charges checked afterwards. */
   readonly acknowledged: number
   readonly problems: readonly string[]
-  /** Orders of calls that a real process was seen to make and the recorder does not know, or the other way round. */
+  /** Orders of calls in a real process that the recorder does not know, or the reverse. */
   readonly strange: readonly string[]
 }
 
-/** Takes the power away `count` times, at any call to the disk. `isTraced`: of a real process, whose calls strace has seen. */
+/** Cuts the power `count` times, at any call to the disk. `isTraced`: with the calls of a real process, from strace. */
 export async function losePower(
   count: number,
   seed: number,
@@ -79,7 +79,9 @@ async function loseOnce(
   return { at, open: disk.open, asked: asked.length, found }
 }
 
-/** A gateway starts on what is left: nothing acknowledged is gone, nothing is half there, the books hold. */
+/**
+ * Starts a gateway on the remains: every acknowledged record is there, no record is partial, and the books are valid.
+ */
 async function judge(path: string, asked: readonly string[]): Promise<readonly string[]> {
   const problems: string[] = []
   try {

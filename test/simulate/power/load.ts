@@ -16,7 +16,7 @@ export function open(path: string, startThread?: StartThread): Promise<Storage> 
   })
 }
 
-/** Sells `count` pictures, some at once. `told` hears the id of each that was settled, once that was acknowledged. */
+/** Sells `count` pictures, some concurrently. `told` receives the id of each settled one after its acknowledgement. */
 export async function load({ keys, ledger, users }: Storage, count: number, told: (id: string) => void): Promise<void> {
   await users.create({ name: 'ada', group: 'default', role: 'user', passwordHash: null })
   const made = await createKey({ keys, users } as Storage, {

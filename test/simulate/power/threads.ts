@@ -6,7 +6,7 @@ import { runWriter } from '../../../src/storage/sqlite/writer-core.ts'
 type Core = (workerData: never, port: never) => void
 const cores: { readonly [name: string]: Core } = { 'writer-thread': runWriter, 'reader-thread': runReader }
 
-/** Runs storage's threads in this process, where what they ask of the disk is seen. */
+/** Runs storage's threads in this process, where their disk operations are observable. */
 export const startHere: StartThread = (name, workerData) => {
   const inside = new EventEmitter()
   const outside = new EventEmitter()

@@ -6,17 +6,17 @@ import type { DiskOp } from '../world/unsynced.ts'
 import { load, open } from './load.ts'
 import { startHere } from './threads.ts'
 
-/** What was asked of the disk, and by when which charges had been acknowledged as settled. */
+/** The operations on the disk, and the position at which each charge was acknowledged as settled. */
 export type Trace = {
   readonly ops: readonly DiskOp[]
   readonly told: readonly { readonly id: string; readonly at: number }[]
 }
 
-/** The disk under every database of this process: looks on, and has no faults of its own. */
+/** The disk under every database of this process: it only records, without faults. */
 const disk = new FaultyDisk(new Random(0, 'disk'), () => undefined)
 installDisk(disk)
 
-/** Lets storage work on a new database, and records what it asks of the disk. */
+/** Runs a storage on a new database, and records its disk operations. */
 export async function recordTrace(folder: string, random: Random): Promise<Trace> {
   const home = mkdtempSync(join(folder, 'recorded-'))
   const path = join(home, 'books.db')
@@ -25,16 +25,18 @@ export async function recordTrace(folder: string, random: Random): Promise<Trace
   const told: { id: string; at: number }[] = []
   const storage = await open(path, startHere)
   await load(storage, 4 + random.int(24), id => told.push({ id, at: recorded.mark }))
-  // Its end is part of it: the log is carried over and taken away.
+  // Closing is part of it: the log is checkpointed and removed.
   await storage.close()
   rmSync(home, { recursive: true })
   disk.checkpointEvery = undefined
   return { ops: [...recorded.ops], told }
 }
 
-/** Which kind of call follows which, whatever their number: what two traces of one program have in common. */
+/**
+ * Pairs of consecutive kinds of calls, whatever their number: the part that two traces of one program have in common.
+ */
 export function sequencesOf(ops: readonly DiskOp[]): ReadonlySet<string> {
-  // How a file gets its first page the recorder takes as one step: from the log's first write on.
+  // The recorder treats the first page of a file as one step, so pairs count from the log's first write on.
   const from = ops.findIndex(op => op.do === 'create' && op.file === 'db-wal')
   const kinds = ops.slice(from).map(kindOf)
   const pairs = kinds.slice(1).map((kind, at) => [kinds[at], kind])

@@ -8,7 +8,7 @@ import type { Trace } from './trace.ts'
 const script = resolve(import.meta.dirname, 'traced-process.ts')
 const calls = 'openat,pwrite64,write,fsync,fdatasync,ftruncate,unlink'
 
-/** Lets a process with real threads work on a new database under strace. @throws Error where there is no strace */
+/** Runs a process with real threads on a new database under strace. @throws Error if strace is missing */
 export function traceProcess(folder: string, random: Random): Trace {
   const home = mkdtempSync(join(folder, 'traced-'))
   const path = join(home, 'books.db')
@@ -26,7 +26,7 @@ export function traceProcess(folder: string, random: Random): Trace {
   return trace
 }
 
-/** Reads what strace wrote down of the files of one database. */
+/** Parses strace's output about the files of one database. */
 function parseTrace(text: string, path: string): Trace {
   const ops: DiskOp[] = []
   const told: { id: string; at: number }[] = []
@@ -41,7 +41,9 @@ function parseTrace(text: string, path: string): Trace {
   return { ops, told }
 }
 
-/** Calls in the order in which they ended; strace writes one that another thread's came between in two pieces. */
+/**
+ * Calls in the order in which they ended; strace prints a call in two parts if another thread's call came in between.
+ */
 function* completeCalls(text: string): Iterable<string> {
   const begun = new Map<string, string>()
   for (const written of text.split('\n')) {
@@ -82,7 +84,7 @@ function parseName(name: string, call: string, path: string, names: Set<string>)
   return { do: 'create', file }
 }
 
-/** `db`, `db-wal`, `db-journal`; the log's index and the lock are nothing after a loss of power. */
+/** `db`, `db-wal`, `db-journal`; the log's index and the lock do not matter after a power loss. */
 function fileOf(target: string, path: string): string | undefined {
   const rest = target.startsWith(path) ? target.slice(path.length) : undefined
   return rest === '' || rest === '-wal' || rest === '-journal' ? `db${rest}` : undefined

@@ -7,15 +7,15 @@ import type { Servers } from './servers.ts'
 
 const script = resolve(import.meta.dirname, 'seed.ts')
 
-/** A seed takes seconds, and minutes where servers and gateways have to share the machine with much else. */
+/** A seed takes seconds, and minutes if servers and gateways share a busy machine. */
 const mostMs = 1_200_000
 
 export type FleetOptions = Omit<SeedOptions, 'nth'> & {
-  /** Real milliseconds after which it is ended. */
+  /** Real milliseconds before the process is killed. */
   readonly mostMs?: number
 }
 
-/** Runs a plan of several gateways in a process of its own. Never rejects: what goes wrong with it is an alarm. */
+/** Runs a plan of several gateways in a process of its own. Never rejects: any other failure is an alarm. */
 export function runFleet(plan: FleetPlan, servers: Servers, options: FleetOptions = {}): Promise<Outcome> {
   const { postgresPort, redisPort, clocks } = servers
   const args = ['--servers', JSON.stringify({ postgresPort, redisPort, clocks })]

@@ -1,21 +1,21 @@
 import type { Ask } from '../play/asks.ts'
 
-/** A key of a vendor that several gateways asked with, until it was refused; and what became of that. */
+/** A vendor's key that several gateways used until it was refused; and the results. */
 export type Death = {
   readonly key: string
   readonly secret: string
-  /** By the world. */
+  /** In the world's time. */
   readonly from: number
   readonly until: number
-  /** Everything that was asked meanwhile: of a model that another vendor has too. */
+  /** All requests in that period: for a model that another vendor has too. */
   readonly asks: readonly Ask[]
-  /** Nothing else was wrong. */
+  /** Whether there was no other fault. */
   readonly isSound: boolean
-  /** What was told of the key by all gateways together, between the two. */
+  /** The number of events that all gateways together sent about the key in that period. */
   readonly told: { readonly suspended: number; readonly resumed: number }
 }
 
-/** How it is told of a key, as the storage has it. */
+/** An event about a key, as the storage has it. */
 export type KeyEvent = {
   readonly kind: string
   readonly key: string

@@ -16,12 +16,12 @@ import type { Stores } from './stores.ts'
 
 type Storage = Awaited<ReturnType<typeof openStorage>>
 
-/** When a key was changed so that nobody may use it, as far as whoever did it was told. */
+/** When a key was disabled, according to the acknowledgement that the administrator received. */
 export type Closing = { readonly key: number; readonly from: number; until: number }
-/** Charges that a frozen gateway had, as they were when it was thawed. */
+/** Charges of a frozen gateway, as they were when it was resumed. */
 export type Fenced = { readonly gateway: number; readonly at: number; readonly charges: ReadonlyMap<string, Row> }
 
-/** Where charges stand. */
+/** The tables with charges. */
 export const bookTables = ['charge', 'line', 'entry', 'segment', 'reversal'] as const
 const tables = [...bookTables, 'key', 'log_page'] as const
 
@@ -31,26 +31,26 @@ function openMirror(): DatabaseSync {
   return mirror
 }
 
-/** Several gateways on one PostgreSQL and one Redis, and everything that callers and vendors saw of all of them. */
+/** Several gateways on one PostgreSQL and one Redis, and all observations of callers and vendors about them. */
 export class Fleet extends Stage {
   readonly stores: Stores
-  /** What gateways do when Redis does not answer. */
+  /** The gateways' setting for an unreachable Redis. */
   readonly policy: Policy
   readonly seats: readonly Seat[]
   readonly seatOf = new Map<Ask, Seat>()
-  /** Which process was asked. */
+  /** The process that received each ask. */
   readonly processOf = new Map<Ask, Process>()
-  /** Times by the world in which limits are not held by all together: from, until. */
+  /** Periods in the world's time in which the gateways do not share counts: from, until. */
   readonly apart: { readonly from: number; until: number; readonly isForgotten: boolean }[] = []
   readonly closings: Closing[] = []
   readonly fenced: Fenced[] = []
   readonly deaths: Death[] = []
-  /** What was told of vendors' keys, in order, as of the end. */
+  /** Events about vendors' keys, in order, read at the end. */
   keysTold: readonly KeyEvent[] = []
-  /** Charges that several decided about at once, and how many of them were told that they did. */
+  /** Charges that several people resolved concurrently, and the number of those whose decision was acknowledged. */
   readonly decided: { readonly id: string; readonly done: number }[] = []
   readonly refusals: { readonly id: string; readonly why: string; readonly at: number }[] = []
-  /** A person's command line, on a machine where nothing goes wrong. */
+  /** A command line on a machine without faults. */
   readonly #desk = new Process('desk')
   #tool: Storage | undefined
   #mirror = openMirror()
@@ -83,7 +83,7 @@ export class Fleet extends Stage {
     return seat
   }
 
-  /** Copies the books to where they are looked at. */
+  /** Copies the books to a place for queries. */
   async mirror(names: readonly string[] = tables): Promise<void> {
     if (names === tables) {
       this.#mirror.close()
@@ -119,14 +119,14 @@ export class Fleet extends Stage {
     for (const seat of this.seats) if (!(await seat.begin())) throw new Error('a gateway does not start')
   }
 
-  /** Something that a person does by the command line. */
+  /** An administrator's action by the command line. */
   async desk<T>(act: (storage: Storage) => T | PromiseLike<T>): Promise<T> {
     const storage = this.#tool
     if (!storage) throw new Error('the desk is closed')
     return this.world.time.runFor(runAs(this.#desk, async () => act(storage)))
   }
 
-  /** What has been told of vendors' keys until now, in order, past every fault. */
+  /** Events about vendors' keys so far, in order, bypassing every fault. */
   async keyEvents(): Promise<readonly KeyEvent[]> {
     const rows = await this.stores.rows(
       `SELECT kind, data FROM event WHERE kind IN ('upstream.key_suspended', 'upstream.key_resumed') ORDER BY id`,
@@ -142,7 +142,7 @@ export class Fleet extends Stage {
     this.#tool = undefined
   }
 
-  /** At a gateway of those that run. */
+  /** At one of the running gateways. */
   override async admin(act: (storage: Storage) => Promise<void>, choice = 0): Promise<boolean> {
     const up = this.seats.filter(seat => seat.gateway && !seat.isFrozen)
     const seat = up[choice % Math.max(1, up.length)]
@@ -174,7 +174,7 @@ export class Fleet extends Stage {
     if (!isKnown) key.lost = true
   }
 
-  /** What goes on now at a gateway, or at all of them, may end badly, until so many milliseconds have passed. */
+  /** Excuses failures at a gateway, or at all of them, until this many milliseconds have passed. */
   override disturb(why: string, ms: number, seat?: Seat): void {
     const { tick } = this.world.time
     this.disturbances.push({ from: tick, until: tick + ms })
@@ -186,7 +186,7 @@ export class Fleet extends Stage {
       if (ask.endedAt === undefined && (!seat || this.seatOf.get(ask) === seat)) ask.disturbed ??= why
   }
 
-  /** Gateways do not all count together from now on. */
+  /** From now on the gateways do not all share counts. */
   part(ms: number, isForgotten = false): void {
     const { tick } = this.world.time
     this.apart.push({ from: tick, until: tick + ms, isForgotten })
@@ -196,7 +196,7 @@ export class Fleet extends Stage {
     return this.askAt(wish, first)
   }
 
-  /** Somebody asks a gateway: one that is chosen, or any. */
+  /** Sends a request to a given gateway, or to any. */
   askAt(wish: Wish, first?: Ask, seat = this.seats[wish.seed % this.seats.length] as Seat): Ask {
     const { time } = this.world
     const ask: Ask = {

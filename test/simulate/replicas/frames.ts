@@ -1,7 +1,7 @@
-/** A message of PostgreSQL's protocol, version 3. `type` is empty of the first that a client sends. */
+/** A message of PostgreSQL's protocol, version 3. `type` is empty for a client's first message. */
 export type PgMessage = { readonly type: string; readonly bytes: Buffer }
 
-/** Cuts what one side says into messages (postgresql.org/docs/current/protocol-message-formats.html). */
+/** Splits one side's bytes into messages (postgresql.org/docs/current/protocol-message-formats.html). */
 export class PgFrames {
   #rest: Buffer = Buffer.alloc(0)
   #first: boolean
@@ -27,7 +27,7 @@ export class PgFrames {
   }
 }
 
-/** Cuts what one side says to or as Redis into whole values (redis.io/docs/latest/develop/reference/protocol-spec). */
+/** Splits bytes to or from Redis into complete values (redis.io/docs/latest/develop/reference/protocol-spec). */
 export class RedisFrames {
   #rest: Buffer = Buffer.alloc(0)
 
@@ -43,7 +43,7 @@ export class RedisFrames {
   }
 }
 
-/** Where the value that begins at `from` ends; undefined when it has not come whole. */
+/** The end of the value that begins at `from`; undefined when it has not arrived completely. */
 function endOfValue(bytes: Buffer, from: number): number | undefined {
   const line = bytes.indexOf('\r\n', from)
   if (line < 0) return undefined

@@ -6,15 +6,15 @@ import type { Random } from '../world/random.ts'
 import { timersOf } from '../world/globals.ts'
 import type { Time } from '../world/time.ts'
 
-/** What takes the place of the machine. */
+/** The replacements of the machine's functions. */
 export type Machine = {
   readonly time: Time
   readonly random: Random
 }
 
 /**
- * Puts a world in the place of the clocks, timers and random numbers of this process, for good: the clients of PostgreSQL and
- * Redis take them from nowhere else. Before anything of the gateway is imported.
+ * Permanently replaces the clocks, timers and random numbers of this process by those of a world: the clients of
+ * PostgreSQL and Redis have no other source. Call it before importing anything of the gateway.
  */
 export function installMachine(machine: Machine): void {
   const { time } = machine

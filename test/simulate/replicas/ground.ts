@@ -3,15 +3,15 @@ import net from 'node:net'
 import { Client, TypeOverrides } from 'pg'
 import { redisDatabases, type Servers, template } from './servers.ts'
 
-/** The real ones, kept before the world takes their place. */
+/** The real functions, saved before the world replaces them. */
 const { Socket } = net
 const connect = net.connect
-/** BIGINT and NUMERIC: no sum of a world is beyond what a number holds. */
+/** BIGINT and NUMERIC: all sums of a world fit into a number. */
 const wholes = [20, 1700]
 
 type Row = { readonly [column: string]: unknown }
 
-/** A seed's own databases on the real servers, past everything that goes wrong in the world, and the clock that they go by. */
+/** A seed's own databases on the real servers, bypassing every fault of the world, and the clock that they use. */
 export class Ground {
   readonly name: string
   readonly redis: number
@@ -22,7 +22,7 @@ export class Ground {
   /** `time` is milliseconds since 1970, as text. */
   constructor(seed: number, servers: Servers, time: string) {
     this.#servers = servers
-    // By the seed alone: the revision of a configuration is of its addresses too.
+    // Derived from the seed alone, because a configuration's revision covers its addresses too.
     this.name = `seed_${seed}`
     this.redis = seed % redisDatabases
     this.fail(undefined)
@@ -47,7 +47,7 @@ export class Ground {
     await this.#once(`DROP DATABASE ${this.name} WITH (FORCE)`)
   }
 
-  /** Rows of the database as it is. */
+  /** Current rows of the database. */
   async rows(sql: string): Promise<readonly Row[]> {
     if (!this.#observer) throw new Error('nobody looks yet')
     return (await this.#observer.query<Row>(sql)).rows
@@ -62,7 +62,7 @@ export class Ground {
     writeSync(this.#clock, time, 0)
   }
 
-  /** Sessions end, by the ids of their processes. */
+  /** Ends sessions, by the ids of their processes. */
   async terminate(pids: readonly number[]): Promise<void> {
     if (pids.length > 0)
       await this.rows(`SELECT pg_terminate_backend(pid) FROM unnest(ARRAY[${pids.join(', ')}]) AS pid`)
@@ -72,7 +72,7 @@ export class Ground {
     await this.rows(`SELECT pg_cancel_backend(${pid})`)
   }
 
-  /** Of some processes of the server: whether each waits for a lock. Who is gone is not among them. */
+  /** Whether each of these server processes waits for a lock. Exited processes are left out. */
   async findWaiting(pids: readonly number[]): Promise<ReadonlyMap<number, boolean>> {
     const rows = await this.rows(
       `SELECT pid, EXISTS (SELECT 1 FROM pg_locks WHERE pg_locks.pid = a.pid AND NOT granted) AS waits
@@ -81,7 +81,7 @@ export class Ground {
     return new Map(rows.map(row => [Number(row['pid']), row['waits'] === true]))
   }
 
-  /** Redis forgets everything, as one that has begun anew. */
+  /** Redis loses all data, like a new one. */
   async flushRedis(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const socket = connect(this.#servers.redisPort, '127.0.0.1')

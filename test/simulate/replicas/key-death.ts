@@ -8,20 +8,25 @@ import type { Fleet } from './fleet.ts'
 import type { FleetOperated } from './plan.ts'
 
 const deaths: readonly Ill[] = ['revoked', 'unpaid', 'forbidden', 'out of quota']
-/** One that is asked most of the time more often than the others. */
+/** `one` usually gets more requests than the others. */
 const mortal = ['one', 'two', 'one', 'four']
-/** What one gateway knows of a key the others know after; and of a person's word. */
+/** The delay until other gateways know what one knows about a key, or what a person has changed. */
 const heardMs = 8_000
-/** Keys that each gateway has found limited once are asked again. */
+/** After this, keys that a gateway has found limited once are used again. */
 const cooledMs = 65_000
-/** Each takes minutes, in which every gateway asks the servers several times a second. */
+/** Each takes minutes, during which every gateway queries the servers several times per second. */
 const deathsMost = 2
-/** For a request to be through. */
+/** Time for a request to finish. */
 const askedMs = 15_000
-/** A free look comes after a minute, and five later, by clocks that may be a minute apart each way. */
+/**
+ * A free probe comes after a minute, and the next after five, by clocks that may differ by a minute in each direction.
+ */
 const lookedMostMs = 9 * 60_000
 
-/** A key dies while all gateways ask with it, and is mended: by its vendor, which a free look finds, or by a person who has paid. */
+/**
+ * A key is revoked while all gateways use it, and recovers: by its vendor, which a free probe detects, or by a person
+ * who pays.
+ */
 export async function letKeyDie(fleet: Fleet, { choice }: FleetOperated): Promise<void> {
   const { world, upstreams } = fleet
   const { time } = world
@@ -51,7 +56,7 @@ export async function letKeyDie(fleet: Fleet, { choice }: FleetOperated): Promis
   keys.heal(secret)
   await mend(fleet, key, secret, ill)
   await time.pass(heardMs)
-  // Of one that died before, and nobody could be told of it, more than this is left.
+  // If it died before and could not be reported, its earlier state remains too.
   const isKnown = fleet.deaths.every(one => one.isSound || one.key !== key.name)
   const isSound = isKnown && fleet.disturbances.every(({ until }) => until < from)
   for (const seat of fleet.seats) {
@@ -65,7 +70,7 @@ export async function letKeyDie(fleet: Fleet, { choice }: FleetOperated): Promis
   fleet.deaths.push({ key: key.name, secret, from, until: time.tick, asks, isSound, told })
 }
 
-/** Until it may be asked again, where anybody has found that it is dead. */
+/** Waits until it may be used again, if any gateway has found that it is dead. */
 async function mend(fleet: Fleet, key: PoolKey, secret: string, ill: Ill): Promise<void> {
   const { time } = fleet.world
   const { keys } = fleet.upstreams
@@ -77,7 +82,7 @@ async function mend(fleet: Fleet, key: PoolKey, secret: string, ill: Ill): Promi
   while (!isSeen() && time.tick < mendedAt + lookedMostMs) await time.pass(5_000)
 }
 
-/** A caller whom neither limits nor a budget keep from asking; the same one for all of them. */
+/** A caller without limits or a budget; the same one for all of them. */
 async function callerOf(fleet: Fleet): Promise<number | undefined> {
   const known = fleet.keys.findIndex(({ name }) => name === 'pools')
   return known < 0 ? enrol(fleet) : known

@@ -5,13 +5,16 @@ import { runningProcess } from '../world/process.ts'
 import type { World } from '../world/world.ts'
 import type { Stores } from './stores.ts'
 
-/** Puts a world with several gateways and their servers in the place of the machine. Before anything of a gateway is imported. */
+/**
+ * Replaces the machine by a world with several gateways and their servers. Call it before importing anything of a
+ * gateway.
+ */
 export function installReplicas(world: World, stores: Stores): void {
   installMachine({ time: world.time, random: world.random })
   world.time.quiet = () => stores.quiet()
   Date.now = () => Math.floor(world.time.wall + (runningProcess()?.skewMs ?? 0))
   const Real = net.Socket
-  // PostgreSQL's client makes its socket first and connects it then; nobody else makes one without an option.
+  // PostgreSQL's client creates its socket first and connects it later; no other code creates one without options.
   const sockets = new Proxy(Real, {
     construct: (target, given: readonly unknown[]) =>
       given[0] === undefined ? stores.createSocket() : new target(given[0] as net.SocketConstructorOpts),

@@ -1,6 +1,6 @@
 /**
- * What seeds of several gateways have to meet now and then: judged over many together. Statements that wait for a lock for
- * longer than they may are met, and too rarely for a hundred seeds: in 2 of 1,000.
+ * Marks that must occur in seeds of several gateways: judged over many together. Statements whose wait for a lock times
+ * out occur too rarely to require them in a hundred seeds: in 2 of 1,000.
  */
 export const metByFleet: readonly string[] = [
   'fault: frozen',

@@ -12,19 +12,21 @@ import type { Store } from './relay.ts'
 
 type Act = (fleet: Fleet, operated: FleetOperated, seat: Seat) => Promise<void> | void
 
-/** For a request under way to be through with a fault that has passed: a statement that is given up, a connection made again. */
+/**
+ * Time for requests in progress to finish after a fault has ended: a statement times out, a connection is opened again.
+ */
 const afterwardsMs = 9_000
-/** The server ends what a gateway that says nothing has begun. */
+/** The server ends the transaction of a silent gateway after this time. */
 const idleMs = 10_000
-/** A lease, and somebody who looks. */
+/** A lease, and the time until another gateway checks it. */
 const leaseMs = 36_000
-/** What a gateway knows of a change after. */
+/** The delay until a gateway knows of a change. */
 const knownMs = 1_000
-/** A picture is kept back for so long while its line cannot be written. */
+/** The maximum time that a picture is held back while its line cannot be written. */
 const insistsMs = 11_000
 const codes = ['40001', '40P01', '53100', '57014', '55P03'] as const
 
-/** What each kind of operation does. */
+/** The implementation of each kind of operation. */
 const own: { readonly [kind in FleetKind]: Act } = {
   ask: (fleet, { wish }, seat) => void fleet.askAt(inUse(fleet, wish), undefined, seat),
   burst(fleet, { wish, count }) {
@@ -72,7 +74,7 @@ const own: { readonly [kind in FleetKind]: Act } = {
   async kill(fleet, { lasts, choice }, seat) {
     const { time } = fleet.world
     fleet.disturb('kill', lasts + afterwardsMs, seat)
-    // Anywhere in what it does: between a commit and its answer too.
+    // At any point of its work, including between a commit and its answer.
     const until = time.tick + 3_000
     for (let left = choice % 120; left > 0 && (await time.step(until)); left--);
     fleet.world.mark('fault: kill')
@@ -108,7 +110,7 @@ const own: { readonly [kind in FleetKind]: Act } = {
       seed: wish.seed,
     }
     for (let i = 0; i < 3; i++) fleet.askAt({ ...pictures, seed: wish.seed + i }, undefined, seat)
-    // Anywhere in what is written for them; and for longer than a gateway insists on writing it.
+    // At any point of their writes; and for longer than a gateway retries a write.
     const until = time.tick + 3_000
     for (let left = choice % 200; left > 0 && (await time.step(until)); left--);
     const ms = insistsMs + lasts / 2
@@ -191,13 +193,16 @@ function at(fleet: Fleet, no: number): Seat {
   return fleet.seats[no % fleet.seats.length] as Seat
 }
 
-/** Keys are used for what they are for: text may overdraw a budget, and is kept off those whose overdraft is a fault. */
+/**
+ * Keys are restricted to their uses: text may overdraw a budget, so it must not use keys for which an overdraft is a
+ * fault.
+ */
 function inUse(fleet: Fleet, wish: Wish): Wish {
   const key = fleet.keys[wish.key]
   return key?.uses.includes(wish.operation) ? wish : { ...wish, key: 0 }
 }
 
-/** Somebody who tries a key. */
+/** A request that tests a key. */
 function knock(fleet: Fleet, key: number, seed: number): Wish {
   const text = fleet.keys[key]?.uses.includes('chat')
   const plain = { ...plainWish, key, seed }
@@ -208,13 +213,13 @@ function knock(fleet: Fleet, key: number, seed: number): Wish {
 
 const changeable = ['dear', 'narrow', 'alone', 'doubts'] as const
 
-/** What somebody makes of the configuration that a gateway has. */
+/** A random change to a gateway's configuration. */
 function nextSettings({ versions: { settings } }: Seat, choice: number): Settings {
   const name = changeable[choice % changeable.length] as (typeof changeable)[number]
   return { ...settings, [name]: !settings[name] }
 }
 
-/** Gateways read another configuration one after the other; between them they go by different ones. */
+/** Gateways reload another configuration one after the other; in between they use different ones. */
 async function reload(fleet: Fleet, seats: readonly Seat[], settings: Settings, betweenMs: number): Promise<void> {
   for (const seat of seats) {
     if (await seat.configure(settings)) fleet.world.mark('reload')
@@ -227,9 +232,9 @@ async function freeze(fleet: Fleet, seat: Seat, ms: number): Promise<void> {
   const { time } = fleet.world
   fleet.world.mark(ms > leaseMs ? 'fault: frozen for longer than a lease' : 'fault: frozen')
   fleet.disturb('frozen', ms + afterwardsMs, seat)
-  // What it has locked is locked until the server ends its transaction.
+  // Its locks remain until the server ends its transaction.
   fleet.disturb('another is frozen', idleMs + afterwardsMs)
-  // What it asked of Redis before nobody has answered in time: it counts by itself, or refuses.
+  // Its earlier queries to Redis have timed out: it counts by itself, or refuses.
   fleet.part(ms + afterwardsMs)
   seat.process.frozen = true
   await time.pass(ms)
@@ -237,7 +242,7 @@ async function freeze(fleet: Fleet, seat: Seat, ms: number): Promise<void> {
   time.thaw(seat.process)
 }
 
-/** What others have ended of a gateway that says nothing must be as it is when it is back. */
+/** Charges of a silent gateway that others have ended must be unchanged when it resumes. */
 async function keepEnded(fleet: Fleet, seat: Seat): Promise<void> {
   await fleet.mirror(bookTables)
   const rows = fleet.look(
@@ -288,7 +293,7 @@ function mendLater(fleet: Fleet, { process }: Seat, store: Store, ms: number): v
   fleet.world.time.after(ms, `${store} is there again`, () => fleet.stores.set(process, store, {}), null)
 }
 
-/** Two people decide about one charge at two gateways, at once. */
+/** Two people resolve one charge at two gateways, concurrently. */
 async function decide(fleet: Fleet, { choice }: FleetOperated, state: 'needs_review' | 'settled'): Promise<void> {
   await fleet.mirror(bookTables)
   const rows = fleet.look('SELECT id FROM charge WHERE state = ? ORDER BY id', state)

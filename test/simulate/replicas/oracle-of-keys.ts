@@ -17,7 +17,7 @@ export const keyDeaths: Oracle = {
   },
 }
 
-/** Whatever goes wrong meanwhile: between two that say the same of a key there is one that says something else. */
+/** Whatever faults occur: two equal events about a key have a different one in between. */
 function* judgeTold({ keysTold }: Fleet): Iterable<Finding> {
   const last = new Map<string, string>()
   for (const { kind, key, reason, by } of keysTold) {
@@ -44,7 +44,7 @@ function* judgeDeath({ key, secret, from, until, asks, isSound, told }: Death): 
     ]
 }
 
-/** Where nothing was wrong with a machine, to the micro-unit. */
+/** To the micro-unit, if no machine had a fault. */
 function* judgeSums({ asks, disturbances, decisions, upstreams }: Fleet, books: Books): Iterable<Finding> {
   if (disturbances.length > 0 || decisions.length > 0) return
   for (const { name, budget } of poolKeys) {

@@ -24,7 +24,7 @@ const exact: Oracle = {
     for (const subject of subjects) {
       const { name, rpm, keys } = subject
       const asks = fleet.asks.filter(ask => keys.includes(ask.wish.key))
-      // When it was let in nobody outside knows: not before it was sent, not after it arrived.
+      // The exact time of admission is unknown: between sending and arrival.
       const arrived = asks.flatMap(ask => {
         const arrival = ask.first === ask ? ask.arrivals[0] : undefined
         return arrival ? [{ from: ask.sentAt, until: arrival.at }] : []
@@ -45,14 +45,14 @@ const exact: Oracle = {
   },
 }
 
-/** How many times its limit a subject may have had between two times. */
+/** The factor by which a subject may have exceeded its limit between two times. */
 function boundOf(fleet: Fleet, from: number, until: number): number {
   const overlapping = fleet.apart.filter(one => one.from < until && one.until + windowMs > from)
   const forgotten = overlapping.filter(one => one.isForgotten).length
   return (isApart(fleet, from, until) && fleet.policy === 'local' ? fleet.seats.length : 1) * (1 + forgotten)
 }
 
-/** The minute of a gateway's own counts and that of Redis may come apart by so much. */
+/** The maximum difference between the minute of a gateway's own counts and that of Redis. */
 const apartMs = 2_000
 
 const exactTokens: Oracle = {
@@ -73,12 +73,15 @@ const exactTokens: Oracle = {
   },
 }
 
-/** Somebody did not count with the others between two times, or in the minute before. */
+/** Whether a gateway did not share counts between two times, or in the minute before. */
 function isApart(fleet: Fleet, from: number, until: number): boolean {
   return fleet.apart.some(one => !one.isForgotten && one.from < until && one.until + windowMs > from)
 }
 
-/** Under way at a vendor is under way here; places of a gateway that cannot renew them are given away after half a minute. */
+/**
+ * A request in progress at a vendor is in progress here; places of a gateway that cannot renew them are released after
+ * half a minute.
+ */
 function* judgePlaces(fleet: Fleet, number: number, most: number): Iterable<Finding> {
   const isJudged = (ask: Ask): boolean => ask.wish.key === number && ask.disturbed === undefined && !ask.left
   const spans = spansOf(fleet.asks.filter(isJudged))
@@ -150,7 +153,7 @@ const counted: Oracle = {
   },
 }
 
-/** All that judge a fleet: those of one gateway hold for many, and their own. */
+/** All oracles of a fleet: those of one gateway that apply to many, and its own. */
 export const fleetOracles: readonly Oracle[] = [
   ...commonOracles,
   exact,

@@ -38,27 +38,27 @@ export const kinds = [
   'decide twice',
   'refund twice',
 ] as const
-/** Of vendors' keys: in seeds that go at them. */
+/** Operations on vendors' keys, in seeds about them. */
 const ofKeys = 'key dies'
 export type FleetKind = (typeof kinds)[number] | typeof ofKeys
 
-/** One thing that is done to the fleet. */
+/** One action on the fleet. */
 export type FleetOperated = Omit<Operated, 'kind'> & {
   readonly kind: FleetKind
-  /** Which gateway. */
+  /** The gateway's number. */
   readonly seat: number
-  /** By how much the clock of a gateway is wrong from now on, in milliseconds. */
+  /** The error of a gateway's clock from now on, in milliseconds. */
   readonly skew: number
 }
 
 export type FleetPlan = Cast & {
   readonly policy: Policy
-  /** Of each gateway: by how much its clock is wrong, in milliseconds. */
+  /** The error of each gateway's clock, in milliseconds. */
   readonly skews: readonly number[]
   readonly operations: readonly FleetOperated[]
 }
 
-/** What callers and people do where nothing goes wrong. */
+/** The normal actions of callers and administrators. */
 const peaceful: ReadonlySet<FleetKind> = new Set([
   'ask',
   'burst',
@@ -73,10 +73,13 @@ const peaceful: ReadonlySet<FleetKind> = new Set([
   'decide twice',
   'refund twice',
 ])
-/** Polls of gateways cost real questions: nobody waits for long. */
+/** Polls of gateways query real servers, so waits are short. */
 const gapMost = 6_000
 
-/** Requests, keys and vendors are drawn as for one gateway; what is done to them as a fleet by a stream of its own, `likes` more often. */
+/**
+ * Requests, keys and vendors are drawn as for one gateway; actions on the fleet use a random stream of its own, `likes`
+ * more often.
+ */
 export function drawFleetPlan(seed: number, likes: readonly FleetKind[] = [], length = 24): FleetPlan {
   const plan = drawPlan(seed, length)
   const random = new Random(seed, 'fleet')
@@ -99,7 +102,9 @@ export function drawFleetPlan(seed: number, likes: readonly FleetKind[] = [], le
   }
 }
 
-/** Of what befalls vendors' keys of one gateway some is the death of one under all of them: each takes minutes of their polls. */
+/**
+ * Some of the faults of vendors' keys become the death of one under all gateways: each takes minutes of their polls.
+ */
 function kindOf({ kind, choice }: Operated, drawn: FleetKind): FleetKind {
   return kind === 'sick key' && choice % 4 === 0 ? ofKeys : drawn
 }

@@ -28,10 +28,10 @@ import type { Stores } from './stores.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute
-/** A lease, whoever looks next, and a sweep. */
+/** A lease, the next check by another gateway, and a sweep. */
 const quietMs = 105_000
 
-/** Plays a plan with several gateways to its end, and judges. */
+/** Plays a plan with several gateways to its end, and judges it. */
 export async function playFleet(
   world: World,
   plan: FleetPlan,
@@ -53,7 +53,7 @@ export async function playFleet(
     for (const operated of plan.operations) await perform(fleet, operated)
     await rest(fleet)
     await fleet.mirror()
-    // While they run: one that closes gives its lease back, and the next ends what it has left.
+    // While they run: a closing gateway returns its lease, and the next one ends its open charges.
     const atRest: Evidence = { stage: fleet, books: readBooks(fleet), leftovers, probes }
     harness.push(...judge(stuckMoney, atRest))
     probes.push(...(await probe(fleet)))
@@ -68,7 +68,7 @@ export async function playFleet(
   return outcomeOf(fleet, harness, fleetOracles, { leftovers, probes })
 }
 
-/** The faults end; what has to come in the end gets its time. */
+/** Ends the faults, and waits for everything that must happen eventually. */
 async function rest(fleet: Fleet): Promise<void> {
   const { world, stores, upstreams, seats } = fleet
   stores.mend()
@@ -83,8 +83,8 @@ async function rest(fleet: Fleet): Promise<void> {
 }
 
 /**
- * Every second, until nobody waits any more: for a vendor who never answers that is a quarter of an hour. A slow answer whose
- * caller has left is read on for its charge's sake, which is open until then.
+ * Polls every second until no caller waits: for a vendor that never answers, a quarter of an hour. After its caller has
+ * left, a slow answer is still read in order to charge it, and its charge is open until then.
  */
 async function untilAnswered(fleet: Fleet): Promise<void> {
   const { time } = fleet.world
@@ -96,7 +96,7 @@ async function untilAnswered(fleet: Fleet): Promise<void> {
   await time.pass(2_000)
 }
 
-/** Where a budget must have room by the test's own sums, somebody asks. */
+/** Sends a request wherever a budget must have room by the test's own sums. */
 async function probe(fleet: Fleet): Promise<readonly Probe[]> {
   const probes: Probe[] = []
   const dearest = imagePrices['4K']
@@ -113,7 +113,7 @@ async function probe(fleet: Fleet): Promise<readonly Probe[]> {
   return probes
 }
 
-/** Closes the gateways and looks for what they leave behind. */
+/** Closes the gateways and searches for leftovers. */
 async function close(fleet: Fleet): Promise<readonly string[]> {
   const { world } = fleet
   const left: string[] = []

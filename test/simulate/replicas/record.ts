@@ -4,14 +4,14 @@ import type { FleetOperated, FleetPlan } from './plan.ts'
 
 const plain = { ...plainOperated, seat: 0, skew: 0 }
 
-/** A plan of several gateways as it is written down: what is as it mostly is stands nowhere. */
+/** A plan of several gateways in recorded form: defaults are omitted. */
 export type RecordedFleet = RecordedCast &
   Pick<FleetPlan, 'policy' | 'skews'> & {
     readonly operations: readonly (Partial<Omit<FleetOperated, 'wish'>> &
       Pick<FleetOperated, 'no' | 'kind'> & { readonly wish: Partial<Wish> })[]
   }
 
-/** Writes a plan down, so that it stays what it is when others are drawn otherwise. */
+/** Records a plan, so that it does not change when the drawing of plans does. */
 export function recordFleet({ operations, policy, skews, ...cast }: FleetPlan): RecordedFleet {
   return {
     ...recordCast(cast),
@@ -26,7 +26,7 @@ export function recordFleet({ operations, policy, skews, ...cast }: FleetPlan): 
   }
 }
 
-/** Reads what `recordFleet` wrote, now or before there was more to say. */
+/** Reads the output of `recordFleet`, including output from before newer members. */
 export function readFleet({ operations, policy, skews, ...cast }: RecordedFleet): FleetPlan {
   return {
     ...readCast(cast),

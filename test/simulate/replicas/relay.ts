@@ -4,15 +4,15 @@ import { commandOf, PgFrames, RedisFrames, wordsOf } from './frames.ts'
 
 export type Store = 'postgres' | 'redis'
 
-/** What is wrong between one gateway and one server. */
+/** The faults between one gateway and one server. */
 export type Link = {
-  /** `held`: what is said waits on its way, both ways; `refused`: nobody listens. */
+  /** `held`: data waits on its way, in both directions; `refused`: connections are refused. */
   state: 'open' | 'held' | 'refused'
-  /** Share of the COMMITs, or questions to Redis, that arrive and whose answer is lost with the connection. */
+  /** Share of the COMMITs, or requests to Redis, that arrive but whose answer is lost with the connection. */
   answersLost: number
   /** Share of those that are lost before they arrive. */
   questionsLost: number
-  /** Whoever has lost an answer meets nobody there any more. */
+  /** After a lost answer, the gateway cannot reach the server any more. */
   endsThen: boolean
 }
 
@@ -21,41 +21,41 @@ export const soundLink: Link = { state: 'open', answersLost: 0, questionsLost: 0
 export type RelayParts = {
   readonly store: Store
   readonly link: Link
-  /** The gateway's connection, as the world sees it. */
+  /** The gateway's connection in the world. */
   readonly inner: SimSocket
-  /** The server's, in the machine that the world runs on. */
+  /** The connection to the server on the real machine. */
   readonly outer: Socket
-  /** Draws what becomes of a question, and notes it. */
+  /** Draws whether a request gets a fault, and records it. */
   draw(share: number, fault: string): boolean
-  /** An answer was lost with its connection. */
+  /** Called when an answer was lost with its connection. */
   lost(): void
-  /** The time by the clock of Redis, in microseconds. */
+  /** The time by Redis's clock, in microseconds. */
   serverTime(): string
-  /** Something is about to be sent to the server. */
+  /** Called before data is sent to the server. */
   asks(): void
-  /** Something has happened at the server. */
+  /** Called after an event at the server. */
   stirred(): void
 }
 
-/** One connection between a gateway of the world and a real server; counts what the server has yet to answer. */
+/** One connection between a gateway of the world and a real server; counts the outstanding answers. */
 export class Relay {
   readonly store: Store
   readonly link: Link
-  /** Of the server's process for this connection. */
+  /** Id of the server's process for this connection. */
   pid: number | undefined
-  /** Questions that the server has; answers that it has given. */
+  /** Number of requests that the server received, and of answers that it has sent. */
   asked = 0
   answered = 0
-  /** The server waits for a lock that somebody else has: it will answer when time goes on. */
+  /** Whether the server waits for another session's lock: it will answer after time advances. */
   isBlocked = false
   blockedSince: number | undefined
-  /** PostgreSQL says after each answer whether a transaction is open. */
+  /** PostgreSQL reports after each answer whether a transaction is open. */
   isInTransaction = false
-  /** The gateway's end is closed. */
+  /** Whether the gateway's end is closed. */
   isLeft = false
-  /** The server's end is closed. */
+  /** Whether the server's end is closed. */
   isGone = false
-  /** The server has been told to end it. */
+  /** Whether the server has been told to end it. */
   isEnding = false
   readonly #parts: RelayParts
   readonly #questions: PgFrames | RedisFrames
@@ -84,13 +84,13 @@ export class Relay {
     })
     outer.on('data', bytes => this.#answer(bytes))
     outer.on('close', () => {
-      // Closed from here: its process at the server has yet to find out.
+      // Closed from this side: the server's process has not noticed yet.
       if (!this.isLeft || this.pid === undefined) this.isGone = true
       parts.stirred()
     })
   }
 
-  /** Time has to stand still for it. */
+  /** Whether the world's time must not advance because of it. */
   get isAtWork(): boolean {
     if (this.isGone) return false
     return !this.#isOpen || this.isEnding || this.isLeft || (this.answered < this.asked && !this.isBlocked)
@@ -100,7 +100,7 @@ export class Relay {
     return this.#isOpen && !this.isGone && this.answered === this.asked
   }
 
-  /** The gateway has closed its end, or its process has died. */
+  /** The gateway has closed its end, or its process has crashed. */
   leave(): void {
     if (this.isLeft || this.link.state === 'held') return
     this.isLeft = true
@@ -108,14 +108,14 @@ export class Relay {
     if (!this.#parts.inner.destroyed) this.#parts.inner.end()
   }
 
-  /** The connection breaks; both ends are told. */
+  /** Breaks the connection; both ends get an error. */
   cut(): void {
     this.isLeft = true
     this.#parts.outer.destroy()
     this.#parts.inner.destroy(failure('ECONNRESET'))
   }
 
-  /** What was held up goes on. */
+  /** Delivers the held data. */
   release(): void {
     const unsent = this.#unsent
     this.#unsent = []
@@ -124,7 +124,7 @@ export class Relay {
     if (this.#parts.inner.destroyed || this.#parts.inner.readableEnded) this.leave()
   }
 
-  /** Hands on what the server has said. Once nothing more comes, so that the world does not see how it came in pieces. */
+  /** Forwards the server's data once no more arrives, so that the world does not depend on how it was split. */
   tell(): void {
     if (this.link.state === 'held') return
     if (this.#loses && this.answered === this.asked) {
@@ -156,7 +156,7 @@ export class Relay {
   /** @returns undefined when the connection breaks before it arrives */
   #ofPostgres(type: string, bytes: Buffer): Buffer | undefined {
     if (type === '' || type === 'Q' || type === 'S') this.asked++
-    // Goodbye: the server closes.
+    // A terminate message: the server closes.
     if (type === 'X') this.isEnding = true
     if (type === 'Q' && bytes.toString('latin1', 5, 11) === 'COMMIT') return this.#risk(bytes)
     return bytes

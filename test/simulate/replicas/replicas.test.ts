@@ -13,23 +13,23 @@ import { caseName } from '../../harness/case-name.ts'
 import { seed } from '../../harness/seed.ts'
 
 /**
- * A fault that a seed of several gateways has found. What several do at one server at once goes one way or another by the
- * server's own hurry: a story finds its fault, where it is planted again, mostly at once, and says nothing by passing once.
+ * A fault that a seed of several gateways has found. The timing of the real servers affects concurrent requests: a
+ * story mostly finds its planted fault at once, but a single pass proves nothing.
  */
 type FoundFault = {
   readonly oracle: string
   readonly cause: string
-  /** The last commit that had it. */
+  /** The last commit with the fault. */
   readonly foundOn: string
-  /** The planted fault that is the same, or much like it. */
+  /** The planted fault that is the same, or very similar. */
   readonly planted: string
   readonly plan: RecordedFleet
 }
 
 const found = JSON.parse(readFileSync(resolve(import.meta.dirname, 'seeds.json'), 'utf8')) as readonly FoundFault[]
-/** For a fault to show by the server's own hurry. */
+/** Attempts, because a fault depends on the servers' timing. */
 const triesMost = 4
-/** A story that does not end is ended, and told of, before tap ends the whole file. */
+/** A hanging story is ended and reported before tap ends the whole file. */
 const mostMs = 150_000
 const skip = redisMissing()
 

@@ -10,14 +10,14 @@ import { recordFleet } from './record.ts'
 import { fleetSabotages } from './sabotages.ts'
 import { type Servers, startServers } from './servers.ts'
 
-/** A planted fault that so many seeds do not find is not found. */
+/** A planted fault that this many seeds do not find counts as not found. */
 const seedsMost = 40
 /** A seed waits for servers most of its time. */
 const jobs = 2 * availableParallelism()
 
 type Print = (line: string) => void
 
-/** What is asked of it. */
+/** The options. */
 export type ReplicasAsked = {
   readonly seed: number | undefined
   readonly many: Omit<Many, 'kept' | 'run' | 'marks'> | undefined
@@ -57,7 +57,9 @@ function manyOn(servers: Servers): Pick<Many, 'kept' | 'run' | 'marks'> {
   }
 }
 
-/** A planted fault has what it needs more often, and seeds of its own: those that run at once have databases of their own. */
+/**
+ * A planted fault gets its conditions more often, and seeds of its own: concurrent ones have databases of their own.
+ */
 function trialOf(servers: Servers): Trial {
   return {
     among: fleetSabotages,
@@ -93,11 +95,11 @@ async function tellSeed(
   }
   for (const alarm of outcome.alarms) print(`ALARM ${describe(alarm)}\n      ${alarm.detail}`)
   if (outcome.alarms.length === 0) print('Every promise was kept.')
-  // As seeds.json keeps it.
+  // In the format of seeds.json.
   if (record) print(JSON.stringify(recordFleet(plan)))
   print(JSON.stringify(outcome))
   return outcome.alarms.length === 0 ? 0 : 1
 }
 
-/** Of a seed that takes seconds. */
+/** Reports a seed that takes seconds. */
 const shrinksMost = 120

@@ -1,7 +1,7 @@
 import type { Sabotage } from '../sabotage.ts'
 import type { FleetKind } from './plan.ts'
 
-/** A planted fault of several gateways, and what has to happen often for it to show within a few seeds. */
+/** A planted fault of several gateways, and the operations that must be frequent for it to show within a few seeds. */
 export type FleetSabotage = Sabotage & { readonly likes: readonly FleetKind[] }
 
 export const fleetSabotages: readonly FleetSabotage[] = [
@@ -116,7 +116,7 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     ],
   },
   {
-    // Whoever asked for it ends it too: forgotten by one of them it makes no difference.
+    // Both the storage and its caller end the charge: if only one of them forgets it, nothing changes.
     name: 'doubt-forgotten',
     oracle: 'stuck-money',
     says: 'a charge whose opening was in doubt is taken for none, by the storage and by whoever asked for it',

@@ -8,7 +8,7 @@ import type { Stores } from './stores.ts'
 
 export type Policy = 'local' | 'refuse'
 
-/** The configuration of every gateway: as of one alone, with what they do when Redis does not answer. */
+/** The configuration of every gateway: that of a single gateway, with the setting for an unreachable Redis. */
 export function configurationOf(policy: Policy, settings: Settings): string {
   const text = configuration(settings)
   const next = text.replace('[auth, ratelimit,', `[auth, { ratelimit: { on_store_failure: ${policy} } },`)
@@ -16,7 +16,7 @@ export function configurationOf(policy: Policy, settings: Settings): string {
   return next
 }
 
-/** What gateways say when what they stand on fails them; `faultless` judges the rest. */
+/** Log messages of gateways about failing servers; the oracle `faultless` judges all others. */
 const expected: ReadonlySet<string> = new Set([
   'this gateway was silent for longer than its lease; its open charges were ended',
   'the counter store does not respond',
@@ -27,21 +27,21 @@ type SeatParts = {
   readonly stores: Stores
   readonly policy: Policy
   readonly skewMs: number
-  /** What all gateways together have logged as errors, and when one of them was killed. */
+  /** All errors in the gateways' logs, and the times at which one of them was killed. */
   readonly errors: Logged[]
   readonly crashes: number[]
 }
 
-/** A place in which one gateway runs after another. */
+/** A seat in which gateways run one after the other. */
 export class Seat {
   readonly no: number
   gateway: Gateway | undefined
   process: Process
-  /** By how much the clock of its machine is wrong. */
+  /** The error of its machine's clock. */
   skewMs: number
-  /** Of the file on its machine. */
+  /** Versions of the file on its machine. */
   readonly versions: Versions
-  /** Until when, by the world's time, what happens at it may end badly; and why. */
+  /** The world's time until which failures at it are excused; and why. */
   disturbedUntil = 0
   why = ''
   #count = 0
@@ -67,7 +67,7 @@ export class Seat {
     return this.process.frozen
   }
 
-  /** Begins, when the servers let it. @returns false when it was refused */
+  /** Starts a gateway, if the servers allow it. @returns false when it was refused */
   async begin(): Promise<boolean> {
     this.process = new Process(`gateway ${this.no}.${this.#count++}`)
     this.process.skewMs = this.skewMs
@@ -86,7 +86,7 @@ export class Seat {
     }
   }
 
-  /** Another configuration is put on its machine, and read. @returns false when nobody reads it now */
+  /** Writes another configuration to its machine, and reloads it. @returns false when no gateway reads it now */
   async configure(settings: Settings): Promise<boolean> {
     this.versions.save(settings)
     const { gateway } = this
@@ -111,7 +111,7 @@ export class Seat {
   }
 
   kill(): void {
-    // Charges that nobody waited for, and that were not written yet, went with it: that is said in the README.
+    // Charges that were not acknowledged and not yet written are lost: the README states this.
     this.#crashes.push(this.#world.time.tick)
     this.gateway = undefined
     this.process.crash()

@@ -5,19 +5,19 @@ import { openStorage } from '../../../src/index.ts'
 import { startPostgres } from '../../harness/postgres.ts'
 import { startRedis } from '../../harness/redis.ts'
 
-/** Where the servers are that all seeds of a run have, each its own database of both. */
+/** The addresses of the servers that all seeds of a run share, each with databases of its own. */
 export type Servers = {
   readonly postgresPort: number
   readonly redisPort: number
-  /** A folder with one file for each database: what time it is there, and what goes wrong. */
+  /** A folder with one file for each database: its time, and its faults. */
   readonly clocks: string
 }
 
 export const template = 'world'
-/** Seeds that run at once have different databases of Redis. */
+/** Concurrent seeds use different databases of Redis. */
 export const redisDatabases = 64
 
-/** Real servers, for as long as the run takes. */
+/** Real servers for the duration of the run. */
 export async function startServers(): Promise<Servers & { close(): Promise<void> }> {
   const ends: (() => unknown)[] = []
   const end = async (): Promise<void> => {
@@ -34,7 +34,7 @@ export async function startServers(): Promise<Servers & { close(): Promise<void>
       'max_connections=300',
       'shared_buffers=64MB',
     ]
-    // Whoever waits is known to wait for each other sooner than time goes on in the world.
+    // Deadlocks must be detected before the world's time advances.
     const postgres = await startPostgres([...settings, 'deadlock_timeout=5ms', 'max_parallel_workers_per_gather=0'])
     ends.push(() => postgres.close())
     const redis = await startRedis({ teardown: run => void ends.push(run) }, '--databases', String(redisDatabases))
@@ -58,7 +58,7 @@ export async function startServers(): Promise<Servers & { close(): Promise<void>
   }
 }
 
-/** The clock of a database is the world's, and every n-th row that is written fails as a file beside it says. */
+/** A database uses the world's clock, and every n-th row that is written fails as a file next to it says. */
 function clockOf(folder: string): string {
   return `CREATE OR REPLACE FUNCTION now_ms() RETURNS BIGINT LANGUAGE sql VOLATILE AS
       $$ SELECT pg_read_file('${folder}/' || current_database())::bigint $$;

@@ -2,21 +2,21 @@ import type { World } from '../world/world.ts'
 import type { Ground } from './ground.ts'
 import type { Relay } from './relay.ts'
 
-/** The real ones, kept before the world takes their place. */
+/** The real functions, saved before the world replaces them. */
 const later = setTimeout
 const clearReal = clearTimeout
 const clock = performance.now.bind(performance)
 
-/** What PostgreSQL is told when connections are made, by the world's time. */
+/** PostgreSQL's timeouts in connections, in the world's time. */
 const statementMs = 5_000
 const idleInTransactionMs = 10_000
-/** Real milliseconds: longer than the server needs to see that two wait for each other; what no seed takes. */
+/** Real milliseconds: longer than the server needs to detect a deadlock; and more than any seed takes. */
 const deadlockMs = 15
 const stuckMs = 120_000
 
 /**
- * When the servers have nothing more to do: the world's time stands still while one works, and goes on where it waits for a lock.
- * Their own limits in time (of statements, of idle transactions) are kept here, by that time.
+ * Detects when the servers are idle: the world's time stands still while one works, and advances while it waits for a
+ * lock. This class applies the servers' own timeouts (of statements, of idle transactions) in the world's time.
  */
 export class Stillness {
   readonly #world: World
@@ -32,7 +32,7 @@ export class Stillness {
     this.#relays = relays
   }
 
-  /** Resolves when every server has answered, or is known to wait for somebody else's lock. */
+  /** Resolves when every server has answered, or is known to wait for another session's lock. */
   async come(): Promise<void> {
     const began = clock()
     while (this.#isAtWork()) {
@@ -41,14 +41,14 @@ export class Stillness {
     }
   }
 
-  /** Something has happened at a server: who waits for a lock may have it now. */
+  /** After an event at a server, a session that waits for a lock may get it. */
   stirs(): void {
     this.#stirred = true
     for (const relay of this.#relays) relay.isBlocked = false
     this.#stir()
   }
 
-  /** The server ends a transaction in which nothing is asked for too long. */
+  /** The server ends a transaction that is idle for too long. */
   watch(relay: Relay): void {
     if (!relay.isInTransaction || !relay.isIdle || this.#watched.get(relay) === relay.answered) return
     this.#watched.set(relay, relay.answered)
@@ -61,7 +61,7 @@ export class Stillness {
     this.#world.time.after(idleInTransactionMs, 'the server ends an idle transaction', end, null)
   }
 
-  /** The server ends sessions. A connection that has no session yet stays: waited for as one that ends, it would be for ever. */
+  /** The server ends sessions. A connection without a session stays: waiting for its end would never finish. */
   async end(relays: readonly Relay[]): Promise<void> {
     const begun = relays.filter(relay => relay.pid !== undefined)
     for (const relay of begun) relay.isEnding = true
@@ -78,7 +78,7 @@ export class Stillness {
     return at.map(one => `${one.store} ${one.pid} ${one.asked}/${one.answered} left ${one.isLeft}`).join('; ')
   }
 
-  /** Until something stirs; where nothing does, finds out who waits for a lock and who is gone. */
+  /** Waits for an event; without one, finds out which sessions wait for a lock and which have ended. */
   async #wait(): Promise<void> {
     if (!this.#stirred)
       await new Promise<void>(resolve => {
@@ -110,7 +110,7 @@ export class Stillness {
         continue
       }
       relay.blockedSince ??= clock()
-      // Who has left is waited for no longer: the server finds out when it has the lock.
+      // A session whose client has left is not waited for: the server notices when it gets the lock.
       if (clock() - relay.blockedSince <= deadlockMs) continue
       if (relay.isLeft) relay.isGone = true
       else this.#block(relay)

@@ -9,7 +9,7 @@ import { type Link, Relay, soundLink, type Store } from './relay.ts'
 import type { Servers } from './servers.ts'
 import { Stillness } from './stillness.ts'
 
-/** The real one, kept before the world takes its place. */
+/** The real function, saved before the world replaces it. */
 const connect = net.connect
 
 const ports: { readonly [port: number]: Store } = { 5432: 'postgres', 6379: 'redis' }
@@ -27,14 +27,14 @@ export class Stores {
   readonly #relays = new Set<Relay>()
   readonly #waiting: { readonly link: Link; readonly go: () => void }[] = []
   readonly #wires: Wires
-  /** What the servers' clocks show. */
+  /** The time on the servers' clocks. */
   #shown = 0
 
   constructor(world: World, servers: Servers) {
     this.#world = world
     this.#servers = servers
     this.#random = new Random(world.seed, 'stores')
-    // Nearer than vendors: what Redis is waited for is less than a slow piece takes elsewhere.
+    // Closer than vendors: the timeout for Redis is shorter than a slow packet takes elsewhere.
     const lag = { share: 0.02, mostMs: 30 }
     this.#wires = { time: world.time, random: new Random(world.seed, 'store wires'), lag, whole: true }
     this.#ground = new Ground(world.seed, servers, this.#time())
@@ -52,12 +52,12 @@ export class Stores {
     await this.#ground.close()
   }
 
-  /** Rows of the database as it is, past every fault and past the gateways. */
+  /** Current rows of the database, bypassing every fault and the gateways. */
   rows(sql: string): Promise<readonly { readonly [column: string]: unknown }[]> {
     return this.#ground.rows(sql)
   }
 
-  /** What is between a process and a server. */
+  /** The link between a process and a server. */
   link(process: Process | undefined, store: Store): Link {
     const name = `${process?.name} ${store}`
     let link = this.#links.get(name)
@@ -65,7 +65,7 @@ export class Stores {
     return link
   }
 
-  /** Makes one link as it should be, or otherwise. */
+  /** Repairs one link, or gives it faults. */
   set(process: Process, store: Store, how: Partial<Link>): void {
     const link = this.link(process, store)
     Object.assign(link, soundLink, how)
@@ -92,12 +92,12 @@ export class Stores {
     this.#ground.fail(fault)
   }
 
-  /** All sessions are ended by the server, as where it is told to stop, and new ones are let in. */
+  /** The server ends all sessions, as at a stop, and accepts new ones. */
   endSessions(): Promise<void> {
     return this.#stillness.end([...this.#relays].filter(relay => relay.store === 'postgres' && !relay.isGone))
   }
 
-  /** Redis forgets everything, as one that has begun anew. */
+  /** Redis loses all data, like a new one. */
   flushRedis(): Promise<void> {
     return this.#ground.flushRedis()
   }
@@ -108,7 +108,7 @@ export class Stores {
     for (const relay of this.#of(link)) relay.cut()
   }
 
-  /** What takes the place of a socket that is yet to be connected, by its port, to one of the servers. */
+  /** A replacement for a socket that is not yet connected, to one of the servers, by its port. */
   createSocket(): SimSocket {
     const owner = runningProcess()
     const [mine, theirs] = runAs(owner, () => connectPair('store', this.#wires, undefined))
@@ -125,7 +125,10 @@ export class Stores {
     return Object.assign(mine, { connect: open })
   }
 
-  /** Resolves when every server has answered, or waits for somebody else's lock; gateways have heard what they say then. */
+  /**
+   * Resolves when every server has answered, or waits for another session's lock, and gateways have received the
+   * answers.
+   */
   async quiet(): Promise<void> {
     await this.#stillness.come()
     for (const relay of this.#relays) {
@@ -176,7 +179,7 @@ export class Stores {
     return String(Math.floor(begin + this.#world.time.tick))
   }
 
-  /** The servers' clocks show the world's time. */
+  /** Sets the servers' clocks to the world's time. */
   #setClock(): void {
     if (this.#shown === this.#world.time.tick) return
     this.#shown = this.#world.time.tick

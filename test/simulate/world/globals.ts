@@ -1,6 +1,6 @@
 import type { Happening, Time } from './time.ts'
 
-/** A timer of the world, with what Node's own have. */
+/** A timer of the world, with the methods of Node's own. */
 class WorldTimer {
   #happening: Happening
   #spent = false
@@ -12,7 +12,7 @@ class WorldTimer {
   constructor(time: Time, run: () => void, ms: number, every: boolean) {
     this.#time = time
     this.#run = run
-    // As Node's: at least 1 ms, and too long is 1 ms.
+    // As in Node: at least 1 ms, and 1 ms if too long.
     this.#ms = ms >= 1 && ms <= 2_147_483_647 ? Math.trunc(ms) : 1
     this.#every = every
     this.#happening = this.#arm()
@@ -32,7 +32,7 @@ class WorldTimer {
   }
 
   refresh(): this {
-    // An interval that was ended stays so.
+    // A cleared interval stays cleared.
     if (this.#spent && this.#every) return this
     this.#happening.cancelled = true
     this.#spent = false
@@ -64,7 +64,7 @@ class WorldTimer {
 
 type Run = (...args: unknown[]) => void
 
-/** What takes the place of Node's timers. */
+/** The replacements of Node's timers. */
 export function timersOf(time: Time) {
   const arm =
     (every: boolean) =>

@@ -1,11 +1,11 @@
-/** Something that is due; `Owner` is the process that it is due for. */
+/** A scheduled event; `Owner` is the process that it belongs to. */
 export type Happening<Owner = unknown> = {
   at: number
   tie: number
   readonly seq: number
   readonly label: string
   readonly process: Owner | undefined
-  /** Nothing that has to come in the end waits for it. */
+  /** Whether the play may end without it. */
   readonly run: () => void
   cancelled: boolean
 }

@@ -1,24 +1,24 @@
-/** One message as it came, whole or not. */
+/** One message as received, complete or not. */
 export type Message = {
   /** The request line or the status line. */
   readonly first: string
   readonly headers: ReadonlyMap<string, string>
   body: Buffer
-  /** It said where it ends, and it came that far. */
+  /** Whether it is complete by its framing. */
   whole: boolean
 }
 
 type Framing = { kind: 'none' } | { kind: 'length'; left: number } | { kind: 'chunked' } | { kind: 'close' }
 
 /**
- * Reads HTTP/1.1 as RFC 9112 has it, with none of the gateway's code: requests, or answers with those before them that are
- * only informational.
+ * Reads HTTP/1.1 by RFC 9112, without the gateway's code: requests, or answers including the informational ones before
+ * them.
  */
 export class WireReader {
-  /** Messages whose head is there, the last of them perhaps not whole; those of 1xx are apart. */
+  /** Messages with a complete head, the last of them possibly incomplete; 1xx ones are separate. */
   readonly messages: Message[] = []
   readonly informational: number[] = []
-  /** What could not be read, once that is so. */
+  /** The text that could not be parsed, if any. */
   broken: string | undefined
   readonly #reads: 'requests' | 'answers' | 'answers to HEAD'
   readonly #onWhole: (message: Message) => void
@@ -40,12 +40,12 @@ export class WireReader {
     while (this.broken === undefined && (this.#current ? this.#readBody(this.#current) : this.#readHead()));
   }
 
-  /** The other side has said that nothing more comes. */
+  /** The other side has ended its direction of the connection. */
   end(): void {
     if (this.#current && this.#framing.kind === 'close') this.#finish(this.#current)
   }
 
-  /** The last message, with as much of its body as there is. */
+  /** The last message, with the received part of its body. */
   get last(): Message | undefined {
     const last = this.messages.at(-1)
     if (last && last === this.#current) last.body = Buffer.concat(this.#body)

@@ -3,18 +3,18 @@ import { closeSync, openSync, readSync } from 'node:fs'
 /** One page in a write-ahead log (sqlite.org/walformat.html). */
 export type Frame = {
   readonly page: number
-  /** Pages of the database behind a commit; 0 for a frame that ends none. */
+  /** Size of the database in pages after a commit; 0 for a frame that ends none. */
   readonly pages: number
-  /** Its head and its page, as they stand in the log. */
+  /** Its header and its page, as in the log. */
   readonly bytes: Buffer
 }
 
-/** The round of a write-ahead log: its head, and its frames up to the last that ends a commit. */
+/** One round of a write-ahead log: its header, and its frames up to the last commit. */
 export type LogRound = {
   readonly head: Buffer
   readonly salt: string
   readonly frames: number
-  /** What the next frame's sums go on from. */
+  /** The checksums from which the next frame continues. */
   readonly sums: Sums
 }
 type Sums = readonly [number, number]
@@ -23,12 +23,12 @@ const magic = 0x377f0682
 const headBytes = 32
 const frameHeadBytes = 24
 
-/** Where a frame begins. */
+/** The offset of a frame. */
 export function placeOfFrame(frame: number, pageBytes: number): number {
   return headBytes + frame * (frameHeadBytes + pageBytes)
 }
 
-/** Reads what a log has beyond `before`. @returns undefined where there is no log, or an empty one */
+/** Reads the part of a log after `before`. @returns undefined if there is no log, or an empty one */
 export function readRound(
   path: string,
   before: LogRound | undefined,
@@ -77,7 +77,7 @@ function isSame(one: Sums, two: Sums): boolean {
   return one[0] === two[0] && one[1] === two[1]
 }
 
-/** SQLite's sums of a log: of what does not add up nothing is read any more. */
+/** SQLite's checksums of a log: reading stops at the first frame that does not match. */
 function addSums([one, two]: Sums, bytes: Buffer, isBig: boolean): Sums {
   for (let at = 0; at < bytes.length; at += 8) {
     one = (one + two + (isBig ? bytes.readUInt32BE(at) : bytes.readUInt32LE(at))) >>> 0
@@ -86,7 +86,7 @@ function addSums([one, two]: Sums, bytes: Buffer, isBig: boolean): Sums {
   return [one, two]
 }
 
-/** A database as it is behind frames of its log. */
+/** A database after the frames of its log were applied. */
 export function withFrames(database: Buffer, frames: readonly Frame[]): Buffer {
   const last = frames.findLast(frame => frame.pages > 0)
   const first = frames[0]

@@ -4,16 +4,16 @@ import type { Random } from './random.ts'
 import type { Remains } from './recorded.ts'
 import type { FaultyDisk } from './storage.ts'
 
-/** What a death or a loss of power did to a database, and what SQLite made of it. */
+/** The effect of a crash or a power loss on a database, and SQLite's result after it. */
 export type Damage = {
   readonly how: 'killed' | 'power'
-  /** Operations on the disk that nobody had asked to sync. */
+  /** Number of unsynced operations on the disk. */
   readonly open: number
-  /** What is not as it has to be; undefined where it is. */
+  /** The fault in the result; undefined if there is none. */
   readonly problem: string | undefined
 }
 
-/** Ends the recording of `from` and leaves at `to` what is there afterwards. */
+/** Ends the recording of `from` and writes the remaining state to `to`. */
 export function endPower(disk: FaultyDisk, from: string, to: string, how: Damage['how'], random: Random): Damage {
   const recorded = disk.recordOf(from)
   if (!recorded) throw new Error(`nothing of ${from} was recorded`)
@@ -25,12 +25,12 @@ export function endPower(disk: FaultyDisk, from: string, to: string, how: Damage
   return { how, open: remains.open, problem }
 }
 
-/** Writes what is left of a database, and of its log, where a database of that path has them. */
+/** Writes the remains of a database, and of its log, to the files of that path. */
 export function layOut(files: ReadonlyMap<string, Buffer>, path: string): void {
   for (const [name, bytes] of files) writeFileSync(path + name.slice('db'.length), bytes)
 }
 
-/** Every acknowledged commit is there, of others all or nothing, and every page is whole. */
+/** Checks that every acknowledged commit is there, others completely or not at all, and that every page is intact. */
 function judgeRemains(path: string, { sound }: Remains): string | undefined {
   try {
     const db = new DatabaseSync(path)

@@ -2,17 +2,17 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 
 import type { Happening } from './happening.ts'
 
-/** Something that can be destroyed with its process. */
+/** A resource that can be destroyed with its process. */
 type Held = { crash(): void }
 
-/** A process of the world: what happens for it stops happening when it is dead. */
+/** A process of the world: its events stop when it is dead. */
 export class Process {
   readonly name: string
   dead = false
-  /** Nothing of it runs; what is due meanwhile is due when it is thawed (`Time.thaw`). */
+  /** Runs nothing; events due meanwhile are due when it resumes (`Time.thaw`). */
   frozen = false
   readonly missed: Happening<Process>[] = []
-  /** By how much its clock on the wall is wrong beside the world's, in milliseconds. */
+  /** The difference of its wall clock from the world's, in milliseconds. */
   skewMs = 0
   readonly sockets = new Set<Held>()
 
@@ -20,7 +20,7 @@ export class Process {
     this.name = name
   }
 
-  /** It stops between two instructions: nothing of it runs again, and its peers find out. */
+  /** Stops it between two instructions: none of its code runs again, and its peers notice. */
   crash(): void {
     this.dead = true
     for (const socket of this.sockets) socket.crash()
@@ -30,7 +30,7 @@ export class Process {
 
 const running = new AsyncLocalStorage<Process>()
 
-/** Whose code runs; undefined for the world's own. */
+/** The process whose code is running; undefined for the world's own. */
 export function runningProcess(): Process | undefined {
   return running.getStore()
 }

@@ -1,6 +1,6 @@
 import { seeded } from '../../harness/seed.ts'
 
-/** Random numbers that a seed and a name decide: streams of different names have nothing to do with one another. */
+/** Random numbers determined by a seed and a name: streams with different names are independent. */
 export class Random {
   /** At least 0, less than 1. */
   readonly unit: () => number
@@ -27,7 +27,7 @@ export class Random {
     return choices[this.int(choices.length)] as T
   }
 
-  /** A choice by its weight. */
+  /** A weighted choice. */
   weigh<T extends string>(weights: { readonly [choice in T]: number }): T {
     const entries = Object.entries(weights) as [T, number][]
     let left = this.unit() * entries.reduce((sum, [, weight]) => sum + weight, 0)

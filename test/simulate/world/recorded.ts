@@ -6,40 +6,40 @@ import { type DiskOp, drawLoss, type Loss, UnsyncedDisk } from './unsynced.ts'
 /** `PRAGMA synchronous`, by its number. */
 export const syncLevels = { off: 0, normal: 1, full: 2 } as const
 
-/** A transaction in the log, and how many operations there had been when whoever committed it was free to go on. */
+/** A transaction in the log, and the number of operations before its caller could continue. */
 type Commit = { readonly end: number; readonly frames: readonly Frame[] }
 
-/** What a death or a loss of power left, and what may be there once the database has been opened again. */
+/** The files after a crash or a power loss, and the valid contents once the database has been opened again. */
 export type Remains = {
   readonly files: ReadonlyMap<string, Buffer>
-  /** The database behind each commit that may be the last, the oldest first; the first has all that was acknowledged. */
+  /** The database after each commit that may be the last, oldest first; the first has all acknowledged commits. */
   readonly sound: readonly Buffer[]
-  /** Sectors at stake: what was asked of the disk and not synced. */
+  /** Number of unsynced sectors. */
   readonly open: number
   readonly loss: Loss | undefined
 }
 
-/** Frames of acknowledged commits, of 4 KiB each, that wait to become part of the image. */
+/** Maximum frames of acknowledged commits, of 4 KiB each, before they are merged into the image. */
 const toldMost = 500
 
 const database = 'db'
 const log = 'db-wal'
 
 /**
- * What SQLite asked of the disk for one database, told from its files whenever a statement has ended. The order within a
- * statement is SQLite's own, which `npm run simulate -- --power N --traced` checks against the calls of a real process.
+ * SQLite's disk operations for one database, derived from its files after each statement. The order within a statement
+ * is SQLite's own, which `npm run simulate -- --power N --traced` checks against the calls of a real process.
  */
 export class RecordedDisk {
   readonly #path: string
   readonly #disk = new UnsyncedDisk()
   readonly #ops: DiskOp[] = []
   readonly #commits: Commit[] = []
-  /** Operations that have been handed to the disk for good, since somebody was told of what came of them. */
+  /** Operations that are final on the disk, since an acknowledgement depends on them. */
   #passed = 0
   /** The database as the last statement left it, and with every acknowledged commit. */
   #file: Buffer = Buffer.alloc(0)
   #image: Buffer = Buffer.alloc(0)
-  /** Frames of commits that were acknowledged and are not in the image yet. */
+  /** Frames of acknowledged commits that are not in the image yet. */
   #told: Frame[] = []
   #round: LogRound | undefined
   #carried = 0
@@ -57,7 +57,7 @@ export class RecordedDisk {
     this.#image = withFrames(this.#file, found?.frames ?? [])
   }
 
-  /** A place in the order of things: what was asked so far. */
+  /** A position in the order of operations. */
   get mark(): number {
     return this.#passed + this.#ops.length
   }
@@ -66,7 +66,7 @@ export class RecordedDisk {
     return this.#ops
   }
 
-  /** A statement has ended. */
+  /** Records the end of a statement. */
   record(level: number): void {
     const found = readRound(`${this.#path}-wal`, this.#round)
     if (found) this.#recordLog(found, level)
@@ -75,7 +75,7 @@ export class RecordedDisk {
     if (found?.frames.length) this.#commits.push({ end: this.mark, frames: found.frames })
   }
 
-  /** Somebody has been told what was so at a mark: from here on it has to be there. */
+  /** A client was told of the state at a mark: from here on it must survive. */
   acknowledge(mark: number): void {
     const count = mark - this.#passed
     if (count <= 0) return
@@ -85,7 +85,7 @@ export class RecordedDisk {
     if (this.#told.length > toldMost) this.#carryTold()
   }
 
-  /** The process dies, or the power goes: between any two of the operations nobody has been told of. This ends the recording. */
+  /** Ends the process or cuts the power between any two unacknowledged operations. This ends the recording. */
   end(how: 'killed' | 'power', random: Random): Remains {
     const until = random.chance(0.4) ? this.#ops.length : random.int(this.#ops.length + 1)
     for (const op of this.#ops.slice(0, until)) this.#disk.apply(op)
@@ -97,7 +97,7 @@ export class RecordedDisk {
     return { files, sound, open: this.#disk.open, loss }
   }
 
-  /** Commits that were acknowledged become part of the image: of many at once, as each is a copy of the whole. */
+  /** Merges acknowledged commits into the image: many at once, as each merge copies the whole. */
   #carryTold(): void {
     this.#image = withFrames(this.#image, this.#told)
     this.#told = []
@@ -122,7 +122,7 @@ export class RecordedDisk {
     this.#round = round
   }
 
-  /** Whether pages were carried from the log into the database, and which. */
+  /** Whether pages were moved from the log into the database, and which. */
   #recordDatabase(level: number, isLogEmpty: boolean): void {
     const carried = carriedFrames(this.#path)
     if (carried === this.#carried && !isLogEmpty && this.#file.length > 0) return
@@ -130,7 +130,7 @@ export class RecordedDisk {
     const file = existsSync(this.#path) ? readFileSync(this.#path) : Buffer.alloc(0)
     const pages = changedPages(this.#file, file)
     if (this.#file.length === 0) {
-      // A new file gets its first page by a journal of another kind: all or nothing.
+      // A new file gets its first page by a rollback journal: all or nothing.
       if (file.length > 0) this.#ops.push({ do: 'put', file: database, bytes: file })
       this.#image = file
       this.#told = []
@@ -145,7 +145,7 @@ export class RecordedDisk {
     this.#file = file
   }
 
-  /** The log is cut to nothing, or taken away. */
+  /** The log is truncated to nothing, or removed. */
   #recordEnd(): void {
     if (!this.#has(log)) return
     if (!existsSync(`${this.#path}-wal`)) this.#ops.push({ do: 'remove', file: log })
@@ -154,7 +154,7 @@ export class RecordedDisk {
     this.#carried = 0
   }
 
-  /** Whether a name is there, with all that was asked since. */
+  /** Whether a name exists, after all operations so far. */
   #has(file: string): boolean {
     const last = this.#ops.findLast(op => (op.do === 'create' || op.do === 'remove') && op.file === file)
     return last ? last.do === 'create' : this.#disk.has(file)
@@ -170,7 +170,7 @@ function changedPages(before: Buffer, now: Buffer): readonly number[] {
   return changed
 }
 
-/** How many frames have been carried into the database (`nBackfill` of the log's index). */
+/** The number of frames moved into the database (`nBackfill` in the log's index). */
 function carriedFrames(path: string): number | undefined {
   if (!existsSync(`${path}-shm`)) return undefined
   const file = openSync(`${path}-shm`, 'r')

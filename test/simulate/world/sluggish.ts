@@ -4,9 +4,12 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Random } from './random.ts'
 
-/** What a process of the world may begin at the machine: `Time` stands still for it, or it decides nothing. */
+/**
+ * Operations that a process of the world may start on the machine: `Time` waits for them, or they do not affect the
+ * outcome.
+ */
 const known: ReadonlySet<string> = new Set([
-  // Of the process itself: what it reads and writes, its modules.
+  // Of the process itself: its input and output, its modules.
   'PIPEWRAP',
   'PIPECONNECTWRAP',
   'TTYWRAP',
@@ -16,34 +19,34 @@ const known: ReadonlySet<string> = new Set([
   'PROMISE',
   'Immediate',
   'Microtask',
-  // Files, and what was packed (`watchUnpacking`).
+  // Files, and compressed data (`watchUnpacking`).
   'FSREQCALLBACK',
   'FSREQPROMISE',
   'FILEHANDLE',
   'FILEHANDLECLOSEREQ',
   'ZLIB',
-  // Node's server reads what comes over connections of the world.
+  // Node's server reads data from connections of the world.
   'HTTPINCOMINGMESSAGE',
   'HTTPCLIENTREQUEST',
   'HTTPServerResponse',
-  // Begun and over at once: chance that the world does not hand in, which ends up in no decision; and what is there unasked.
+  // Synchronous: randomness that does not come from the world but affects no decision; and objects that always exist.
   'RANDOMBYTESREQUEST',
   'DNSCHANNEL',
   'ELDHISTOGRAM',
-  // What keeps the threads busy here.
+  // Keeps the threads busy here.
   'PBKDF2REQUEST',
 ])
-/** Rounds of work for a thread, at most: some ten milliseconds on a machine of 2026. */
+/** Maximum rounds of work for a thread: some ten milliseconds on a machine of 2026. */
 const roundsMost = 20_000
-/** For so long the process itself gets no processor, in milliseconds, at most. */
+/** Maximum time that the process itself gets no CPU, in milliseconds. */
 const stallMost = 3
 const collectEvery = 200
 
 /**
- * Makes this process one of a machine that is busy with much else: its threads answer late and at odd times, it stands still
- * in between, and what nobody holds any more is collected. What a seed decides has to be the same; where it is not, time went on
- * while something was under way that nobody waited for (`Time`).
- * @returns what was begun at the machine that nobody is known to wait for, by the names of `node:async_hooks`
+ * Simulates a process on a busy machine: its threads answer late and at odd times, it stands still in between, and
+ * garbage is collected. The outcome of a seed must be the same; otherwise time advanced during an operation that `Time`
+ * did not wait for.
+ * @returns the operations on the machine that the world does not wait for, by their names in `node:async_hooks`
  */
 export function beSluggish(seed: number): ReadonlySet<string> {
   const random = new Random(seed, 'sluggish')
@@ -59,7 +62,7 @@ export function beSluggish(seed: number): ReadonlySet<string> {
   const keepBusy = (): void => {
     if (random.chance(0.3)) Atomics.wait(still, 0, 0, random.unit() * stallMost)
     if (++turns % collectEvery === 0) collect()
-    // Most are short, so that what waits behind them is through at any moment. One thread is all there is (children.ts).
+    // Most are short, so that work queued behind them can finish at any moment. There is only one thread (children.ts).
     pbkdf2('busy', 'with', 1 + Math.floor(random.unit() ** 4 * roundsMost), 8, 'sha1', keepBusy)
   }
   keepBusy()
@@ -67,7 +70,7 @@ export function beSluggish(seed: number): ReadonlySet<string> {
   return strange
 }
 
-/** Node's server keeps the text of its `Date` header for a second; all texts are of one length. */
+/** Node's server caches the text of its `Date` header for a second; all texts have the same length. */
 function isDate(): boolean {
   return new Error('who?').stack?.includes('utcDate') ?? false
 }

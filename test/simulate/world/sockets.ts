@@ -3,17 +3,17 @@ import { type Process, runAs, runningProcess } from './process.ts'
 import type { Random } from './random.ts'
 import type { Happening, Time } from './time.ts'
 
-/** What every connection of a world has in common. */
+/** Settings of all connections of a world. */
 export type Wires = {
   readonly time: Time
   readonly random: Random
-  /** Share of the pieces that take long, and the longest they take, in milliseconds. */
+  /** Share of slow packets, and the maximum delay, in milliseconds. */
   lag: { share: number; mostMs: number }
-  /** What is written at once comes at once: where real servers write, in how many bytes is not for the world to decide. */
+  /** Whether data written at once arrives at once: for real servers, the world must not depend on their chunk sizes. */
   readonly whole?: boolean
 }
 
-/** An end of a connection, with what `node:http` and the engine use of a socket. */
+/** One end of a connection, with the members of a socket that `node:http` and the engine use. */
 export class SimSocket extends Duplex {
   peer!: SimSocket
   connecting = false
@@ -25,7 +25,7 @@ export class SimSocket extends Duplex {
   bytesRead = 0
   bytesWritten = 0
   timeout = 0
-  /** Whose end it is. */
+  /** The process that owns it. */
   process: Process | undefined
   readonly #kind: string
   readonly #wires: Wires
@@ -89,12 +89,12 @@ export class SimSocket extends Duplex {
     return this.destroy(failure('ECONNRESET'))
   }
 
-  /** From now on the other side hears nothing of it, and nobody says so. */
+  /** From now on its data does not reach the other side, which gets no error. */
   fallSilent(): void {
     this.#silent = true
   }
 
-  /** Its process has died: the other side is told by the machine it ran on. */
+  /** Its process has crashed: its machine informs the other side. */
   crash(): void {
     this.process = undefined
     const { peer } = this
@@ -139,14 +139,14 @@ export class SimSocket extends Duplex {
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     this.#stopTimer()
     if (error || !this.#ended) {
-      // Closing with something unread is a reset, as TCP has it.
+      // Closing with unread data sends a reset, as TCP does.
       const isReset = error !== null || this.readableLength > 0
       this.#deliver(isReset ? 'reset' : 'fin', () => (isReset ? this.peer.reset() : this.peer.push(null)))
     }
     done(error)
   }
 
-  /** In order on one connection; each piece takes its own time. */
+  /** In order on one connection; each packet takes its own time. */
   #deliver(label: string, run: () => void): void {
     if (this.#silent) return
     const { time, random, lag } = this.#wires
@@ -161,7 +161,7 @@ export class SimSocket extends Duplex {
   }
 }
 
-/** Two ends of one connection: the first of whoever runs, the second of `owner`. */
+/** Two ends of one connection: the first belongs to the running process, the second to `owner`. */
 export function connectPair(kind: string, wires: Wires, owner: Process | undefined): [SimSocket, SimSocket] {
   const mine = new SimSocket(`${kind} >`, wires, runningProcess())
   const theirs = runAs(owner, () => new SimSocket(`${kind} <`, wires, owner))

@@ -5,19 +5,19 @@ import type { Random } from './random.ts'
 import { RecordedDisk } from './recorded.ts'
 import { unfoldSegments } from './unfold.ts'
 
-/** What is wrong with the disk just now. */
+/** The current faults of the disk. */
 export type Disk = {
-  /** No commit finds room. */
+  /** Whether every commit fails because the disk is full. */
   full: boolean
-  /** The n-th statement of a change from now on fails; undefined for none. */
+  /** The n-th changing statement from now on fails; undefined for none. */
   failStatement: number | undefined
-  /** The n-th commit of a change from now on finds no room; undefined for none. */
+  /** The n-th commit of a change from now on fails because the disk is full; undefined for none. */
   failCommit: number | undefined
-  /** Share of the look-ups that fail. */
+  /** Share of the reads that fail. */
   failReads: number
-  /** A commit takes up to so many milliseconds more. */
+  /** A commit takes up to this many additional milliseconds. */
   slowMs: number
-  /** Share of the groups before which, or behind whose commit, the writer dies. */
+  /** Share of the groups before which, or after whose commit, the writer dies. */
   dieBefore: number
   dieAfter: number
 }
@@ -39,7 +39,7 @@ export type Row = { readonly [column: string]: string | number | null }
 /** The disk under every database of this process. */
 export class FaultyDisk {
   readonly now: Disk = { ...soundDisk }
-  /** Told of each fault. */
+  /** Called for each fault. */
   onFault: () => void = () => undefined
   readonly #random: Random
   readonly #note: (fault: string) => void
@@ -47,7 +47,7 @@ export class FaultyDisk {
   readonly #owners = new WeakMap<StatementSync, DatabaseSync>()
   readonly #recorded = new Map<string, RecordedDisk>()
   readonly #levels = new WeakMap<DatabaseSync, number>()
-  /** Frames of the log behind which SQLite carries them into the database; its own 1,000 by default. */
+  /** Number of frames in the log before SQLite runs a checkpoint; its own 1,000 by default. */
   checkpointEvery: number | undefined
   #bypassed = false
   #reader: DatabaseSync | undefined
@@ -64,7 +64,7 @@ export class FaultyDisk {
     Object.assign(this.now, soundDisk)
   }
 
-  /** From now on what SQLite asks of the disk for this database is recorded. */
+  /** From now on SQLite's disk operations for this database are recorded. */
   watch(path: string): RecordedDisk {
     const recorded = new RecordedDisk(path)
     this.#recorded.set(resolve(path), recorded)
@@ -75,14 +75,17 @@ export class FaultyDisk {
     return this.#recorded.get(resolve(path))
   }
 
-  /** Rows that a query of the test's own finds, past every fault and past the gateway's code. */
+  /** Rows of a query of the test's own, bypassing every fault and the gateway's code. */
   look(path: string, sql: string, ...params: SQLInputValue[]): readonly Row[] {
     const reader = this.#reader
     if (reader) return this.past(() => reader.prepare(sql).all(...params) as Row[])
     return this.looking(path, () => this.look(path, sql, ...params))
   }
 
-  /** Looks of one moment, over one connection: it is gone before the gateway goes on, whose log ends with its last reader. */
+  /**
+   * Several reads at one moment, over one connection. It closes before the gateway continues, because the last reader
+   * deletes the log.
+   */
   looking<T>(path: string, act: () => T): T {
     const reader = this.past(() => new DatabaseSync(path, { readOnly: true }))
     this.past(() => unfoldSegments(reader))
@@ -95,7 +98,9 @@ export class FaultyDisk {
     }
   }
 
-  /** What has been committed so far, in a word: it changes with each commit, and is undefined where nobody has the database open. */
+  /**
+   * A token for the commits so far: it changes with each commit, and is undefined if no process has the database open.
+   */
   committed(path: string): string | undefined {
     try {
       return readHead(`${path}-shm`)
@@ -104,7 +109,7 @@ export class FaultyDisk {
     }
   }
 
-  /** Does something of the test's own, which no fault meets. */
+  /** Runs an action of the test's own, without faults. */
   past<T>(act: () => T): T {
     this.#bypassed = true
     try {
@@ -114,7 +119,7 @@ export class FaultyDisk {
     }
   }
 
-  /** Around `DatabaseSync.exec`. */
+  /** Wraps `DatabaseSync.exec`. */
   exec(exec: () => unknown, db: DatabaseSync, sql: string): unknown {
     if (this.#bypassed) return exec()
     const isWrite = this.#beforeExec(db, sql)
@@ -123,7 +128,7 @@ export class FaultyDisk {
     return result
   }
 
-  /** Around `DatabaseSync.close`. */
+  /** Wraps `DatabaseSync.close`. */
   close(close: () => unknown, db: DatabaseSync): unknown {
     const recorded = this.#bypassed ? undefined : this.recordOf(db.location() ?? '')
     const level = recorded && this.#levelOf(db)
@@ -132,7 +137,7 @@ export class FaultyDisk {
     return result
   }
 
-  /** @returns whether it may change a file */
+  /** @returns whether the statement may change a file */
   #beforeExec(db: DatabaseSync, sql: string): boolean {
     if (sql === 'BEGIN IMMEDIATE') this.#writing.add(db)
     if (sql !== 'COMMIT') return sql.startsWith('PRAGMA')
@@ -165,7 +170,7 @@ export class FaultyDisk {
     this.#owners.set(statement, db)
   }
 
-  /** Before `StatementSync.all`. @throws what SQLite would */
+  /** Runs before `StatementSync.all`. @throws the error that SQLite would throw */
   beforeStatement(statement: StatementSync): void {
     const db = this.#owners.get(statement)
     if (this.#bypassed || !db) return
@@ -184,7 +189,7 @@ export class FaultyDisk {
 
 let installed: FaultyDisk | undefined
 
-/** Puts a disk under `node:sqlite`, in the place of one that was there before. */
+/** Installs a disk under `node:sqlite`, and replaces an earlier one. */
 export function installDisk(disk: FaultyDisk): void {
   if (!installed) wrapAll(() => installed ?? disk)
   installed = disk
@@ -204,7 +209,7 @@ function wrapAll(disk: () => FaultyDisk): void {
   })
 }
 
-/** Puts something around a method of every object of a class. */
+/** Wraps a method of every object of a class. */
 function wrap<T extends object>(
   prototype: T,
   name: keyof T & string,
@@ -217,7 +222,9 @@ function wrap<T extends object>(
   Object.defineProperty(prototype, name, { value, configurable: true, writable: true })
 }
 
-/** The head of the log's index: the count of its changes, its frames with their sums, its salt (sqlite.org/walformat.html). */
+/**
+ * The header of the log's index: its change counter, its frames with checksums, its salt (sqlite.org/walformat.html).
+ */
 function readHead(path: string): string {
   const file = openSync(path, 'r')
   try {

@@ -17,19 +17,19 @@ export type ThreadParts = {
   note(fault: string): void
 }
 
-/** What of a database's commits is on its way to whoever made them. */
+/** Commits of a database whose acknowledgement is on its way. */
 export type Acknowledged = {
-  /** Groups that are committed, and nobody has been told. */
+  /** Number of groups that are committed but not acknowledged. */
   untold: number
 }
 
 /**
- * Threads that are none: what they run is the real code on the real file, in this process; messages are cloned and take their
- * time, in order, and a writer may die before a group or behind its commit.
+ * Simulated threads: they run the real code on the real file, in this process; messages are cloned and delayed, in
+ * order, and a writer may die before a group or after its commit.
  */
 export function createThreads(parts: ThreadParts, path: string, acknowledged: Acknowledged): StartThread {
   return (name, workerData) => {
-    // Pages of the log that even a short play fills.
+    // Small pages of the log, so that even a short play fills some.
     const start = { ...(workerData as object), logPageRows: 12 }
     const thread = new SimThread(name, start, parts, path, acknowledged)
     return thread.outside as unknown as ReturnType<StartThread>

@@ -4,32 +4,32 @@ import { type Process, runAs, runningProcess } from './process.ts'
 import type { Random } from './random.ts'
 import { isUnpacking } from './unpacking.ts'
 
-/** The real ones, kept before they are replaced. */
+/** The real functions, saved before they are replaced. */
 const realTurn = setImmediate
 const realNow = performance.now.bind(performance)
 
-/** Where everything begins: Friday noon, UTC. */
+/** The start of every world: Friday noon, UTC. */
 export const begin = Date.UTC(2026, 10, 20, 12)
 
 export type Happening = HappeningOf<Process>
 
-/** Labels of what is due by itself. */
+/** Labels of timers. */
 const timers: ReadonlySet<string> = new Set(['after', 'every', 'timer', 'interval', 'sleep'])
 
-/** The longest that one happening kept the processor. */
+/** The longest CPU time of a single event. */
 export type Slowest = { ms: number; label: string }
 
 /**
- * Time that passes when something happens and not otherwise. What is due at the same time happens in any order, as the seed
- * says. `tick` only grows; `wall` is what a clock on the wall shows, which somebody may set.
+ * Time that advances only with events. Events due at the same time run in an order that the seed determines. `tick`
+ * only grows; `wall` is the time of a wall clock, which may be set.
  */
 export class Time {
   tick = 1_000
-  /** By how much the clock on the wall is wrong, in milliseconds. */
+  /** The error of the wall clock, in milliseconds. */
   wrongBy = 0
   happened = 0
   slowest: Slowest = { ms: 0, label: '' }
-  /** Time stands still until this resolves: real servers are at work. */
+  /** Time stands still until this resolves: real servers are working. */
   quiet: (() => Promise<void>) | undefined
   readonly #random: Random
   readonly #heap: Happening[] = []
@@ -46,12 +46,12 @@ export class Time {
     return begin + this.tick + this.wrongBy
   }
 
-  /** Of everything that has happened. */
+  /** A digest of all events so far. */
   trace(): string {
     return this.#trace.copy().digest('hex').slice(0, 16)
   }
 
-  /** `process` is whose it is; null for the world's own. */
+  /** `process` is the owner; null for the world itself. */
   after(ms: number, label: string, run: () => void, process: Process | null | undefined = runningProcess()): Happening {
     const tie = this.#random.unit()
     const happening = {
@@ -67,12 +67,12 @@ export class Time {
     return happening
   }
 
-  /** What has yet to happen for a process, by label. */
+  /** The pending events of a process, by label. */
   waitingFor(process: Process): readonly string[] {
     return this.#heap.filter(one => one.process === process && !one.cancelled).map(one => one.label)
   }
 
-  /** Runs what is next, if it is due by `until`. */
+  /** Runs the next event, if it is due by `until`. */
   async step(until: number): Promise<boolean> {
     const next = this.#heap[0]
     if (!next || next.at > until) return false
@@ -97,7 +97,7 @@ export class Time {
     return true
   }
 
-  /** A process goes on: its timers first, as Node has it, then what came over its connections, in order. */
+  /** A process resumes: its timers first, as in Node, then the data of its connections, in order. */
   thaw(process: Process): void {
     process.frozen = false
     const isTimer = ({ label }: Happening): boolean => timers.has(label)
@@ -110,7 +110,7 @@ export class Time {
     }
   }
 
-  /** Runs until a time; whatever is due by then has happened. */
+  /** Runs until a time, with all events due by then. */
   async runUntil(at: number): Promise<void> {
     await settle()
     while (await this.step(at));
@@ -121,7 +121,7 @@ export class Time {
     return this.runUntil(this.tick + ms)
   }
 
-  /** Runs until a promise settles. @throws Error when that takes longer than `mostMs`, or nothing happens any more */
+  /** Runs until a promise settles. @throws Error when that takes longer than `mostMs`, or no event is left */
   async runFor<T>(promise: Promise<T>, mostMs = 3_600_000): Promise<T> {
     const state = { done: false }
     const finish = (): void => {
@@ -177,15 +177,15 @@ function isBefore(a: Happening, b: Happening): boolean {
   return a.tie !== b.tie ? a.tie < b.tie : a.seq < b.seq
 }
 
-/** One turn of Node's own loop: microtasks, ticks and immediates are through. */
+/** One turn of Node's own loop: microtasks, ticks and immediates have run. */
 function turn(): Promise<void> {
   return new Promise(resolve => realTurn(resolve))
 }
 
 /**
- * What is asked of the machine is not the world's to time: it stands still until that is through, whatever it is called (a file
- * that is closed is a `CloseReq`). So are turns of the loop that somebody has yet to take: how many of them pass while a thread is
- * waited for is the machine's to say. Not waited for are connections of the process that runs a seed: to whoever started it, and
+ * The world does not control operations on the machine: its time stands still until they end, whatever their name
+ * (closing a file is a `CloseReq`). The same holds for pending turns of the event loop: the machine decides how many of
+ * them pass while a thread works. It does not wait for connections of the process that runs a seed: to its parent, and
  * to real servers, which `quiet` waits for.
  */
 const standing = /^(?:Pipe|TTY|TCP|Connect|Write|SimpleWrite|Shutdown|Timeout)/
@@ -203,6 +203,6 @@ async function settle(): Promise<void> {
     if (realNow() > end) throw new Error(`still under way: ${process.getActiveResourcesInfo().join(', ')}`)
     await turn()
   }
-  // What was waited for may have begun more of it.
+  // An operation that has ended may have started another.
   await settle()
 }

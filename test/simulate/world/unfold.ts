@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 
-/** Of a segment: one row for each charge in it, with who pays and the terms beside it. SQL of the test's own. */
+/** Unfolds a segment: one row for each of its charges, with its payers and terms next to it. SQL of the test's own. */
 const booked = `SELECT s.chain, s.position, s.owner, s.epoch, s.prev_hash, s.hash, s.body, json_extract(item.value, '$[0]') AS id, item.value AS item,
     json_extract(s.body, '$[' || json_extract(item.value, '$[1]') || ']') AS payer,
     json_extract(s.body, '$[' || json_extract(item.value, '$[2]') || ']') AS terms,
@@ -14,7 +14,7 @@ const lines = `SELECT b.*, kind.key AS idx, kind.value AS kind,
 
 const term = (name: string): string => `json_extract(terms, '$.${name}')`
 const who = (name: string): string => `json_extract(payer, '$.${name}')`
-/** What a charge of a segment cost: the sum of its own lines, whose prices are in its item. */
+/** The cost of a charge in a segment: the sum of its own lines, whose prices are in its item. */
 const amount = `(SELECT sum(json_extract(b.item, '$[' || (4 + 2 * kind.key) || ']')) FROM json_each(b.terms, '$.lines') kind)`
 
 const views = {
@@ -30,8 +30,8 @@ const views = {
 } as const
 
 /**
- * Charges that are in segments stand beside the others from now on, in what this connection calls `charge`, `line` and `entry`:
- * an entry has the place and the hash of its segment.
+ * From now on, charges in segments appear next to the others in this connection's `charge`, `line` and `entry`:
+ * an entry has the position and the hash of its segment.
  */
 export function unfoldSegments(db: DatabaseSync): void {
   for (const [name, sql] of Object.entries(views)) db.exec(`CREATE TEMP VIEW ${name} AS ${sql}`)

@@ -1,20 +1,20 @@
 import { syncBuiltinESMExports } from 'node:module'
 import zlib from 'node:zlib'
 
-/** What Node's streams of `node:zlib` have beside what they say: the thread that works for one writes into `_writeState`. */
+/** Undocumented members of Node's `node:zlib` streams: the thread that works for one writes into `_writeState`. */
 type Inside = {
   readonly _writeState: Uint32Array
   readonly _handle: { write(...args: unknown[]): unknown; onerror(...args: unknown[]): unknown } | null
 }
 
-/** No thread has written this many bytes that are left. */
+/** An impossible number of remaining bytes: no thread has written it. */
 const begun = 0xffff_ffff
 const working = new Set<Inside>()
 let isWatching = false
 
 /**
- * Keeps watch over what threads of the pool unpack, which Node tells nobody of: time may not go on before they are through, or
- * a trace would depend on how fast they are. Once, before anything of the gateway is imported.
+ * Watches decompression in threads of the pool, which Node does not report: time must not advance before they finish,
+ * or a trace would depend on their speed. Call it once, before importing anything of the gateway.
  */
 export function watchUnpacking(): void {
   if (isWatching) return
@@ -42,7 +42,7 @@ function watch(stream: Inside): Inside {
     working.add(stream)
     return write(...args)
   }
-  // A thread that fails leaves the state as it is.
+  // A thread that fails leaves the state unchanged.
   const fail = handle.onerror.bind(handle)
   const onerror = (...args: unknown[]): unknown => {
     working.delete(stream)
@@ -52,7 +52,7 @@ function watch(stream: Inside): Inside {
   return stream
 }
 
-/** Whether a thread is at work, be it for a stream that nobody reads any more. */
+/** Whether a thread is at work, even for a stream that is not read any more. */
 export function isUnpacking(): boolean {
   for (const stream of working) if (stream._writeState[0] !== begun) working.delete(stream)
   return working.size > 0

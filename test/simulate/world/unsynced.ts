@@ -1,33 +1,33 @@
 import type { Random } from './random.ts'
 
-/** What a program asks of a disk, in the order in which it asks. Files are named within one folder. */
+/** A program's operations on a disk, in order. Files are named within one folder. */
 export type DiskOp =
   | { readonly do: 'create'; readonly file: string }
   | { readonly do: 'remove'; readonly file: string }
   | { readonly do: 'sync'; readonly file: string }
   | { readonly do: 'write'; readonly file: string; readonly at: number; readonly bytes: Buffer }
   | { readonly do: 'truncate'; readonly file: string; readonly size: number }
-  /** A file whole, synced and named, or not at all. */
+  /** A complete file, synced and named, or nothing. */
   | { readonly do: 'put'; readonly file: string; readonly bytes: Buffer }
-  /** The names in the folder. */
+  /** Syncs the names in the folder. */
   | { readonly do: 'sync names' }
 
 type Pending = Extract<DiskOp, { do: 'write' | 'truncate' }>
 
-/** What a file is, whatever it is called. */
+/** The content of a file, independent of its name. */
 type Inode = { synced: Buffer; pending: Pending[] }
 
-/** How the disk forgets. */
+/** How the disk loses data. */
 export type Loss = {
-  /** What is written at once, or not at all. */
+  /** The unit that is written completely or not at all. */
   readonly sectorBytes: number
-  /** Share of the sectors nobody asked to sync that are there all the same. */
+  /** Share of the unsynced sectors that survive anyway. */
   readonly kept: number
-  /** What stands where a file has grown and nothing was written: zeros, or what was there before. */
+  /** The content of an extended file where nothing was written: garbage from earlier data, or zeros. */
   readonly isGarbage: boolean
 }
 
-/** Draws how a disk forgets: now and then everything, or nothing, that was not synced. */
+/** Draws how a disk loses data: sometimes everything that was not synced, or nothing. */
 export function drawLoss(random: Random): Loss {
   return {
     sectorBytes: random.pick([512, 512, 4096]),
@@ -37,11 +37,11 @@ export function drawLoss(random: Random): Loss {
 }
 
 /**
- * A folder on a disk that keeps what it was told to sync, and of everything else what it likes: any sectors of any write,
- * whatever their order, a file's length without what it holds, a name or the lack of one.
+ * A folder on a disk that keeps synced data, and any part of the rest: any sectors of any write in any order, a file's
+ * length without its content, a name or its absence.
  */
 export class UnsyncedDisk {
-  /** Names as they are for good, and what has since been done to each, in order. */
+  /** Final names, and the later operations on each, in order. */
   readonly #names = new Map<string, Inode>()
   readonly #renamed = new Map<string, (Inode | undefined)[]>()
 
@@ -57,7 +57,7 @@ export class UnsyncedDisk {
     inode.pending = []
   }
 
-  /** Puts a file there that is on the disk for good. */
+  /** Adds a file that is final on the disk. */
   put(file: string, bytes: Buffer): void {
     this.#names.set(file, { synced: bytes, pending: [] })
   }
@@ -66,13 +66,13 @@ export class UnsyncedDisk {
     return this.#find(file) !== undefined
   }
 
-  /** How much of what was asked may be lost. */
+  /** The amount of data that may be lost. */
   get open(): number {
     const inodes = new Set([...this.#names.values(), ...[...this.#renamed.values()].flat()])
     return [...inodes].reduce((sum, inode) => sum + (inode?.pending.length ?? 0), this.#renamed.size)
   }
 
-  /** What a process that has died leaves: the system still has all of it. */
+  /** The state after a process has crashed: the system still has all of it. */
   whole(): ReadonlyMap<string, Buffer> {
     const files = new Map<string, Buffer>()
     for (const name of this.#allNames()) {
@@ -82,12 +82,12 @@ export class UnsyncedDisk {
     return files
   }
 
-  /** What is there when the power has gone. */
+  /** The state after a power loss. */
   lose(random: Random, loss: Loss): ReadonlyMap<string, Buffer> {
     const files = new Map<string, Buffer>()
     for (const name of this.#allNames()) {
       const changes = [this.#names.get(name), ...(this.#renamed.get(name) ?? [])]
-      // Of one name the disk keeps the order.
+      // For one name the disk keeps the order.
       const inode = changes[loss.kept === 0 ? 0 : loss.kept === 1 ? changes.length - 1 : random.int(changes.length)]
       if (inode) files.set(name, forget(inode, random, loss))
     }
@@ -119,10 +119,10 @@ export class UnsyncedDisk {
   }
 }
 
-/** A file with all that was done to it. */
+/** A file with all of its operations applied. */
 function perform({ synced, pending }: Inode): Buffer {
   if (pending.length === 0) return synced
-  // As much as it takes at any time, at once: a log grows by thousands of frames.
+  // Allocates the maximum size at once: a log grows by thousands of frames.
   const most = Math.max(synced.length, ...pending.map(op => (op.do === 'truncate' ? op.size : op.at + op.bytes.length)))
   const bytes = Buffer.alloc(most)
   let size = synced.copy(bytes)
@@ -144,7 +144,7 @@ function resize(bytes: Buffer, size: number): Buffer {
   return resized
 }
 
-/** A file with any of its sectors that were not synced. */
+/** A file with a random part of its unsynced sectors. */
 function forget({ synced, pending }: Inode, random: Random, { sectorBytes, kept, isGarbage }: Loss): Buffer {
   let bytes: Buffer = Buffer.from(synced)
   let longest = bytes.length
@@ -164,7 +164,7 @@ function forget({ synced, pending }: Inode, random: Random, { sectorBytes, kept,
       at = next
     }
   }
-  // The length was noted, and not what stands there.
+  // The length was recorded, but not the content.
   return longest > bytes.length && random.chance(kept) ? lengthen(bytes, longest, random, isGarbage) : bytes
 }
 

@@ -6,14 +6,14 @@ const mask = [1, 2, 3, 4] as const
 export type Frame = { readonly opcode: number; readonly payload: Buffer }
 export const closing = 8
 
-/** What a server proves that it has understood the upgrade with (RFC 6455 4.2.2). */
+/** The value that proves that a server has understood the upgrade (RFC 6455 4.2.2). */
 export function acceptOf(key: string): string {
   return createHash('sha1')
     .update(key + guid)
     .digest('base64')
 }
 
-/** One frame of RFC 6455, with none of the gateway's code; those of clients are masked. */
+/** One frame of RFC 6455, without the gateway's code; frames of clients are masked. */
 export function frame(text: string | Buffer, { opcode = 1, masked = false } = {}): Buffer {
   const payload = Buffer.from(text as string)
   const bit = masked ? 0x80 : 0

@@ -6,20 +6,20 @@ import { FaultyDisk, installDisk } from './storage.ts'
 import { watchUnpacking } from './unpacking.ts'
 import { type Happening, Time } from './time.ts'
 
-/** Who takes connections at a host, and how: undefined where nobody does. */
+/** How a host accepts connections; undefined if nothing listens. */
 export type Door = {
-  /** `refused` at once; `late` after seconds; `never`: neither an answer nor a refusal. */
+  /** `refused` immediately; `late` after seconds; `never`: neither an answer nor a refusal. */
   readonly state: 'open' | 'refused' | 'late' | 'never'
   accept(socket: SimSocket): void
 }
 
-/** All that a gateway could meet: time, chance, the network, the disk. One a process. */
+/** Everything around a gateway: time, randomness, the network, the disk. One per process. */
 export class World {
   readonly seed: number
   readonly random: Random
   readonly time: Time
   readonly disk: FaultyDisk
-  /** What a loss of power leaves, and when it comes. */
+  /** How a power loss affects the disk, and when it occurs. */
   readonly power: Random
   readonly wires: Wires
   /** How often each fault was injected, and each state reached. */
@@ -37,9 +37,9 @@ export class World {
   }
 
   /**
-   * Takes the place of what of this process nobody hands to a gateway, or that of the world before: its disk. Everything else
-   * is handed in: clock, random numbers, connections and threads (test/house/seams.test.ts). Not the world's: `Date` headers
-   * of Node's server, whose clock is inside of Node; all of them are of one length.
+   * Replaces the parts of this process that are not passed to a gateway, or those of the previous world: its disk.
+   * Everything else is passed in: clock, random numbers, connections and threads (test/house/seams.test.ts). Not
+   * simulated: `Date` headers of Node's server, whose clock is inside of Node; all of them have the same length.
    */
   install(): void {
     installDisk(this.disk)
@@ -54,7 +54,7 @@ export class World {
     this.#doors.set(host, door)
   }
 
-  /** What is handed to a gateway. */
+  /** The parts that a gateway receives. */
   readonly clock: Clock = {
     now: () => Math.floor(this.time.wall),
     tick: () => this.time.tick,

@@ -7,13 +7,15 @@ import { momentText } from '../../words/moment.ts'
 export type Alert = AlertList['alerts'][number]
 type Data = Alert['data']
 
-/** Keys of an alert's words: what has ended is no longer to end, and a budget that refused may have money left. */
+/**
+ * Keys of an alert's words: an ended event no longer has an end to show, and a budget that refused may have money left.
+ */
 export function wordOf(kind: Alert['kind'], { is_over: isOver, refused, spent, amount }: Data): string {
   if (kind === 'budget.exhausted' && refused === true && Number(spent) < Number(amount)) return 'budget.short'
   return kind === 'certificate.ends' && isOver === true ? 'certificate.over' : kind
 }
 
-/** The values of an alert's sentence. `tell`: returns a finding that it names, in the reader's language. */
+/** The values of an alert's sentence. `tell` translates a finding in it into the reader's language. */
 export function textsOf(data: Data, tell: (finding: string) => string = String): { readonly [name: string]: string } {
   const blank = {
     level: '',
@@ -35,7 +37,7 @@ export function textsOf(data: Data, tell: (finding: string) => string = String):
   if (texts['level'] !== undefined && texts['level'] !== '') texts['level'] = tName('budgets.level', texts['level'])
   // Events have a key's id, people know its name.
   if (typeof data['called'] === 'string') texts['name'] = data['called']
-  // An event has the threshold and what was spent then; people need to know what is spent now.
+  // An event has the threshold and the spend at that time; the page shows the current spend.
   texts['threshold'] = texts['percent'] ?? ''
   texts['percent'] = texts['percent_now'] ?? texts['threshold']
   texts['spent'] = texts['spent_now'] ?? texts['spent'] ?? ''

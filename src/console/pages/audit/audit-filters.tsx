@@ -4,7 +4,7 @@ import { t, tName, wordsOf } from '../../words/index.ts'
 
 const names = ['actor', 'action', 'subject', 'since', 'until'] as const
 
-/** Who changed what, and when. Any name can be typed: of a user or key that is gone, or of a program. */
+/** Who changed what, and when. Any name can be typed: of a deleted user or key, or of a program. */
 export function AuditFilters({
   query,
   set,

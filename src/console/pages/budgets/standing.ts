@@ -21,8 +21,8 @@ export function statusOf({ amount, spent, held, left, forecast, soft, refused_si
 }
 
 /**
- * Of the budgets that apply to one person, the one that stops them first is first; last are those that stop nothing, and
- * those of end users, which stop only these.
+ * Sorts the budgets of one person: first the one that blocks them first; last those that block nothing, and
+ * those of end users, which block only these.
  */
 export function byTightness(a: Budget, b: Budget): number {
   const [isLater, isLaterB] = [a, b].map(one => one.soft || one.level === 'end_user')

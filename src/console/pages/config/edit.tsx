@@ -259,7 +259,7 @@ function servedBy(whole: Value): string {
   return valueText(valueAt(whole, ['upstream']) ?? valueAt(whole, ['routes']))
 }
 
-/** What was written, where the previous file is, and what is in use now. */
+/** The written changes, the path of the previous file, and the configuration now in use. */
 function Done({ of, onClose }: { readonly of: Written; readonly onClose: () => void }) {
   return (
     <section class="card" role="status">

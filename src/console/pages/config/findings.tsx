@@ -8,7 +8,7 @@ const tones = {
   note: { note: '', status: 'idle' },
 } as const
 
-/** Findings of a configuration: what, where, and the remedy. */
+/** Findings of a configuration: the problem, its position, and the remedy. */
 export function Findings({
   of,
   linked = true,

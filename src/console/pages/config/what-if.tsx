@@ -20,7 +20,7 @@ import { Findings } from './findings.tsx'
 type Terms = { readonly text: string } | { readonly edits: readonly Edit[] } | { readonly taken: number }
 type Told = { readonly value?: CostUnder; readonly error?: ApiError }
 
-/** What the charges of a time, initially last month, would have cost under another configuration. */
+/** The cost of a period's charges, initially of last month, under another configuration. */
 export function WhatIf({ of: terms }: { readonly of: Terms }) {
   const { query, path, set } = useQuery()
   const zone = viewerZone()

@@ -30,7 +30,7 @@ export function readAsked(
     where,
     by,
     costs: queryText({ from, to, zone, step, by, ...where }),
-    // Savings are not kept by end users and tags: then they are not shown.
+    // Savings are not stored by end user and tag: with such a filter they are not shown.
     avoidable: queryText({ from, to, zone, ...rest }),
   }
 }

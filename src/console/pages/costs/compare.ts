@@ -13,7 +13,10 @@ export type Comparison = {
   readonly tenths: number | undefined
 }
 
-/** What one part alone is compared with: the first other one with a price of the same unit, which is the most expensive. */
+/**
+ * The counterpart of a single selected part: the first other one with a price of the same unit, which is the most
+ * expensive.
+ */
 export function partnerOf(of: Part, parts: readonly Part[]): Part | undefined {
   const units = unitCostsOf(of)
   const own = unitsOfCosts.find(one => units[one] !== undefined)

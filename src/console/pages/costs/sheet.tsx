@@ -248,7 +248,7 @@ function columns(
 
 const imagesOf = ({ images }: Part) => images
 
-/** By how much a part has grown; what is new has grown most. */
+/** The growth of a part; new parts have grown most. */
 function changeRank({ net, before }: Part): number | null {
   if (before === 0n) return net === 0n ? null : Number.POSITIVE_INFINITY
   return Number(((net - before) * 10_000n) / before)

@@ -8,8 +8,8 @@ type Counts = Pick<Part, 'net' | 'images' | 'quantity' | 'tokens'>
 type Average = { readonly amount: string; readonly per: number }
 
 /**
- * The average cost of an image, or of so many units, after refunds. `unit`: null if a part has several; then tokens are
- * the unit. Undefined if images and units are mixed, or nothing was counted.
+ * The average cost of an image, or of a number of units, after refunds. `unit`: null if a part has several; then tokens
+ * are the unit. Undefined if images and units are mixed, or nothing was counted.
  */
 export function unitCostOf({ net, images, quantity, tokens }: Counts, unit: string | null): Average | undefined {
   if (images > 0) return tokens > 0 || quantity > 0 ? undefined : averageOf(net, images, 1)

@@ -15,7 +15,7 @@ const inOrder = [
   'tag',
 ] as const satisfies readonly CostSplit[]
 
-/** Costs are not kept by end users and tags together. */
+/** Costs are not stored by end user and tag together. */
 const notWith: { readonly [P in CostSplit]?: CostSplit } = { end_user: 'tag', tag: 'end_user' }
 
 /** The splits that the user may see. */
@@ -31,7 +31,7 @@ export function hasLabel({ end_user: endUser, tag }: Where): boolean {
   return endUser !== undefined || tag !== undefined
 }
 
-/** Whether a filter has several values, which the log does not have. */
+/** Whether a filter has several values, which the log does not support. */
 export function hasSeveral(where: Where): boolean {
   return Object.entries(where).some(([part, value]) => part !== 'end_user' && part !== 'tag' && value.includes(','))
 }

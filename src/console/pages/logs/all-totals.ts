@@ -4,7 +4,7 @@ import type { Load } from '../../api/load.ts'
 import type { LogTotals } from '../../api/shapes.ts'
 import { addTotals } from './add-totals.ts'
 
-/** The totals so far; `since` is how far back they go if incomplete. `isBroken`: no further answer. */
+/** The totals so far; `since` is their begin while they are incomplete. `isBroken`: no further answer. */
 export type SoFar = LogTotals & { readonly isBroken: boolean }
 
 /**

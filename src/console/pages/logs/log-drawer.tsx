@@ -76,7 +76,7 @@ export function LogDrawer({
   )
 }
 
-/** What became of the request, in one line: how it ended, what it cost and how long it took. */
+/** The result of the request in one line: its outcome, its cost and its duration. */
 function Verdict({ of: record }: { readonly of: LogRecord }) {
   return (
     <p class="inline verdict">
@@ -152,7 +152,7 @@ function RequestFacts({ of: record }: { readonly of: LogRecord }) {
   )
 }
 
-/** What the answer cache did, and what that has saved. */
+/** The result of the answer cache, and its savings. */
 function CacheUse({ of: { cache, saved, billing } }: { readonly of: LogRecord }) {
   const result = tName('cache', cache ?? '')
   if (saved === null || !billing) return <span>{result}</span>

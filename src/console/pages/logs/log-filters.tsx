@@ -28,7 +28,7 @@ type LogFiltersProps = {
   readonly keyNames: { readonly [id: string]: string }
 }
 
-/** What is offered; any other status can be typed. */
+/** Offered values; any other status can be typed. */
 const statuses = ['2xx', '4xx', '5xx', '400', '401', '402', '403', '404', '413', '429', '500', '502', '504'] as const
 const outcomes = ['answered', 'refused', 'caller_gone', 'upstream_cut', 'deadline'] as const
 const states = ['reserved', 'settled', 'voided', 'needs_review'] as const
@@ -91,7 +91,7 @@ export function LogFilters(props: LogFiltersProps) {
   )
 }
 
-/** From one moment to another, where no named range fits. */
+/** From one moment to another, if no named range fits. */
 function Span({ query, set }: Pick<LogFiltersProps, 'query' | 'set'>) {
   const { since, until } = query
   const text = (moment: string | undefined) =>

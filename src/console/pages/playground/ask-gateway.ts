@@ -67,13 +67,13 @@ export async function askGateway({ path, body, signal, onMark }: Asking): Promis
 const soonTries = 15
 const soonMs = 150
 const laterMs = 1_000
-/** What an upstream continues to make after its client has left takes minutes at most. */
+/** The maximum time for which an upstream continues after its client has left: a few minutes. */
 const triesMax = 600
 const rowsMax = 50
 
 /**
  * The log row of a request of this session once it has ended, with its bill; undefined if it never appears. Read from
- * the log instead of `/v1`, so that reading a bill is no request.
+ * the log instead of `/v1`, so that reading a bill does not count as a request.
  */
 export async function findRecord({ keyId, clientId }: Mark, isWanted: () => boolean): Promise<LogRecord | undefined> {
   for (let tries = 0; tries < triesMax && isWanted(); tries++) {

@@ -3,8 +3,8 @@ import { forgetKey } from './ask-gateway.ts'
 import { forgetPlaces } from './places.ts'
 import { forgetRuns } from './runs.ts'
 
-// Typed text remains while the page is open, whichever model, tab or page is shown meanwhile, and after a session that
-// ended in between. It is never stored, and belongs to one user.
+// Typed text remains while the page is open, whichever model, tab or page is shown meanwhile, and also across a session
+// that ended. It is never stored, and belongs to one user.
 
 const texts = signal<{ readonly [place: string]: string }>({})
 const chosen = signal<{ readonly [place: string]: readonly File[] }>({})

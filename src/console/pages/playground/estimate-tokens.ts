@@ -1,4 +1,4 @@
-/** Characters of Latin text that are about one token; one of other scripts is about one itself. */
+/** About this many characters of Latin text are one token; in other scripts about one character is. */
 const latinPerToken = 4
 
 /** About how many tokens some texts have. The upstream counts exactly. */

@@ -5,7 +5,7 @@ import { count } from '../../numbers.ts'
 import { t } from '../../words/index.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 
-/** What the input of a message costs, by the list prices, and the most for its answer if it has a maximum. */
+/** The cost of a message's input, by the list prices, and the maximum for its answer if it has a limit. */
 export function Estimate({
   models,
   texts,

@@ -38,7 +38,7 @@ export type Run<Result> = Partial<State<Result>> & {
 // found again where it was started.
 const runs = signal<{ readonly [place: string]: State<unknown> }>({})
 
-/** What closing the page would lose. */
+/** Work that would be lost by closing the page. */
 function hold(event: BeforeUnloadEvent): void {
   event.preventDefault()
 }

@@ -21,7 +21,7 @@ import { t, tName } from '../../words/index.ts'
 
 const rowsMax = 50
 
-/** What upstreams store for clients. */
+/** Objects that upstreams store for clients. */
 export function StoredObjects() {
   const { query, set } = useQuery()
   const { key, kind, before } = query

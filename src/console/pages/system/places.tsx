@@ -18,7 +18,7 @@ type Row = {
   > | null
 }
 
-/** The used slots of everything with a concurrency limit, and what waits for it. */
+/** The used slots of everything with a concurrency limit, and the requests that wait for one. */
 export function Places({ of: { places, upstream_connections: connections } }: { readonly of: SystemState }) {
   const rows: readonly Row[] = [
     ...places.map(({ of, name, taken, limit }) => ({

@@ -5,7 +5,7 @@ import { FieldError } from '../../kit/field-error.ts'
 import { Form, TextField } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 
-/** Removes a person from everything except what the ledger has to prove; the administrator types the name. */
+/** Erases a person from everything except the ledger's evidence; the administrator types the name. */
 export function EraseForm({
   of: { name },
   onDone,

@@ -195,7 +195,7 @@ func callImages(caller kit.Caller, client *openai.Client) {
 			return kit.First(err, isImage(answer, 1))
 		})
 		for _, masked := range []bool{false, true} {
-			// What is not set goes out all the same: `n=0`, and `size` and `response_format` without a text.
+			// Unset fields are sent all the same: `n=0`, and `size` and `response_format` without a value.
 			caller.Call(fmt.Sprintf("image edit, %s, masked: %v", model, masked), func() error {
 				return edit(client, openai.ImageEditRequest{Model: model, Prompt: kit.Prompt}, masked)
 			})

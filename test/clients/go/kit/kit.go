@@ -30,10 +30,10 @@ func need(name string) string {
 	return value
 }
 
-// Caller makes calls with one client, and tells each.
+// Caller makes calls with one client, and reports each.
 type Caller struct{ client, version string }
 
-// For finds the version of the client's module in what this program was built from.
+// For returns a Caller with the version of the client's module that this program was built from.
 func For(client, module string) Caller {
 	info, _ := debug.ReadBuildInfo()
 	for _, dep := range info.Deps {
@@ -63,7 +63,7 @@ func guard(run func() error) (err error) {
 	return run()
 }
 
-// Same is an error unless both are the same.
+// Same returns an error unless both are equal.
 func Same[T comparable](found, wanted T) error {
 	if found == wanted {
 		return nil
@@ -71,7 +71,7 @@ func Same[T comparable](found, wanted T) error {
 	return fmt.Errorf("expected %v but got %v", wanted, found)
 }
 
-// First is the first error among them.
+// First returns the first error among them.
 func First(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

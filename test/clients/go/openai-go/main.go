@@ -1,4 +1,4 @@
-// github.com/openai/openai-go through the gateway. What its types call required has to be in the answers.
+// github.com/openai/openai-go through the gateway. Answers must have the fields that its types mark as required.
 package main
 
 import (
@@ -33,7 +33,7 @@ func say(text string) openai.ChatCompletionNewParams {
 	}
 }
 
-// whole is an error when a field that the SDK's type calls required was not in the answer.
+// whole returns an error when a field that the SDK's type marks as required was not in the answer.
 func whole(value any) error {
 	return wholeOf(reflect.ValueOf(value), reflect.TypeOf(value).String())
 }
@@ -225,7 +225,7 @@ func isImage(answer *openai.ImagesResponse, err error, count int) error {
 	return kit.First(kit.Same(len(answer.Data), count), whole(answer), known(answer))
 }
 
-// known is an error when a word is not one that the type lists.
+// known returns an error when a value is not one that the type lists.
 func known(answer *openai.ImagesResponse) error {
 	switch answer.Quality {
 	case "", "low", "medium", "high", "xhigh", "max":

@@ -1,5 +1,5 @@
-//! async-openai through the gateway. Its types are read by serde: a member that is missing, or a word that they do not
-//! know, is an error.
+//! async-openai through the gateway. serde parses its types: a missing member, or an unknown enum value, is
+//! an error.
 
 use std::error::Error;
 use std::fmt::Debug;
@@ -37,7 +37,7 @@ fn connect(key: &str) -> Client<OpenAIConfig> {
     Client::with_config(OpenAIConfig::new().with_api_base(base).with_api_key(key))
 }
 
-/// The version that the lock file says.
+/// The version in the lock file.
 fn version() -> String {
     let lock = include_str!("../Cargo.lock");
     let (_, rest) = lock
@@ -404,7 +404,7 @@ async fn call_errors() {
         })
         .await;
     }
-    // It asks three times more after a 429, each after as long as Retry-After says.
+    // It retries three times after a 429, each time after the delay in Retry-After.
     call("429 with Retry-After", async {
         let began = Instant::now();
         match connect(&key)

@@ -13,7 +13,7 @@ import { tryChanges } from './try-changes.ts'
 import { changedLines } from './value-lines.ts'
 import { readChanges } from './wanted.ts'
 
-/** What can be changed of a model or a group; changes are collected, and nothing is written. */
+/** The editable settings of a model or a group; changes are collected, and nothing is written. */
 export function EntryForm({
   section,
   entry,

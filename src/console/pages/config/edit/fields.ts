@@ -23,7 +23,7 @@ export type EntryField = {
 /** Fields in one row. */
 export type FieldGroup = { readonly title: string; readonly hint?: string; readonly fields: readonly EntryField[] }
 
-/** What can be changed of an entry. `changes`: those already collected, which the fields show. */
+/** The editable settings of an entry. `changes`: those already collected, which the fields show. */
 export function fieldsOf(
   section: Section,
   entry: Entry,
@@ -149,7 +149,7 @@ function groupFields(entry: Entry, currency: string, make: Make): readonly Field
   ]
 }
 
-/** Names to choose from, and none of them. */
+/** Names to choose from, and an empty option. */
 function choices(names: readonly string[]): readonly (readonly [string, string])[] {
   return [['', t('edit.none')], ...names.map(name => [name, name] as const)]
 }

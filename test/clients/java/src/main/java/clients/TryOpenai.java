@@ -44,7 +44,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Stream;
 
-/** openai-java through the gateway. Its validate() holds an answer against what its types call required. */
+/** openai-java through the gateway. Its validate() compares an answer with the required fields of its types. */
 public final class TryOpenai {
     interface Run {
         void run() throws Exception;
@@ -112,7 +112,7 @@ public final class TryOpenai {
         callImages(client);
         callRest(client);
         callErrors();
-        // Threads of its http client outlive the calls.
+        // Threads of its HTTP client outlive the calls.
         System.exit(0);
     }
 
