@@ -339,7 +339,7 @@ export class DeclaredReader {
     const isOwn = isTyped ? isClient : kind !== 'plugin' && (isNamed || members.length === 0)
     const isKind = !isTyped && !isOwn && kind !== 'plugin'
     for (const name of members) {
-      // A tool whose type shows that it is the client's may still refer to one that creates images.
+      // A tool whose type shows that it is the client's may still refer to one that creates pictures.
       const isPart = !isKind
       if (isPart && !this.#rules.wordOf(name).draws) continue
       this.#add(sink, this.#toolOf(name, `${this.#place(this.#depth)}.${name}`, { ...(isPart && { isPart }) }))
