@@ -144,9 +144,7 @@ export const auth = definePlugin({
       )
     }
 
-    /**
-     * A client secret opens sessions of its models, with the key that it was created for, which is looked up each time.
-     */
+    /** A client secret opens sessions of its models with the key of its creator, which is looked up each time. */
     async function judgeClient(context: RequestContext, secret: string): Promise<void> {
       const known = await orUnavailable(() => keys.find(hashSecret(secret)))
       const id = known && keyOfClientSecret(known.key)

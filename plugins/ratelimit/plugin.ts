@@ -92,10 +92,7 @@ export const ratelimit = definePlugin({
       throw refusal(all, running.expected(all, standings))
     }
 
-    /**
-     * A slot at an upstream other than the first. @throws Failure rate_limit_exceeded, so that the next upstream is
-     * tried
-     */
+    /** Takes a slot at the next upstream. @throws Failure rate_limit_exceeded, which leads to the one after it */
     function enterNext<T>(context: RequestContext, place: Limit, { ticket, standings }: LimitReservation, out: T): T {
       context.notes.limits = [...(context.notes.limits ?? []), ...decisions([place], standings, ticket !== undefined)]
       if (!ticket) throw refusal([place], standings)
