@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import type { Test } from 'tap'
+import tap, { type Test } from 'tap'
 import { type Started, start, type StartOptions } from './start.ts'
 import { enterAsAdmin, passwordOfTests, type Visitor } from './visitor.ts'
 import { isFirefox, launchBrowser, leftOut } from './which-browser.ts'
@@ -27,10 +27,20 @@ export type Browsing = Started & {
   readonly faults: string[]
 }
 
-/** A browser that closes with the test. */
-export async function openBrowser(t: Pick<Test, 'teardown'>): Promise<Browser> {
-  const browser = await launchBrowser()
-  t.teardown(() => browser.close())
+let launched: Promise<Browser> | undefined
+
+/** A browser without pages: the file's tests, one after the other, share its processes and nothing that pages keep. */
+async function openBrowser(t: Test): Promise<Browser> {
+  if (launched === undefined) {
+    launched = launchBrowser()
+    tap.teardown(async () => {
+      const ended = launched
+      launched = undefined
+      await (await ended)?.close()
+    })
+  }
+  const browser = await launched
+  t.teardown(() => Promise.all(browser.contexts().map(context => context.close())))
   return browser
 }
 

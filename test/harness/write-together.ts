@@ -6,7 +6,7 @@ const root = resolve(import.meta.dirname, '../..')
 const filesMax = 8
 
 /** Folders whose files share processes. `.taprc` excludes them; the files of other folders have a process each. */
-export const sharing: readonly string[] = ['http', 'sdk', 'unit', 'vendors']
+export const sharing: readonly string[] = ['browser', 'http', 'sdk', 'unit', 'vendors']
 
 /** The files of such folders by the name of their process, with adjacent files together. */
 export function groupFiles(): ReadonlyMap<string, readonly string[]> {
