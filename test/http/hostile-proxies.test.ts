@@ -285,6 +285,11 @@ t.test(
         delete process.env['HTTPS_PROXY']
         poster.close()
         t.match(sent, { kind: isRight ? 'arrived' : 'failed' }, `${name}: webhook`)
+        if (proxy?.kind === 'socks5') continue
+        const restore = await useEnvironmentProxy({ HTTPS_PROXY: address })
+        const fetched = await fetch(url, { method: 'POST', body: '{}' }).catch((error: unknown) => error)
+        restore()
+        t.equal(fetched instanceof Response && fetched.status === 200, isRight, `${name}: fetch, ${String(fetched)}`)
       }
     t.ok(secure.asked.length > 0)
   },
@@ -311,6 +316,9 @@ t.test('requests by `fetch` read NO_PROXY as those to upstreams do', async t => 
     [{ HTTP_PROXY, NO_PROXY: '192.0.2.0/24' }, 'http://192.0.2.7:1', false],
     [{ HTTP_PROXY }, 'http://127.0.0.2:1', false],
     [{ HTTP_PROXY }, 'http://[::1]:1', false],
+    [{ HTTP_PROXY }, 'https://issuer.invalid', false],
+    [{ HTTP_PROXY, HTTPS_PROXY: 'socks5://127.0.0.1:1' }, 'https://issuer.invalid', false],
+    [{ HTTP_PROXY: 'socks5://127.0.0.1:1', HTTPS_PROXY: HTTP_PROXY }, 'http://issuer.invalid', false],
   ] as const)
     t.equal(await asked(env, url), isProxied, `${JSON.stringify(env)} ${url}`)
 })
