@@ -110,13 +110,13 @@ t.test('a proxy that misbehaves costs nothing, sends nothing to the upstream, an
       log,
     )
     started.upstream.answer(chatAnswer)
-    for (const [title, [script, told]] of Object.entries(cases)) {
+    for (const [title, [script, expected]] of Object.entries(cases)) {
       const name = `${kind}: ${title}`
       raw.onBytes = script
       log.length = 0
       const [status, text] = await ask(started)
-      t.equal(status, told.source.includes('timeout') ? 504 : 502, name)
-      t.match(text, told, name)
+      t.equal(status, expected.source.includes('timeout') ? 504 : 502, name)
+      t.match(text, expected, name)
       await started.settled()
       const [charge] = await started.charges(1)
       t.ok(charge === undefined || (charge.state === 'voided' && Number(charge.amount) === 0), `${name}: free`)
