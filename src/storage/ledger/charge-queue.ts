@@ -100,8 +100,8 @@ export class ChargeQueue {
   }
 
   /**
-   * Whether charges that count toward the same budgets wait or are in flight: they may release holds. A user and a group of
-   * one name are not told apart: a refused hold is then tried again in vain.
+   * Whether charges that count toward the same budgets wait or are in flight: they may release holds. It does not
+   * distinguish a user from a group of the same name: then a refused hold is only tried again for nothing.
    */
   hasOf({ facts: { keyId, user, group }, levels = [] }: Pick<HoldRequest, 'facts' | 'levels'>): boolean {
     const counts = this.#counts
@@ -174,7 +174,7 @@ export class ChargeQueue {
     }
   }
 
-  /** They wait no longer. */
+  /** The charges are written, or never will be. */
   #end(postings: readonly Posting[]): void {
     for (const one of postings) this.#count(one, -1)
     this.through += postings.length
