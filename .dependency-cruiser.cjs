@@ -59,6 +59,7 @@ const homes = {
   pg: '^src/storage/postgres/',
   'prom-client': '^src/observe/metrics[.]ts$',
   socks: '^src/util/proxy/open-tunnel[.]ts$',
+  undici: '^src/gateway/use-environment-proxy[.]ts$',
   ws: '^src/(?:simulator/realtime/serve|engine/sessions/message-socket)[.]ts$',
   yaml: '^src/config/load[.]ts$',
 }

@@ -1,16 +1,13 @@
 import type { Diagnostic, Family, Model } from '../../src/plugin-api/index.ts'
-import { embeddingFormat, embeddingNames, upstreamEmbedding } from './embeddings/index.ts'
 import { adapterOf, formatNames, isTranslated, upstreamFormat } from './formats.ts'
 import { wordOf } from './judge-losses.ts'
+import { clientOf, type Kind, kinds, upstreamOf } from './kinds.ts'
 import { type Adapter, type Feature, losses } from './neutral/index.ts'
 import type { BridgeFacet } from './schema.ts'
-import { speechUpstreamNames, speechFormat, speechClientNames, upstreamSpeech } from './speech/index.ts'
-import {
-  transcriptUpstreamNames,
-  transcriptFormat,
-  transcriptClientNames,
-  upstreamTranscript,
-} from './transcripts/index.ts'
+
+/** The kinds of requests other than conversations. */
+const others: readonly Kind<Pick<Adapter, 'operation' | 'says'>, Pick<Adapter, 'operation' | 'carries'>>[] =
+  Object.values(kinds)
 
 /** Reports untranslatable features, for each model and each format that it accepts. */
 export function inspect(facet: BridgeFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
@@ -72,7 +69,7 @@ function inspectFormat({ model, operation, path, upstream, facet }: Accepted): r
         severity: 'error',
         code: 'accepts_unknown',
         message: `'${operation}' is not an API format that can be translated`,
-        remedy: `write some of ${[...formatNames, ...embeddingNames, ...speechClientNames, ...transcriptClientNames].join(', ')}`,
+        remedy: `write some of ${[...formatNames, ...others.flatMap(({ clients }) => namesOf(clients))].join(', ')}`,
         ...about,
       },
     ]
@@ -104,13 +101,15 @@ function inspectFormat({ model, operation, path, upstream, facet }: Accepted): r
 
 /** The format of an operation's clients, that of the family's upstreams, and the names of all such upstream formats. */
 function translatorOf(operation: string, family: Family, upstream: Adapter | undefined) {
-  const embedding = embeddingFormat(operation)
-  if (embedding) return { client: embedding, own: upstreamEmbedding(family), known: embeddingNames }
-  const speech = speechFormat(operation)
-  if (speech) return { client: speech, own: upstreamSpeech(family), known: speechUpstreamNames }
-  const transcript = transcriptFormat(operation)
-  if (transcript) return { client: transcript, own: upstreamTranscript(family), known: transcriptUpstreamNames }
+  for (const kind of others) {
+    const client = clientOf(kind, operation)
+    if (client) return { client, own: upstreamOf(kind, family), known: namesOf(kind.upstreams) }
+  }
   return { client: adapterOf(operation), own: upstream, known: formatNames }
+}
+
+function namesOf(formats: readonly Pick<Adapter, 'operation'>[]): readonly string[] {
+  return formats.map(({ operation }) => operation)
 }
 
 /** Features of requests in one format that the other format does not support. */

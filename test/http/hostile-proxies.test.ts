@@ -110,13 +110,13 @@ t.test('a misbehaving proxy causes no charge and no upstream request, and leaves
       log,
     )
     started.upstream.answer(chatAnswer)
-    for (const [title, [script, told]] of Object.entries(cases)) {
+    for (const [title, [script, expected]] of Object.entries(cases)) {
       const name = `${kind}: ${title}`
       raw.onBytes = script
       log.length = 0
       const [status, text] = await ask(started)
-      t.equal(status, told.source.includes('timeout') ? 504 : 502, name)
-      t.match(text, told, name)
+      t.equal(status, expected.source.includes('timeout') ? 504 : 502, name)
+      t.match(text, expected, name)
       await started.settled()
       const [charge] = await started.charges(1)
       t.ok(charge === undefined || (charge.state === 'voided' && Number(charge.amount) === 0), `${name}: free`)
@@ -285,6 +285,11 @@ t.test(
         delete process.env['HTTPS_PROXY']
         poster.close()
         t.match(sent, { kind: isRight ? 'arrived' : 'failed' }, `${name}: webhook`)
+        if (proxy?.kind === 'socks5') continue
+        const restore = await useEnvironmentProxy({ HTTPS_PROXY: address })
+        const fetched = await fetch(url, { method: 'POST', body: '{}' }).catch((error: unknown) => error)
+        restore()
+        t.equal(fetched instanceof Response && fetched.status === 200, isRight, `${name}: fetch, ${String(fetched)}`)
       }
     t.ok(secure.asked.length > 0)
   },
@@ -311,6 +316,9 @@ t.test('requests by fetch follow NO_PROXY like requests to upstreams', async t =
     [{ HTTP_PROXY, NO_PROXY: '192.0.2.0/24' }, 'http://192.0.2.7:1', false],
     [{ HTTP_PROXY }, 'http://127.0.0.2:1', false],
     [{ HTTP_PROXY }, 'http://[::1]:1', false],
+    [{ HTTP_PROXY }, 'https://issuer.invalid', false],
+    [{ HTTP_PROXY, HTTPS_PROXY: 'socks5://127.0.0.1:1' }, 'https://issuer.invalid', false],
+    [{ HTTP_PROXY: 'socks5://127.0.0.1:1', HTTPS_PROXY: HTTP_PROXY }, 'http://issuer.invalid', false],
   ] as const)
     t.equal(await asked(env, url), isProxied, `${JSON.stringify(env)} ${url}`)
 })

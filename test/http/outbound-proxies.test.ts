@@ -60,7 +60,7 @@ t.test(
   async t => {
     const connect = await startConnectProxy(t, login)
     const socks = await startSocksProxy(t, login)
-    for (const [url, refuse, told] of [
+    for (const [url, refuse, expected] of [
       [`http://ada:wrong-secret@127.0.0.1:${connect.port}`, undefined, /its proxy: refused with status 407/],
       [
         `http://ada:${encodeURIComponent(login.password)}@127.0.0.1:${connect.port}`,
@@ -84,7 +84,7 @@ t.test(
       const started = await open(t, `proxy: "${url}"`, {}, log)
       const [status, text] = await ask(started)
       t.equal(status, 502, url)
-      t.match(text, told, url)
+      t.match(text, expected, url)
       t.match(text, /upstream_unreachable/, url)
       const shown = `${new URL(url).protocol}//${new URL(url).host}`
       t.ok(

@@ -854,8 +854,8 @@ t.test('a lost guardrail, budget or fallback ends the command with 1, unless tha
     [{ model_list: [{ ...line, litellm_params: { ...line.litellm_params, guardrails: ['pii'] } }] }, /guardrails/],
     [{ model_list: [{ ...line, litellm_params: { ...line.litellm_params, max_budget: 3 } }] }, /max_budget/],
   ]
-  for (const [more, told] of lost)
-    t.match((await translate({ model_list: [line], ...more })).losses[0], told, caseName({ more }))
+  for (const [more, expected] of lost)
+    t.match((await translate({ model_list: [line], ...more })).losses[0], expected, caseName({ more }))
   const kept = {
     model_list: [line],
     litellm_settings: { callbacks: ['langfuse'], drop_params: true, max_budget: 10 },

@@ -333,6 +333,48 @@ t.test(
   },
 )
 
+t.test('[6.7] a charge waits for its key, its user and its group until it is written or cannot be', async t => {
+  const storage = await open(t, `sqlite:${makeFile(t)}`)
+  const [key, other] = [await storage.keys.create(newKey()), await storage.keys.create(newKey())]
+  const queue = new ChargeQueue()
+  const charge = (user: string) => ({
+    facts: { ...facts(key), user, group: 'makers' },
+    lines: used,
+    delivery: 'confirmed' as const,
+    at: Date.now(),
+  })
+  const levels = [{ kind: 'group' as const, name: 'makers', amount: 1, per: 'month' as const }]
+  const waits = () => ({
+    key: queue.hasOf({ facts: { ...facts(key), user: 'eve' } }),
+    ada: queue.hasOf({ facts: { ...facts(other), user: 'ada' } }),
+    bob: queue.hasOf({ facts: { ...facts(other), user: 'bob' } }),
+    group: queue.hasOf({ facts: { ...facts(other), user: 'eve', group: 'makers' }, levels }),
+    noGroup: queue.hasOf({ facts: { ...facts(other), user: 'eve', group: 'makers' } }),
+  })
+  const none = { key: false, ada: false, bob: false, group: false, noGroup: false }
+  const all = { key: true, ada: true, bob: true, group: true, noGroup: false }
+  t.strictSame(waits(), none)
+  for (const user of ['ada', 'ada', 'bob']) queue.append(charge(user))
+  t.strictSame(waits(), all, 'they wait')
+  queue.take()
+  t.strictSame(waits(), all, 'they are in flight')
+  queue.giveBack()
+  t.strictSame(waits(), all, 'their commit is in doubt')
+  queue.take()
+  queue.refused()
+  t.strictSame(waits(), all, 'they are sent one by one')
+  queue.take()
+  queue.done()
+  t.strictSame(waits(), all, 'one is written')
+  queue.take()
+  t.equal(queue.refused()?.facts.user, 'ada')
+  t.strictSame(waits(), { ...all, ada: false }, 'one cannot be written')
+  queue.take()
+  queue.done()
+  t.strictSame(waits(), none, 'all are written')
+  t.equal(queue.through, queue.appended)
+})
+
 t.test('[9.4] charges too large for exact sums have rows of their own', async t => {
   const storage = await open(t, `sqlite:${makeFile(t)}`)
   const key = await storage.keys.create(newKey())

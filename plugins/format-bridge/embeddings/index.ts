@@ -1,16 +1,10 @@
-import type { Family, Json, RerouteAsk, Rerouted } from '../../../src/plugin-api/index.ts'
+import type { Json, RerouteAsk, Rerouted } from '../../../src/plugin-api/index.ts'
 import { tokensOfText } from '../estimate.ts'
-import { isAccepted } from '../is-accepted.ts'
 import { judgeLosses } from '../judge-losses.ts'
+import { formatsOf, kinds } from '../kinds.ts'
 import { AnswerFault, type JsonObject } from '../neutral/index.ts'
 import { readRequest } from '../read-request.ts'
 import type { EmbeddingFormat, EmbeddingRequest } from './format.ts'
-import { google } from './google.ts'
-import { openai } from './openai.ts'
-
-const formats: readonly EmbeddingFormat[] = [openai, google]
-
-export const embeddingNames: readonly string[] = formats.map(({ operation }) => operation)
 
 /** A translated request for embeddings, with the data that its answer needs. */
 export type Embedding = {
@@ -21,15 +15,6 @@ export type Embedding = {
   readonly dropped: readonly string[]
 }
 
-export function embeddingFormat(operation: string): EmbeddingFormat | undefined {
-  return formats.find(one => one.operation === operation)
-}
-
-/** The format in which the upstream of a family computes embeddings. */
-export function upstreamEmbedding({ forward }: Pick<Family, 'forward'>): EmbeddingFormat | undefined {
-  return formats.find(({ operation }) => forward.has(operation))
-}
-
 /**
  * The request in the upstream's format; undefined if it is not for embeddings, or the model accepts it unchanged.
  * @throws Failure
@@ -37,10 +22,10 @@ export function upstreamEmbedding({ forward }: Pick<Family, 'forward'>): Embeddi
 export function translateEmbedding(
   ask: RerouteAsk,
 ): { readonly rerouted: Rerouted; readonly bridge: Embedding } | undefined {
-  const { operation, model, body } = ask
-  const client = embeddingFormat(operation)
-  const upstream = upstreamEmbedding(model.family)
-  if (!client || !upstream || !isAccepted(model, operation) || body.kind !== 'json') return undefined
+  const { model, body } = ask
+  const formats = formatsOf(kinds.embeddings, ask)
+  if (!formats || body.kind !== 'json') return undefined
+  const { client, upstream } = formats
   const request = readRequest(body, value => client.parseRequest(value))
   const dropped = judgeLosses(request.losses, { model, says: client.says, format: upstream.operation })
   const bytes = Buffer.from(JSON.stringify(upstream.writeRequest(request, model.name)))

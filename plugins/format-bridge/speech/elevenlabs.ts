@@ -44,12 +44,13 @@ export const elevenlabs: SpeechUpstream = {
   operation: 'text-to-speech',
   carries: new Set(),
   writeRequest({ text, format = 'mp3', speed, rest }, model, voice) {
-    const losses: Loss[] = Object.keys(rest)
-      .filter(name => !known.has(name))
-      .map(field => ({ feature: 'unknown_field', field }))
+    const fields: { [name: string]: Json } = {}
+    const losses: Loss[] = []
+    for (const [field, value] of Object.entries(rest))
+      if (known.has(field)) fields[field] = value
+      else losses.push({ feature: 'unknown_field', field })
     const sound = formats.get(format) ?? (own.test(format) ? format : undefined)
     if (sound === undefined) losses.push({ feature: 'sound_format' })
-    const fields = Object.fromEntries(Object.entries(rest).filter(([name]) => known.has(name)))
     return {
       body: compact({ text, model_id: model, ...fields, voice_settings: settingsOf(rest, speed) }),
       params: { voice },

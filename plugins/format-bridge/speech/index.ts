@@ -1,31 +1,14 @@
-import type { Family, RerouteAsk, Rerouted } from '../../../src/plugin-api/index.ts'
+import type { RerouteAsk, Rerouted } from '../../../src/plugin-api/index.ts'
 import { withClientDefaults } from '../client-defaults.ts'
-import { isAccepted } from '../is-accepted.ts'
 import { judgeLosses } from '../judge-losses.ts'
+import { formatsOf, kinds } from '../kinds.ts'
 import { RequestFault } from '../neutral/index.ts'
 import { readRequest } from '../read-request.ts'
 import type { BridgeFacet } from '../schema.ts'
-import { elevenlabs } from './elevenlabs.ts'
-import type { SpeechClient, SpeechUpstream } from './format.ts'
-import { openai } from './openai.ts'
-
-const clients: readonly SpeechClient[] = [openai]
-const upstreams: readonly SpeechUpstream[] = [elevenlabs]
-
-export const speechClientNames: readonly string[] = clients.map(({ operation }) => operation)
-export const speechUpstreamNames: readonly string[] = upstreams.map(({ operation }) => operation)
+import type { SpeechUpstream } from './format.ts'
 
 /** A translated request for speech, with the data that its answer needs. */
 export type Speech = { readonly kind: 'sound'; readonly upstream: SpeechUpstream; readonly dropped: readonly string[] }
-
-export function speechFormat(operation: string): SpeechClient | undefined {
-  return clients.find(one => one.operation === operation)
-}
-
-/** The speech format of a family's upstream. */
-export function upstreamSpeech({ forward }: Pick<Family, 'forward'>): SpeechUpstream | undefined {
-  return upstreams.find(({ operation }) => forward.has(operation))
-}
 
 /**
  * The request in the upstream's format; undefined if it is not for speech, or the model accepts it unchanged. @throws
@@ -35,10 +18,10 @@ export function translateSpeech(
   ask: RerouteAsk,
   { voices }: Pick<BridgeFacet, 'voices'>,
 ): { readonly rerouted: Rerouted; readonly bridge: Speech } | undefined {
-  const { operation, model, body } = ask
-  const client = speechFormat(operation)
-  const upstream = upstreamSpeech(model.family)
-  if (!client || !upstream || !isAccepted(model, operation) || body.kind !== 'json') return undefined
+  const { model, body } = ask
+  const formats = formatsOf(kinds.speech, ask)
+  if (!formats || body.kind !== 'json') return undefined
+  const { client, upstream } = formats
   const { request, voice } = readRequest(withClientDefaults(ask), value => {
     const parsed = client.parseRequest(value)
     return { request: parsed, voice: idOf(parsed.voice, voices) }

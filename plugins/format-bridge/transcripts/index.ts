@@ -1,25 +1,10 @@
-import {
-  type Family,
-  type Json,
-  type Part,
-  readField,
-  type RerouteAsk,
-  type Rerouted,
-} from '../../../src/plugin-api/index.ts'
+import { type Json, type Part, readField, type RerouteAsk, type Rerouted } from '../../../src/plugin-api/index.ts'
 import { withClientDefaults } from '../client-defaults.ts'
-import { isAccepted } from '../is-accepted.ts'
 import { judgeLosses } from '../judge-losses.ts'
+import { formatsOf, kinds } from '../kinds.ts'
 import { asText, type JsonObject } from '../neutral/index.ts'
 import { reading } from '../read-request.ts'
-import { elevenlabs } from './elevenlabs.ts'
-import type { TranscriptClient, TranscriptUpstream } from './format.ts'
-import { openai } from './openai.ts'
-
-const clients: readonly TranscriptClient[] = [openai]
-const upstreams: readonly TranscriptUpstream[] = [elevenlabs]
-
-export const transcriptClientNames: readonly string[] = clients.map(({ operation }) => operation)
-export const transcriptUpstreamNames: readonly string[] = upstreams.map(({ operation }) => operation)
+import type { TranscriptUpstream } from './format.ts'
 
 /** A translated request for a transcript, with the data that its answer needs. */
 export type Transcribed = {
@@ -31,15 +16,6 @@ export type Transcribed = {
   readonly dropped: readonly string[]
 }
 
-export function transcriptFormat(operation: string): TranscriptClient | undefined {
-  return clients.find(one => one.operation === operation)
-}
-
-/** The format in which the upstream of a family transcribes. */
-export function upstreamTranscript({ forward }: Pick<Family, 'forward'>): TranscriptUpstream | undefined {
-  return upstreams.find(({ operation }) => forward.has(operation))
-}
-
 /**
  * The form in the upstream's format; undefined if it has no recording, or the model accepts it unchanged.
  * @throws Failure
@@ -47,10 +23,10 @@ export function upstreamTranscript({ forward }: Pick<Family, 'forward'>): Transc
 export function translateTranscript(
   ask: RerouteAsk,
 ): { readonly rerouted: Rerouted; readonly bridge: Transcribed } | undefined {
-  const { operation, model } = ask
-  const client = transcriptFormat(operation)
-  const upstream = upstreamTranscript(model.family)
-  if (!client || !upstream || !isAccepted(model, operation)) return undefined
+  const { model } = ask
+  const formats = formatsOf(kinds.transcripts, ask)
+  if (!formats) return undefined
+  const { client, upstream } = formats
   const body = withClientDefaults(ask)
   if (body.kind !== 'form') return undefined
   const sent = body.parts.flatMap(part => (part.kind === 'text' ? [[part.name, part.value] as const] : []))

@@ -58,6 +58,8 @@ export class ChargeQueue {
   #apart = 0
   /** Ids that may have a charge already: opened by a hold, or posted. */
   readonly #known = new RecentIds(ageMaxMs + aheadMs)
+  /** How many charges wait or are in flight, by key, user and group. */
+  readonly #counts = new Map<string, number>()
   readonly #together: number
   #onRefused: (posting: Posting) => void = () => undefined
   /** Postings received, and postings done: written, or refused for their content. */
@@ -95,15 +97,17 @@ export class ChargeQueue {
   append(posting: Posting): void {
     const mayBeThere = this.#known.note(posting.facts.id, posting.at)
     this.#waiting.push({ ...posting, hasRows: mayBeThere || !fits(posting) })
+    this.#count(posting, 1)
     this.appended++
   }
 
-  /** Whether charges of the same budgets wait or are in flight: they may release holds. */
+  /**
+   * Whether charges of the same budgets wait or are in flight: they may release holds. A group's charges also count for
+   * a user of its name; a refused hold is then tried again without need.
+   */
   hasOf({ facts: { keyId, user, group }, levels = [] }: Pick<HoldRequest, 'facts' | 'levels'>): boolean {
-    const isOfGroup = levels.some(({ kind }) => kind === 'group')
-    const isOf = ({ facts }: Posting): boolean =>
-      facts.keyId === keyId || facts.user === user || (isOfGroup && facts.group === group)
-    return this.#waiting.some(isOf) || (this.#taken ?? this.#owed)?.postings.some(isOf) === true
+    const counts = this.#counts
+    return counts.has(keyId) || counts.has(user) || (counts.has(group) && levels.some(({ kind }) => kind === 'group'))
   }
 
   /** The next group; undefined if none waits. */
@@ -115,9 +119,7 @@ export class ChargeQueue {
 
   /** The last group is durable. */
   done(): void {
-    const { length } = this.#release()
-    this.through += length
-    if (this.#apart > 0) this.#apart -= length
+    this.#end(this.#release())
   }
 
   /** The last group is not known to be durable and will be written again. */
@@ -132,8 +134,7 @@ export class ChargeQueue {
     const taken = this.#release()
     const [only] = taken
     if (only && taken.length === 1) {
-      this.through++
-      if (this.#apart > 0) this.#apart--
+      this.#end(taken)
       this.#onRefused(only)
       return only
     }
@@ -165,6 +166,21 @@ export class ChargeQueue {
       delivery,
       lines,
     }
+  }
+
+  #count({ facts: { keyId, user, group } }: Posting, by: 1 | -1): void {
+    for (const account of [keyId, user, group]) {
+      const count = (this.#counts.get(account) ?? 0) + by
+      if (count === 0) this.#counts.delete(account)
+      else this.#counts.set(account, count)
+    }
+  }
+
+  /** The charges are written, or never will be. */
+  #end(postings: readonly Posting[]): void {
+    for (const one of postings) this.#count(one, -1)
+    this.through += postings.length
+    if (this.#apart > 0) this.#apart -= postings.length
   }
 
   #next(): Group | undefined {
