@@ -190,7 +190,7 @@ export function parseSettings(asked: { readonly [N in SettingName]?: unknown }):
   return settings
 }
 
-/** The period that a request gives; null for `none`, or if only its reset day is given. */
+/** The period that a request gives; null if it is no valid period, or if only its reset day is given. */
 export function parsePeriod(asked: {
   readonly budget_period?: unknown
   readonly budget_resets_on?: unknown

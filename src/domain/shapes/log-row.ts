@@ -73,7 +73,7 @@ export type LogRow = Values<typeof logMembers> & {
 /** Defaults for rows of earlier versions, which did not store these members. */
 export const unknownOfLogRow = { marks: null, errorValues: null, upstreamSaid: null, attempts: null } as const
 
-/** Defaults for a request whose row was lost. */
+/** Values for a request whose row was lost, of members that only the row had. */
 export const lostOfLogRow = {
   status: null,
   forwarded: [],
