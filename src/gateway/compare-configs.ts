@@ -113,7 +113,7 @@ export function describeTaken(
 
 /** Without an earlier configuration, all of `after` is new. */
 export function diffConfigs(before: StoredConfig | undefined, after: StoredConfig): ConfigDifference {
-  // The secrets recorded at that time are not visible in the two.
+  // Changes of secrets were recorded when it took effect: the two texts do not show them.
   const known = before?.id === after.id - 1 ? after.changes.filter(line => line.endsWith(': changed')) : []
   const [oldTexts, newTexts] = [textsOf(before), textsOf(after)]
   let left = changedLinesMax

@@ -1,6 +1,6 @@
 import { environmentProxy, parseProxy, readProxyVariable } from '../util/index.ts'
 
-/** Node exempts these by itself. */
+/** Node excludes these by itself. */
 const here = 'localhost,127.0.0.1,[::1]'
 /** Prefix of the symbols under which Node keeps the dispatchers of `fetch`, one for each version of their interface. */
 const dispatcherName = 'undici.globalDispatcher.'
