@@ -92,7 +92,7 @@ function failureOf(error: unknown): StartFailure {
   return { name, message, ...Object.fromEntries(more) }
 }
 
-// A terminal and systemd signal the whole group; the supervisor decides what a signal means, except its own end.
+// A terminal and systemd signal the whole group. The supervisor handles all but the end.
 process
   .on('SIGHUP', () => undefined)
   .on('SIGTERM', end)
