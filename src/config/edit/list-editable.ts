@@ -13,7 +13,7 @@ export type EditableEntry = {
   readonly name: string
   readonly file: string
   readonly line: number
-  /** The other members of its list entry; null for an entry of its own. */
+  /** The members of its own entry as written; null for a model of a list. */
   readonly own: Json
   readonly whole: Json
 }
