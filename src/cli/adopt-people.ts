@@ -3,10 +3,10 @@ import { countOf } from './count-of.ts'
 import { say } from './exit.ts'
 import { withStorage } from './open-books.ts'
 
-/** Users that are written in one step, with their keys; each step is repeated without harm. */
+/** Users that are written in one step, with their keys. Repeating a step is harmless. */
 const together = 200
 
-/** How many are new here, and whose names another person has here. */
+/** The number of new users, and users whose names belong to another person here. */
 export type Made = {
   readonly users: number
   readonly keys: number
@@ -14,7 +14,7 @@ export type Made = {
   readonly opened: number
 }
 
-/** Takes users and keys of another gateway over into the storage that a configuration names. */
+/** Imports users and keys of another gateway into the storage of a configuration. */
 export async function adoptPeople({ users, groups = [] }: Adoption, from: string, config: string): Promise<Made> {
   const made = { users: 0, keys: 0, others: [] as string[], opened: 0 }
   await withStorage(config, async storage => {

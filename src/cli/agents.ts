@@ -5,7 +5,7 @@ export type AgentTarget = {
   readonly model: string
 }
 
-/** What a user sets: variables of the environment, and a file where variables are not enough. */
+/** The user's settings: environment variables, and a file if variables are not enough. */
 export type AgentSettings = {
   readonly env: { readonly [name: string]: string }
   /** `path` is relative to the home folder with `~/`, else to the project. */
@@ -18,7 +18,7 @@ export type Agent = {
   readonly title: string
   /** The operation that the family of its model must offer. */
   readonly operation: string
-  /** `key` is what the shell reads the API key from: `$TOLLGATE_API_KEY`. */
+  /** `key` is the shell expression for the API key: `$TOLLGATE_API_KEY`. */
   settings(target: AgentTarget, key: string): AgentSettings
 }
 
@@ -32,7 +32,7 @@ export const agents: readonly Agent[] = [
         ANTHROPIC_BASE_URL: url,
         ANTHROPIC_AUTH_TOKEN: key,
         ANTHROPIC_MODEL: model,
-        // Titles and summaries are made by a second model.
+        // A second model makes titles and summaries.
         ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
       },
     }),

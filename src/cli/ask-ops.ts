@@ -42,7 +42,7 @@ export function whyNowhere(config: string): string {
     : `${config} does not exist, so the address of the running gateway is unknown. Use -c FILE or --ops host:port.`
 }
 
-/** What a failed fetch failed by. */
+/** The cause of a failed fetch. */
 export function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   if (!(cause instanceof Error)) return String(cause)

@@ -30,7 +30,7 @@ export async function askSetup(known: SetupAnswers, names: readonly string[]): P
   }
 }
 
-/** Questions are words for people. */
+/** Questions are for people, so they go to standard error. */
 const streams = { output: process.stderr }
 
 const storages = [

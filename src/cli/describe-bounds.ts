@@ -44,14 +44,14 @@ export function describeBounds(
 /** A group of the configuration, as the command line names it. */
 export type NamedGroup = { readonly name: string } & Pick<Group, 'models'>
 
-/** Of the models that a key names those that its group does not allow, in a sentence; undefined when there is none. */
+/** The models of a key that its group does not allow, in a sentence; undefined if there are none. */
 export function describeBarred(models: readonly string[] | null, group: NamedGroup | undefined): string | undefined {
   const barred = modelsBarred(models, group)
   if (!group || barred.length === 0) return undefined
   return `${barred.join(', ')} ${barred.length === 1 ? 'is' : 'are'} not allowed for group ${group.name}.`
 }
 
-/** Which models a key may use, what its group takes away of them, and what does not bound it. */
+/** The models that a key may use, those that its group excludes, and ineffective settings. */
 export function describeModels(
   models: readonly string[] | null,
   user: Pick<User, 'name' | 'keyBounds'> | undefined,

@@ -19,12 +19,12 @@ const levels = { info: 30, error: 50 } as const
 
 let isForPrograms = false
 
-/** Whether messages are records, one a line and of the log's own shape, instead of text. */
+/** Whether messages are records, one per line in the log's format, instead of text. */
 export function writeRecords(isAsked: boolean): void {
   isForPrograms = isAsked
 }
 
-/** Whether standard error is a terminal, which may show progress that moves. */
+/** Whether standard error is a terminal, where progress may overwrite a line. */
 export function isWatched(): boolean {
   return process.stderr.isTTY && !isForPrograms
 }
@@ -35,7 +35,7 @@ export function say(text: string, level: keyof typeof levels = 'info'): void {
   process.stderr.write(`${isForPrograms ? record() : writeLines(text)}\n`)
 }
 
-/** Data for programs. What a program reads is as it is; a terminal is steered by none of it. */
+/** Data for programs. Programs get it unchanged; for a terminal, control characters are escaped. */
 export function print(text: string): void {
   process.stdout.write(`${process.stdout.isTTY ? writeLines(text) : text}\n`)
 }

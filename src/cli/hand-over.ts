@@ -2,14 +2,14 @@ import { open } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { CompiledConfig } from '../index.ts'
 
-/** Where something secret goes that is shown once: to a terminal, or else into a file that only its owner may read. */
+/** The destination of a secret that is shown once: a terminal, or else a file that only its owner may read. */
 export type HandOver =
   | { readonly kind: 'terminal' }
   | { readonly kind: 'file'; readonly path: string; write(text: string): Promise<void> }
-  /** There is no place for it; it must not be made. */
+  /** There is no safe destination, so the secret must not be created. */
   | { readonly kind: 'nowhere'; readonly reason: string }
 
-/** What is written to a log is kept, copied and read by many: without a terminal nothing secret is written there. */
+/** Logs are stored, copied and widely read: without a terminal no secret is written there. */
 export async function handOver(
   name: string,
   plan: Pick<CompiledConfig, 'storage' | 'file'>,
@@ -20,7 +20,7 @@ export async function handOver(
   for (const folder of placesFor(plan, env)) {
     const path = join(folder, nameFor(name, plan))
     try {
-      // An older one may have been made readable by others: it is replaced, not overwritten.
+      // An existing file may be readable by others: it is replaced, not overwritten.
       const file = await open(path, 'wx', 0o600).catch(async (error: NodeJS.ErrnoException) => {
         if (error.code !== 'EEXIST') throw error
         const old = await open(path, 'r+')
@@ -61,7 +61,7 @@ function databaseOf(storage: string): string | undefined {
   return /^sqlite:(?:\/\/)?(?!:memory:)(.+)$/.exec(storage)?.[1]
 }
 
-/** Next to the database, if it is a file; else where systemd has a place for us, or the configuration lies. */
+/** Next to the database, if it is a file; else in systemd's directory for the service, or next to the configuration. */
 function placesFor(
   { storage, file }: Pick<CompiledConfig, 'storage' | 'file'>,
   env: NodeJS.ProcessEnv,

@@ -23,10 +23,10 @@ export type ImportFlags = {
   readonly format: string
 }
 
-/** What has become of a configuration. */
+/** The result for a configuration. */
 type Imported = Extract<ImportedConfig, { readonly ok: true }>
 
-/** @throws Exit 4 where no model is active; 1 where guardrails, budgets or fallbacks are lost and that is not accepted */
+/** @throws Exit 4 if no model is active; 1 if guardrails, budgets or fallbacks are lost and that is not accepted */
 export function needUsable(
   source: string,
   { models, losses }: Pick<Imported, 'models' | 'losses'>,
@@ -63,10 +63,10 @@ export async function writeImported(
   for (const { name, value } of files) await writeNew(join(secrets, name), value, { force, mode: 0o600 })
 }
 
-/** @throws Exit 1 where one is there */
+/** @throws Exit 1 when one exists */
 async function writeNew(file: string, text: string, { force, mode }: { force: boolean; mode: number }): Promise<void> {
   await needFolderOf(file)
-  // One that was there would keep its mode.
+  // An existing file would keep its mode.
   if (force && mode === 0o600) await rm(file, { force })
   await writeFile(file, text, { flag: force ? 'w' : 'wx', mode }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error

@@ -16,7 +16,7 @@ import {
 } from '../index.ts'
 import { Exit, exitCodes } from './exit.ts'
 
-/** The options of `keys create` and `keys update` that set a key, as they were typed. */
+/** The options of `keys create` and `keys update` that set a key, as typed. */
 export type SettingOptions = {
   readonly group?: string
   readonly models?: string
@@ -33,15 +33,15 @@ export type SettingOptions = {
   readonly budgetSoft?: string
 }
 
-/** What takes a setting off again. */
+/** The word that unsets a setting. */
 const none = 'none'
 export const limitKinds = ['rpm', 'tpm', 'concurrency'] as const
 /** Only ISO 8601: other notations mean different days to different people. */
 const dateText = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/
 
 /**
- * Reads the settings that were typed; those that were not are left out. Of a `key` that is there, `none` takes them off.
- * @throws Exit 2 with what would be right
+ * Parses the typed settings; others are left out. For an existing `key`, `none` unsets them.
+ * @throws Exit 2 with the valid form
  */
 export function readSettings(
   options: SettingOptions,

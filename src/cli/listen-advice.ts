@@ -1,6 +1,6 @@
 import type { CompiledConfig } from '../index.ts'
 
-/** What an address may be refused with, and what to do about it. */
+/** Errors when listening on an address, with advice. */
 const faults: { readonly [code: string]: { readonly fault: string; readonly remedy: string } } = {
   EADDRINUSE: { fault: 'is in use by another program', remedy: 'stop that program, or choose another address for' },
   EADDRNOTAVAIL: {
@@ -22,7 +22,7 @@ type ListenFault = NodeJS.ErrnoException & {
   readonly hostname?: string
 }
 
-/** One sentence about an address that cannot be had, with its remedy; undefined for any other error. */
+/** One sentence about an unusable address, with advice; undefined for any other error. */
 export function listenAdvice({ server }: CompiledConfig, error: unknown): string | undefined {
   const { code = '', syscall = '', message, ...fault } = error as ListenFault
   if (!['listen', 'bind', 'getaddrinfo'].includes(syscall)) return undefined

@@ -1,7 +1,7 @@
 import { dayIn, formatIn, isZone, localZone, momentIn, parseDuration } from '../index.ts'
 import { Exit, exitCodes } from './exit.ts'
 
-/** A stretch of time, and the zone that its words were meant in. */
+/** A time range, and the zone in which its words were read. */
 export type Span = { readonly since: number | undefined; readonly until: number | undefined; readonly zone: string }
 
 const wallText = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,9})?)?)?$/
@@ -41,7 +41,7 @@ export function readMoment(option: string, text: string, now: number, zone: stri
   throw new Exit(exitCodes.usage, `--${option} ${text}: expected ${forms}; the time zone is ${zone}`)
 }
 
-/** The zone that is named, else the one that is usual. @throws Exit 2 where there is none of that name */
+/** The given zone, else the default. @throws Exit 2 if there is no such zone */
 export function readZone(name: string | undefined, usual = localZone()): string {
   if (name === undefined) return usual
   if (name === 'local') return localZone()
@@ -57,7 +57,7 @@ export function readSpan(given: { readonly since?: string; readonly until?: stri
   return { since, until, zone }
 }
 
-/** A span for people: what was meant by the words. */
+/** A time range for people: how the words were read. */
 export function describeSpan({ since, until, zone }: Span): string {
   const from = since === undefined ? '' : `from ${formatIn(zone, since)} `
   return `${from}until ${until === undefined ? 'now' : formatIn(zone, until)} (${zone})`

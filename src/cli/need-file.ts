@@ -2,14 +2,14 @@ import { access } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Exit, exitCodes } from './exit.ts'
 
-/** Reports a file that was named and is missing, before anything is done with it. @throws Exit with the code */
+/** Reports a missing file before any work begins. @throws Exit with the code */
 export async function needFile(file: string, code: number): Promise<void> {
   await access(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') throw new Exit(code, `${file} does not exist`)
   })
 }
 
-/** Reports a file that is to be written where there is no folder. @throws Exit with the code of usage */
+/** Reports an output file whose folder does not exist. @throws Exit with the code of usage */
 export async function needFolderOf(file: string): Promise<void> {
   const folder = dirname(file)
   await access(folder).catch((error: NodeJS.ErrnoException) => {

@@ -3,10 +3,10 @@ import { say } from './exit.ts'
 import { handOver } from './hand-over.ts'
 import type { Served } from './served.ts'
 
-/** How this program is called: by its name where it is installed, by npm in a clone. */
+/** The command for this program: its name if it is installed, npm in a clone. */
 const ourselves = import.meta.url.endsWith('.js') ? 'tollgate' : 'npm run -s tollgate --'
 
-/** On an empty database: a key, and a request to paste. */
+/** For an empty database: a key, and a sample request. */
 export async function offerFirstKey(served: Served, config: string): Promise<void> {
   const isFirst = await served.withStorage(async storage => (await storage.keys.count()) === 0)
   if (!isFirst) return

@@ -5,7 +5,7 @@ import type { Served } from './served.ts'
 
 const purpose = 'creates the first administrator; it works once, within 24 hours'
 
-/** The address of the console; and while no one can log in there, the link that makes the first administrator. */
+/** The console's address; while no one can log in there, also the link that creates the first administrator. */
 export async function offerSetup(served: Served): Promise<void> {
   if (!served.plan.server.console) return
   if (!(await isConsoleBuilt()))

@@ -23,8 +23,8 @@ async function read(file: string, booksOnly: boolean): Promise<CompiledConfig> {
 }
 
 /**
- * Runs a command on the storage that a configuration names, also while a gateway runs on it. Secrets of vendors
- * need not be set.
+ * Runs a command on the storage of a configuration, also while a gateway runs on it. Secrets of vendors need not be
+ * set.
  */
 export async function withStorage<T>(
   file: string,
@@ -33,7 +33,7 @@ export async function withStorage<T>(
   return lendStorage(await readBooksPlan(file), work)
 }
 
-/** The same with the keys of upstreams as they are: what the storage knows of one hangs on its secret. */
+/** The same with the upstreams' real keys: the storage identifies a key's state by its secret. */
 export async function withVendorKeys<T>(
   file: string,
   work: (storage: Storage, plan: CompiledConfig) => Promise<T>,
@@ -48,7 +48,7 @@ async function lendStorage<T>(
   const { storage: url, timeZone, budgetThresholds: thresholds } = plan
   const missing = missingFileOf(url)
   const storage = await openStorage({ url, timeZone, thresholds, role: 'tool' })
-  // A terminal without the gateway's variables would work on an empty storage, and nothing would show it.
+  // Without the gateway's variables, a terminal would silently use an empty storage.
   if (missing !== undefined)
     say(`created an empty storage, because ${missing} did not exist; if the gateway uses another one, set it here too`)
   try {
@@ -58,7 +58,7 @@ async function lendStorage<T>(
   }
 }
 
-/** The file of a SQLite storage that is not there yet. */
+/** The file of a SQLite storage that does not exist yet. */
 function missingFileOf(url: string): string | undefined {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1]
   return path === undefined || path === ':memory:' || existsSync(path) ? undefined : path

@@ -2,20 +2,20 @@ import { isWatched, say } from './exit.ts'
 
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const frameMs = 100
-/** Without a terminal, long work reports its progress so often. */
+/** The interval of progress reports without a terminal. */
 const plainMs = 10_000
 
-/** How far work has come. */
+/** The progress of work. */
 type Progress = {
-  /** What is being done now: `12,000 charges replayed`. */
+  /** The current state: `12,000 charges replayed`. */
   report(text: string): void
-  /** Takes the line away, for something else to be written there. */
+  /** Clears the line, so that other output can be written there. */
   clear(): void
-  /** Nothing is left of it on a terminal. */
+  /** Ends it, and clears the line on a terminal. */
   end(): void
 }
 
-/** Reports the progress of work: on a terminal by a line that moves, else by a plain line from time to time. */
+/** Reports progress: on a terminal in a line that is overwritten, else in a plain line from time to time. */
 function startProgress(first: string): Progress {
   let now = first
   if (!isWatched()) {
@@ -32,7 +32,7 @@ function startProgress(first: string): Progress {
   }
   let frame = 0
   const draw = (): void => {
-    // A text longer than the line would be drawn again below itself.
+    // A text longer than the line would be repeated below.
     const text = `${frames[frame++ % frames.length]} ${now}`.slice(0, Math.max(process.stderr.columns - 1, 20))
     process.stderr.write(`\r\u001b[K${text}`)
   }
@@ -51,7 +51,7 @@ function startProgress(first: string): Progress {
   }
 }
 
-/** Work that reports its progress until it ends. */
+/** Reports progress while a function runs. */
 export async function withProgress<T>(first: string, work: (progress: Progress) => Promise<T>): Promise<T> {
   const progress = startProgress(first)
   try {

@@ -5,7 +5,7 @@ import { say } from './exit.ts'
 
 const restMs = 200
 
-/** What belongs to a file: others, and patterns that more may fit. */
+/** Further files of a configuration, and patterns that others may match. */
 export type Belonging = { readonly named: readonly string[]; readonly patterns: readonly string[] }
 
 /**
@@ -63,7 +63,7 @@ export function watchFile(file: string, onChange: () => void): (belonging: Belon
     belonging = now
     const content = readAll()
     const before = known
-    // What was saved while the rest was read is news all the same.
+    // Changes that were saved during the read count as new.
     known = new Map([...content].map(([one, own]) => [one, before.has(one) ? before.get(one) : own]))
     for (const one of content.keys()) watchFolder(dirname(one))
     for (const pattern of now.patterns) watchFolder(folderOfPattern(pattern))

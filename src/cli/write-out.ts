@@ -1,6 +1,7 @@
 /**
- * What a terminal obeys instead of showing: control characters, line ends among them, and what turns text around. As in
- * `util/unprintable.ts`, written here so that `version` does not wait for the library. A test holds the two together.
+ * Characters that a terminal interprets: control characters, line ends, and characters that change the text direction.
+ * The same as in `util/unprintable.ts`, copied here so that `version` does not wait for the library. A test compares
+ * the two.
  */
 const obeyed = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
 

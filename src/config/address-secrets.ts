@@ -3,9 +3,9 @@ import type { Span } from './tree.ts'
 
 /** An address without its scheme: the text after `://`, up to a character that no address has. */
 const addresses = /(?<=:\/\/)[^\s"'<>`]+/g
-/** A parameter of a query: its name, and its value up to the next one. References and places to fill in are none. */
+/** A query parameter: its name, and its value up to the next one. References and placeholders do not count. */
 const parameters = /(?<=[?&;])([^\s=&?#"'<>]{1,64})=([^\s&#"'<>]+)/g
-/** A user without a password, as of a proxy or a tracker, is a token. Users of databases have no such schemes. */
+/** A user without a password, as for a proxy or a tracker, is a token. Database URLs do not use these schemes. */
 const tokens = /(?<=\b(?:https?|socks5h?):\/\/)[^\s"'<>`/@:]+(?=@)/gi
 const reference = /^(?:\$\{(?:file:[^}]*|\w+)\}|\{\w*\}?)$/
 
@@ -30,7 +30,7 @@ function secretSegments(address: string, from: number): readonly Span[] {
   const [path = ''] = address.split(/[?#]/, 1)
   let start = from
   for (const [i, segment] of path.split('/').entries()) {
-    // The first is whose address it is.
+    // The first part is the host.
     if (i > 0 && isRandom(segment)) spans.push({ start, end: start + segment.length })
     start += segment.length + 1
   }

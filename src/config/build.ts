@@ -63,7 +63,7 @@ import type { Source } from './source.ts'
 import { findNode, type Path, scalarsOf, type Tree } from './tree.ts'
 import { withKeys, withOnlyKey } from './vendor-keys.ts'
 
-/** A file's value after the schema has filled in its defaults; a part of it can be relied on where nothing was reported. */
+/** A file's value with the schema's defaults; parts without findings are valid. */
 export type Settings = {
   readonly currency: string
   readonly organization?: string
@@ -85,7 +85,7 @@ export type Settings = {
 
 type ByName<T> = { readonly [name: string]: T }
 
-/** What the parts of a plan are built from. */
+/** The inputs for the parts of a plan. */
 export type Sketch = {
   readonly settings: unknown
   readonly root: Tree
@@ -95,13 +95,13 @@ export type Sketch = {
   readonly known: readonly KnownPlugin[]
   readonly report: Report
   readonly operations: OperationsByName
-  /** By model that a row of a price table gave its name: the wildcard that it is served by. */
+  /** By model that got its name from a row of a price table: the wildcard that serves it. */
   readonly derived: ReadonlyMap<string, string>
 }
 
 export type Parts = Pick<CompiledConfig, 'upstreams' | 'families' | 'models' | 'wildcards'>
 
-/** The upstreams, families and models that nothing was reported of: enough for plugins to look at, whatever else is wrong. */
+/** The upstreams, families and models without findings: enough for plugins to check, whatever else is wrong. */
 export function buildParts(sketch: Sketch): Parts {
   const upstreams = new Map(
     soundEntries(sketch, 'upstreams').map(([name, own]) => [name, buildUpstream(name, own, sketch)]),
@@ -118,7 +118,7 @@ export function buildParts(sketch: Sketch): Parts {
   return { upstreams, families, ...groupModels(withFallbacks(built, sketch)) }
 }
 
-/** Each model with where its fallbacks run: after its own upstreams, and one fallback after the other. */
+/** Each model with the upstreams of its fallbacks: after its own upstreams, in the order of the fallbacks. */
 function withFallbacks(models: readonly Model[], { settings, derived }: Sketch): readonly Model[] {
   const byName = new Map(models.map(model => [model.name, model]))
   return models.map(model => {
@@ -137,7 +137,7 @@ function withFallbacks(models: readonly Model[], { settings, derived }: Sketch):
   })
 }
 
-/** The models by name; those of which the name has a `*` apart. */
+/** The models by name; those whose names contain `*` separately. */
 export function groupModels(all: readonly Model[]): Pick<Parts, 'models' | 'wildcards'> {
   const wildcards = all
     .filter(({ name }) => starsIn(name) > 0)
@@ -149,7 +149,7 @@ export function groupModels(all: readonly Model[]): Pick<Parts, 'models' | 'wild
   return { models, ...(wildcards.length > 0 && { wildcards }) }
 }
 
-/** The plan of a file that nothing was reported of. */
+/** The plan of a file without findings. */
 export function buildPlan(
   sketch: Sketch,
   parts: Parts,
@@ -184,13 +184,13 @@ export function buildPlan(
   }
 }
 
-/** Those in use come before the others that are known, and win where two have the same name. */
+/** Plugins in use come before other known ones, and win if two have the same name. */
 function pluginsOf({ pipeline, known }: Sketch): ConfigPlugins {
   const inUse = pipeline.steps.flatMap(({ plugin }) => plugin ?? [])
   return { inUse, known: [...new Set([...inUse, ...known])] }
 }
 
-/** The entries of a section that can be used; of families only their core keys count, sections are judged one by one. */
+/** The valid entries of a section. For families only the core keys count; sections are checked one by one. */
 function soundEntries<Section extends 'upstreams' | 'families' | 'models'>(
   sketch: Sketch,
   section: Section,
@@ -339,7 +339,7 @@ function buildBudget({ amount, per, resets_on, soft }: BudgetSettings): Budget {
   return { amount: parseMoney(amount) ?? 0, per: period, ...(soft && { soft }) }
 }
 
-/** Nothing where nothing is in shadow mode: most limits refuse. */
+/** Empty if nothing is in shadow mode: most limits refuse. */
 function shadowOf(own: { readonly shadow: readonly LimitKind[] }): { readonly shadow?: readonly LimitKind[] } {
   return own.shadow.length > 0 ? { shadow: own.shadow } : {}
 }
@@ -380,7 +380,7 @@ function buildUpstream(name: string, own: UpstreamSettings, sketch: Sketch): Ups
   return own.keys === undefined ? withOnlyKey(upstream, own) : withKeys(upstream, own)
 }
 
-/** `checkCredentials` has made sure that each is of one kind, and whole. */
+/** `checkCredentials` has verified that each is of one kind and complete. */
 function buildCredential(name: string, own: UpstreamSettings, sketch: Sketch): readonly Credential[] {
   return credentialEntries(['upstreams', name, 'credential'], own.credential).map(({ path, entry }): Credential => {
     const { header, query, sign, value = '' } = entry
@@ -468,7 +468,7 @@ function buildForward(rule: ForwardSettings): ForwardRule {
   return { kind: 'all', except: new Set((rule as { readonly except: readonly string[] }).except) }
 }
 
-/** Where a model runs; undefined when one of its upstreams is not there to be used. */
+/** The upstreams of a model; undefined if one of them is invalid. */
 function buildCandidates(
   model: string,
   own: ModelSettings,
@@ -597,7 +597,7 @@ function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch:
     ...(traits?.repeatable && { repeatable: traits.repeatable }),
     ...(traits?.modelField !== undefined && { modelField: traits.modelField }),
     ...(traits?.segments && { segments: true as const }),
-    // The requests of a batch are judged one by one.
+    // The requests of a batch are checked one by one.
     ...((traits?.images || isList(traits)) && { runsNoTools: true as const }),
     dialect: own.dialect,
     body: own.body ?? (method === 'GET' || method === 'DELETE' ? 'none' : 'json'),

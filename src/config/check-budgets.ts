@@ -5,7 +5,9 @@ import type { Report } from './report.ts'
 
 type BudgetSettings = { readonly per: string; readonly resets_on?: ResetDay }
 
-/** Refuses a first day that the period of a budget cannot have, and budgets of end users whom nothing names. */
+/**
+ * Rejects reset days that do not fit a budget's period, and budgets of end users in configurations without end users.
+ */
 export function checkBudgets(settings: unknown, { plugins }: Pick<Pipeline, 'plugins'>, report: Report): void {
   if (report.broken(['groups'])) return
   const { groups } = (settings ?? {}) as Partial<Settings>

@@ -10,7 +10,7 @@ import { createValidator } from './validator.ts'
 /** Finds a signing plugin by the name that a credential gives; undefined when there is none. May reject. */
 export type ResolveSigner = (name: string) => Promise<AnySigner | undefined>
 
-/** One of the credentials of an upstream, as it is written. */
+/** One of an upstream's credentials, as written. */
 export type CredentialEntry = {
   readonly header?: string
   readonly query?: string
@@ -21,7 +21,7 @@ export type CredentialEntry = {
 
 type Placed = { readonly path: Path; readonly entry: CredentialEntry }
 
-/** The credentials of an upstream, whether it has a list of them or one, each with its place. */
+/** The credentials of an upstream, from its list or its single credential, each with its place. */
 export function credentialEntries(path: Path, written: unknown): readonly Placed[] {
   if (Array.isArray(written))
     return written.map((entry, i) => ({ path: [...path, i], entry: entry as CredentialEntry }))
@@ -40,8 +40,8 @@ type Given = {
 }
 
 /**
- * Makes sure that every credential says one way to show who we are, and says it whole; what a signing plugin is to know is
- * held against its schema, which fills in its defaults.
+ * Checks that every credential has exactly one method, with all required keys. The options of a signing plugin are
+ * validated by its schema, which fills in defaults.
  */
 export async function checkCredentials(settings: unknown, given: Given): Promise<void> {
   const upstreams = (settings as { readonly upstreams?: unknown } | null)?.upstreams
@@ -59,7 +59,7 @@ export async function checkCredentials(settings: unknown, given: Given): Promise
 async function checkEntry({ path, entry }: Placed, given: Given): Promise<void> {
   const { report } = given
   const [kind, ...more] = kinds.filter(key => entry[key] !== undefined)
-  // An unknown key was reported: it may be the missing one misspelt.
+  // An unknown key was reported: it may be a misspelling of the missing one.
   if (kind === undefined && Object.keys(entry).some(key => !known.has(key))) return
   if (kind === undefined)
     return report.atKey([...path, 'header'], {
@@ -101,7 +101,7 @@ async function checkSigner(path: Path, entry: CredentialEntry, given: Given): Pr
     ...error,
     path: [...inside.map(String), ...error.path],
   }))
-  // Defaults are filled into what is there.
+  // Defaults are filled into the given value.
   if (entry.with === undefined) Object.assign(entry, { with: options })
   reportSchemaErrors(errors, root, source, report)
   if (errors.length > 0) return
@@ -133,7 +133,7 @@ async function resolve(name: string, path: Path, { report, ...given }: Given): P
   return undefined
 }
 
-/** Of two keys for the same thing one would be read, and it is not defined which. */
+/** Of two keys for the same setting only one would be read, and it is undefined which. */
 function checkRepeated(entries: readonly Placed[], query: object, report: Report): void {
   const seen = new Set(Object.keys(query).map(name => `query ${name}`))
   for (const { path, entry } of entries) {
@@ -148,7 +148,7 @@ function checkRepeated(entries: readonly Placed[], query: object, report: Report
   }
 }
 
-/** Notes a real upstream whose credential came out empty: `Bearer ` and nothing after it. */
+/** Reports a real upstream whose credential is empty: `Bearer ` and nothing after it. */
 export function noteEmptyCredentials(
   settings: unknown,
   upstreams: ReadonlyMap<string, Upstream>,

@@ -4,11 +4,14 @@ import type { Report } from './report.ts'
 const dayMs = 86_400_000
 const warnedMs = 60 * dayMs
 
-/** Reports models that their vendor ends within 60 days of `now`, or has ended. They are served as long as the vendor does. */
+/**
+ * Reports models that their vendor ends within 60 days of `now`, or has ended. They are served as long as the vendor
+ * serves them.
+ */
 export function noteEnds(models: ReadonlyMap<string, Model>, now: number, report: Report): void {
   for (const model of models.values()) {
     const { name, ends, enabled } = model
-    // What a table says of names that no one wrote into the file is for the clients that use them: they get a header.
+    // End dates of names that only a table has are for the clients that use them: they get a header.
     if (!ends || !enabled || isDerived(model) || ends.at - now > warnedMs) continue
     const days = Math.ceil((ends.at - now) / dayMs)
     const message =

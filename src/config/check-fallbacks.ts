@@ -3,8 +3,8 @@ import type { Parts, Sketch } from './build.ts'
 import type { Path } from './tree.ts'
 
 /**
- * What makes a fallback useless or wrong: another set of plugins would act on its requests than on those that were
- * admitted, or it takes none of the requests of its model.
+ * Finds useless or wrong fallbacks: other plugins would act on its requests than on the admitted ones, or it supports
+ * none of its model's operations.
  */
 export function checkFallbacks(parts: Parts, { pipeline: { steps }, settings, report }: Sketch): void {
   const translating = new Set(steps.flatMap(({ plugin }) => (plugin?.accepts ? [plugin.name] : [])))

@@ -6,10 +6,10 @@ import { findNode, type Path, type Tree } from './tree.ts'
 type Step = { readonly name: string; readonly path: Path; readonly plugin: AnyPlugin | undefined }
 
 /**
- * Plugins that models use by a setting, and that have to see what clients send and get.
+ * Plugins that models enable by a setting, and that must see what clients send and receive.
  *
- * Below a guard, one that keeps answers would keep what the guard removes, and a guard above one that translates would read
- * a format that the request no longer has. Where no model uses them, they do nothing, wherever they are.
+ * After a guard, a cache would store what the guard removes; a guard before a translator would read a format that the
+ * request no longer has. If no model enables them, they do nothing, wherever they are.
  */
 export function checkFirstPlugins(root: Tree, steps: readonly Step[], report: Report): void {
   checkCache(root, steps, report)
@@ -32,7 +32,7 @@ function checkCache(root: Tree, steps: readonly Step[], report: Report): void {
     return
   }
   const early = steps.slice(0, at).filter(({ plugin }) => plugin && !knowsClients(plugin))
-  // Below a plugin that charges, a hit would be charged as an upstream's answer.
+  // After a plugin that charges, a hit would be charged as an upstream's response.
   const late = steps.slice(at + 1).filter(({ plugin }) => plugin && knowsClients(plugin))
   const remedy = 'place it directly after the plugins that identify and limit clients: auth, attribution, ratelimit'
   reportPlace({ step, others: [...early, ...late], code: 'cache_misplaced', remedy }, report)
@@ -41,7 +41,7 @@ function checkCache(root: Tree, steps: readonly Step[], report: Report): void {
 function checkTranslation(root: Tree, steps: readonly Step[], report: Report): void {
   const at = steps.findIndex(({ plugin }) => plugin?.accepts)
   const step = steps[at]
-  // A model without a plugin for it is reported with the meaning checks.
+  // A missing plugin for such a model is reported by another check.
   if (!step || modelsWith(root, 'accepts').length === 0) return
   const remedy = 'place it directly after auth, attribution, ratelimit and answer-cache'
   const others = steps.slice(0, at).filter(({ plugin }) => plugin && !knowsClients(plugin) && !plugin.keepsAnswers)
@@ -68,7 +68,7 @@ function knowsClients({ limits, gives }: AnyPlugin): boolean {
   )
 }
 
-/** Models that have a setting. */
+/** Models with a setting. */
 function modelsWith(root: Tree, setting: string): readonly string[] {
   const { node, whole } = findNode(root, ['models'])
   if (!whole || node.kind !== 'map') return []

@@ -4,27 +4,27 @@ import type { Report } from './report.ts'
 import { suggest } from './suggest.ts'
 import { type Entry, findNode, type Path, type Tree } from './tree.ts'
 
-/** Names that the file may use but does not define; a list left out is not checked against. */
+/** Names that the file may use without defining them; an absent list is not checked. */
 export type KnownNames = {
   readonly dialects?: readonly string[]
   readonly answers?: readonly string[]
-  /** What is known of operations; a route may name others. */
+  /** Known operations; a route may have others. */
   readonly operations?: OperationsByName
-  /** What may follow `simulator:` in an upstream's url. */
+  /** Valid names after `simulator:` in an upstream's url. */
   readonly simulators?: readonly string[]
-  /** What may come before the colon of `storage` and of `counters`. */
+  /** Valid schemes of `storage` and of `counters`. */
   readonly storages?: readonly string[]
   readonly counters?: readonly string[]
-  /** Whether the console answers at a path, where it is served. */
+  /** Whether the console, if it is served, handles a path. */
   isConsolePath?(this: void, path: string): boolean
 }
 
-/** What a route may name instead of an API format: that of the client. */
+/** The value for a route that uses the client's API format. */
 const byCaller = 'by-caller'
 
 /**
- * What names mean: every family, upstream, operation, dialect and local answer that is spoken of exists, and every model
- * that can be requested has a price. Works on the tree, so that one diagnostic does not hide another.
+ * Checks names: every family, upstream, operation, API format and local route that is referred to exists, and every
+ * model that can be requested has a price. Works on the tree, so that one finding does not hide another.
  */
 export function checkNames(root: Tree, known: KnownNames, report: Report): void {
   const families = entriesOf(root, ['families']).map(entry => entry.key)
@@ -64,7 +64,7 @@ function checkSimulators(root: Tree, known: readonly string[], report: Report): 
   }
 }
 
-/** Of an address only the scheme is shown: the rest may hold a password. */
+/** Of an address only the scheme is shown: the rest may contain a password. */
 function checkKind(root: Tree, key: 'storage' | 'counters', known: readonly string[], report: Report): void {
   const kind = textAt(root, [key])?.split(':', 1)[0]
   if (kind === undefined || known.includes(kind) || report.broken([key])) return
@@ -86,7 +86,7 @@ function checkName(root: Tree, path: Path, kind: string, known: readonly string[
   })
 }
 
-/** A model runs on an upstream, or on several, and on each of them once under one name. */
+/** A model runs on one or more upstreams, at most once on each under one name. */
 function checkUpstreams(root: Tree, model: string, known: readonly string[], report: Report): void {
   const path = ['models', model]
   const { node } = findNode(root, path)
@@ -114,7 +114,7 @@ function checkUpstreams(root: Tree, model: string, known: readonly string[], rep
   }
 }
 
-/** Fallbacks are other models; one with `*` has no name that an upstream knows. */
+/** Fallbacks are other models. One with `*` has no name for an upstream. */
 function checkFallbackNames(root: Tree, model: string, known: readonly string[], report: Report): void {
   const path = ['models', model, 'fallbacks']
   const others = known.filter(name => name !== model && starsIn(name) === 0)
@@ -136,7 +136,7 @@ function checkPrice(root: Tree, model: string, { operations }: KnownNames, repor
   }
   const enabled = findNode(root, [...path, 'enabled'])
   const hidden = enabled.whole && enabled.node.kind === 'scalar' && enabled.node.value === false
-  // One without a price serves only names that a table has a price for.
+  // Without a price it serves only names that a table has a price for.
   if (has('prices') || has('price') || hidden || starsIn(model) > 0) return
   const family = textAt(root, [...path, 'family'])
   const served = family === undefined ? [] : entriesOf(root, ['families', family, 'forward']).map(entry => entry.key)
@@ -161,7 +161,7 @@ function checkOperations(root: Tree, known: readonly string[], report: Report): 
   }
 }
 
-/** What is set for callers who leave it out is meant to be sent, and is not where no operation forwards it. */
+/** Defaults for absent fields are useless if no operation forwards the field. */
 function checkDefaults(root: Tree, family: string, report: Report): void {
   const rules = entriesOf(root, ['families', family, 'forward']).map(entry => entry.key)
   if (rules.length === 0) return
@@ -176,13 +176,13 @@ function checkDefaults(root: Tree, family: string, report: Report): void {
   }
 }
 
-/** The same of one model: its family forwards the operation with the field. */
+/** The same for one model: its family forwards the operation with the field. */
 function checkModelDefaults(root: Tree, model: string, known: readonly string[], report: Report): void {
   const family = textAt(root, ['models', model, 'family'])
   if (family === undefined) return
   const rules = entriesOf(root, ['families', family, 'forward']).map(entry => entry.key)
   const operations = entriesOf(root, ['models', model, 'defaults']).map(entry => entry.key)
-  // Requests in a format that the model accepts are filled before they are translated.
+  // Requests in a format that the model accepts get defaults before they are translated.
   const accepts = positionsOf(root, ['models', model, 'accepts']).map(i =>
     textAt(root, ['models', model, 'accepts', i]),
   )
@@ -199,7 +199,7 @@ function checkModelDefaults(root: Tree, model: string, known: readonly string[],
     }
 }
 
-/** `[model, prompt]`, or `{ all: true, except: [user] }`; what has been refused already may. */
+/** `[model, prompt]`, or `{ all: true, except: [user] }`; parts with earlier findings are skipped. */
 function mayForward(root: Tree, path: Path, field: string): boolean {
   const { node, whole } = findNode(root, path)
   if (!whole || node.kind === 'scalar') return true
@@ -217,7 +217,7 @@ function checkQuery(root: Tree, i: number, report: Report): void {
   report.atValue(at, { code: 'route_query', message: 'only routes of sessions have a query', remedy })
 }
 
-/** A mapping by operation speaks of those alone that routes have. */
+/** A mapping by operation may only have operations with routes. */
 function checkOperationKeys(root: Tree, path: Path, known: readonly string[], report: Report): void {
   for (const { key } of entriesOf(root, path)) {
     if (known.includes(key)) continue
@@ -239,7 +239,7 @@ function checkGroups(root: Tree, report: Report): void {
   report.atKey(['groups'], { code: 'group_default_missing', message, severity: 'note' })
 }
 
-/** Without this check only the callers that are refused would notice a misspelt name. */
+/** Without this check, a misspelt name would show only as refusals of clients. */
 function checkGroupModels(root: Tree, path: Path, known: readonly string[], report: Report): void {
   for (const i of positionsOf(root, path)) {
     const pattern = textAt(root, [...path, i])
@@ -250,7 +250,7 @@ function checkGroupModels(root: Tree, path: Path, known: readonly string[], repo
   }
 }
 
-/** An alias is a plain name of one model. */
+/** An alias is a plain name for one model. */
 function checkAliases(root: Tree, path: Path, known: readonly string[], report: Report): void {
   for (const { key: alias } of entriesOf(root, path)) {
     const at = [...path, alias]
@@ -277,7 +277,7 @@ function positionsOf(root: Tree, path: Path): readonly number[] {
   return whole && node.kind === 'list' ? [...node.elements.keys()] : []
 }
 
-/** The text at a path; undefined when there is none, or when it has already been refused. */
+/** The text at a path; undefined if there is none, or if it has a finding already. */
 export function textAt(root: Tree, path: Path): string | undefined {
   const { node, whole } = findNode(root, path)
   return whole && node.kind === 'scalar' && !node.unknown && typeof node.value === 'string' ? node.value : undefined

@@ -5,23 +5,25 @@ import type { Complaint, Report } from './report.ts'
 import type { Source } from './source.ts'
 import { findNode, type Path, type Tree } from './tree.ts'
 
-/** Any text, one character or more, slashes too: what a `{name}` takes. */
+/** Any text of at least one character, including slashes: the value of a `{name}`. */
 const any = Symbol('any')
-/** The same without slashes: what a `{name}` takes in the path of a stored object, and where the operation has `segments`. */
+/**
+ * The same without slashes: the value of a `{name}` in the path of a stored object, and of operations with `segments`.
+ */
 const segment = Symbol('segment')
 type Step = string | typeof any | typeof segment
 type Pattern = {
-  /** One character each, any text or a segment. */
+  /** Steps of a path: a character, any text, or a segment. */
   readonly steps: readonly Step[]
-  /** The text before the first name and after the last; the whole path where there is none. */
+  /** The text before the first name and after the last; the whole path without names. */
   readonly head: string
   readonly tail: string
 }
 
 /**
- * Every route can be reached. Literal paths win over patterns, patterns are tried in the order written; so a route is
- * refused when one above it takes all of its requests, when it is not clear from the two which of them was meant, or when
- * the console takes them. Routes of different API formats may share a path: the client's format decides.
+ * Checks that every route is reachable. Literal paths win over patterns, and patterns are tried in the order written.
+ * So a route is rejected if an earlier one matches all its requests, if it is ambiguous which of the two was meant, or
+ * if the console handles them. Routes of different API formats may share a path: the client's format decides.
  */
 export function checkRoutes(
   root: Tree,
@@ -74,7 +76,7 @@ function areApart(one: string, other: string): boolean {
   return one !== other && one !== 'by-caller' && other !== 'by-caller'
 }
 
-/** The complaint about a route at a path of the console: requests go to the console first. */
+/** The finding for a route at a path of the console: the console gets requests first. */
 function shadowOf({ text, match }: Spelling, isConsolePath: (path: string) => boolean): Complaint | undefined {
   if (!isConsolePath(match.path.replaceAll(/\{\w+\}/g, 'x'))) return undefined
   return {
@@ -90,7 +92,7 @@ type Spelling = {
   readonly match: { readonly method: string; readonly path: string }
 }
 
-/** The usable spellings of a route; those that are not spellings of the first are reported. */
+/** The valid spellings of a route; those that differ from the first are reported. */
 function spellingsOf(root: Tree, path: Path, report: Report): readonly Spelling[] {
   const { node, whole } = findNode(root, path)
   if (!whole) return []
@@ -128,7 +130,7 @@ function toPattern(path: string, name: typeof any | typeof segment): Pattern {
   return { steps, head: pieces[0] ?? '', tail: pieces.at(-1) ?? '' }
 }
 
-/** False when two paths begin or end differently, as most do: nothing more has to be looked at. */
+/** False if two paths begin or end differently, as most do: a cheap test. */
 function mayMeet(a: Pattern, b: Pattern): boolean {
   const heads = a.head.startsWith(b.head) || b.head.startsWith(a.head)
   return heads && (a.tail.endsWith(b.tail) || b.tail.endsWith(a.tail))
@@ -139,7 +141,7 @@ function clashOf({ steps: above }: Pattern, { steps: below }: Pattern) {
   const belowCovers = covers(below, above)
   if (aboveCovers && belowCovers)
     return { code: 'route_duplicate', words: 'matches the same requests as', remedy: 'keep one of the two' }
-  // A literal path is found first, whatever the order.
+  // A literal path wins, whatever the order.
   if (belowCovers || below.every(step => typeof step === 'string')) return undefined
   if (aboveCovers) return { code: 'route_hidden', words: 'is never reached after', remedy: 'move it above that one' }
   if (!meet(above, below)) return undefined
@@ -150,7 +152,7 @@ function clashOf({ steps: above }: Pattern, { steps: below }: Pattern) {
   }
 }
 
-/** True when every path of `narrow` is one of `wide`. */
+/** True if `wide` matches every path that `narrow` matches. */
 function covers(wide: Pattern['steps'], narrow: Pattern['steps']): boolean {
   const [head, ...rest] = wide
   if (head === undefined) return narrow.length === 0
@@ -167,7 +169,7 @@ function takes(name: Step, step: Step): boolean {
   return name === any || (name === segment && step !== any && step !== '/')
 }
 
-/** True when some path is one of both. */
+/** True if some path matches both. */
 function meet(a: Pattern['steps'], b: Pattern['steps']): boolean {
   const known = new Map<number, boolean>()
   const from = (i: number, j: number): boolean => {
@@ -178,10 +180,10 @@ function meet(a: Pattern['steps'], b: Pattern['steps']): boolean {
     const [x, y] = [a[i] as Step, b[j] as Step]
     let found: boolean
     if (typeof x === 'string' && typeof y === 'string') found = x === y && from(i + 1, j + 1)
-    // A character that is no slash is one of both names.
+    // A character other than a slash matches both names.
     else if ((typeof x === 'string' && !takes(y, x)) || (typeof y === 'string' && !takes(x, y))) found = false
     else {
-      // The character in hand goes to both; each name may then be done or take more.
+      // The current character goes to both; each name may then end or continue.
       const nextA = typeof x === 'string' ? [i + 1] : [i, i + 1]
       const nextB = typeof y === 'string' ? [j + 1] : [j, j + 1]
       found = nextA.some(m => nextB.some(n => (m !== i || n !== j) && from(m, n)))

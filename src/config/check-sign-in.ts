@@ -4,12 +4,12 @@ import type { Report } from './report.ts'
 type Own = Settings['sign_in']['issuers'][string]
 type Fault = { readonly member: keyof Own; readonly code: string; readonly message: string; readonly remedy: string }
 
-/** What an issuer may be called: its name is part of the address that browsers come back to. */
+/** Valid names of an issuer: the name is part of the address to which browsers return. */
 const issuerName = /^[a-z0-9][a-z0-9-]{0,39}$/
-/** Of Entra, the names that mean any tenant. */
+/** Names in Entra that mean any tenant. */
 const anyTenant = /^\/(?:common|organizations|consumers)(?:\/|$)/
 
-/** Refuses ways to sign in that no one could use, and those that everyone could. */
+/** Rejects sign-in methods that nobody could use, and those that everybody could. */
 export function checkSignIn(settings: unknown, report: Report): void {
   if (['sign_in', 'server', 'groups'].some(name => report.broken([name]))) return
   const { sign_in: own, server, groups } = (settings ?? {}) as Partial<Settings>

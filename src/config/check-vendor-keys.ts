@@ -8,10 +8,10 @@ import { mayServe, serves } from '../domain/index.ts'
 type ByName<T> = { readonly [name: string]: T }
 type Given = { readonly upstreams?: ByName<UpstreamSettings>; readonly models?: ByName<ModelSettings> }
 
-/** What means something only where something is sent that can be refused. */
+/** Settings that need a credential that can be refused. */
 const keysOnly = ['outcomes', 'on_unknown', 'probe'] as const
 
-/** Makes sure that an upstream's keys are sent, differ, may be used, and serve models that exist. */
+/** Checks that an upstream's keys are sent, differ, have a weight, and serve existing models. */
 export function checkVendorKeys(settings: unknown, report: Report): void {
   const { upstreams, models } = (settings ?? {}) as Given
   if (typeof upstreams !== 'object' || upstreams === null) return

@@ -5,7 +5,7 @@ import type { Report } from './report.ts'
 
 type Own = Settings['events']['webhooks'][string]
 
-/** Refuses receivers that cannot be reached: without what their format needs, or at addresses that are not allowed. */
+/** Rejects webhooks that cannot work: without the settings of their format, or at addresses that are not allowed. */
 export function checkWebhooks(settings: unknown, report: Report): void {
   if (report.broken(['events'])) return
   const { events } = (settings ?? {}) as Partial<Settings>

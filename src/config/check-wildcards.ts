@@ -2,10 +2,10 @@ import { isUnpriced, type Model, parseWildcard, starsIn } from '../domain/index.
 import { groupModels, type Parts } from './build.ts'
 import type { Report } from './report.ts'
 
-/** The names that a finding lists. */
+/** The number of names that a finding lists. */
 const namedMost = 6
 
-/** What is wrong with names of models that have a `*`. */
+/** Checks models whose names contain `*`. */
 export function checkWildcards({ models, wildcards = [] }: Parts, report: Report): void {
   for (const { name } of wildcards) {
     if (starsIn(name) < 2) continue
@@ -36,12 +36,15 @@ export function checkWildcards({ models, wildcards = [] }: Parts, report: Report
   }
 }
 
-/** `vendor-*` and `*-mini`: of names that fit both, the longer text before the star decides, which may not be what was meant. */
+/**
+ * `vendor-*` and `*-mini`: for names that match both, the longer text before the star decides, possibly against the
+ * intent.
+ */
 function checkOverlap(one: Model, other: Model, all: readonly Model[], report: Report): void {
   const [first, second] = [parseWildcard(one.name), parseWildcard(other.name)]
   if (!first || !second || starsIn(one.name) > 1 || starsIn(other.name) > 1) return
   const { prefix } = first
-  // The longer prefix begins with the shorter one, or no name fits both.
+  // If the longer prefix does not begin with the shorter one, no name matches both.
   if (!prefix.startsWith(second.prefix)) return
   if (first.suffix.endsWith(second.suffix) || !second.suffix.endsWith(first.suffix)) return
   const both = `${prefix}*${second.suffix}`

@@ -1,7 +1,9 @@
 import type { Settings } from './build.ts'
 import type { Report } from './report.ts'
 
-/** Refuses several processes over stores that are each one's own: limits would be multiplied, and charges lost. */
+/**
+ * Rejects several processes with stores that each process has for itself: limits would be multiplied, and charges lost.
+ */
 export function checkWorkers(settings: unknown, report: Report): void {
   const path = ['server', 'workers']
   if (['server', 'storage', 'counters'].some(name => report.broken([name]))) return

@@ -3,11 +3,11 @@ import { emptyList } from './flatten-settings.ts'
 
 const cover = '***'
 
-/** `models.NAME.REST`, the name quoted in brackets where it holds a dot. */
+/** `models.NAME.REST`, with the name quoted in brackets if it contains a dot. */
 const ofModel = /^models(?:\.(?<plain>[^.[\]]+)|\[(?<quoted>"(?:[^"\\]|\\.)*")\])\.(?<rest>.+)$/
 const ofPrice = /^prices(?:\.(?<plain>[^.[\]]+)|\[(?<quoted>"(?:[^"\\]|\\.)*")\])$/
 
-/** What is different in `after`, one line each, prices first, then models, then everything else by its path. */
+/** The differences, one line each: prices first, then models, then everything else by path. */
 export function compareSettings(before: Settings, after: Settings): string[] {
   const [old, now] = [modelsIn(before), modelsIn(after)]
   const prices: string[] = []
@@ -17,7 +17,7 @@ export function compareSettings(before: Settings, after: Settings): string[] {
     // An empty list that was added or removed together with its parent is no change.
     if (was === is || (was ?? emptyList) === (is ?? emptyList)) continue
     const model = modelOf(path)
-    // A model that came or went is one line.
+    // An added or removed model is one line.
     if (model && !(old.has(model.name) && now.has(model.name))) continue
     if (model?.rest === 'price') continue
     const price = describePrice(path, before, after)
@@ -35,7 +35,7 @@ export function compareSettings(before: Settings, after: Settings): string[] {
   return [...prices, ...added, ...removed, ...others]
 }
 
-/** What is a secret in one of two files is none to show of the other. */
+/** A value that is secret in one of two files is not shown of the other either. */
 function describeChange(was: string | undefined, is: string | undefined): string {
   if (was !== undefined && is !== undefined && (was === cover || is === cover)) return 'changed'
   return `${describeValue(was)} → ${describeValue(is)}`
@@ -59,7 +59,7 @@ function modelsIn(settings: Settings): ReadonlySet<string> {
   return new Set(Object.keys(settings).flatMap(path => modelOf(path)?.name ?? []))
 }
 
-/** Models that have a price: the others are free. */
+/** Models with a price: the others are free. */
 function pricedIn(settings: Settings): ReadonlySet<string> {
   const models = Object.keys(settings).map(modelOf)
   return new Set(models.flatMap(model => (model && labelOf(model.rest) !== undefined ? model.name : [])))
@@ -83,7 +83,7 @@ function amount(price: string | undefined, { currency = '' }: Settings): string 
   return price === undefined ? 'none' : `${price} ${currency}`
 }
 
-/** What a model costs, one text for each price; none of a model that is free. */
+/** The prices of a model, one text each; none for a free model. */
 function pricesOf(model: string, settings: Settings): readonly string[] {
   return Object.entries(settings).flatMap(([path, price]) => {
     const found = modelOf(path)

@@ -2,8 +2,8 @@ import type { Credential, CompiledConfig } from '../domain/index.ts'
 import { compareSettings } from './compare-settings.ts'
 
 /**
- * What is different in `after`, one line each, prices first, then models, then everything else by its path.
- * A changed secret is reported as changed, never shown.
+ * The differences, one line each: prices first, then models, then everything else by path. A changed secret is reported
+ * as changed, never shown.
  */
 export function describeChanges(before: CompiledConfig, after: CompiledConfig): string[] {
   return [...compareSettings(before.settings, after.settings), ...secretChanges(before, after)]
@@ -21,7 +21,7 @@ function secretFileChanges({ secretFiles: before }: CompiledConfig, { secretFile
   )
 }
 
-/** Their values are covered, so a change of one would not be seen among the rest. */
+/** Their values are redacted, so changes would be invisible. */
 function credentialChanges(before: CompiledConfig, after: CompiledConfig): string[] {
   const lines: string[] = []
   for (const { name, credential, headers, query, keys = [] } of after.upstreams.values()) {

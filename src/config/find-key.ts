@@ -3,7 +3,7 @@ import { findNear } from './suggest.ts'
 
 export type FoundKey =
   | { readonly ok: true; readonly facts: KeyFacts }
-  /** `near` are whole paths that were probably meant; empty when none is. */
+  /** `near`: whole paths of similar names; empty if there are none. */
   | { readonly ok: false; readonly near: readonly string[] }
 
 const nearMax = 12
@@ -39,7 +39,7 @@ function stepsOf(path: string): readonly string[] {
     .filter(step => step !== '')
 }
 
-/** Free names may be left out or, with `named`, be any name; positions in lists do not count. */
+/** Free names may be left out or, with `named`, be any name; indexes of lists are ignored. */
 function fits(path: readonly string[], wanted: readonly string[], named: boolean): boolean {
   const [step, ...rest] = path
   const [want, ...more] = wanted

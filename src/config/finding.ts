@@ -1,18 +1,18 @@
-/** Something wrong, or worth knowing, in a configuration file. */
+/** A problem or notice about a configuration file. */
 export type Finding = {
   /** An error is refused. A warning is not; it is reported at every start and reload, and refused by `check --strict`. */
   readonly severity: 'error' | 'warning' | 'note'
   /** Stable name of the kind: `unknown_key`, `price_missing` … */
   readonly code: string
   readonly file: string
-  /** Of the offending key or value; both count from 1. */
+  /** Position of the key or value in question; both count from 1. */
   readonly line: number
   readonly col: number
   /** `models.NAME.prices.4K`; empty for the file as a whole. */
   readonly path: string
   /** What was found. */
   readonly message: string
-  /** What would be right. */
+  /** The remedy. */
   readonly remedy?: string
   /** The source line and, under it, the caret line; empty when there is no line to show. */
   readonly caret: string

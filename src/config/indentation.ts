@@ -1,6 +1,6 @@
 import type { Span } from './tree.ts'
 
-/** What the parser says of a line whose value is followed by deeper lines, which it takes for a part of that value. */
+/** The parser's message for a line whose value is followed by deeper lines, which it reads as part of that value. */
 export function isIndentation(code: string): boolean {
   return code === 'BLOCK_AS_IMPLICIT_KEY' || code === 'MULTILINE_IMPLICIT_KEY'
 }
@@ -50,7 +50,7 @@ function lineAt(text: string, at: number): Line {
   return { start, end, indent, isEmpty }
 }
 
-/** The next that has something on it. */
+/** The next line with content. */
 function nextLine(text: string, end: number): Line | undefined {
   for (let at = end + 1; at < text.length; ) {
     const line = lineAt(text, at)

@@ -2,7 +2,7 @@ import type { AnyPlugin, AnySigner } from '../plugin-api/index.ts'
 import { type FormatName, formats } from './formats.ts'
 import { composeSchema, type SchemaData, withUpstream } from './gateway-schema.ts'
 
-/** What there is to know of one key of `gateway.yaml`. */
+/** The facts about one key of `gateway.yaml`. */
 export type KeyFacts = {
   /** `models.NAME.prices`: names in capitals are for the operator to choose. */
   readonly path: string
@@ -12,7 +12,7 @@ export type KeyFacts = {
   readonly required: boolean
   /** As YAML; undefined when there is none. */
   readonly default: string | undefined
-  /** The only values there are, or what they have to be: `at least 1`. */
+  /** The only valid values, or the condition for them: `at least 1`. */
   readonly allowed: string | undefined
   readonly example: string | undefined
   /** Names of the keys below. */
@@ -141,7 +141,7 @@ function allowedOf(schema: SchemaData): string | undefined {
   return typeof pattern === 'string' ? `text that matches ${pattern}` : undefined
 }
 
-/** What formats are written like. */
+/** Examples of formats. */
 const written: { readonly [name in FormatName]?: string } = {
   money: '"0.04"',
   factor: '"0.9"',

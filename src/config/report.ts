@@ -12,13 +12,13 @@ export type PlacedDiagnostic = {
   readonly message: string
   readonly remedy?: string
   readonly severity?: Finding['severity']
-  /** The value is usable in spite of it, so later checks go on. */
+  /** The value is usable nevertheless, so later checks go on. */
   readonly mild?: boolean
 }
 
 export type Complaint = Omit<PlacedDiagnostic, 'path' | 'span'>
 
-/** Gathers what is wrong with one file, so that all of it is reported at once. */
+/** Collects all findings of one file, so that they are reported together. */
 export class Report {
   readonly #source: Source
   readonly #diagnostics: PlacedDiagnostic[] = []
@@ -42,7 +42,7 @@ export class Report {
     this.add(...other.#diagnostics.map(one => ({ ...one, path: [...path, ...one.path] })))
   }
 
-  /** About the key at the path's end; where the path stops short, about the last thing that exists. */
+  /** About the key at the path's end; if the path does not exist, about its last existing part. */
   atKey(path: Path, complaint: Complaint): void {
     const found = this.#find(path)
     if (isUnknown(found)) return
@@ -79,7 +79,7 @@ export class Report {
     return this.#diagnostics.some(isError)
   }
 
-  /** In the order of the file; a thing said twice of one place is said once. */
+  /** In the order of the file; duplicates are left out. */
   findings(secrets: Secrets): readonly Finding[] {
     const seen = new Set<string>()
     const findings: Finding[] = []

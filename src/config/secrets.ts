@@ -2,7 +2,7 @@ import { isSecretName } from '../domain/index.ts'
 import { findAddressSecrets } from './address-secrets.ts'
 import { formatPath, type Path, type ScalarTree, scalarsOf, type Span, type Tree } from './tree.ts'
 
-/** What must not be shown, and its places. */
+/** The secrets of a configuration, and their places. */
 export type Secrets = {
   /** Of scalars whose text is secret, in the file. */
   readonly spans: readonly Span[]
@@ -10,7 +10,7 @@ export type Secrets = {
   readonly values: ReadonlySet<string>
   /** The places of secret values: their paths as texts, in lower case, as header names are compared. */
   readonly places: ReadonlySet<string>
-  /** Takes secrets out of a text for people. */
+  /** Redacts secrets in a text for people. */
   mask(text: string): string
   /**
    * The same for the text around secrets whose places are covered already: a known one only where it is long and a word of
@@ -43,7 +43,7 @@ const blank = /\s/g
 const wordCharacter = /\w/
 const blankOrQuote = /[\s"']/g
 const shortest = 4
-/** Length from which a whole value is covered everywhere: shorter ones are words and figures that other places have too. */
+/** Minimum length of a value that is redacted everywhere: shorter ones are ordinary words and numbers. */
 const wholeShortest = 8
 /** Of one that is looked for among names and prices. */
 const amongTextShortest = 12

@@ -3,7 +3,7 @@ import { distance } from 'fastest-levenshtein'
 const lettersMin = 4
 const listedMax = 20
 
-/** The known name that was probably meant: at least four letters, and no further off than a third of its length. */
+/** The similar known name: at least four letters, with a distance of at most a third of its length. */
 export function findNear(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined
   let least = Number.POSITIVE_INFINITY
@@ -18,7 +18,7 @@ export function findNear(name: string, known: readonly string[]): string | undef
   return best
 }
 
-/** What to write instead of an unknown name: the near one, else the names there are when they are few. */
+/** A suggestion for an unknown name: a similar one, else all names if there are few. */
 export function suggest(name: string, known: readonly string[]): string | undefined {
   const near = findNear(name, known)
   if (near !== undefined) return `did you mean '${near}'?`

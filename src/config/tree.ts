@@ -12,11 +12,11 @@ export type ScalarTree = {
   readonly value: string | number | boolean | null
   /** Written without quotes and not as a block of text. */
   readonly plain: boolean
-  /** Holds, or may hold, something that must not be shown. */
+  /** It is or may be a secret. */
   readonly secret: boolean
-  /** Came out of a reference such as `${VAR}`, so its type is still the text's. */
+  /** It was filled from a reference such as `${VAR}`, so its type is still text. */
   readonly filled: boolean
-  /** Has already been refused: what it would have been is not known. */
+  /** It has a finding already: its intended value is unknown. */
   readonly unknown: boolean
 }
 
@@ -26,7 +26,7 @@ export type MapTree = {
   readonly kind: 'map'
   readonly span: Span
   readonly entries: readonly Entry[]
-  /** Some of its keys have already been refused, so that one missing proves nothing. */
+  /** Some of its keys have findings already, so a missing key proves nothing. */
   readonly unknown: boolean
 }
 
@@ -74,7 +74,7 @@ export function toValue(tree: Tree): unknown {
   return Object.fromEntries(tree.entries.map(entry => [entry.key, toValue(entry.value)]))
 }
 
-/** The tree with every scalar replaced by what `change` makes of it. */
+/** The tree with `change` applied to every scalar. */
 export function mapScalars(tree: Tree, change: (scalar: ScalarTree, path: Path) => ScalarTree, path: Path = []): Tree {
   if (tree.kind === 'scalar') return change(tree, path)
   if (tree.kind === 'list') {

@@ -1,24 +1,24 @@
 import type { Awaitable } from '../util/awaitable.ts'
 import type { Micros } from '../util/units.ts'
 
-/** Who gets an answer that is kept: the key whose request made it, all keys of its user, all of its group. */
+/** Who shares a cached answer: the key of the request, all keys of its user, or all keys of its group. */
 export const cacheScopes = ['key', 'user', 'group'] as const
 export type CacheScope = (typeof cacheScopes)[number]
 
-/** Fields that name the caller, and change no answer. */
+/** Fields that identify the client and do not change the answer. */
 export const attributionFields = ['user', 'safety_identifier', 'metadata', 'labels', 'prompt_cache_key'] as const
 
 /** How answers of a model are kept for equal requests. */
 export type CachePolicy = {
   readonly forMs: number
   readonly per: CacheScope
-  /** Of all keys that do not opt out, or of those alone that opt in. */
+  /** For all keys that do not opt out, or only for keys that opt in. */
   readonly keys: 'all' | 'opted_in'
-  /** Answers that are images are kept too. */
+  /** Whether image answers are cached too. */
   readonly images: boolean
-  /** Fields of the request that need not be equal. */
+  /** Fields of the request that may differ. */
   readonly ignore: ReadonlySet<string>
-  /** What a hit costs: an amount, and a part of what the answer has cost, in millionths. Both 0: nothing. */
+  /** The price of a hit: an amount, plus a share of the answer's original cost in millionths. Both 0: free. */
   readonly hit: { readonly each: Micros; readonly timesMicros: number; readonly at: string }
 }
 
@@ -26,33 +26,33 @@ export type CachePolicy = {
 export const cacheResults = ['hit', 'miss', 'bypass'] as const
 export type CacheResult = (typeof cacheResults)[number]
 
-/** Whose cached answers are meant; what is absent is not restricted. */
+/** Selects cached answers. Absent members match all. */
 export type PurgeScope = { readonly model?: string; readonly keyId?: string }
 
-/** Cached answers of requests that began up to `at` are not used any more. An empty text is all. */
+/** Cached answers of requests that began up to `at` are invalid. An empty text matches all. */
 export type AnswerPurge = { readonly model: string; readonly keyId: string; readonly at: number }
 
 export type PurgeStore = {
-  /** Writes it to the audit trail too. Every gateway on the storage heeds it within a second. */
+  /** Also writes a row of the audit log. Every gateway on the storage applies it within a second. */
   add(scope: PurgeScope, by: string, reason: string | null): Promise<void>
   list(): Awaitable<readonly AnswerPurge[]>
 }
 
-/** Texts that all processes share, for a while. */
+/** Texts that all processes share for a limited time. */
 export type SharedTexts = {
-  /** Undefined if there is none, or the store does not answer. Never rejects. */
+  /** Undefined if there is none, or the store is unreachable. Never rejects. */
   get(key: string): Promise<string | undefined>
-  /** Never rejects: what the store does not take is not there. */
+  /** Never rejects: a value that cannot be stored is dropped. */
   put(key: string, text: string, ms: number): Promise<void>
 }
 
-/** Rounded half up, in whole numbers: their product may be larger than a double holds. */
+/** Rounded half up, in whole numbers (BigInt): their product may exceed the precision of a double. */
 export function priceOfHit({
   full,
   each,
   timesMicros,
 }: {
-  /** What the answer has cost when it was requested from the upstream. */
+  /** The original cost of the answer at the upstream. */
   readonly full: Micros
   readonly each: Micros
   readonly timesMicros: number

@@ -26,7 +26,7 @@ export const sourceLabels: { readonly [source in TierSource]: string } = {
 type Explained = {
   readonly charge: Charge
   readonly account: Account
-  /** Whether what was charged was taken one by one, as images are. */
+  /** Whether the items were charged one by one, as images are. */
   readonly byItem: boolean
 }
 type ExplainedLine = { readonly line: ChargeItem; readonly explanation: ReturnType<Account['line']> }
@@ -56,7 +56,7 @@ const lineView = viewOf<ExplainedLine>()({
   ),
 })
 
-/** What the price was taken from: the rows as they were then, and how one of them was chosen, in words. */
+/** The prices that applied: the price rows at that time, and how one of them was chosen, in words. */
 const ruleSchema = {
   type: 'object',
   additionalProperties: false,
@@ -159,14 +159,14 @@ export type BillingRecord = ReturnType<typeof billView.show>
 
 /**
  * The one explanation of a charge. The log record, the details view, `GET /v1/charges/{id}` and the command line all
- * print this; none computes its own. `known`: the plugins that may have made it (`plan.plugins.known`).
+ * print this; none computes its own. `known`: plugins that may have made the charge (`plan.plugins.known`).
  */
 export function billingRecord(charge: Charge, known: readonly KnownPlugin[]): BillingRecord {
   const account = chargerOf(known, charge)?.record?.(charge) ?? plainAccount(charge)
   return billView.show({ charge, account, byItem: account.count !== null })
 }
 
-/** The counts of a charge in one cell of a table: `input=10 cached_input=2`; empty without any. */
+/** The counts of a charge in one table cell, such as `input=10 cached_input=2`; empty for none. */
 export function countsCell({ lines }: Pick<BillingRecord, 'lines'>): string {
   return lines.flatMap(({ tier, quantity }) => (quantity === null ? [] : `${tier}=${quantity}`)).join(' ')
 }
@@ -179,18 +179,18 @@ function factsOf({ lines }: Charge): { readonly [name: string]: string } {
 
 const omittedFlag = 'parts_omitted'
 
-/** Its answer was handed out without an unknown part. */
+/** An unknown part was removed from the delivered response. */
 function isIncomplete({ state, reason }: Charge): boolean {
   return state === 'settled' && reason?.startsWith(`${omittedFlag}:`) === true
 }
 
-/** Why a line has its price, in words, and `file:line` of the price that was applied. */
+/** The reason for a line's price, in words, and `file:line` of the price that was applied. */
 function explainLine(line: ChargeItem, { reason }: Charge, account: Account): ReturnType<Account['line']> {
   if (line.tier !== decidedTier) return account.line(line)
   return { why: `decided by a person: ${reason ?? 'no reason given'}`, at: null }
 }
 
-/** The explanation of any charge: of one whose plugin is gone, or gives none. */
+/** The default explanation of a charge, for plugins that are gone or explain nothing. */
 function plainAccount({ lines, rule }: Charge): Account {
   const nameOf = ({ tier, quantity }: ChargeItem): string => (quantity === null ? tier : `${tier} ${quantity}`)
   return {
@@ -201,19 +201,19 @@ function plainAccount({ lines, rule }: Charge): Account {
   }
 }
 
-/** The size of what a line is for, read from its bytes or reported by the answer: `<width>x<height>`. */
+/** The size of a line's item, read from its bytes or reported by the response: `<width>x<height>`. */
 export function actualSize(line: ChargeItem): string | null {
   if (line.width !== null && line.height !== null) return `${line.width}x${line.height}`
   const reported = line.told?.size
   return reported ? `${reported.width}x${reported.height}` : null
 }
 
-/** The items that were charged one by one: all, if nothing was counted. */
+/** The items that were charged one by one: all lines, if nothing was counted. */
 function itemsOf({ lines }: Charge): readonly ChargeItem[] {
   return lines.some(({ quantity }) => quantity === null) ? lines.filter(({ quantity }) => quantity === null) : lines
 }
 
-/** The one value that all share, else null. */
+/** The value that all have in common, else null. */
 function same<T>(values: readonly T[]): T | null {
   const [first] = values
   return first !== undefined && values.every(value => value === first) ? first : null

@@ -4,7 +4,7 @@ import type { Json, JsonObjectView } from './json.ts'
 /** A file of a form, in memory or spooled; its bytes can be read more than once until `discard`. */
 export type FilePart = {
   readonly kind: 'file'
-  /** As the caller wrote it: `image`, `image[]`, `image[3]`. */
+  /** The field name as the client wrote it: `image`, `image[]`, `image[3]`. */
   readonly name: string
   readonly bytes: number
   /** Hex SHA-256 of the content, computed on the first call: most forms are never hashed. */
@@ -12,7 +12,10 @@ export type FilePart = {
   /** The first bytes, at most 64: enough to detect the type. */
   readonly head: Buffer
   open(): Readable
-  /** What the client says of it, where files need not be images: the last part of its path, the type without parameters. */
+  /**
+   * The client's file name (last part of the path) and type without parameters, in forms whose files need not be
+   * images.
+   */
   readonly claimed?: { readonly fileName: string | undefined; readonly contentType: string }
   /** Name and type to send, set by the plugin that forwards the part. */
   readonly fileName?: string
@@ -23,13 +26,14 @@ export type TextPart = { readonly kind: 'text'; readonly name: string; readonly 
 
 export type Part = FilePart | TextPart
 
-/** A form on its way out: how long it is, and its bytes. */
+/** An outgoing form: its length and its bytes. */
 export type EncodedForm = {
   readonly contentType: string
   readonly bytes: number
   /**
-   * @param lend the memory of a chunk is used again for the next but one: for a reader that has sent or copied a chunk
-   *   before it reads more, as one that waits for `drain` has. Without it every chunk is the reader's own.
+   * @param lend the memory of a chunk is reused for the chunk after the next, for readers that have sent or copied a
+   * chunk
+   * before they read more, such as readers that wait for `drain`. Without it, every chunk belongs to the reader.
    */
   open(lend?: boolean): Readable
 }
@@ -45,9 +49,9 @@ export type Composed = {
 }
 
 /**
- * What the caller sent.
- * `none`: nothing. `json`: one object, whole in memory. `form`: read and kept by the plugin that knows forms,
- * which also knows how to write it again. `composed`: made for the upstream. `stream`: bytes that were not read yet.
+ * The client's request body.
+ * `none`: nothing. `json`: one object, whole in memory. `form`: read and kept by the plugin that parses forms,
+ * which also serializes it. `composed`: built for the upstream. `stream`: bytes that were not read yet.
  */
 export type Body =
   | { readonly kind: 'none' }
@@ -62,19 +66,19 @@ export type Body =
   | Composed
   | {
       readonly kind: 'stream'
-      /** Its chunks belong to their reader, which may free them. */
+      /** Chunks belong to the reader, which may free them. */
       readonly source: Readable
       readonly contentType: string
       /** Content-Length as announced; undefined when chunked. */
       readonly bytes: number | undefined
     }
 
-/** The longest field that is read by its name: to parse more would keep all others waiting. */
+/** The longest field that is parsed by name: parsing a longer one would block all other requests. */
 export const fieldBytesMax = 4 * 1024 * 1024
 
 /**
- * The value of a top-level field: of a JSON object, or of the first text part of that name. For longer fields there is
- * `body.json.get`, which blocks all other requests meanwhile.
+ * The value of a top-level field: of a JSON object, or of the first text part with that name. For longer fields there
+ * is `body.json.get`, which blocks all other requests meanwhile.
  * @throws Failure field_too_long for more than 4 MiB of JSON
  */
 export function readField(body: Body, name: string): Json | undefined {
@@ -96,7 +100,7 @@ export function fieldNames(body: Body): readonly string[] {
   return []
 }
 
-/** The body with a field set, added, or (undefined) taken out; the given body is left as it is. */
+/** A body with a field set, added, or (if undefined) removed; the given body is unchanged. */
 export function withField(body: Body, name: string, value: Json | undefined): Body {
   return withFields(body, new Map([[name, value]]))
 }

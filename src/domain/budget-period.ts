@@ -1,4 +1,4 @@
-/** Periods whose sums the books keep with each payer. */
+/** Periods for which the store keeps sums per account. */
 export const plainPeriods = ['total', 'day', 'month'] as const
 export type PlainPeriod = (typeof plainPeriods)[number]
 
@@ -7,33 +7,33 @@ export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday',
 export type Weekday = (typeof weekdays)[number]
 
 /**
- * A period that is the sum of some days: a week, a month that begins on another day than the first, or the last days. A
- * week without a weekday begins on Monday.
+ * A period whose sum is added from days: a week, a month that begins on another day than the first, or a number of last
+ * days. A week without a weekday begins on Monday.
  */
 export type WindowPeriod = 'week' | `week@${Weekday}` | `month@${number}` | `${number}d`
 
-/** What a budget lasts for, in one word: it is compared and stored as one. */
+/** The period of a budget, in one word, which is compared and stored. */
 export type BudgetPeriod = PlainPeriod | WindowPeriod
 
-/** The longest rolling period. The books keep as many days, and some more. */
+/** The longest rolling period. The store keeps daily sums for as many days and some more. */
 export const rollingMax = 90
 /** Every month has this day. */
 export const monthDayMax = 28
 
 const rollingWord = /^(?:[2-9]|[1-8][0-9]|90)d$/
-/** What a period may be without the day that it resets on. */
+/** The periods, without the day on which they reset. */
 export const periodText = /^(?:total|day|week|month|(?:[2-9]|[1-8][0-9]|90)d)$/
-/** For messages: what a period may be. */
+/** The valid periods, for messages. */
 export const periodChoices = `total, day, week, month, or 2d to ${rollingMax}d for the last days`
 
-/** The day that a period resets on: a weekday, or a day of the month. */
+/** The day on which a period resets: a weekday, or a day of the month. */
 export type ResetDay = Weekday | number
 export const resetDays: readonly ResetDay[] = [...weekdays, ...Array.from({ length: monthDayMax }, (_, i) => i + 1)]
 export const resetChoices = `a weekday for a week, or 1 to ${monthDayMax} for a month`
 
 const dayMs = 86_400_000
 
-/** A period and the day that it resets on, in one; undefined if there is none such. */
+/** Joins a period and its reset day into one word; undefined if the combination is invalid. */
 export function joinPeriod(per: string, resetsOn: ResetDay | null = null): BudgetPeriod | undefined {
   if (per === 'week') {
     const day = weekdays.find(one => one === (resetsOn ?? 'monday'))
@@ -49,7 +49,7 @@ export function joinPeriod(per: string, resetsOn: ResetDay | null = null): Budge
   return rollingWord.test(per) ? (per as BudgetPeriod) : undefined
 }
 
-/** The two again. The day is null for a period that has no choice of it. */
+/** Splits the word into period and reset day. The day is null for a period without a choice of day. */
 export function splitPeriod(period: BudgetPeriod): { readonly per: string; readonly resetsOn: ResetDay | null } {
   const [per = period, day] = period.split('@')
   if (per === 'week') return { per, resetsOn: (day ?? 'monday') as Weekday }
@@ -57,20 +57,20 @@ export function splitPeriod(period: BudgetPeriod): { readonly per: string; reado
   return { per, resetsOn: null }
 }
 
-/** The two as JSON has them. */
+/** The period and its reset day as JSON. */
 export function showPeriod(period: BudgetPeriod) {
   const { per, resetsOn } = splitPeriod(period)
   return { per, resets_on: resetsOn }
 }
 
-/** A stored word; undefined if it is no period. */
+/** Parses a stored word; undefined if it is no period. */
 export function readPeriod(word: string | undefined): BudgetPeriod | undefined {
   const [per = '', day, ...rest] = word?.split('@') ?? []
   if (rest.length > 0) return undefined
   return joinPeriod(per, day === undefined ? null : readResetDay(day))
 }
 
-/** A day as it is typed. */
+/** A day as users type it. */
 export function readResetDay(text: string): ResetDay {
   return /^\d{1,2}$/.test(text) ? Number(text) : (text as Weekday)
 }
@@ -79,23 +79,23 @@ export function isWindow(period: BudgetPeriod): period is WindowPeriod {
   return period !== 'total' && period !== 'day' && period !== 'month'
 }
 
-/** Those of some periods that are windows, each once. */
+/** The distinct periods that are windows. */
 export function windowsAmong(periods: readonly (BudgetPeriod | undefined)[]): readonly WindowPeriod[] {
   return [...new Set(periods)].filter(period => period !== undefined && isWindow(period))
 }
 
-/** How many days a rolling period has; undefined for one that begins on a day of the calendar. */
+/** The number of days of a rolling period; undefined for one that begins on a calendar day. */
 export function rollingDays(period: BudgetPeriod): number | undefined {
   return period.endsWith('d') ? Number.parseInt(period, 10) : undefined
 }
 
-/** The same as a member of a refusal, if there is one. */
+/** The number of days as a member of a refusal; empty for other periods. */
 export function rollingOf(period: BudgetPeriod): { readonly lastDays?: number } {
   const days = rollingDays(period)
   return days === undefined ? {} : { lastDays: days }
 }
 
-/** The first day of the window that ends with `day`. Days are named by midnight of their date in UTC. */
+/** The first day of the window that ends with `day`. A day is the timestamp of its midnight in UTC. */
 export function windowStart(period: WindowPeriod, day: number): number {
   const days = rollingDays(period)
   if (days !== undefined) return day - (days - 1) * dayMs
@@ -119,7 +119,7 @@ export function windowEnd(period: WindowPeriod, start: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, date.getUTCDate())
 }
 
-/** The most days that a period has. */
+/** The maximum number of days of the period. */
 function longest(period: BudgetPeriod): number {
   if (period === 'total') return Infinity
   const { per } = splitPeriod(period)
@@ -127,8 +127,8 @@ function longest(period: BudgetPeriod): number {
 }
 
 /**
- * Whether an amount in one period allows nothing that the same amount in the other refuses. A week may fall into two
- * months: only a rolling period that is as long is within a week or a month.
+ * Whether an amount in one period allows nothing that the same amount in the other refuses. A week may span two months,
+ * so only a rolling period of at least the same length contains a week or a month.
  */
 export function isPeriodWithin(period: BudgetPeriod, most: BudgetPeriod): boolean {
   if (period === most || period === 'total' || most === 'day') return true

@@ -16,14 +16,14 @@ import type { BudgetStatus } from './shapes/budget.ts'
 import type { Key } from './shapes/key.ts'
 import type { User } from './shapes/user.ts'
 
-/** What standings are made of. `plan`: of the configuration that counts now. */
+/** The data for budget states. `plan`: the current configuration. */
 type Books = {
   readonly plan: Pick<CompiledConfig, 'groups' | 'timeZone'>
   readonly sums: readonly LevelSums[]
   readonly now: number
 }
 
-/** The state of every budget, groups first; accounts without one are left out. */
+/** The state of every budget, groups first. Accounts without a budget are left out. */
 export function budgetStatuses(from: Books & People): readonly BudgetStatus[] {
   const { plan, users, keys } = from
   const stand = standFrom(from)
@@ -40,12 +40,12 @@ export function budgetStatuses(from: Books & People): readonly BudgetStatus[] {
   ]
 }
 
-/** End users of a list: those that have the least left of their budgets. */
+/** End users of a list: those with the least remaining budget. */
 const endUsersShown = 100
 
 type People = { readonly users: readonly User[]; readonly keys: readonly Key[] }
 
-/** Reads the sums of accounts, with the windows that budgets have. */
+/** Reads the sums of accounts in the windows that budgets use. */
 type SumsReader = {
   levels(of: undefined, periods: ReturnType<typeof windowsIn>): Awaitable<readonly LevelSums[]>
   endUsers(periods: ReturnType<typeof windowsIn>): Awaitable<readonly NamedSums[]>
@@ -55,13 +55,13 @@ type SumsReader = {
 export type BudgetList = {
   /** Of groups, users, balances and keys; empty if one end user is wanted. */
   readonly above: readonly BudgetStatus[]
-  /** Of the end users with the least left, at most 100. */
+  /** Of the end users with the least remaining budget, at most 100. */
   readonly shown: readonly BudgetStatus[]
   /** How many end users have a budget and have spent or held anything. */
   readonly endUsers: number
 }
 
-/** Reads the states of all budgets. `owner`: end users of this user alone; `called`: the end users of this name alone. */
+/** Reads the states of all budgets. `owner`: only end users of this user. `called`: only end users with this name. */
 export async function listBudgetStatuses(
   reader: SumsReader,
   from: Omit<Books, 'sums'> & People & { readonly owner?: string | undefined; readonly called?: string | undefined },
@@ -83,8 +83,9 @@ export async function listBudgetStatuses(
 }
 
 /**
- * The states of the budgets of end users who have spent or held anything, the least left first. One whose user has keys
- * in several groups counts once, by the group that leaves the least. `called`: of this one alone.
+ * The states of the budgets of end users with spent or held amounts, the lowest remainder first. An end user whose user
+ * has keys in several groups counts once, with the group that leaves the least. `called`: only end users with this
+ * name.
  */
 function endUserStatuses(
   from: Omit<Books, 'sums'> & People & { readonly sums: readonly NamedSums[]; readonly called?: string | undefined },
@@ -116,7 +117,7 @@ function boundsEndUsers({ groups }: Pick<Books['plan'], 'groups'>): boolean {
   return groups.values().some(({ endUserBudget, endUserBudgets }) => (endUserBudget ?? endUserBudgets) !== undefined)
 }
 
-/** The periods of a configuration's and users' budgets that are sums of days. */
+/** The periods of budgets in the configuration and of users that are sums of days. */
 export function windowsIn(plan: Books['plan'], users: readonly User[]): readonly WindowPeriod[] {
   const ofGroups = plan.groups
     .values()
@@ -126,7 +127,7 @@ export function windowsIn(plan: Books['plan'], users: readonly User[]): readonly
   return windowsAmong([...ofGroups, ...users.map(({ budgetPeriod }) => budgetPeriod)])
 }
 
-/** The accounts whose sums `tightestOf` needs, of some keys: each once with each period. */
+/** The accounts whose sums `tightestOf` needs for some keys, without duplicates per period. */
 export function levelsAbove(plan: Books['plan'], keys: readonly Key[]): readonly Level[] {
   const found = new Map<string, Level>()
   for (const key of keys) {
@@ -137,7 +138,7 @@ export function levelsAbove(plan: Books['plan'], keys: readonly Key[]): readonly
   return [...found.values()]
 }
 
-/** Of the budgets that bound a key, the state of the one that has the least left. */
+/** Of the budgets that apply to a key, the state of the one with the least remaining. */
 export function tightestOf(from: Books, key: Key): BudgetStatus | undefined {
   const group = from.plan.groups.get(key.group ?? key.userGroup)
   const above = group

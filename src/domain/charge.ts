@@ -18,11 +18,11 @@ import type { PriceConditions } from './usage.ts'
 
 export const chargeStates = ['reserved', 'settled', 'voided', 'needs_review'] as const
 export type ChargeState = (typeof chargeStates)[number]
-/** Where a tier came from: what the answer reports, the bytes that came back, the requested size, or none of them. */
+/** The source of a tier: the response's report, the returned bytes, the requested size, or none of them. */
 export const tierSources = ['told', 'output', 'request', 'default'] as const
 export type TierSource = (typeof tierSources)[number]
 
-/** The tier of a line whose price a person has decided; such a line has it for a flag too. */
+/** The tier of a line whose price a person decided; such a line also has it as a flag. */
 export const decidedTier = 'decided'
 
 /** The members of a line, in the order of its columns. */
@@ -34,13 +34,13 @@ export const chargeItemMembers = {
   width: wholeOrNull('width'),
   height: wholeOrNull('height'),
   price: money('price'),
-  /** What is odd about this one: `undecodable`, `over_return`, `estimated`. */
+  /** Irregularities of this line: `undecodable`, `over_return`, `estimated`. */
   flags: texts('flags'),
-  /** How many of what `tier` names were used, where things are counted and not taken one by one; null for an image. */
+  /** The counted number of `tier` units; null for an image. */
   quantity: wholeOrNull('quantity'),
 } as const
 
-/** What the answer said of itself that a line was rated by. */
+/** What the response reported and a line was rated by. */
 export type ChargeItemFacts = {
   /** Width and height in pixels. */
   readonly size?: { readonly width: number; readonly height: number }
@@ -48,14 +48,14 @@ export type ChargeItemFacts = {
   readonly facts?: { readonly [name: string]: string }
 }
 
-/** One priced thing that the upstream returned. */
+/** One priced item that the upstream returned. */
 export type ChargeItem = Values<typeof chargeItemMembers> & { readonly told?: ChargeItemFacts }
 
 export function amountOfItems(lines: readonly Pick<ChargeItem, 'price'>[]): Micros {
   return lines.reduce((total, { price }) => total + price, 0)
 }
 
-/** What is known of a charge when it is opened, in the order of its columns; enough to rate it again later. */
+/** The facts of a charge when it is opened, in the order of its columns; enough to rate it again later. */
 export const factMembers = {
   /** The request's id. */
   id: text('id'),
@@ -68,11 +68,11 @@ export const factMembers = {
   upstream: text('upstream'),
   configRevision: text('config_revision'),
   currency: text('currency'),
-  /** As the caller sent them; null when absent. */
+  /** As the client sent them; null when absent. */
   size: foreignOrNull('size'),
   quality: foreignOrNull('quality'),
   n: whole('n'),
-  /** Everything the rating needs besides the returned bytes: tier rows, prices, sources, their places in the file. */
+  /** All data for the rating besides the returned bytes: tier rows, prices, sources, their places in the file. */
   rule: json('rule', {}, (rule: ChargeRule) => rule),
 } as const
 
@@ -81,13 +81,13 @@ export type ChargeFacts = Values<typeof factMembers> & {
   readonly attribution?: string | null
 }
 
-/** What becomes of a charge. */
+/** How a charge ended. */
 export const courseMembers = {
   state: oneOf('state', chargeStates),
   reason: textOrNull('reason'),
   hold: money('hold'),
   amount: money('amount'),
-  /** A sum of the ledger's entries, read with the row. */
+  /** A sum of ledger entries, read with the row. */
   refunded: money('refunded'),
   createdAt: moment('created_at'),
   endedAt: momentOrNull('ended_at'),
@@ -97,18 +97,18 @@ export const courseMembers = {
 } as const
 
 /**
- * The rule of a charge, kept with it so that it can be explained and replayed when the configuration has moved on. `kind`
- * names the plugin that reads the rest, which is JSON.
+ * The rule of a charge, stored with it so that it can be explained and replayed after the configuration has changed.
+ * `kind` identifies the plugin that reads the rest, which is JSON.
  */
 export type ChargeRule = {
   readonly kind: string
   readonly warnings: readonly string[]
-  /** The request buys nothing from an upstream. If its gateway dies, the charge is voided, and no person need decide. */
+  /** The request buys nothing from an upstream. If its gateway dies, the charge is voided, without a review. */
   readonly nothingBought?: true
   readonly [fact: string]: unknown
 }
 
-/** What a charge has saved: `full` of its rule is what the same response would have cost; absent for most charges. */
+/** What a charge saved: `full` of its rule is the regular price of the same response; absent for most charges. */
 export function savedBy({ full }: Readonly<Record<string, unknown>>, amount: Micros): Micros {
   return typeof full === 'number' ? Math.max(0, full - amount) : 0
 }
@@ -117,23 +117,23 @@ export function savedBy({ full }: Readonly<Record<string, unknown>>, amount: Mic
 export type UnitRow = {
   /** A name of `src/domain/usage.ts`. */
   readonly unit: string
-  /** Micro-units of money for `per` of them. */
+  /** Micro-units of money for `per` units. */
   readonly price: Micros
   readonly per: number
   readonly at: string
 }
 
-/** Prices by what was used: tokens, characters, seconds, requests, calls of tools. */
+/** Prices by usage: tokens, characters, seconds, requests, calls of tools. */
 export type UsageRule = {
   readonly kind: 'usage'
   readonly prices: readonly UnitRow[]
-  /** The first whose conditions hold replaces those prices that it names, for the whole request. */
+  /** The first whose conditions hold replaces the prices that it lists, for the whole request. */
   readonly overrides?: readonly { readonly if: PriceConditions; readonly prices: readonly UnitRow[] }[]
-  /** Factors of the whole request; all apply whose conditions hold. */
+  /** Factors for the whole request; all apply whose conditions hold. */
   readonly times?: readonly { readonly if: PriceConditions; readonly by: string; readonly at: string }[]
-  /** Lines hold every count that was reported, priced or not; absent for charges of versions that kept only what was priced. */
+  /** Lines hold every reported count, priced or not; absent for charges of versions that stored only priced counts. */
   readonly counts?: 'all'
-  /** The group's factor at that time, as a decimal string. */
+  /** The group's factor at the time of the charge, as a decimal string. */
   readonly multiplier: string
   readonly warnings: readonly string[]
 }
@@ -141,82 +141,84 @@ export type UsageRule = {
 /** A price that can be applied, and its place. */
 export type PriceRow = { readonly price: Micros; readonly at: string }
 
-/** Prices by tiers of size, one image at a time, and of what is charged in addition. */
+/** Prices per image by size tiers, and prices of additional items. */
 export type TierRule = {
   readonly kind: 'tiers'
   readonly tiers: readonly (PriceRow & {
     readonly tier: string
     readonly longEdgeMax: number | null
-    /** Width × height, the bound included; absent where the long edge decides. */
+    /** Width × height, inclusive; absent if the long edge decides. */
     readonly pixelsMax?: number | null
   })[]
   readonly tierFrom: readonly ('told' | 'output' | 'request')[]
-  /** The tier, or the name of the price, of an image for which nothing gives one. */
+  /** The tier, or the name of the price, of an image if no source gives one. */
   readonly otherwise: string
-  /** The tier that the requested size gives, when it gives one. */
+  /** The tier of the requested size, if it has one. */
   readonly requestedTier: string | null
-  /** The largest tier that the family expects to come back; absent where any may. */
+  /** The largest tier that the family expects in responses; absent if any may occur. */
   readonly largestOutput?: string
   readonly warnings: readonly string[]
-  /** The requested size is dearer than what is made of it: the tier of that, and a size with the same result. */
+  /** The requested size costs more than the actual image: the actual tier, and a size with the same result. */
   readonly cheaper?: { readonly tier: string; readonly size: string }
-  /** The names that the price of an image is looked up by; absent for its tier. */
+  /** Names by which the price of an image is looked up; absent if it is looked up by tier. */
   readonly by?: readonly string[]
-  /** Prices of an image by the values of `by`, joined by a blank; absent if they are with the tiers. */
+  /** Prices of an image by the values of `by`, joined by a space; absent if the tiers have the prices. */
   readonly prices?: readonly (PriceRow & { readonly label: string })[]
-  /** The names of the request that prices depend on; absent without any. */
+  /** Names of request fields that prices depend on; absent for none. */
   readonly asked?: { readonly [name: string]: string }
-  /** Those names that answers report; the answer takes precedence over the request. */
+  /** Those names that responses report; the response takes precedence over the request. */
   readonly facts?: readonly string[]
   /** The size of the requested images, in pixels. */
   readonly askedSize?: { readonly width: number; readonly height: number }
   readonly times?: readonly PriceFactor[]
   readonly lines?: readonly ChargeItemRule[]
-  /** What answers cost that are refusals, by the name of the price. */
+  /** Prices of responses that are refusals, by the name of the price. */
   readonly refusals?: readonly (PriceRow & { readonly name: string })[]
 }
 
-/** A factor of the price of an image, where all its conditions hold. */
+/** A factor of the price of an image. It applies if all its conditions hold. */
 export type PriceFactor = {
   readonly if: { readonly [name: string]: string | readonly string[] }
-  /** A decimal of at most six places. */
+  /** A decimal with at most six places. */
   readonly by: string
 }
 
 /** Something that is charged in addition to images. Quantities are whole numbers: pictures, steps, tokens, pixels, milliseconds. */
 export type ChargeItemRule = PriceRow & {
   readonly per: 'input_image' | 'request' | 'megapixel' | 'step' | 'second' | 'token'
-  /** The name of its price, which its lines have for a tier. */
+  /** The name of its price, which its lines have as their tier. */
   readonly name: string
-  /** How much of a quantity the price is for. */
+  /** The quantity that the price is for. */
   readonly unit: number
   /** Once for the request, or with every image. */
   readonly once: boolean
-  /** Parts of a unit count as a whole one. */
+  /** Partial units are rounded up. */
   readonly whole?: true
-  /** Of the first unit of a picture, where that has a price of its own. */
+  /** The price of the first unit of a picture, if it differs. */
   readonly first?: PriceRow & { readonly name: string }
-  /** The field with the quantity; absent if the pixels of the output decide, or the request has given it. */
+  /** The field with the quantity; absent if the output's pixels decide, or the request has set it. */
   readonly from?: string
-  /** The quantity of the request: for each picture or, of anything else, in total. Absent if unknown. */
+  /** The quantity of the request: per picture, or in total for other items. Absent if unknown. */
   readonly asked?: readonly number[]
-  /** The quantity if nothing gives it. */
+  /** The quantity if no source gives it. */
   readonly otherwise?: number
-  /** Where an answer reports no quantity at all: it is estimated as the most, and settled or left to a person. */
+  /** If the response reports no quantity: the maximum is used, and the charge is settled or left for review. */
   readonly missing?: 'estimate' | 'review'
-  /** The most that a line is charged. */
+  /** The maximum that a line is charged. */
   readonly max?: number
-  /** The number of free pictures, where pictures are counted, by the family; absent without one. */
+  /** The number of free pictures, if pictures are counted, by the family; absent for none. */
   readonly free?: number
   readonly fields?: readonly string[]
 }
 
 export type Charge = ChargeFacts &
   Values<typeof courseMembers> & {
-    /** How much of its hold the key's budget holds now: until the charge ends, or a person has decided about it. */
+    /**
+     * The part of the hold that the key's budget holds now: until the charge ends, or a person has decided about it.
+     */
     readonly held: Micros
     readonly lines: readonly ChargeItem[]
   }
 
-/** A charge as it ends, for plugins and metrics. */
+/** An ended charge, for plugins and metrics. */
 export type EndedCharge = ChargeFacts & Pick<Charge, 'state' | 'amount' | 'lines'>

@@ -10,7 +10,7 @@ import {
   referenceOf,
 } from './stored-objects.ts'
 
-/** A tool of a request that the client does not run itself, as far as its declaration shows. */
+/** A tool of a request that the client does not run itself, as its declaration shows. */
 export type DeclaredTool = {
   /** As it was sent, shortened: `web_search_20250305`, `googleSearch`. */
   readonly name: string
@@ -19,17 +19,17 @@ export type DeclaredTool = {
   /** The field at the top of the body that contains it. */
   readonly field: string
   readonly draws: boolean
-  /** It is within the declaration of another tool, which is judged by its own name. */
+  /** It is nested in the declaration of another tool, which is checked by its own name. */
   readonly isPart?: true
-  /** Its kind is declared twice: upstreams differ over which counts. */
+  /** Its kind is declared twice, and upstreams differ in which one they read. */
   readonly isDoubled?: true
 }
 
-/** A model that a request names anywhere but in its own field `model`. */
+/** A model that a request names outside its own field `model`. */
 export type DeclaredModel = {
   readonly name: string
   readonly place: string
-  /** Names and indexes that lead there; the first is the field at the top. */
+  /** Names and indexes of the path; the first is the top-level field. */
   readonly path: readonly (string | number)[]
   readonly runs: 'instead' | 'beside'
 }
@@ -42,8 +42,9 @@ export type Declared = {
 }
 
 /**
- * What a member of a request means by its name: tools (`toolsAlone` where texts are tools too), tools that say by `id` what
- * they are, the choice of one, a field that is a tool by being there, names of models, where a tool runs, or what is not looked into.
+ * The meaning of a member's name: tools (`toolsAlone` if texts are tools too), tools that have their kind in `id`, the
+ * choice of a tool, a field whose presence is a tool, names of models, the place where a tool runs, or content that is
+ * not searched.
  */
 export type Meaning =
   | 'nothing'
@@ -60,25 +61,26 @@ export type Meaning =
 export const nothingDeclared: Declared = { tools: [], models: [], objects: [] }
 
 /**
- * By which members requests of all API formats declare tools and name models: all in one table, since an upstream may read more
- * formats than that of its path. Names are compared as `plainName` writes them, but for payloads, whose names are written exactly so.
+ * The members by which requests of all API formats declare tools and name models. They are in one table, because an
+ * upstream may read more formats than the one of its path. Names are compared as `plainName` writes them, except
+ * payloads, whose names are compared exactly.
  */
 const words = {
-  /** Members whose name ends so have tools for values. */
+  /** Members with such endings contain tools. */
   tools: 'tools',
-  /** … but for these: names of a server's tools, or of tools that are declared elsewhere. */
+  /** … except these: names of a server's tools, or of tools that are declared elsewhere. */
   toolNames: ['allowedtools', 'enabledtools', 'disabledtools', 'excludedtools'],
   /** Tools that declare their kind by `id`. */
   plugins: 'plugins',
   choice: 'toolchoice',
-  /** Fields at the top of a body each of which is a tool. */
+  /** Top-level fields each of which is a tool. */
   fields: ['websearchoptions', 'mcpservers', 'searchparameters', 'enablesearch', 'connectors'],
-  /** Members whose texts name models end so. */
+  /** Endings of members whose texts name models. */
   models: ['model', 'models', 'modelname', 'modelnames', 'modelid', 'modelids', 'fallbacks'],
-  /** Those of them that answer when the first does not. */
+  /** Those members whose models answer if the first does not. */
   fallbacks: ['fallbacks', 'fallbackmodel', 'fallbackmodels'],
   environment: 'environment',
-  /** What clients and their tools have written: schemas, arguments, results, labels. */
+  /** Content of clients and their tools: schemas, arguments, results, labels. */
   payloads: new Set([
     'properties',
     'patternProperties',
@@ -101,14 +103,14 @@ const words = {
     'documents',
     'labels',
   ]),
-  /** Those of them that may be a field at the top of a body. */
+  /** Those members that may be a top-level field of a body. */
   payloadFields: new Set(['documents', 'functions', 'labels']),
   metadata: 'metadata',
   /** The schema of a client's tool, in declarations that need no type. */
   toolSchemas: new Set(['input_schema', 'inputSchema']),
 } as const
 
-/** How a member of a request of this name ends, where its name means anything: what ends otherwise need not be looked at. */
+/** The endings of all names with a meaning. Names with other endings are skipped. */
 const endings: readonly string[] = [
   words.tools,
   words.plugins,
@@ -138,25 +140,25 @@ function meaningOf(name: string, plain: string, isTop: boolean): Meaning {
   return plain === words.environment ? 'environment' : 'nothing'
 }
 
-/** What there is to know of a name or a text of a request. */
+/** The properties of a name or a text of a request. */
 export type DeclaredWord = {
   readonly plain: string
-  /** As a field at the top of a body, as a member within it, and as one of a tool's declaration. */
+  /** Its meaning as a top-level field, as a nested member, and as a member of a tool's declaration. */
   readonly atTop: Meaning
   readonly within: Meaning
   readonly ofTool: Meaning
   readonly isClientTool: boolean
   readonly isChoice: boolean
   readonly draws: boolean
-  /** The kind of stored object that a member of this name names. */
+  /** The kind of stored object that a member with this name refers to. */
   readonly object: ObjectKind | undefined
-  /** An object as its value declares the kind by `id`. */
+  /** The same for an object whose value declares its kind by `id`. */
   readonly holdsId: boolean
-  /** It names one at the top of a body alone. */
+  /** It refers to an object only as a top-level field. */
   readonly isTopObject: boolean
 }
 
-/** Most names and texts are those of every request. Once so many are known no more are kept, whatever callers write. */
+/** Most requests have the same names and texts. After this number no more are cached, whatever clients send. */
 const knownMax = 1024
 const knownCharsMax = 64
 const known = new Map<string, DeclaredWord>()
@@ -183,14 +185,14 @@ function wordOf(name: string): DeclaredWord {
   return word
 }
 
-/** How declarations are recognised in a request; `ownEnvironment` is the name of a tool's environment at the client. */
+/** Options of the detection; `ownEnvironment` is the name for a tool environment at the client. */
 export const declarationRules = {
   endings,
   objectEndings: referenceEndings,
   wordOf,
   item: itemReference,
   idOf: objectIdOf,
-  /** Of the client's texts, results of its tools may name objects: the upstream reads those. */
+  /** Client content that is searched: results of tools may refer to objects, and the upstream reads those. */
   lookedInto: ['output', 'variables'],
   ownEnvironment: 'local',
 } as const
@@ -219,7 +221,7 @@ const clientTools = [
   'local_shell',
   'shell',
   'apply_patch',
-  // The declaration is found again among others that the client has sent.
+  // The declaration is searched again among others that the client has sent.
   'tool_reference',
 ]
 /** What `tool_choice` may contain besides a tool. */
@@ -247,7 +249,7 @@ export function makesImages(name: string): boolean {
   return plain.includes('image') && imageWords.some(word => plain.includes(word))
 }
 
-/** A name as a lenient reader may take it: no marks, blanks or invisible characters, and no capital letters. */
+/** A name as a lenient parser may read it: without punctuation, spaces or invisible characters, in lower case. */
 export function plainName(name: string): string {
   if (/^[a-z0-9_]*$/.test(name)) return name.replaceAll('_', '')
   return name

@@ -1,4 +1,4 @@
-/** Work that goes on after the response to its request. The gateway polls it and charges it when it ends. */
+/** Work that continues after the response to its request. The gateway polls it and charges it when it ends. */
 export type DeferredTraits = {
   /** Request field that starts it with `true`; absent for operations whose requests all start it. */
   readonly when?: string
@@ -8,7 +8,7 @@ export type DeferredTraits = {
   readonly state: string
   /** States in which the work has ended. */
   readonly ended: readonly string[]
-  /** Those of them whose answer is whole. In others, only the reported use is charged. */
+  /** Those states with a complete result. In others, only the reported usage is charged. */
   readonly whole: readonly string[]
   /** Operation that returns the object by its id. */
   readonly poll: string
@@ -17,13 +17,13 @@ export type DeferredTraits = {
   /** The first wait between two polls; it doubles up to `mostMs`. */
   readonly everyMs: number
   readonly mostMs: number
-  /** How long it is polled. After that a person decides about the charge. */
+  /** The maximum polling time. After that a person decides about the charge. */
   readonly hours: number
   /** Present for batches: many requests that are answered together. */
   readonly batch?: BatchTraits
 }
 
-/** Where a batch has its requests and its results, one in each line. */
+/** Where a batch has its requests and its results, one per line. */
 export type BatchTraits = {
   /** Its requests: elements of a list in the body, or lines of a stored file. */
   readonly requests:
@@ -38,12 +38,12 @@ export type BatchTraits = {
         readonly path: string
         readonly linePath: string
       }
-  /** The operation that returns the results by an id: the batch's own, or that of each file in `files`. */
+  /** The operation that returns the results by an id: the batch's own id, or the id of each file in `files`. */
   readonly results: { readonly operation: string; readonly files?: readonly string[] }
-  /** Members that lead to the response of a request in a line of the results. */
+  /** Path of members to the response of a request in a line of the results. */
   readonly response: readonly string[]
-  /** Member next to the response, with the HTTP status; absent where only successful lines have a response. */
+  /** Member next to the response with the HTTP status; absent if only successful lines have a response. */
   readonly status?: readonly string[]
-  /** Facts of every request that prices depend on. */
+  /** Facts that all requests have and prices depend on. */
   readonly facts: { readonly service_tier: string }
 }

@@ -1,6 +1,6 @@
 import type { EventData, FeedEvent } from './events.ts'
 
-/** An event in one line for people, in English. It quotes texts as they came: its caller escapes them. */
+/** An event in one line for people, in English. It quotes texts unescaped: the calling code escapes them. */
 export function describeEvent({ kind, data }: Pick<FeedEvent, 'kind' | 'data'>): string {
   switch (kind) {
     case 'charge.settled':
@@ -56,7 +56,7 @@ function whose(data: EventData): string {
   return `budget of ${word(data, 'level')} ${word(data, 'name')}`
 }
 
-/** A budget that lasts for ever does not renew. */
+/** A lifetime budget does not renew. */
 function renewal({ renews }: EventData): string {
   return typeof renews === 'string' ? `; it renews at ${renews}` : ''
 }

@@ -1,30 +1,30 @@
-/** The change to rows of a person who is erased. `renamed`: a pseudonym replaces the name, and nothing else is left. */
+/** The change to rows of an erased person. `renamed`: only the name was replaced, by a pseudonym. */
 export type ErasedHow = 'deleted' | 'cleared' | 'renamed'
 
-/** Rows of a table that are erased: counted before it is done, or done. */
+/** Rows of a table to erase, or erased rows. */
 export type ErasedRows = { readonly table: string; readonly how: ErasedHow; readonly rows: number }
 
-/** What is found of a person before they are erased. */
+/** The data found about a person before the erasure. */
 export type Traces = {
-  /** Every table that is looked in, also those that have nothing of them. */
+  /** Every table that is searched, including those without rows of the person. */
   readonly tables: readonly ErasedRows[]
-  /** What stays under their name, because hashes of the ledger's chains cover it. */
+  /** Rows that keep the name, because hashes of the ledger's chains cover it. */
   readonly kept: {
     readonly charges: number
     readonly topups: number
-    /** Entries of what a budget of theirs had spent at another gateway. */
+    /** Entries about what a budget of the person had spent at another gateway. */
     readonly openings: number
   }
-  /** Requests and jobs that have not ended: as long as there is one, no erasure begins. */
+  /** Unfinished requests and jobs. An erasure begins only if there are none. */
   readonly running: number
 }
 
-/** What was done. */
+/** The result of an erasure. */
 export type Erasure = {
-  /** What they are called from now on. */
+  /** The pseudonym. */
   readonly pseudonym: string
-  /** What was done now: for a user whom another call has erased before, the rest. */
+  /** Changes of this call: the rest, for a user whom an earlier call has erased. */
   readonly tables: readonly ErasedRows[]
-  /** As before; null where another call has reported it. */
+  /** As before; null if an earlier call has reported it. */
   readonly kept: Traces['kept'] | null
 }

@@ -2,18 +2,18 @@ import { brand } from '../util/brand.ts'
 
 /**
  * One row of an error table. The row's name is the wire `code` and is never renamed.
- * `text` says what was wrong and what would be right; `{name}` is replaced by a parameter of `fail`.
+ * `text` describes the fault and the remedy; `{name}` is replaced by a parameter of `fail`.
  */
 export type ErrorRow = {
   readonly status: number
-  /** The `type` of the chat-completions style; other dialects derive their own word from the status. */
+  /** The `type` of the chat-completions style; other API formats derive theirs from the status. */
   readonly type: string
-  /** The request field to blame, when there is one. */
+  /** The request field that caused the error, if there is one. */
   readonly param?: string
   readonly text: string
-  /** Whether an SDK that honours `x-should-retry` may try again; absent leaves it to the SDK's own rule. */
+  /** Whether an SDK that honours `x-should-retry` may retry; absent leaves it to the SDK's own rule. */
   readonly retry?: boolean
-  /** What the operator does about it: for docs/errors.md, and in no answer. */
+  /** The operator's remedy: for docs/errors.md, never in a response. */
   readonly operator?: string
 }
 
@@ -29,19 +29,19 @@ export type FailExtra = {
   /** Milliseconds until the same request can succeed; becomes Retry-After. */
   readonly retryAfterMs?: number
   readonly param?: string
-  /** Instead of the row's. */
+  /** Replaces the row's text. */
   readonly type?: string
   readonly headers?: { readonly [name: string]: string }
-  /** What the log keeps of it as data, where that is more than the parameters of its text. */
+  /** Data for the log, if it is more than the parameters of the text. */
   readonly values?: FailureValues
-  /** Thrown at `onForward`: another upstream may take the request, try the next. */
+  /** Thrown at `onForward`: another upstream may take the request, so the next is tried. */
   readonly elsewhere?: boolean
 }
 
 /** The values of an error by name: for the log, and for the console's text in the reader's language. */
 export type FailureValues = { readonly [name: string]: string | number | null }
 
-/** A refusal on its way to the caller. Thrown by hooks and by the engine; rendered by the caller's dialect. */
+/** A refusal that the client will receive. Thrown by hooks and by the engine; rendered in the client's API format. */
 export class Failure extends Error {
   readonly code: string
   readonly status: number
@@ -74,7 +74,7 @@ export class Failure extends Error {
 
 const noValues: FailureValues = {}
 
-/** Rows that several tables hold, because several parts meet the same fault. Every other code is in one table. */
+/** Rows that several tables contain, because several parts have the same error. Every other code is in one table. */
 export const sharedRows = {
   models_not_together: {
     status: 400,
@@ -98,7 +98,7 @@ export const sharedRows = {
   },
 } as const satisfies ErrorTable
 
-/** Makes a Failure of one row; the parameters are those that the row's text names. */
+/** Makes a Failure of one row. The parameters are those in the row's text. */
 export type Fail<Table extends ErrorTable> = <Code extends keyof Table & string>(
   code: Code,
   ...rest: [ParamNames<Table[Code]['text']>] extends [never]
@@ -122,7 +122,7 @@ export function failures<const Table extends ErrorTable>(table: Table): Fail<Tab
 
 const placeholder = /\{(\w+)\}/
 
-/** A text split at its placeholders: every second piece is the name of one. */
+/** A text split at its placeholders: every second piece is the name of a placeholder. */
 function fillText(pieces: readonly string[], params: { readonly [name: string]: string | number }): string {
   let text = pieces[0] ?? ''
   for (let i = 1; i < pieces.length; i += 2) {
@@ -132,7 +132,7 @@ function fillText(pieces: readonly string[], params: { readonly [name: string]: 
   return text
 }
 
-/** The code identifies the place of a refusal; to walk the stack would double its cost. */
+/** No stack trace: the code identifies the place of a refusal, and a stack trace would double its cost. */
 function withoutStack<T>(make: () => T): T {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0

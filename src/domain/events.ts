@@ -23,7 +23,7 @@ export const eventKinds = [
   'ledger.verified',
 ] as const
 
-/** Kinds that may need a person, or that report the end of such an event. */
+/** Kinds that may require a person's action, or that report the end of such a condition. */
 export const alertKinds = [
   'budget.threshold',
   'budget.exhausted',
@@ -36,14 +36,14 @@ export const alertKinds = [
   'ledger.verified',
 ] as const satisfies readonly EventKind[]
 
-/** What a receiver may name: a kind, all of a sort, or everything. */
+/** The valid filters of a receiver: a kind, all kinds of a sort, or everything. */
 export const kindWords: readonly string[] = [
   '*',
   ...new Set(eventKinds.map(kind => `${kind.slice(0, kind.indexOf('.'))}.*`)),
   ...eventKinds,
 ]
 
-/** The kinds that such words name. */
+/** The kinds that these filters select. */
 export function kindsOf(words: readonly string[]): readonly EventKind[] {
   return eventKinds.filter(kind =>
     words.some(word => word === '*' || word === kind || (word.endsWith('.*') && kind.startsWith(word.slice(0, -1)))),
@@ -52,13 +52,13 @@ export function kindsOf(words: readonly string[]): readonly EventKind[] {
 
 export type EventKind = (typeof eventKinds)[number]
 
-/** The data of an event, as JSON: names as in the interface (`key_id`, `user`), amounts as decimals, never a secret. */
+/** The data of an event as JSON: names as in the API (`key_id`, `user`), amounts as decimals, never a secret. */
 export type EventData = { readonly [name: string]: Json }
 
 /** An event, for its receivers. Charges are in the ledger already and are read from there. */
 export type NewEvent = {
   readonly kind: Exclude<EventKind, 'charge.settled' | 'charge.refunded'>
-  /** Its `user` is the one who may see it besides those who see all. */
+  /** Its `user` may see it, in addition to users who see all events. */
   readonly data: EventData
 }
 
@@ -71,7 +71,7 @@ export type StoredEvent = NewEvent & {
 
 /** An event of either kind, as receivers and readers get it. */
 export type FeedEvent = {
-  /** Its place in the order of all: ids sort as events were stored. */
+  /** Its position in the order of all events: ids sort in the order of storage. */
   readonly id: string
   /** Milliseconds since the epoch. */
   readonly at: number
@@ -84,11 +84,11 @@ export const firstEvent = 'evt_'
 export const eventIdText = /^evt_[0-9a-v]{22}$/
 
 export type FeedQuery = {
-  /** The id of an event: those after it. */
+  /** The id of an event: only later events are returned. */
   readonly after: string | null
   readonly limit: number
   readonly kinds?: readonly EventKind[]
-  /** Events of one user alone. */
+  /** Only events of this user. */
   readonly user?: string
   /** Milliseconds since the epoch. */
   readonly since?: number
@@ -96,42 +96,42 @@ export type FeedQuery = {
 
 export type FeedPage = {
   readonly events: readonly FeedEvent[]
-  /** Where to read on: after the last event that was read, whether it matched or not. */
+  /** The position for the next call: after the last event that was read, whether it matched or not. */
   readonly next: string
-  /** There are no more events. */
+  /** There are no further events. */
   readonly isOver: boolean
 }
 
-/** What could not be delivered to a receiver. */
+/** A delivery to a receiver that failed. */
 export type Retry = {
   readonly event: string
-  /** How often it has been tried. */
+  /** The number of attempts. */
   readonly tries: number
-  /** When it is tried again; null: it was given up. */
+  /** The time of the next attempt; null: there will be none. */
   readonly nextAt: number | null
-  /** A part of a sentence, which quotes nothing of the answer. */
+  /** A part of a sentence that quotes nothing from the response. */
   readonly why: string
 }
 
-/** What is to be sent again. */
+/** The deliveries to repeat. */
 export type Due = {
-  /** The receiver's position: a person may have set it back. */
+  /** The receiver's position: a person may have reset it. */
   readonly through: string | null
   readonly due: readonly Retry[]
-  /** How much waits, due or not. */
+  /** The number of waiting deliveries, due or not. */
   readonly waiting: number
 }
 
-/** What became of some events on their way to a receiver. */
+/** Delivery results of some events. */
 export type Deliveries = {
   readonly webhook: string
-  /** The position before, and now. */
+  /** The previous position, and the current one. */
   readonly from: string
   readonly through: string
-  /** Arrived, at last. */
+  /** Events that were delivered after retries. */
   readonly arrived: readonly string[]
   readonly retries: readonly Retry[]
-  /** Everything that waits is tried now: the receiver is back. */
+  /** The receiver works again: everything that waits is due now. */
   readonly isBack: boolean
 }
 
@@ -143,36 +143,41 @@ export type WebhookState = {
   readonly givenUp: number
 }
 
-/** Positions of receivers. Of several gateways one sends to a receiver, as long as it has its lease. */
+/** Positions of receivers. Of several gateways, the one that holds the lease of a receiver sends to it. */
 export type WebhookStore = {
-  /** The receiver's position, if this process sends to it; a new one gets what comes from now on. */
+  /** The receiver's position, if this process sends to it. A new receiver gets events from now on. */
   claim(webhook: string): Promise<{ readonly through: string } | null>
-  /** What is to be tried again now, oldest first, and how much waits in all. */
+  /** Deliveries that are due, oldest first, and the total number of waiting ones. */
   due(webhook: string, limit: number): Promise<Due>
   /** False: another process sends to it, or a person has changed its position. */
   keep(deliveries: Deliveries): Promise<boolean>
-  /** Sends again: one event, or all after one. False where there is no such receiver. */
+  /** Sends again: one event, or all after one. False if there is no such receiver. */
   again(webhook: string, which: { readonly id: string } | { readonly after: string }): Promise<boolean>
   list(): Promise<readonly WebhookState[]>
 }
 
 export type EventStore = {
-  /** Outside of any other change; one that belongs to a change is stored in its transaction. */
+  /**
+   * Stores an event outside of any other change. An event that belongs to a change is stored in that change's
+   * transaction.
+   */
   add(event: NewEvent): Awaitable<void>
   /**
-   * The same, unless the last of its sort (the part before the dot) says the same already. With `ends` only where that last one
-   * is of this kind.
+   * Like the above, unless the last event of its sort (the part before the dot) is equal. With `ends`, only if that
+   * last event is of this kind.
    */
   addUnlessRepeated(event: NewEvent, ends?: EventKind): Awaitable<void>
   /** Oldest first, those after `id`. */
   after(id: number, limit: number): Awaitable<readonly StoredEvent[]>
   /**
-   * All events, charges included, in one order; each at least once, whenever it is read.
+   * All events, charges included, in one order. Each is returned at least once, whenever it is read.
    * @throws Error for an `after` that is no event's id
    */
   page(query: FeedQuery): Promise<FeedPage>
   find(id: string): Promise<FeedEvent | undefined>
-  /** Deletes events before `until`, some at a time, but not those that one of `webhooks` has not received; returns how many. */
+  /**
+   * Deletes events before `until` in batches, except those that one of `webhooks` has not received; returns the number.
+   */
   prune(until: number, limit: number, webhooks: readonly string[]): Promise<number>
   readonly webhooks: WebhookStore
 }

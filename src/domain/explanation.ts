@@ -1,28 +1,28 @@
 import type { CacheScope } from './answer-cache.ts'
 import type { Json } from './json.ts'
 
-/** A request that has not been made yet. Values as a client would send them; undefined for none. */
+/** A request that has not been made. Values as a client would send them; undefined for none. */
 export type ImaginedRequest = {
   readonly model: string
   readonly operation: string
   readonly size: string | undefined
   readonly quality: string | undefined
-  /** Undefined of what is no image: then no prompt is made up either. */
+  /** Undefined if it is not for images; then no prompt is generated either. */
   readonly n: number | undefined
-  /** More fields of its body, or others than these. */
+  /** Additional or replacing fields of its body. */
   readonly fields?: { readonly [name: string]: Json }
-  /** Assumed use by unit: `input`, `output`. */
+  /** Assumed usage by unit: `input`, `output`. */
   readonly uses?: { readonly [unit: string]: number }
-  /** Whose multiplier applies, where prices know one; 1 by default. */
+  /** The group whose multiplier applies, if prices use one; 1 by default. */
   readonly multiplier?: string
-  /** Names that the caller's group gives to models. */
+  /** Model aliases of the client's group. */
   readonly aliases?: ReadonlyMap<string, string> | undefined
 }
 
-/** What would become of a request, and what it would cost: by the same functions that the gateway itself runs. */
+/** The predicted handling and cost of a request, computed by the functions that the gateway itself uses. */
 export type RequestExplanation = {
   readonly model: string
-  /** The name that the caller used for it; null for its own. */
+  /** The client's name for it; null if it is the model's own name. */
   readonly alias: string | null
   readonly family: string
   readonly operation: string
@@ -30,13 +30,13 @@ export type RequestExplanation = {
   readonly route: string | null
   readonly forwarded: readonly string[]
   readonly dropped: readonly string[]
-  /** Fields that the upstream gets in addition to or instead of the caller's. */
+  /** Fields that the upstream gets in addition to, or instead of, the client's. */
   readonly sent: { readonly [field: string]: Json }
-  /** The expected pixels by the family's table; null without a row. */
+  /** The expected pixels by the family's table; null if the table has no row. */
   readonly expected_size: string | null
-  /** The resolution label that the family makes of the size, if it has resolutions. */
+  /** The family's resolution label for the size, if the family has resolutions. */
   readonly expected_resolution: string | null
-  /** The resulting shape, as `16:9`; null where the model picks it, or it is not known. */
+  /** The resulting aspect ratio, as `16:9`; null if the model picks it, or it is not known. */
   readonly expected_ratio: string | null
   readonly quote: {
     readonly currency: string
@@ -46,10 +46,10 @@ export type RequestExplanation = {
     readonly price: string | null
     readonly price_at: string | null
     readonly expected: string | null
-    /** What is held before the upstream is called. */
+    /** The amount that is held before the upstream is called. */
     readonly at_most: string
     readonly prices: { readonly [tier: string]: string }
-    /** Prices of what is used, where things are counted, and the cost of the given quantities. */
+    /** Prices of counted usage, and the cost of the given quantities. */
     readonly units?: readonly {
       readonly unit: string
       readonly price: string
@@ -58,36 +58,36 @@ export type RequestExplanation = {
       readonly quantity: number | null
       readonly amount: string | null
     }[]
-    /** Items that are charged in addition; absent without any. */
+    /** Items that are charged in addition; absent for none. */
     readonly beside?: readonly {
       readonly name: string
-      /** What is counted. */
+      /** The counted unit. */
       readonly per: string
-      /** How many of its quantity the price is for. */
+      /** The quantity that the price is for. */
       readonly unit: number
       readonly price: string
       readonly price_at: string
       readonly once: boolean
     }[]
   } | null
-  /** Whether and after which failures it is sent again; null where the model has no `retry_on`. */
+  /** Whether and after which failures it is sent again; null if the model has no `retry_on`. */
   readonly retry: {
     readonly on: readonly (string | number)[]
     readonly attempts: number
-    /** Also if it may have been sold; otherwise only if it was certainly not. */
+    /** Also if it may have been sold; otherwise only if it certainly was not. */
     readonly if_sold: boolean
   } | null
-  /** Whether equal requests get this answer later; null if it is not cached. */
+  /** How the response is cached for equal requests; null if it is not cached. */
   readonly cache: {
     readonly for_ms: number
     /** Whose requests share it. */
     readonly per: CacheScope
     readonly keys: 'all' | 'opted_in'
-    /** A hit costs `each`, plus `times` what the answer has cost; both 0 for nothing. */
+    /** The price of a hit: `each`, plus `times` the answer's original cost; both 0 for free. */
     readonly each: string
     readonly times: string
     readonly price_at: string
-    /** Of a hit of the expected answer; null where only the answer decides. */
+    /** The price of a hit of the expected answer; null if only the answer decides. */
     readonly expected: string | null
   } | null
   /** The models that may answer instead, in their order; absent for none. */
@@ -97,10 +97,10 @@ export type RequestExplanation = {
   readonly mismatch: SizeMismatch | null
 }
 
-/** What a fallback of the model would get, or why it would not get the request. */
+/** The request that a fallback model would get, or the reason why it would get none. */
 export type ExplainedFallback =
   | (Pick<RequestExplanation, 'model' | 'upstream' | 'operation' | 'dropped' | 'sent'> & {
-      /** What it may cost; null if it is free. */
+      /** The maximum cost; null if it is free. */
       readonly at_most: string | null
     })
   | { readonly model: string; readonly refused: string }
@@ -115,10 +115,10 @@ export type SizeMismatch = {
   readonly asked: string
   /** The tier that is charged. */
   readonly billed: string
-  /** The tier of what is made. */
+  /** The tier of the actual picture. */
   readonly made: string
-  /** Its pixels; null without a row in the family's table. */
+  /** Its pixels; null if the family's table has no row. */
   readonly returned: string | null
-  /** Of `dearer`: a size that comes to the same and is charged the tier that is made. */
+  /** For `dearer`: a size with the same result that is charged at the actual tier. */
   readonly cheaper: string | null
 }

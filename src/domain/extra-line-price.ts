@@ -1,12 +1,12 @@
 import type { ChargeItemRule } from './charge.ts'
 import type { Micros } from '../util/units.ts'
 
-/** A price of something that is charged in addition to images. */
+/** A price of an item that is charged in addition to images. */
 export type ExtraLinePrice = {
   readonly name: string
-  /** What is counted: `input_image`, `request`, `megapixel`, `step`, `second`, `token`. */
+  /** The counted unit: `input_image`, `request`, `megapixel`, `step`, `second`, `token`. */
   readonly per: ChargeItemRule['per']
-  /** How many of its quantity the price is for: pixels of a megapixel, milliseconds of a second. */
+  /** The quantity that the price is for: pixels of a megapixel, milliseconds of a second. */
   readonly unit: number
   readonly price: Micros
   /** `file:line` of it. */

@@ -7,9 +7,12 @@ import type { LogRow } from './shapes/log-row.ts'
 const pollMs = 1_000
 const pageRows = 200
 const pagesMax = 5
-/** A row is written a moment after its request ended, by another replica's clock perhaps. */
+/** A row is written shortly after its request ends, possibly with the clock of another replica. */
 const lateMs = 5_000
-/** Ids are in the order in which requests began: most polls look back so far, and every tenth for the long ones too. */
+/**
+ * Ids are in the order in which requests began. Most polls look back this far; every tenth poll looks further back, for
+ * long requests.
+ */
 const lookBackMs = 30_000
 const longMs = 20 * 60_000
 const longEvery = 10
@@ -19,15 +22,15 @@ export type FollowedRow = { readonly row: LogRow; readonly charge: Charge | null
 export type FollowOptions = {
   readonly clock: Clock
   readonly left: AbortSignal
-  /** Ids of rows that the follower has already, the newest, and that it has skipped. */
+  /** Ids of rows that the follower already has, the newest of them, and rows that it has skipped. */
   readonly known?: readonly string[]
   readonly onFault?: (error: unknown) => void
 }
 
 /**
- * Rows of the log as they come, of each poll one list, empty ones too; rows that other processes write come as well. The log
- * is read once a second. It ends when `left` is aborted. `onFault` gets the error when the log cannot be read, and the next poll
- * returns what was missed; without it the error is thrown.
+ * Follows the log: yields one list of rows per poll, which may be empty, including rows of other processes. The log is
+ * read once a second. Ends when `left` is aborted. If the log cannot be read, `onFault` gets the error, and the next
+ * poll returns the missed rows; without `onFault` the error is thrown.
  */
 export async function* followLog(
   journal: Pick<Journal, 'list'>,
@@ -40,7 +43,7 @@ export async function* followLog(
   for (let poll = 1; !left.aborted; poll++) {
     const now = clock.now()
     const long = poll % longEvery === 0 || missedFrom !== undefined
-    // A clock that was ahead when a client began to listen hides nothing from it.
+    // Rows of a clock that was ahead when a client began to follow must not be hidden from it.
     const recent = Math.min(missedFrom ?? now, now) - lateMs - (long ? longEvery : 2) * pollMs
     const endedFrom = Math.max(Math.min(began, now), recent)
     const since = Math.min(missedFrom ?? now, now) - (long ? longMs : lookBackMs)
@@ -64,8 +67,8 @@ export async function* followLog(
 }
 
 /**
- * Ids of the rows that have ended a moment ago. A client that shows some of the log and then follows it reads these first: rows
- * that it skipped would come as if they were new.
+ * Ids of rows that ended a moment ago. A client that shows part of the log and then follows it reads these first;
+ * otherwise rows that it skipped would arrive as new.
  */
 export async function justEnded(
   journal: Pick<Journal, 'list'>,

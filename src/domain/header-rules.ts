@@ -1,4 +1,4 @@
-/** Headers to pass in addition to those of the API format: lower-case names, and prefixes of names. */
+/** Additional headers to pass: lower-case names, and prefixes of names. */
 export type HeaderRule = { readonly names: ReadonlySet<string>; readonly prefixes: readonly string[] }
 
 /**

@@ -4,7 +4,7 @@ import { defineSlot } from './slots.ts'
 
 /** Work that an upstream has taken, and that is polled until it is done. */
 export type NewJob = {
-  /** The request's, and its charge's. */
+  /** The id of the request and of its charge. */
   readonly id: string
   readonly keyId: string
   readonly operation: string
@@ -12,9 +12,9 @@ export type NewJob = {
   readonly upstream: string
   /** The upstream's key that was used; null if it has only one. */
   readonly vendorKey?: string | null
-  /** How many things are made. */
+  /** The number of items to make. */
   readonly n: number
-  /** What the upstream has reported of it, by names: its id, its address. One for each request that it took. */
+  /** What the upstream reported about it, by name: its id, its address. One entry for each upstream request. */
   readonly told: readonly { readonly [name: string]: string }[]
   /** Milliseconds since the epoch. */
   readonly deadlineAt: number
@@ -31,37 +31,37 @@ export type Job = NewJob & {
   readonly answer: StoredAnswer | null
 }
 
-/** Jobs. What is written is durable when the promise resolves. */
+/** Stores jobs. Writes are durable when their promise resolves. */
 export type JobStore = {
   /**
-   * A job is the process's own until it has ended, or the process is gone: then another one has it. `detached`: no client waits,
-   * and the gateway polls it.
+   * A job belongs to the process until it has ended or the process is gone; then another process takes it over.
+   * `detached`: no client waits, and the gateway polls it.
    */
   open(job: NewJob, mode: 'waited' | 'detached'): Promise<void>
-  /** False if it had ended before, or belongs to another process by now. */
+  /** False if it had already ended, or belongs to another process. */
   end(id: string, state: Exclude<JobState, 'running'>, answer: StoredAnswer | null): Promise<boolean>
   find(id: string): Awaitable<Job | undefined>
-  /** How many jobs of a key have not ended. */
+  /** The number of unfinished jobs of a key. */
   openOf(keyId: string): Awaitable<number>
-  /** Those that run and are this process's. */
+  /** Running jobs of this process. */
   own(): Awaitable<readonly Job[]>
 }
 
-/** The state of the exchange of a job; put by the plugin that calls its upstream. */
+/** The job state of an exchange; put by the plugin that calls the upstream. */
 export type JobCourse = {
-  /** The job that is taken up again, after its client has left. */
+  /** The job to resume after its client has left. */
   readonly resumed: Job | undefined
-  /** It is written down: should this exchange end before it, another one takes it up. */
+  /** The job is stored: if this exchange ends before it, another one resumes it. */
   isOpen: boolean
-  /** It may be written down: the storage has not said that it is, and not that it is not. */
+  /** The job may be stored: the storage has neither confirmed nor refused it. */
   isInDoubt: boolean
-  /** Some of the answer may have gone out before: another answer would pass for what was paid. */
+  /** Part of the response may have been sent before, so a different response could be taken for the paid one. */
   hasBegun: boolean
-  /** Its charge is not this exchange's to end: the job goes on without it. */
+  /** This exchange must not end the job's charge: the job continues without it. */
   handedOver: boolean
 }
 
-/** The client does not wait for the job that its request becomes; given at `onTarget`. */
+/** The client does not wait for the job of its request; put at `onTarget`. */
 export const detachedJobSlot = defineSlot<true>('detached-job')
 
 export const jobSlot = defineSlot<JobCourse>('job')

@@ -9,7 +9,7 @@ import type { UsageRow } from './shapes/usage-row.ts'
 import type { VendorRow } from './shapes/vendor-row.ts'
 import type { Micros } from '../util/units.ts'
 
-/** Which rows are meant; every word given must hold. */
+/** Selects rows. Every given filter must match. */
 export type LogMatch = {
   readonly id?: string
   readonly keyId?: string
@@ -21,29 +21,29 @@ export type LogMatch = {
   /** A status, or its class: `2xx`, `4xx`, `5xx`. */
   readonly status?: number | '2xx' | '3xx' | '4xx' | '5xx'
   readonly outcome?: LogRow['outcome']
-  /** What the answer cache did. */
+  /** The result of the answer cache. */
   readonly cache?: CacheResult
-  /** How it ended for its caller, or every request that did not succeed. */
+  /** The result for the client, or every request that did not succeed. */
   readonly result?: WantedResult
   /** Whether the gateway itself answered. */
   readonly kind?: RowKind
-  /** False: what was looked up is left out. */
+  /** False: leaves out lookups. */
   readonly lookups?: false
-  /** From this moment, and before that one; milliseconds since the epoch. */
+  /** From this time (inclusive) to that (exclusive), in milliseconds since the epoch. */
   readonly since?: number
   readonly until?: number
-  /** Ended at this moment or later, whenever it began: for followers. */
+  /** Ended at this time or later, whenever it began: for followers. */
   readonly endedFrom?: number
-  /** One of its images was billed at this tier, or by this source. */
+  /** One of its images was charged at this tier, or with this tier source. */
   readonly tier?: string
   readonly source?: TierSource
-  /** Its charge counts this unit, such as `input`: what is priced by how many, and is no image. */
+  /** Its charge counts this unit, such as `input`: usage that is not images. */
   readonly unit?: string
-  /** Whether something of its charge was given back. */
+  /** Whether its charge was refunded, at least in part. */
   readonly refunded?: boolean
-  /** True: an image came back in another size than requested. */
+  /** True: an image was returned in another size than requested. */
   readonly otherSize?: boolean
-  /** The requested size of images, as it was sent. */
+  /** The requested size of images, as sent. */
   readonly size?: string
   /** The state of its charge. */
   readonly charge?: Charge['state']
@@ -56,52 +56,52 @@ export type LogFilter = LogMatch & {
   readonly limit: number
   /** Older than this row. */
   readonly before?: string
-  /** Newer than this row; with it the oldest of those come first kept, so that a tail misses none. */
+  /** Newer than this row. Then the oldest of those come first, so that a follower misses none. */
   readonly after?: string
 }
 
-/** Requests of one step of time. */
+/** Requests of one time step. */
 export type LogStep = { readonly from: number; readonly requests: number; readonly errors: number }
 
-/** What the rows of a filter come to. */
+/** The totals of the rows of a filter. */
 export type LogTotals = {
   readonly requests: number
-  /** Answered with 400 or more, or not wholly. */
+  /** Answered with status 400 or more, or incomplete. */
   readonly errors: number
-  /** Settled ones, and the images that they are of. */
+  /** Settled charges, and the images in them. */
   readonly charges: number
   readonly images: number
-  /** What they were charged, and what was given back of that. */
+  /** The charged amount, and the refunded part of it. */
   readonly sums: readonly { readonly currency: string; readonly amount: Micros; readonly refunded: Micros }[]
-  /** Where one answer looks at no more: rows that are older than this moment were not added. Null where all were. */
+  /** The limit of one answer: rows older than this time were not added. Null if all were. */
   readonly since: number | null
-  /** The value of `before` for the others; null where all were returned. */
+  /** The value of `before` for the remaining rows; null if all were returned. */
   readonly next: string | null
 }
 
-/** What came to pass between two moments; lookups are left out. */
+/** The activity between two times, without lookups. */
 export type Summary = {
   readonly requests: number
-  /** Answered with 400 or more, or not wholly. */
+  /** Answered with status 400 or more, or incomplete. */
   readonly errors: number
   readonly inputTokens: number
   readonly outputTokens: number
-  /** Half of the requests took at most so long, and 95 of 100, within a tenth; null when there were none. */
+  /** The median and the 95th percentile of the durations, within a tenth; null if there were no requests. */
   readonly p50Ms: number | null
   readonly p95Ms: number | null
-  /** What was charged, by currency; what was given back of it is not taken off. */
+  /** The charged amounts by currency, without refunds. */
   readonly spent: readonly { readonly currency: string; readonly amount: Micros }[]
   /** Images by tier. */
   readonly images: readonly { readonly tier: string; readonly count: number }[]
 }
 
-/** How long requests of one model and operation took, and the first byte of their answers; null where none is known. */
+/** The durations and the times to first byte of one model and operation; null if none is known. */
 export type LatencyRow = {
   readonly kind: RowKind
   readonly model: string | null
   readonly operation: string
   readonly requests: number
-  /** Answered with 400 or more, or not wholly. */
+  /** Answered with status 400 or more, or incomplete. */
   readonly errors: number
   readonly p50Ms: number | null
   readonly p95Ms: number | null
@@ -116,18 +116,18 @@ export type UsageMatch = {
   readonly keyId?: string
 }
 
-/** What use can be added up by that no sums are kept of. */
+/** Dimensions of usage for which no sums are stored. */
 export type UsageSort = 'group' | 'tier' | 'upstream'
 
-/** Charged use of one group, tier or upstream, in one currency. */
+/** Charged usage of one group, tier or upstream, in one currency. */
 export type UsageSum = {
   readonly of: string
   readonly currency: string
   readonly requests: number
   readonly images: number
-  /** Of what a tier names, such as tokens; 0 by anything else. */
+  /** The counted number of what a tier counts, such as tokens; 0 for other dimensions. */
   readonly quantity: number
-  /** As the log has them; 0 by tier. */
+  /** As in the log; 0 by tier. */
   readonly inputTokens: number
   readonly outputTokens: number
   readonly amount: Micros
@@ -135,13 +135,16 @@ export type UsageSum = {
 }
 
 export type Journal = {
-  /** Queued and written in groups, without waiting. */
+  /** Rows are queued and written in groups; the call does not wait. */
   append(row: LogRow): void
   /** Newest first, each with its charge when it has one. */
   list(filter: LogFilter): Awaitable<readonly { readonly row: LogRow; readonly charge: Charge | null }[]>
-  /** Requests by steps of `stepMs`, oldest first; steps without any are left out. `since` and `until` are needed. */
+  /** Requests by time steps of `stepMs`, oldest first; empty steps are left out. `since` and `until` are required. */
   histogram(match: LogMatch & { since: number; until: number }, stepMs: number): Awaitable<readonly LogStep[]>
-  /** What rows come to: all of them, or the newest, with `before` for the others. Each is in one answer. */
+  /**
+   * The totals of rows: all of them, or the newest, with `before` for the remaining ones. Each row counts in one
+   * answer.
+   */
   totals(match: LogMatch & { readonly before?: string }): Awaitable<LogTotals>
   summary(match: { readonly since: number; readonly until: number; readonly user?: string }): Awaitable<Summary>
   /** Within a tenth; those with the most requests first. */
@@ -150,23 +153,22 @@ export type Journal = {
     readonly until: number
     readonly user?: string
   }): Awaitable<readonly LatencyRow[]>
-  /** Charged use by day, key and model, oldest first. */
+  /** Charged usage by day, key and model, oldest first. */
   usage(match: UsageMatch): Awaitable<readonly UsageRow[]>
-  /** The same by what every charge has to be looked at for, by name. */
+  /** The same by dimensions that need a look at every charge, sorted by name. */
   usageBy(match: {
     readonly since: number
     readonly until: number
     readonly by: UsageSort
   }): Awaitable<readonly UsageSum[]>
-  /** What charges came to: exact at every moment, whatever has been added up. */
+  /** Sums of charges: exact at any time, whether or not they have been added up yet. */
   costs(query: CostQuery): Awaitable<Costs>
-  /** Images whose tier did not come from what came back, as they were charged. */
+  /** Charged images whose tier did not come from the returned image. */
   rated(query: Pick<PlainCostQuery, 'since' | 'until' | 'where'>): Awaitable<readonly RatedImages[]>
   /**
-   * The costs that vendors report, by day and model, oldest first. Models whose vendors reported none in that time are left
-   * out.
+   * Costs that vendors report, by day and model, oldest first. Models without reported costs in that time are left out.
    */
   vendorCosts(match: Pick<UsageMatch, 'since' | 'until'>): Awaitable<readonly VendorRow[]>
-  /** Deletes at most `limit` rows older than `until`; returns their number. Charges stay. */
+  /** Deletes at most `limit` rows older than `until`; returns their number. Charges are kept. */
   prune(until: number, limit: number): Awaitable<number>
 }

@@ -7,28 +7,28 @@ import type { BoundName, BoundValues, KeyBounds, UserBounds } from './shapes/bou
 import type { Key, KeySettings } from './shapes/key.ts'
 import { formatMoney } from '../util/units.ts'
 
-// What the holder of a key may change of it: an administrator's setting is a bound, below which they may go down and up again.
-// All of it is judged here, by the difference between what a key is and what it would become.
+// Changes to a key by its holder: an administrator's setting is a bound, and holders may choose any value up to it.
+// Changes are judged by the difference between the old key and the new one.
 
-/** What may be chosen of a key. */
+/** The settings of a key that can be chosen. */
 export type Chosen = KeySettings & { readonly status: 'active' | 'disabled' }
 
-/** Why a holder may not have a key so. */
+/** The reason why a holder may not have such a key. */
 export type KeyRefusal = {
-  /** As requests call it. */
+  /** The setting's name in requests. */
   readonly field: string
-  /** What would be right, for people: `at most 10.00 a day`. */
+  /** The allowed value, for people: `at most 10.00 a day`. */
   readonly allowed: string
-  /** Who set that. */
+  /** Who set the bound. */
   readonly by: string
   /** The allowed value as data, for a text in another language. */
   readonly values: FailureValues
 }
 
-/** One thing of a key that is more or less; null is all there is. */
+/** One setting that allows more or less; null is unlimited. */
 type Measure<T> = {
   readonly read: (key: Chosen) => T | null
-  /** Whether the first allows nothing that the second does not. */
+  /** Whether the first value allows nothing that the second does not. */
   readonly within: (next: T, most: T) => boolean
   readonly describe: (most: T) => string
   readonly values: (most: T) => FailureValues
@@ -45,7 +45,7 @@ const listed = {
 
 export const measures: Measures = {
   budget: {
-    // A soft one is no bound.
+    // A soft budget is no bound.
     read: ({ budget, budgetPeriod, budgetSoft }) =>
       budget === null || budgetSoft ? null : { amount: budget, per: budgetPeriod },
     within: (next, most) => next.amount <= most.amount && isPeriodWithin(next.per, most.per),
@@ -60,7 +60,7 @@ export const measures: Measures = {
   },
   models: {
     read: ({ models }) => models,
-    // A pattern is within one that matches all of it: what two patterns together leave out cannot be known.
+    // Checked one pattern at a time: whether two patterns together exclude a model is unknown.
     within: (next, most) => next.every(one => most.some(pattern => covers(pattern, one))),
     ...listed,
   },
@@ -84,7 +84,10 @@ export const measures: Measures = {
   },
 }
 
-/** Of every setting which bound it falls under; `free` for those that bound nothing, `never` for what holders may not choose. */
+/**
+ * The bound that applies to each setting; `free` for settings without bounds, `never` for settings that holders may not
+ * choose.
+ */
 export const ruleOf: { readonly [M in keyof Chosen]: BoundName | 'free' | 'never' } = {
   name: 'free',
   group: 'never',
@@ -112,8 +115,8 @@ const fields: { readonly [B in BoundName]: string } = {
 const boundNames = Object.keys(measures) as BoundName[]
 
 /**
- * Judges what a holder makes of a key, or a new one where `was` is absent. Lowering is allowed even where a key is above a
- * bound that came later. @returns undefined when it may be so.
+ * Judges a change of a key by its holder, or a new key if `was` is absent. A lower value is allowed even if the key is
+ * above a bound that was set later. @returns undefined if the change is allowed.
  */
 export function judgeKey(was: Chosen | undefined, next: Chosen, bounds: readonly KeyBounds[]): KeyRefusal | undefined {
   for (const [member, rule] of Object.entries(ruleOf) as [keyof Chosen, (typeof ruleOf)[keyof Chosen]][]) {
@@ -149,12 +152,15 @@ function judgeOne<B extends BoundName>(
   return isLess ? undefined : { field: fields[name], allowed: describe(to), by, values: values(to) }
 }
 
-/** The bounds of a key that an administrator has made: all that they gave it. */
+/** The bounds of a key that an administrator created: all settings that they gave. */
 export function boundsOfNew(by: string, key: Chosen): KeyBounds {
   return boundNames.reduce<KeyBounds>((set, name) => ({ ...set, ...boundOf(name, by, key) }), {})
 }
 
-/** The bounds of a key that an administrator has changed: what they said is their word, also where it was so before. */
+/**
+ * The bounds of a key that an administrator changed: the settings that they gave are bounds, even if the value was the
+ * same before.
+ */
 export function boundsOfChanged(by: string, was: Chosen & Pick<Key, 'bounds'>, change: Partial<Chosen>): KeyBounds {
   const said = new Set(Object.keys(change).map(member => ruleOf[member as keyof Chosen]))
   const next = { ...was, ...change }
@@ -164,7 +170,7 @@ export function boundsOfChanged(by: string, was: Chosen & Pick<Key, 'bounds'>, c
   )
 }
 
-/** Bounds that an administrator set and that no setting mentions, because they were the same before. */
+/** Bounds by administrators that the change does not show, because the setting had the same value before. */
 export function boundsConfirmed(
   was: Chosen & Pick<Key, 'bounds'>,
   became: Chosen & Pick<Key, 'bounds'>,
@@ -178,7 +184,7 @@ export function boundsConfirmed(
   return names.length === 0 ? undefined : { was: some(was), became: some(became) }
 }
 
-/** One bound by its name; nothing where there is none. */
+/** One bound by its name; undefined if there is none. */
 function boundOf(name: BoundName, by: string, key: Chosen): KeyBounds {
   const to = measures[name].read(key)
   return to === null ? {} : { [name]: { to, by } }
@@ -189,12 +195,12 @@ function keptOf(name: BoundName, bounds: KeyBounds): KeyBounds {
   return kept ? { [name]: kept } : {}
 }
 
-/** The most that keys may have which a user makes themselves, as an administrator gives it. */
+/** The maximum settings of keys that a user creates, as given by an administrator. */
 export function userBoundsSetBy(by: string, most: Omit<KeySettings, 'name' | 'group'>): UserBounds {
   return boundsOfNew(by, { ...most, name: '', group: null, status: 'active' })
 }
 
-/** What a holder gives of a new key, and the most that they may have of what they did not. */
+/** The settings that a holder gives for a new key, with the maximum for all others. */
 export function withinBounds<K extends Partial<KeySettings>>(given: K, bounds: UserBounds): K {
   const { budget, limits, models, ips, expiresAt } = bounds
   return {
@@ -211,19 +217,19 @@ export function describeLimits(limits: Limits): string {
   return limitKinds.flatMap(kind => (limits[kind] === undefined ? [] : [`${kind} ${limits[kind]}`])).join(', ')
 }
 
-/** Whether every address of the second is one of the first. An IPv4 address is the same in the form that IPv6 has for it. */
+/** Whether the first list contains every address of the second. An IPv4 address equals its IPv6-mapped form. */
 function holds(range: string, inner: string): boolean {
   const [all, one] = [bitsOf(range), bitsOf(inner)]
   return all !== undefined && one !== undefined && one.startsWith(all)
 }
 
-/** The bits that count, of 128, as a text. */
+/** The significant bits of the 128, as a text. */
 function bitsOf(text: string): string | undefined {
   const range = parseAddressRange(text)
   if (!range) return undefined
   const { address, bits, version } = range
   if (version === 'ipv4') return `${'0'.repeat(80)}${'1'.repeat(16)}${bitsOfIpv4(address)}`.slice(0, 96 + bits)
-  // A last part as IPv4 has it is two groups.
+  // An IPv4-style last part counts as two groups.
   const plain = address
     .split('%', 1)
     .join('')

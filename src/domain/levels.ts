@@ -7,32 +7,32 @@ import type { Key } from './shapes/key.ts'
 import type { Micros } from '../util/units.ts'
 
 /**
- * An account other than the key that bounds what a request may cost. A balance is bounded by the books. `called`: for
- * messages, where the name is an id.
+ * An account other than the key that limits the cost of a request. The store limits a balance. `called`: the name for
+ * messages, if `name` is an id.
  */
 export type Level = Budget & LevelName & { readonly called?: string }
 
-/** Whose account it is. */
+/** The owner of the account. */
 export type LevelName = { readonly kind: LevelKind; readonly name: string }
 
-/** What a level has spent by now in each period, and what is held of it. */
+/** The spent amounts of a level in each period, and the held amount. */
 export type LevelSums = {
   readonly kind: LevelKind
   readonly name: string
   readonly held: Micros
-  /** In windows, those that were requested. */
+  /** Amounts in windows: the requested ones. */
   readonly spent: { readonly [period in PlainPeriod]: Micros } & { readonly [window in WindowPeriod]?: Micros }
 }
 
 /**
- * The account of an end user of a user: two users may have end users of the same name. Names of end users may be
- * erased, so it has the id.
+ * The account of an end user of a user: two users may have end users with the same name. It contains the id, because
+ * names of end users may be erased.
  */
 export function accountOfEndUser(id: string, user: string): string {
   return `${id} ${user}`
 }
 
-/** The two again. */
+/** Splits such an account name into the id and the user's name. */
 export function splitEndUser(account: string): { readonly id: string; readonly user: string } {
   const at = account.indexOf(' ')
   return { id: account.slice(0, at), user: account.slice(at + 1) }
@@ -44,19 +44,19 @@ export function userOfLevel({ kind, name }: LevelName): string | null {
   return kind === 'end_user' ? splitEndUser(name).user : name
 }
 
-/** What an account is for: the id of an end user, the name of a user or a group. */
+/** The owner of an account: the id of an end user, or the name of a user or a group. */
 export function ownNameOf({ kind, name }: LevelName): string {
   return kind === 'end_user' ? splitEndUser(name).id : name
 }
 
-/** Of an end user, whose account has an id for a name. */
+/** Sums with the name of the end user, whose account has only an id. */
 export type NamedSums = LevelSums & { readonly called: string }
 
 const none: readonly Level[] = []
-/** Found once for a key as it is and its group as it is. */
+/** Cached per key and group object. */
 const levelsOfKeys = new WeakMap<Key, { readonly group: Group; readonly levels: readonly Level[] }>()
 
-/** The levels above the key that bound what it may spend, and its end user; none where none has a budget. */
+/** The accounts above the key that limit what it may spend, and its end user's; none if none has a budget. */
 export function levelsOf(caller: Caller, attribution?: Attribution): readonly Level[] {
   const levels = levelsOfKey(caller)
   const ofEndUser = levelOfEndUser(caller, attribution)
@@ -78,7 +78,7 @@ function levelOfEndUser({ key, group }: Caller, attribution: Attribution | undef
   return budget && { kind: 'end_user', name: accountOfEndUser(endUserId, key.user), called: endUser, ...budget }
 }
 
-/** The budget of an end user: the group's own for this name, or its default for each end user. */
+/** The budget of an end user: the group's own for this name, or the group's default for each end user. */
 export function budgetOfEndUser(
   name: string,
   group: Pick<Group, 'endUserBudget' | 'endUserBudgets'>,
@@ -86,7 +86,7 @@ export function budgetOfEndUser(
   return group.endUserBudgets?.get(name) ?? group.endUserBudget
 }
 
-/** What a user may spend: as was said of them, or what the group gives each of its users. */
+/** A user's budget: their own, or the group's default for each of its users. */
 export function budgetOfUser(
   user: { readonly budget: number | null; readonly budgetPeriod: Budget['per']; readonly budgetSoft: boolean },
   group: Pick<Group, 'userBudget'> | undefined,
@@ -110,7 +110,7 @@ function findLevels(key: Key, group: Group): readonly Level[] {
   return levels.length === 0 ? none : levels
 }
 
-/** Whether a budget counts what a request may cost: then it is held before an upstream is called. A soft one counts too. */
+/** Whether a budget requires holds before an upstream is called. A soft budget counts too. */
 export function isBounded(caller: Caller, attribution?: Attribution): boolean {
   return caller.key.budget !== null || levelsOf(caller, attribution).length > 0
 }

@@ -1,10 +1,10 @@
 /** A WebSocket session that is open in this gateway. */
 export type OpenSession = {
-  /** Id of the handshake's request: turns have it as the id of their client. */
+  /** Id of the handshake's request; turns refer to it as their client id. */
   readonly id: string
   readonly keyId: string
   readonly operation: string
-  /** Null if each message of the session names its own. */
+  /** Null if each message of the session names its own model. */
   readonly model: string | null
   readonly upstream: string | null
   readonly openedAt: number
@@ -17,21 +17,21 @@ export type SeenSession = OpenSession & {
   /** Host of the gateway, and the name of its process. */
   readonly host: string
   readonly process: string
-  /** When a person ended it. Its gateway has not closed it yet. */
+  /** When a person ended it, while its gateway has not closed it yet; null otherwise. */
   readonly endedAt: number | null
 }
 
 export type SessionFilter = { readonly keyId?: string; readonly limit: number }
 
-/** Open sessions of all gateways on the storage. Those of processes that are gone are not among them. */
+/** Open sessions of all gateways on the storage, without those of dead processes. */
 export type LiveSessionStore = {
   opened(session: OpenSession): Promise<void>
   closed(id: string): Promise<void>
   /** Newest first. */
   list(filter: SessionFilter): Promise<readonly SeenSession[]>
-  /** Requests the end of a session from its gateway, and writes it to the audit trail. False if none is open with this id. */
+  /** Requests the session's end from its gateway, and writes to the audit log. False if no session with this id is open. */
   end(id: string, by: string, reason: string | null): Promise<boolean>
-  /** Ids of this gateway's sessions that people have ended. */
+  /** Ids of this gateway's sessions whose end people have requested. */
   ended(): Promise<readonly string[]>
 }
 

@@ -1,15 +1,15 @@
 /**
- * How a request ended, for its caller. `failed`: an answer of 500 or more, or any error that an upstream answered with;
- * `refused`: the gateway refused it; the others did not end whole.
+ * The result of a request for its client. `failed`: a status of 500 or more, or any error of an upstream. `refused`:
+ * the gateway refused it. The other results are incomplete responses.
  */
 export const logResults = ['succeeded', 'failed', 'refused', 'caller_gone', 'upstream_cut', 'deadline'] as const
 export type LogResult = (typeof logResults)[number]
 
-/** What a filter may name: one result, or all of them but `succeeded`. */
+/** Filter values: one result, or all results except `succeeded`. */
 export const wantedResults = [...logResults, 'unsuccessful'] as const
 export type WantedResult = (typeof wantedResults)[number]
 
-/** `outcome`: of a row of the log. */
+/** `outcome` is a column of the log. */
 type Facts = { readonly status: number | null; readonly outcome: string }
 
 export function resultOf({ status, outcome }: Facts): LogResult {

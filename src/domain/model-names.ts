@@ -1,6 +1,6 @@
-// Lists of models, as keys, groups and vendor keys have them: names, and names in which one `*` matches any text.
+// Lists of models in keys, groups and vendor keys: names, and patterns in which one `*` matches any text.
 
-/** Whether a list of models serves one; one that is absent serves all. */
+/** Whether a list of models contains one; an absent list contains all. */
 export function serves(models: readonly string[] | null | undefined, model: string): boolean {
   return models?.some(one => covers(one, model)) ?? true
 }
@@ -13,7 +13,7 @@ export function parseWildcard(name: string): Wildcard | undefined {
   return at === -1 ? undefined : { prefix: name.slice(0, at), suffix: name.slice(at + 1) }
 }
 
-/** Whether every model that the second matches is one of the first, whatever models there will be. */
+/** Whether the first list contains every model that the second matches, whatever models are added later. */
 export function covers(one: string, other: string): boolean {
   const wide = parseWildcard(one)
   if (!wide) return one === other
@@ -21,13 +21,13 @@ export function covers(one: string, other: string): boolean {
   return other.length >= prefix.length + suffix.length && other.startsWith(prefix) && other.endsWith(suffix)
 }
 
-/** Whether some name matches both of two wildcards. */
+/** Whether some name matches both wildcards. */
 export function overlap(one: Wildcard, other: Wildcard): boolean {
   const isOpen = one.prefix.startsWith(other.prefix) || other.prefix.startsWith(one.prefix)
   return isOpen && (one.suffix.endsWith(other.suffix) || other.suffix.endsWith(one.suffix))
 }
 
-/** Of the models that a key names those of which its group allows none: they are refused. */
+/** The models on a key's list of which its group allows none: they are refused. */
 export function modelsBarred(
   models: readonly string[] | null,
   group: { readonly models?: readonly string[] } | undefined,

@@ -31,7 +31,7 @@ export function overdrawnValues(
   }
 }
 
-/** The values of `insufficient_quota`: for a budget that has too little left for a hold. */
+/** The parameters of `insufficient_quota`: for a budget with too little left for a hold. */
 export function describeOverdrawn(overdrawn: Overdrawn, hold: Micros, currency: string) {
   const { availableMicros, heldMicros, renewsAt, lastDays } = overdrawn
   const next = renewsAt === null ? '' : new Date(renewsAt).toISOString()

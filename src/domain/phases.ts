@@ -1,16 +1,17 @@
 import type { LogRecord } from './log-record.ts'
 
-/** What a request was waiting for, in the order in which it did. */
+/** The phases of a request, in order. */
 export const phaseNames = ['body', 'place', 'retries', 'upstream', 'passing', 'commit', 'end'] as const
 
-/** A stretch of a request: milliseconds after it began, and how long it took. */
+/** A phase of a request: its start in milliseconds after the request began, and its duration. */
 export type Phase = { readonly name: (typeof phaseNames)[number]; readonly from: number; readonly ms: number }
 
 /**
- * The time of a request, split by what it was waiting for; together they are all of it. `body`: its own bytes. `place`: checks,
- * limits and the hold of its money. `retries`: upstreams or keys that refused, before the last one was called. `upstream`: the first
- * byte of the answer. `passing`: the rest of it. `commit`: its charge. `end`: its last bytes, and what settles after them.
- * What it never came to is left out; empty where an earlier version logged it.
+ * The time of a request by phase; the phases add up to the whole. `body`: receiving its body. `place`: checks, limits
+ * and the hold of its money. `retries`: upstreams or keys that refused, before the last one was called. `upstream`:
+ * until the first byte of the response. `passing`: the rest of the response. `commit`: its charge. `end`: its last
+ * bytes, and the settlement after them. Phases that the request did not reach are left out; empty for rows of earlier
+ * versions.
  */
 export function phasesOf({ marks, duration_ms: took }: Pick<LogRecord, 'marks' | 'duration_ms'>): readonly Phase[] {
   if (!marks) return []
@@ -32,7 +33,7 @@ export function phasesOf({ marks, duration_ms: took }: Pick<LogRecord, 'marks' |
     from = Math.max(at, from)
     reached = i
   }
-  // What it was waiting for when it ended.
+  // The phase in which it ended.
   const next = ends.slice(reached + 1).find(([name]) => name !== 'retries')
   phases.push({ name: next ? next[0] : 'end', from, ms: Math.max(took - from, 0) })
   return phases

@@ -10,9 +10,9 @@ import type { RepriceAsk, Repriced } from './reprice.ts'
 import type { Admits, Schema } from '../util/schema.ts'
 import type { Slot } from './slots.ts'
 
-/** Something wrong or worth knowing in a configuration, found after the schema. */
+/** A problem or notice about a configuration, found after the schema check. */
 export type Diagnostic = {
-  /** A warning refuses nothing at the start, and is shown prominently; `check --strict` refuses it. */
+  /** A warning does not prevent the start, and is shown prominently; `check --strict` rejects it. */
   readonly severity: 'error' | 'warning' | 'note'
   readonly code: string
   readonly message: string
@@ -22,20 +22,28 @@ export type Diagnostic = {
   readonly model?: string
 }
 
-/** A plugin's declarations, also about money: all but its code. */
+/** A plugin's declarations, including those about money: everything except its code. */
 export type PluginFacts<Options extends object = Schema, Facet extends object = Schema> = {
   readonly name: string
   /** Options on the pipeline's line. */
   readonly options?: Options
-  /** The plugin's section in a family. A family without it is none of this plugin's business. */
+  /** The plugin's section in a family. The plugin ignores families without it. */
   readonly facet?: Facet
   readonly needs?: readonly Slot<unknown>[]
   readonly gives?: readonly Slot<unknown>[]
-  /** No plugin comes after it: what the others shape and read is not what goes to the upstream and comes from it. */
+  /**
+   * It must be the last plugin: others would shape and read something else than what the upstream receives and sends.
+   */
   readonly last?: true
-  /** Keeps answers for equal requests: only plugins that identify and limit clients come before it, so that it keeps what clients get. */
+  /**
+   * Caches responses for equal requests. Only plugins that identify and limit clients may come before it, so that it
+   * stores what clients receive.
+   */
   readonly keepsAnswers?: true
-  /** Its `onSettle` runs after that of all plugins that give these, wherever they are: `chargeSlot` for those that charge. */
+  /**
+   * Its `onSettle` runs after those of all plugins that put these slots, wherever they are: `chargeSlot` for plugins
+   * that charge.
+   */
   readonly settlesAfter?: readonly Slot<unknown>[]
   /** Charges models of the families that have its section by their prices. */
   readonly charges?: true
@@ -43,9 +51,12 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
   chargesItems?(operation: string, body: Body, facet: Admits<Facet>): boolean
   /** Translates requests of the operations that models list in `accepts`, in families that have its section. */
   readonly accepts?: true
-  /** Holds callers to the limits that groups, models and keys have. */
+  /** Enforces the limits of groups, models and keys. */
   readonly limits?: true
-  /** The `kind` of the rule that its charges are stored with; by it `record` and `replay` are found. No other has it. */
+  /**
+   * The `kind` of the rule that its charges are stored with; `record` and `replay` are found by it. Unique among
+   * plugins.
+   */
   readonly rule?: string
   /** Meaning checks on one family's facet, with the models of the family, and what is known of operations. */
   inspect?(
@@ -59,29 +70,29 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
   /** The request that `onRoute` continues with, for explanations. @throws Failure the one of the request */
   reroute?(ask: RerouteAsk, facet: Admits<Facet>, options: Admits<Options>): Rerouted | undefined
   /**
-   * Before the fact: what this plugin would do with a request and what it would hold for it, by the functions that its
-   * hooks use. Called in the pipeline's order. @throws Failure the one that the request would be refused with
+   * The plugin's prediction for a request, and the amount that it would hold, computed by the functions that its hooks
+   * use. Called in the pipeline's order. @throws Failure the one that the request would be refused with
    */
   quote?(request: Imagined, facet: Admits<Facet>): Quote | undefined
-  /** What it charges for a model, for the page of prices and the console. */
+  /** Its prices for a model, for the price page and the console. */
   prices?(ask: PriceAsk, facet: Admits<Facet>): Prices | undefined
-  /** Explains a charge of its own: the one explanation that log, API, console and command line show. */
+  /** Explains one of its charges: log, API, console and command line all show this explanation. */
   record?(charge: Charge): Account
-  /** Rates each line of a charge of its own again, by nothing but what is stored with it. */
+  /** Rates each line of one of its charges again, using only the stored data of the charge. */
   replay?(charge: Charge): readonly Replayed[]
   /**
-   * What a settled charge of its own would have cost by other prices, from nothing but what is stored with it: all but prices,
-   * and what they go by, stays as it was. Without it no such charge can be compared.
+   * The cost of one of its settled charges at other prices, using only the stored data of the charge: everything except
+   * prices, and what they depend on, stays the same. Without this, such charges cannot be compared.
    */
   reprice?(charge: Charge, to: RepriceAsk, facet: Admits<Facet>): Repriced
-  /** Of a line of its own charge: how much less it could have cost, and what to request instead. */
+  /** For a line of its charge: how much less it could have cost, and what to request instead. */
   avoidable?(rule: ChargeRule, line: ChargeItem): Saving | undefined
   /** Whether an Idempotency-Key of such a request is kept, for the reference page. */
   keepsKeys?(operation: string, facet: Admits<Facet>): boolean
 }
 
-/** The facts of a plugin whose types have been forgotten, as a plan keeps them. */
-// The facet of each plugin has its own type; a list of plugins can only say that it was checked against the schema.
+/** The declarations of a plugin with erased types, as a plan keeps them. */
+// The facet of each plugin has its own type; for a list of plugins it is only known that the schema accepted it.
 export type KnownPlugin = Omit<
   PluginFacts,
   'chargesItems' | 'inspect' | 'inspectOptions' | 'reroute' | 'quote' | 'prices' | 'reprice' | 'keepsKeys'

@@ -2,7 +2,7 @@ import type { ExtraLinePrice } from './extra-line-price.ts'
 import type { SizeMismatch } from './explanation.ts'
 import type { PriceConditions } from './usage.ts'
 
-/** What everything costs, by the same functions that charge for it. Money is a decimal string in `currency`. */
+/** The list of all prices, by the functions that also charge. Money is a decimal string in `currency`. */
 export type PriceList = { readonly currency: string; readonly models: readonly PricedModel[] }
 
 export type PricedModel = {
@@ -12,9 +12,9 @@ export type PricedModel = {
   readonly free: boolean
   /** The day from which its vendor no longer serves it; absent if unknown. */
   readonly ends?: string
-  /** What callers should know of it, in sentences of each language. */
+  /** Notes for clients, in sentences of each language. */
   readonly notes: { readonly en: readonly string[]; readonly zh: readonly string[] }
-  /** Prices of an image; null where images are not what is charged. */
+  /** Prices per image; null if images are not charged. */
   readonly images: ImagePrices | null
   /** Prices by unit; empty if only images are charged, and for free models. */
   readonly units: readonly UnitPrice[]
@@ -25,7 +25,7 @@ export type PricedModel = {
 }
 
 export type ImagePrices = {
-  /** By rising long edge, or pixels; of prices by several values each of them. */
+  /** By ascending long edge, or pixels; each value if several values decide. */
   readonly tiers: readonly TierPrice[]
   /** What decides the tier, in this order: what the answer reports, the image that came back, the requested size. */
   readonly tierFrom: readonly ('told' | 'output' | 'request')[]
@@ -54,9 +54,9 @@ export type TierPrice = {
 }
 
 /**
- * Whether images of a tier occur. Where the image decides, the sizes in the family's table show it: all have
- * about as many pixels, so none has a shorter long edge than the square (`never`), and a longer one only a shape that
- * the table does not know (`rare`). The reason is a sentence of each language.
+ * Whether images of a tier occur. If the image decides, the sizes in the family's table show it: all have about as many
+ * pixels, so no long edge is shorter than the square's (`never`), and a longer one needs a shape that is not in the
+ * table (`rare`). The reason is a sentence of each language.
  */
 export type TierReach =
   | { readonly kind: 'yes' }

@@ -9,31 +9,31 @@ import type { ImagePrices, UnitFactor, UnitOverride, UnitPrice } from './price-l
 import type { Slots } from './slots.ts'
 import type { Micros } from '../util/units.ts'
 
-/** An imagined request, which plugins quote in the pipeline's order: nothing is held or sent for it. */
+/** A hypothetical request that plugins quote in the pipeline's order: nothing is held or sent for it. */
 export type Imagined = {
   readonly operation: string
   /** What is known of the operation; undefined where no route has it. */
   readonly traits: OperationTraits | undefined
   readonly model: Model
   readonly family: Family
-  /** As the caller would send it. */
+  /** As the client would send it. */
   readonly body: Body
   /** As it would go upstream, as far as the plugins above have shaped it. */
   readonly out: Body
-  /** What the plugins above have given, as in a request. */
+  /** Slots that earlier plugins have put, as in a request. */
   readonly slots: Slots
-  /** Assumed use, and whose factor applies; as in `ImaginedRequest`. */
+  /** Assumed usage, and the group whose factor applies; as in `ImaginedRequest`. */
   readonly uses?: { readonly [unit: string]: number }
   readonly multiplier?: string
 }
 
-/** What a plugin knows of a request before it is made; each part where there is one. */
+/** A plugin's prediction for a request; parts that do not apply are absent. */
 export type Quote = {
   /** The body as this plugin sends it on. */
   readonly out?: Body
   /** Fields that it does not send on. */
   readonly dropped?: readonly string[]
-  /** What comes back, in the words of the explanation. */
+  /** The expected result, in the words of the explanation. */
   readonly expected?: {
     /** `<width>x<height>` */
     readonly size: string | null
@@ -43,15 +43,15 @@ export type Quote = {
   readonly price?: PriceQuote
   readonly warnings?: readonly string[]
   readonly mismatch?: SizeMismatch | null
-  /** How the model's answers are kept, where this plugin keeps them. */
+  /** How the model's responses are cached, if this plugin caches them. */
   readonly kept?: CachePolicy
 }
 
-/** What a request costs as far as it can be known before it is made. */
+/** The predictable cost of a request. */
 export type PriceQuote = {
-  /** How many things of one price are requested. */
+  /** The number of requested items of one price. */
   readonly n: number
-  /** The row of the prices that is expected; null where only the answer decides. */
+  /** The expected price row; null if only the response decides. */
   readonly tier: string | null
   readonly source: TierSource | null
   /** Of one. */
@@ -62,7 +62,7 @@ export type PriceQuote = {
   readonly expected: Micros | null
   /** What is held before the upstream is called. */
   readonly atMost: Micros
-  /** Every row that one may come to; none where what is used is priced by the unit. */
+  /** Every price row that may apply to an item; none for usage priced by unit. */
   readonly prices: readonly { readonly tier: string; readonly price: Micros }[]
   /** Prices by unit, and the given quantity of each; absent if nothing is counted. */
   readonly units?: readonly {
@@ -81,15 +81,15 @@ export type PriceQuote = {
 export type PriceAsk = {
   readonly model: Model
   readonly family: Family
-  /** What the model is offered for. */
+  /** The operations that the model offers. */
   readonly operations: readonly string[]
-  /** What the plugins above have given. */
+  /** Slots that earlier plugins have put. */
   readonly slots: Slots
-  /** What would become of a request for this model. @throws Failure the one that a caller would be answered with */
+  /** The prediction for a request for this model. @throws Failure the one that a client would get */
   explain(this: void, request: Omit<ImaginedRequest, 'model'>): RequestExplanation
 }
 
-/** What one plugin charges for a model, for the page of prices. */
+/** One plugin's prices for a model, for the price page. */
 export type Prices = {
   /** By the image. */
   readonly images?: ImagePrices

@@ -1,6 +1,6 @@
 import type { Micros } from '../util/units.ts'
 
-/** One refund of a charge, by whom and why. */
+/** One refund of a charge, with its author and reason. */
 export type Refund = {
   readonly amount: Micros
   /** Milliseconds since the epoch. */
@@ -10,8 +10,8 @@ export type Refund = {
 }
 
 export type PartialRefund = {
-  /** All that is left by default. */
+  /** The amount; by default all that is left. */
   readonly amount?: Micros
-  /** What was refunded before: if it is another amount, nothing is. Makes a repeated refund safe. */
+  /** The expected sum of earlier refunds: if it differs, nothing is refunded. Makes a repeated refund safe. */
   readonly refunded?: Micros
 }

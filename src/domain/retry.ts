@@ -7,25 +7,25 @@ export type RetryCause = number | (typeof retryFaults)[number]
 /** When a request is sent again, and how often. */
 export type RetryPolicy = {
   readonly on: ReadonlySet<RetryCause>
-  /** Requests to upstreams for one of a client, at most: the first one counts. */
+  /** The maximum number of upstream requests for one client request, including the first. */
   readonly attempts: number
-  /** The wait before all upstreams are tried again; twice as long each time. */
+  /** The wait before all upstreams are tried again; it doubles each time. */
   readonly backoffMs: number
-  /** No request waits longer, even if an upstream requests it. */
+  /** The maximum wait, even if an upstream requests a longer one. */
   readonly waitMaxMs: number
-  /** What may have been sold is requested again, whatever it costs. */
+  /** Requests that may have been sold are sent again, whatever the cost. */
   readonly paysTwice: boolean
 }
 
-/** One request to an upstream, of those that a client's request took. */
+/** One of the upstream requests for a client request. */
 export type AttemptRecord = {
   readonly upstream: string
   /** The name of the vendor key; null for an upstream without keys. */
   readonly key: string | null
-  /** The fallback that was called; absent for the model that was requested. */
+  /** The fallback that was called; absent for the requested model. */
   readonly model?: string
-  /** The status, or the code of the error without an answer. */
+  /** The status, or the error code if there was no response. */
   readonly answer: string
-  /** From sending to the head of the answer. */
+  /** From sending to the head of the response. */
   readonly ms: number
 }

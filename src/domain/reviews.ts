@@ -1,14 +1,14 @@
 import type { OpenCharges } from './stores.ts'
 import { formatMoney } from '../util/units.ts'
 
-/** Charges whose outcome is unknown and that wait for a person. */
+/** Charges with an unknown outcome that wait for a person. */
 export type ReviewStatus = {
   readonly count: number
-  /** What is held for them yet, by currency, as decimal text. */
+  /** The amount still held for them, by currency, as decimal text. */
   readonly held: readonly { readonly currency: string; readonly amount: string }[]
 }
 
-/** Of what is open, what waits for a person. */
+/** The part of the open charges that waits for a person. */
 export function sumReviews(open: readonly OpenCharges[]): ReviewStatus {
   const reviews = open.filter(({ state }) => state === 'needs_review')
   return {

@@ -1,8 +1,8 @@
 import type { LogRow } from './shapes/log-row.ts'
 
 /**
- * What a request was: `lookup` where the gateway itself answered (models, a charge, a job), which costs nothing and calls no
- * upstream; `refusal` where no upstream was called either, and the request was refused; else `call`.
+ * The kind of a request. `lookup`: the gateway itself answered (models, a charge, a job); free, and without an upstream
+ * call. `refusal`: refused without an upstream call. `call`: all others.
  */
 export type RowKind = 'call' | 'refusal' | 'lookup'
 

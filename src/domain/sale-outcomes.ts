@@ -1,4 +1,4 @@
-/** The outcome of a request by its upstream's answer: whether it was sold, and what that means for the key. */
+/** The outcome of a request by its upstream's response: whether it was sold, and the consequence for the key. */
 export const saleClasses = ['not_sold', 'unknown', 'final'] as const
 export const keyEffects = ['none', 'invalid', 'no_credit', 'cooling', 'model', 'request'] as const
 export type SaleClass = (typeof saleClasses)[number]
@@ -7,30 +7,36 @@ export type KeyEffect = (typeof keyEffects)[number]
 /** One row of the table of outcomes: the first that matches a response decides. */
 export type OutcomeRow = {
   readonly status: readonly number[]
-  /** Where the code is in the answer, by a path such as `error.code`; the usual places when absent. */
+  /** The path of the code in the response, such as `error.code`; the usual places when absent. */
   readonly at?: string
   /** Machine-readable words of the vendor; absent if the status alone decides. */
   readonly codes?: readonly string[]
   /** Messages of a vendor without a code for it: the whole `error.message`, word for word. */
   readonly says?: readonly string[]
-  /** Parts of a message, in any case; `{name}` matches a number. The message contains one of them. */
+  /** Parts of a message, case-insensitive; `{name}` matches a number. The message must contain one of them. */
   readonly mentions?: readonly string[]
-  /** What the numbers of `mentions` have to be: `left > 0`, `wanted > limit`. */
+  /** Conditions on the numbers of `mentions`: `left > 0`, `wanted > limit`. */
   readonly where?: string
-  /** What else the answer has: a hint how long to wait, or any machine-readable word; `bare`: nothing but a message. */
+  /**
+   * Further properties of the response: a `Retry-After` hint, or any machine-readable word; `bare`: nothing but a
+   * message.
+   */
   readonly when?: 'wait' | 'code' | 'bare'
-  /** `not_sold`: another may be tried. `unknown`: it may have been. `final`: the answer is the caller's. */
+  /**
+   * `not_sold`: another key or upstream may be tried. `unknown`: it may have been sold. `final`: the client gets the
+   * response.
+   */
   readonly class: SaleClass
   /** `request`: this request is too much for the key, which may serve others. */
   readonly key: KeyEffect
-  /** The body of one request can bring it about: it counts for the key once another request is refused so too. */
+  /** The body of one request can cause it: it counts for the key only once a different request is refused too. */
   readonly confirm?: boolean
 }
 
 /** `wanted > limit`: two numbers, each by its name or as digits. */
 export const wherePattern = '^(\\w+) > (\\w+)$'
 
-/** Words of vendors about a key where there is no place for a code, as in the close of a WebSocket. */
+/** Vendor words about a key in messages without a code, such as the close of a WebSocket. */
 export const invalidKeySentences: readonly string[] = [
   'API key not valid. Please pass a valid API key.',
   'API Key not found. Please pass a valid API key.',

@@ -1,7 +1,7 @@
 import type { ProxyAddress } from '../util/proxy/proxy-address.ts'
 import type { Call, Upstream } from './model.ts'
 
-/** Names of headers, parameters and members under which secrets go. */
+/** Names of headers, parameters and members that contain secrets. */
 const secretName = /auth|key|token|secret|cookie|passw|signature|credential|^(?:sig|code|pw|pwd|jwt|sas)$/i
 
 /** A name of a bot and its token, as in `bot123456:AAE…`. */
@@ -19,8 +19,8 @@ export function isRandom(text: string): boolean {
 }
 
 /**
- * Every secret text of an upstream's settings: credentials, fixed values under a name of secrets, and the parts of its address
- * that look random.
+ * All secret texts in an upstream's settings: credentials, fixed values with a name that indicates a secret, and
+ * random-looking parts of its address.
  */
 export function secretsOfUpstream({
   url,
@@ -32,7 +32,7 @@ export function secretsOfUpstream({
   proxy,
 }: Upstream): readonly string[] {
   return [
-    // The first three parts are the scheme, nothing, and whose address it is.
+    // The first three parts are the scheme, an empty part, and the host.
     ...url.split('/').slice(3).filter(isRandom),
     ...(typeof proxy === 'object' ? secretsOfProxy(proxy) : []),
     ...credential.flatMap(one => (one.kind === 'sign' ? one.secrets.flatMap(partsOf) : one.value)),
@@ -42,13 +42,13 @@ export function secretsOfUpstream({
   ]
 }
 
-/** A user without a password is a token. */
+/** A user name without a password is a token. */
 function secretsOfProxy({ user = '', password = '' }: ProxyAddress): readonly string[] {
   const secret = password === '' ? user : password
   return secret === '' ? [] : [secret, encodeURIComponent(secret)]
 }
 
-/** The same of the calls of an upstream or of a family. */
+/** The same for the calls of an upstream or of a family. */
 export function secretsOfCalls(calls: ReadonlyMap<string, Call> | undefined): readonly string[] {
   return [...(calls?.values() ?? [])].flatMap(({ headers, query, stream }) =>
     secretValues(headers, query, stream.query ?? {}),
@@ -59,7 +59,7 @@ function secretValues(...fixed: readonly { readonly [name: string]: string }[]):
   return fixed.flatMap(Object.entries<string>).flatMap(([name, value]) => (isSecretName(name) ? value : []))
 }
 
-/** Of a file of keys, which is JSON, the texts whose names say that they are secret; of a key in armour, its lines. */
+/** In a JSON key file, the texts whose names indicate secrets; in a PEM key, its lines. */
 function partsOf(text: string): readonly string[] {
   if (!text.trimStart().startsWith('{')) return linesOf(text)
   try {

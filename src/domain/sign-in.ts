@@ -9,11 +9,11 @@ export const invitationMsMax = 90 * 86_400_000
 
 /** An issuer of identities, by OpenID Connect. */
 export type Issuer = {
-  /** As the configuration calls it; part of the address that browsers come back to. */
+  /** Its name in the configuration; part of the address to which browsers return. */
   readonly name: string
   /** Its identifier, an address: the `iss` of its tokens. */
   readonly url: string
-  /** What the console calls it. */
+  /** Its name in the console. */
   readonly label: string
   readonly clientId: string
   /** Undefined for a client without one, which proves itself by PKCE alone. */
@@ -21,34 +21,34 @@ export type Issuer = {
   readonly clientAuth: 'basic' | 'post'
   readonly scopes: readonly string[]
   readonly allowHttp: boolean
-  /** Where in the claims the groups are that `roles` and `groups` name: a claim, or a path of dots. */
+  /** Where the claims have the groups of `roles` and `groups`: a claim, or a path with dots. */
   readonly groupsClaim: string
   /** Roles by group; undefined if roles are assigned here and not by an issuer. */
   readonly roles: ReadonlyMap<string, Role> | undefined
   /** The role of users without a group of `roles`, and of new users where there are no `roles`; undefined: they are refused. */
   readonly defaultRole: Role | undefined
-  /** The group here by the groups there, the first that fits; undefined where groups are given here. */
+  /** The group here for each group of the issuer, the first match; undefined if groups are assigned here. */
   readonly groups: ReadonlyMap<string, string> | undefined
   /** The group of users in none of `groups`, and of new users where there are no `groups`. */
   readonly group: string
-  /** Whether a person whose verified e-mail is the name of a user is that user. */
+  /** Whether a person whose verified e-mail equals a user's name is that user. */
   readonly matchesEmail: boolean
   /** Whether an unknown person becomes a user. */
   readonly allowsSignUp: boolean
-  /** Of verified e-mails that may come in; empty for all. */
+  /** Domains of verified e-mails that may sign in; empty for all. */
   readonly emailDomains: readonly string[]
   /** Where signing out of the console ends: here alone, or also the session at the issuer. */
   readonly signOut: 'here' | 'issuer'
 }
 
-/** How people get into the console. */
+/** How people sign in to the console. */
 export type SignInPlan = {
   /** Whether passwords are accepted. */
   readonly passwords: boolean
   readonly issuers: ReadonlyMap<string, Issuer>
 }
 
-/** How an administrator can sign in: without any open way an administrator does not count. */
+/** How an administrator can sign in: an administrator without an open way does not count. */
 export type WaysIn = { readonly passwords: boolean; readonly issuers: readonly string[] }
 
 /** The identity of a person elsewhere. A subject is never given to another person; an e-mail may be. */
@@ -56,7 +56,7 @@ export type Identity = { readonly issuer: string; readonly subject: string }
 
 export type IdentityLink = Identity & { readonly user: string; readonly createdAt: number }
 
-/** A person may become a user, once, by a token that only they know. */
+/** An invitation: one person may become a user, once, with a secret token. */
 export type Invitation = {
   readonly id: string
   /** Their user name; null if they choose it. */
@@ -83,14 +83,14 @@ export type Newcomer = {
 }
 
 export type SignInStore = {
-  /** Keeps what a browser has to prove when it comes back from an issuer; of very many the one that left first is forgotten. */
+  /** Stores what a browser must prove when it returns from an issuer; if there are too many, the oldest is dropped. */
   saveLogin(login: { readonly hash: string; readonly state: string; readonly expiresAt: number }): Awaitable<void>
-  /** What was kept, once; undefined when there is nothing of that hash, or it has ended. */
+  /** Returns the stored value once; undefined if the hash is unknown or has expired. */
   takeLogin(hash: string): Awaitable<string | undefined>
   find(identity: Identity): Awaitable<User | undefined>
   /**
-   * Ties an identity to a user. `taken`: it is another user's already; `other`: with `alone`, the user has another identity at this
-   * issuer; `unknown`: there is no such user.
+   * Links an identity to a user. `taken`: it belongs to another user; `other`: with `alone`, the user has another
+   * identity at this issuer; `unknown`: there is no such user.
    */
   link(
     identity: Identity,
@@ -100,7 +100,8 @@ export type SignInStore = {
   ): Awaitable<'linked' | 'taken' | 'other' | 'unknown'>
   links(user: string): Awaitable<readonly IdentityLink[]>
   /**
-   * Unties identities of a user, all of them or one; how many. With `keepWayIn` none where it was the only way in.
+   * Unlinks identities of a user, all of them or one; returns the number. With `keepWayIn`, the only way to sign in is
+   * kept.
    * @throws StorageError `last_admin`
    */
   unlink(user: string, which: Identity | undefined, by: string, keepWayIn?: boolean): Awaitable<number>
@@ -113,11 +114,11 @@ export type SignInStore = {
   /** Ends all sessions of a user, and the keys made for them. */
   endSessions(user: string): Awaitable<void>
   invite(invitation: NewInvitation, by: string): Awaitable<Invitation>
-  /** By the hash of its token; undefined when it is not good. */
+  /** By the hash of its token; undefined if it is not valid. */
   invitation(hash: string): Awaitable<Invitation | undefined>
-  /** Those that are good, newest first. */
+  /** Valid ones, newest first. */
   invitations(): Awaitable<readonly Invitation[]>
-  /** False when there is none of that id. */
+  /** False if there is none with this id. */
   revokeInvitation(id: string, by: string): Awaitable<boolean>
 }
 

@@ -1,6 +1,6 @@
 /**
- * What one plugin gives to those below it in the pipeline. The name is the slot: a plugin that has loaded a second copy of
- * this package has other objects of the same names.
+ * A value that one plugin provides to later plugins of the pipeline. Slots are identified by name: a plugin that has
+ * loaded a second copy of this package has other objects with the same names.
  */
 export type Slot<T> = { readonly name: string; readonly type?: T }
 
@@ -8,7 +8,7 @@ export function defineSlot<T>(name: string): Slot<T> {
   return { name }
 }
 
-/** The values of one exchange, by slot: a handful, which costs less to look through than a Map to make. */
+/** The values of one exchange, by slot: so few that a list is cheaper than a Map. */
 export class Slots {
   readonly #names: string[] = []
   readonly #values: unknown[] = []
@@ -33,7 +33,10 @@ export class Slots {
     return place < 0 ? this.#below?.get(slot) : (this.#values[place] as T)
   }
 
-  /** The value of a slot that the pipeline check promised. @throws Error when it was never put: a fault of the giver. */
+  /**
+   * The value of a slot that the pipeline check guarantees. @throws Error when it is missing: a fault of the providing
+   * plugin
+   */
   need<T>(slot: Slot<T>): T {
     const value = this.get(slot)
     if (value === undefined) throw new Error(`slot '${slot.name}' was needed but never given`)

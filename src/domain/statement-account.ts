@@ -1,6 +1,6 @@
 import type { Micros } from '../util/units.ts'
 
-/** What of one tier of one model was charged in a month, and given back. */
+/** The charged and refunded amounts of one tier of one model in a month. */
 export type StatementLine = {
   readonly model: string
   readonly tier: string
@@ -21,9 +21,9 @@ export type StatementAccount = {
   readonly charged: Micros
   readonly refunds: number
   readonly refunded: Micros
-  /** Of that, for charges of earlier months. */
+  /** The part of it for charges of earlier months. */
   readonly refundedEarlier: Micros
-  /** What was given back since, for charges of this month. It is part of later statements. */
+  /** Later refunds of this month's charges. They are part of later statements. */
   readonly refundedLater: Micros
   readonly closing: Micros
   readonly lines: readonly StatementLine[]

@@ -1,7 +1,7 @@
 import { csvLine } from '../util/csv.ts'
 import { formatMoney, type Micros } from '../util/units.ts'
 
-/** What was paid in for one user, what of it was charged, and what is left: before a month, in it, and after it. */
+/** The prepaid money of one user: top-ups, charges, and the remainder, before a month, in it, and after it. */
 export type StatementBalance = {
   readonly user: string
   /** The group that the user is in now; empty where there is no such user any more. */
@@ -13,7 +13,7 @@ export type StatementBalance = {
   readonly charged: Micros
   readonly refunded: Micros
   readonly closing: Micros
-  /** What is left by all entries until now, and by what the books bound requests by: two ways to one sum. */
+  /** The current remainder by all entries, and the balance that limits requests: two ways to one sum. */
   readonly counted: Micros
   readonly booked: Micros
 }

@@ -7,7 +7,7 @@ import { labelNote, showSplit, splitNote, type StatementSplit } from './statemen
 import type { StatementMonth } from './statement.ts'
 import type { StatementLabels } from './statement-labels.ts'
 
-/** Any text as text of a page. */
+/** Escapes text for a page. */
 function escapeHtml(text: string): string {
   const names: { readonly [char: string]: string } = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }
   return text.replaceAll(/[&<>"']/g, char => `&${names[char]};`)

@@ -14,7 +14,7 @@ export type StatementTotals = {
   readonly refunded: Micros
 }
 
-/** The bookings between two moments, by payer. */
+/** The bookings between two moments, by account. */
 export type Statement = {
   /** Of the charges with the labels of the question. */
   readonly accounts: readonly StatementAccount[]
@@ -25,7 +25,9 @@ export type Statement = {
   readonly balances: readonly StatementBalance[]
 }
 
-/** What a statement is of: charges between two moments, optionally only those of an end user and with a tag, by name. */
+/**
+ * The scope of a statement: charges between two moments, optionally only those of an end user and with a tag, by name.
+ */
 export type StatementQuery = StatementLabels & { readonly from: number; readonly until: number }
 
 /** Whether only some charges of each account are in the statement. */

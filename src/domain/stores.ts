@@ -25,7 +25,7 @@ import type { ViewStore } from './saved-views.ts'
 import type { VendorKeyStore } from './vendor-keys.ts'
 import type { WatchStore } from './watch.ts'
 
-/** A caller's promise that two requests are one. */
+/** A client's statement that two requests are the same. */
 export type Idempotency = {
   readonly key: string
   /** Hex SHA-256 of the canonical fields and the files' hashes. */
@@ -36,7 +36,7 @@ export type HoldRequest = {
   readonly facts: ChargeFacts
   readonly hold: Micros
   readonly idempotency: Idempotency | null
-  /** The accounts that bound it besides the key; by default those that `chargeFacts` has found. */
+  /** The accounts besides the key that limit it; by default those that `chargeFacts` has found. */
   readonly levels?: readonly Level[]
 }
 
@@ -45,14 +45,14 @@ export type HoldResult =
   /** A budget has too little left for the hold; `renewsAt` is when one for a day or a month renews. */
   | {
       readonly kind: 'overdrawn'
-      /** Of a rolling budget, how many days it counts; its earliest falls out at `renewsAt`. */
+      /** For a rolling budget, the number of days; the earliest drops out at `renewsAt`. */
       readonly lastDays?: number
-      /** Whose budget it is. */
+      /** The owner of the budget. */
       readonly level: 'key' | LevelKind
       /** The end user, for a budget of one. */
       readonly called?: string
       readonly availableMicros: Micros
-      /** Of requests that are under way, and of charges that wait for a person. */
+      /** Held by running requests, and by charges under review. */
       readonly heldMicros: Micros
       readonly renewsAt: number | null
     }
@@ -67,21 +67,22 @@ export type Settlement = {
   readonly reason: string | null
   /** The cost that the upstream reports, if it does. */
   readonly vendorCost?: Micros
-  /** Which upstream it came from, where that was not known when it was held for. */
+  /** The upstream, if it was unknown when the money was held. */
   readonly upstream?: string | undefined
-  /** Kept for the idempotency key, when it has one. */
+  /** Stored for the idempotency key, if there is one. */
   readonly answer?: StoredAnswer
 }
 
 /**
- * Charges. Every promise resolves after the commit is durable, and rejects when it is not known to be.
- * Transitions change a charge only while it is `reserved` and ours; false means it was not, and nothing may be released.
+ * Charges. Every promise resolves once the commit is durable, and rejects if that is unknown. Transitions change a
+ * charge only while it is `reserved` and belongs to this process; false means that it was not, and nothing may be
+ * released.
  */
 export type Ledger = {
   hold(request: HoldRequest): Promise<HoldResult>
   /**
-   * One line, once: a second call with the same index is a no-op that returns true. `upstream`: who sold it, where that was not
-   * known at the hold; the process that ends the charge of a gateway that is gone reads it from there.
+   * Adds one line, once: a second call with the same index does nothing and returns true. `upstream`: the seller, if it
+   * was unknown at the hold; the process that ends the charge of a dead gateway reads it from there.
    */
   line(chargeId: string, line: ChargeItem, upstream?: string): Promise<boolean>
   /** Ends a charge that has lines: amount = Σ lines, rest of the hold released. */
@@ -93,18 +94,18 @@ export type Ledger = {
    */
   post(facts: ChargeFacts, lines: readonly ChargeItem[], delivery: Settlement['delivery'], vendorCost?: Micros): void
   /**
-   * Ends a charge without lines: nothing was bought. Its idempotency key is free again. `vendorCost`: what the upstream says
-   * that it charges all the same.
+   * Ends a charge without lines: nothing was bought. Its idempotency key can be used again. `vendorCost`: the cost that
+   * the upstream reports nevertheless.
    */
   void(id: string, reason: string, vendorCost?: Micros): Promise<boolean>
-  /** What was bought is unknown and no line exists: a person or the configuration decides. */
+  /** It is unknown what was bought, and there are no lines: a person or the configuration decides. */
   review(id: string, reason: string, about?: Review): Promise<boolean>
-  /** The answer reached the caller wholly; informational. */
+  /** The client received the complete response; informational. */
   delivered(id: string): void
   find(id: string): Awaitable<Charge | undefined>
   /** False when commits fail: billable requests are refused before an upstream is called. */
   healthy(): boolean
-  /** The reason, if it is known: `only 120 MiB are free on the disk`. */
+  /** The reason, if known: `only 120 MiB are free on the disk`. */
   trouble?(): string | undefined
 }
 
@@ -116,7 +117,7 @@ export type Stores = {
   readonly jobs: JobStore
   readonly objects: ObjectStore
   readonly labels: LabelStore
-  /** Which cached answers are not used any more. */
+  /** The cached answers that are no longer used. */
   readonly answers: PurgeStore
 }
 
@@ -125,16 +126,16 @@ export type OpenCharges = {
   readonly state: 'reserved' | 'needs_review'
   readonly currency: string
   readonly count: number
-  /** What is held for them. */
+  /** The held amount. */
   readonly hold: Micros
 }
 
-/** What verification found; `problems` is empty when every invariant holds. */
+/** The result of a verification; `problems` is empty when every invariant holds. */
 export type Audit = {
   readonly charges: number
   readonly lines: number
   readonly entries: number
-  /** Charges that are still open and of no gateway that runs, while none does: the next start ends them. */
+  /** Open charges of dead gateways while no gateway runs: the next start ends them. */
   readonly left: number
   readonly problems: readonly string[]
   /** Where the sums of costs are not what the charges come to; `replay --rebuild-sums` makes them again. */
@@ -155,21 +156,21 @@ export type BudgetCorrection = {
   readonly month: { readonly start: number; readonly spent: number }
 }
 
-/** Where a chain of entries ended at some time: its last entry and that one's hash, which covers all before it. */
+/** The end of a chain of entries at some time: its last entry and the hash of that, which covers all before it. */
 export type ChainEnd = { readonly chain: string; readonly position: number; readonly head: string }
 
-/** What the books came to at some time. Kept elsewhere, it shows later that nothing of them was taken away or rewritten. */
+/** The totals of the ledger at some time. Stored elsewhere, they later prove that nothing was removed or rewritten. */
 export type Anchor = {
   /** ISO 8601. */
   readonly time: string
-  /** Which database: copies of one are alike. */
+  /** The id of the database; copies have the same. */
   readonly database: string
   readonly chains: readonly ChainEnd[]
 }
 
-/** How a charge is left to a person. */
+/** Options for a charge that is left for review. */
 export type Review = {
-  /** The hold is given back, unless it is `kept`: then it is held until a person has decided. */
+  /** The hold is released, unless it is `kept`: then it stays until a person has decided. */
   readonly hold?: 'kept' | 'released'
   /** It may have lines, which are an estimate: they are booked when it is settled, and are not when it is voided. */
   readonly lined?: boolean
@@ -179,16 +180,16 @@ export type Review = {
   readonly vendorCost?: Micros | undefined
 }
 
-/** How far the sums of costs have been made again, in places of the ledger. */
+/** The progress of rebuilding the sums of costs, in positions of the ledger. */
 export type RebuildState = {
   readonly isDone: boolean
   readonly added: number
   readonly all: number
-  /** Up to which of their places old sums have been taken away. */
+  /** The position up to which old sums have been removed. */
   readonly cleared: number
 }
 
-/** An open store: what the gateway, the command line and the console work on. */
+/** An open store: used by the gateway, the command line and the console. */
 export type Storage = Omit<Stores, 'counters'> & {
   readonly users: UserStore
   readonly sessions: SessionStore
@@ -227,26 +228,26 @@ export type Storage = Omit<Stores, 'counters'> & {
     endUsers(periods?: readonly BudgetPeriod[]): Awaitable<readonly NamedSums[]>
     /** The charges and refunds from one moment and before another, by payer, compared with the entries. */
     statement(query: StatementQuery): Awaitable<Statement>
-    /** What has not ended, added up. */
+    /** The totals of unfinished charges. */
     open(): Awaitable<readonly OpenCharges[]>
     /**
      * Ends a charge that needs review. `amount` is what a settled one costs, at most its hold; nothing by default. False when
      * it needs none, or held less.
      */
     resolve(id: string, how: 'settle' | 'void', by: string, reason: string, amount?: Micros): Promise<boolean>
-    /** Voids charges that have been under review since `until` or before, some at a time; returns how many. */
+    /** Voids charges that have been under review since `until` or earlier, in batches; returns the number. */
     lapse(until: number): Promise<number>
-    /** What was given back of a charge, by whom and why, oldest first. */
+    /** The refunds of a charge, oldest first, with authors and reasons. */
     refundsOf(id: string): Awaitable<readonly Refund[]>
     /**
      * An opposite entry for what was charged and not yet refunded, or for a part of it; returns the micros given back, 0 when
      * not as much was left.
      */
     refund(id: string, by: string, reason: string, part?: PartialRefund): Promise<Micros>
-    /** Refunds a charge and books it again at other prices; false when it was refunded or repriced before. */
+    /** Refunds a charge and books it again at other prices; false if it was already refunded or repriced. */
     reprice(repricing: Repricing): Promise<boolean>
   }
-  /** What waits to be written: changes that a caller waits for, rows of the log, charges without a waiting caller. */
+  /** The number of pending writes: changes with a waiting caller, log rows, charges without a waiting caller. */
   waiting(): { readonly changes: number; readonly rows: number; readonly charges: number }
   /** Everything queued so far is durable. */
   flush(): Promise<void>

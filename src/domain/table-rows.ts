@@ -1,9 +1,9 @@
 import { parseMoney } from '../util/units.ts'
 import type { PriceConditions } from './usage.ts'
 
-/** What one model costs, as a table of prices has it. */
+/** The prices of one model in a price table. */
 export type TableRow = {
-  /** As the table calls it: `alpha-1`, `vendor/alpha-1`. */
+  /** The table's name for it: `alpha-1`, `vendor/alpha-1`. */
   readonly id: string
   /** By label as `models.NAME.prices` has them, decimals; empty for what is free. */
   readonly prices: { readonly [label: string]: string }
@@ -12,10 +12,10 @@ export type TableRow = {
   /** Factors of tokens, as decimals; all apply whose conditions hold. */
   readonly times?: readonly { readonly if: PriceConditions; readonly by: string }[]
   readonly free?: true
-  /** What it does, as the table's source calls it: `chat`, `embedding`; absent where that is not known. */
+  /** The table's name for what it does: `chat`, `embedding`; absent if unknown. */
   readonly mode?: string
   readonly provider?: string
-  /** What costs something, and has no price here: fields of the source, with the reason. */
+  /** Chargeable things without a price here: fields of the source, with the reason. */
   readonly unmapped?: readonly string[]
   /** The day from which it is served no longer. */
   readonly ends?: string
@@ -36,12 +36,12 @@ export type FoundRow<Row extends TableRow = TableRow> =
   | { readonly kind: 'several'; readonly ids: readonly string[] }
   | { readonly kind: 'none' }
 
-/** The rows of tables, found by the names that people have for models. */
+/** The rows of tables, found by the usual names of models. */
 export class TableRows<Row extends TableRow = TableRow> {
   readonly #byId = new Map<string, Row>()
   readonly #byLast = new Map<string, Row[]>()
 
-  /** Of two rows with one id the first is found. */
+  /** Of two rows with one id, the first is used. */
   constructor(rows: Iterable<Row>) {
     for (const row of rows) {
       if (this.#byId.has(row.id)) continue

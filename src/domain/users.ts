@@ -4,7 +4,7 @@ import type { Erasure, Traces } from './erasure.ts'
 import type { User, UserSettings } from './shapes/user.ts'
 import type { Micros } from '../util/units.ts'
 
-/** How long a link is good by which the first administrator is made. */
+/** How long the link for the first administrator is valid. */
 export const setupOfferMs = 24 * 3_600_000
 
 export type NewUser = {
@@ -26,17 +26,17 @@ export type TopUp = {
   readonly note: string | null
 }
 
-/** Every change names who makes it, and leaves a row in the trail in the same transaction. */
+/** Every change is made in the name of an actor and writes a row of the audit log in the same transaction. */
 export type UserStore = {
   /** @throws StorageError `user_exists` */
   create(user: NewUser, by?: string): Awaitable<void>
   find(name: string): Awaitable<User | undefined>
-  /** What the password is checked against; undefined when there is no such user or no password. */
+  /** The password's hash; undefined if there is no such user or no password. */
   passwordHash(name: string): Awaitable<string | undefined>
   list(): Awaitable<readonly User[]>
-  /** A user who is disabled or gets another role loses all sessions. Undefined when there is no such user. */
+  /** A user who is disabled or gets another role loses all sessions. Undefined if there is no such user. */
   change(name: string, change: UserChange, by: string, ways?: WaysIn): Awaitable<User | undefined>
-  /** What would be erased of a person. Undefined when there is no such user. */
+  /** The data that an erasure would cover. Undefined if there is no such user. */
   traces(name: string): Awaitable<Traces | undefined>
   /**
    * Erases a person: the user is disabled and the keys revoked; then, once nothing of theirs runs, all that is about them goes or
@@ -45,15 +45,17 @@ export type UserStore = {
    * @throws StorageError `erase_busy`, `erases_self`, `erases_local`, `last_admin`
    */
   erase(name: string, by: string, ways?: WaysIn): Awaitable<Erasure | undefined>
-  /** Pays in for a user, whose requests are held of the balance from then on. Undefined when there is no such user. */
+  /**
+   * Tops up a user's balance. From then on, requests of the user need a balance. Undefined if there is no such user.
+   */
   topUp(name: string, amount: Micros, note: string | null, by: string): Awaitable<TopUp | undefined>
-  /** What was paid in, newest first. */
+  /** Top-ups, newest first. */
   topUps(name: string): Awaitable<readonly TopUp[]>
   /** Ends the user's sessions except the given one. False when there is no such user. */
   setPassword(name: string, passwordHash: string, by?: string, keep?: string): Awaitable<boolean>
   /** Whether an administrator exists who can sign in by one of these ways; by a password where none are given. */
   hasAdmin(ways?: WaysIn): Awaitable<boolean>
-  /** A way to make the first administrator, by a person who knows the token; void as soon as there is one. */
+  /** An offer to create the first administrator, for the person with the token; void as soon as there is one. */
   offerSetup(tokenHash: string, expiresAt: number): Awaitable<void>
   /**
    * Makes the first administrator, once: of many at the same moment one succeeds. An existing user of that name becomes it.
@@ -69,7 +71,7 @@ export type UserStore = {
   }): Awaitable<'claimed' | 'unknown' | 'done'>
 }
 
-/** A person's stay at the console. The token is known to the browser alone; here it is its hash. */
+/** A person's session at the console. Only the browser has the token; here is its hash. */
 export type Session = {
   /** Hex SHA-256 of the token. */
   readonly hash: string
@@ -85,7 +87,7 @@ export type Session = {
 
 export type SessionStore = {
   create(session: Session): Awaitable<void>
-  /** With its user; undefined when it has ended, expired, or the user is disabled. */
+  /** With its user; undefined if it has ended or expired, or the user is disabled. */
   find(hash: string): Awaitable<{ readonly session: Session; readonly user: User } | undefined>
   /** It was used now. */
   touch(hash: string): Awaitable<void>
@@ -105,7 +107,7 @@ export type TrailRow = {
   readonly action: string
   /** The id or name of what was changed. */
   readonly subject: string
-  /** What it was and what it became: the fields that differ. */
+  /** The old and the new values of the changed fields. */
   readonly before: { readonly [field: string]: unknown } | null
   readonly after: { readonly [field: string]: unknown } | null
   readonly reason: string | null
@@ -126,9 +128,9 @@ export type TrailFilter = {
 
 export type TrailCount = { readonly action: string; readonly rows: number }
 
-/** Who changed what, for ever. */
+/** The audit log. Rows are kept forever. */
 export type Trail = {
-  /** For what is not a change of the stores themselves: a login, a reload. */
+  /** For events other than changes of the stores: a login, a reload. */
   note(row: Omit<TrailRow, 'id' | 'at'>): Awaitable<void>
   /** Newest first. */
   list(filter: TrailFilter): Awaitable<readonly TrailRow[]>

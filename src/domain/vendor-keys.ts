@@ -13,18 +13,18 @@ export type KeyReason = (typeof keyReasons)[number]
 export type KeyStatus = {
   readonly upstream: string
   readonly key: string
-  /** The model of this state; '' for all of them. */
+  /** The model of this state; '' for all models. */
   readonly model: string
   readonly hash: string
   readonly state: KeyState
   readonly reason: KeyReason | null
-  /** What the vendor said, in its machine-readable words: `401 invalid_api_key`. */
+  /** The vendor's machine-readable words: `401 invalid_api_key`. */
   readonly code: string | null
   /** Milliseconds since the epoch, as are the others. */
   readonly since: number
-  /** When it is used, or tried, again; null where only a person decides. */
+  /** When it is used, or tried, again; null if only a person decides. */
   readonly until: number | null
-  /** How often in a row it was limited, or was looked after in vain. */
+  /** The number of consecutive limit refusals or failed probes. */
   readonly tries: number
   readonly changedAt: number
 }
@@ -47,7 +47,7 @@ export const keyOutcomes = [
 export type KeyOutcome = (typeof keyOutcomes)[number]
 export type KeyOutcomes = { readonly [outcome in KeyOutcome]: number }
 
-/** What was spent by way of a key in one period; `from` is its name, as of a `Spell`, and 0 for all of its life. */
+/** The amount spent with a key in one period; `from` is its name, as of a `Spell`, and 0 for its lifetime. */
 export type KeySpending = {
   readonly upstream: string
   readonly key: string
@@ -61,12 +61,12 @@ export type KeyReport = {
   readonly name: string
   /** The end of its secret; empty for a short one. */
   readonly hint: string
-  /** As a whole, or active where only models of it are not. */
+  /** The state of the whole key, or active if only some models are affected. */
   readonly state: KeyState
   /** It is active, has a weight, and its budget has room. */
   readonly isAsked: boolean
   readonly reason: KeyReason | null
-  /** What the vendor said. */
+  /** The vendor's message. */
   readonly code: string | null
   /** The reason of the person who suspended it. */
   readonly note: string | null
@@ -87,7 +87,7 @@ export type KeyReport = {
   readonly resting: readonly Pick<KeyStatus, 'model' | 'code' | 'since' | 'until'>[]
   /** Requests that used it here since the start. */
   readonly requests: number
-  /** What became of those of the last hour. */
+  /** The outcomes of these requests in the last hour. */
   readonly lately: KeyOutcomes
 }
 
@@ -111,20 +111,20 @@ export type KeyDecision = {
   readonly others: OtherKeys | undefined
 }
 
-/** What a free look at a key has shown. */
+/** The result of a free probe of a key. */
 export type KeyTrial = {
   readonly upstream: string
   readonly key: string
-  /** `unclear`: the requested thing is not there, which proves nothing of the key. */
+  /** `unclear`: the path does not exist, which proves nothing about the key. */
   readonly result: 'good' | 'bad' | 'unclear'
-  /** What came back: a status with the vendor's code, or why nothing came. */
+  /** The response: a status with the vendor's code, or the reason why there was none. */
   readonly answer: string
-  /** The address of the look, with GET. */
+  /** The address of the probe, called with GET. */
   readonly path: string
   readonly ms: number
 }
 
-/** Where the states of vendors' keys are kept, for restarts and for other processes. */
+/** Stores the states of vendor keys, for restarts and other processes. */
 export type VendorKeyStore = {
   list(): Awaitable<readonly KeyStatus[]>
   /**
@@ -135,7 +135,7 @@ export type VendorKeyStore = {
   /** A person's decision, for all gateways on the storage, with its row of the audit trail. False: it is in use already. */
   decide(decision: KeyDecision, by: string): Promise<boolean>
   spent(): Awaitable<readonly KeySpending[]>
-  /** Adds to all of its life, and to the day and the month of `at`. */
+  /** Adds to the lifetime sum, and to the day and the month of `at`. */
   spend(spending: {
     readonly upstream: string
     readonly key: string

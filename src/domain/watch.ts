@@ -2,7 +2,7 @@ import type { StoredEvent } from './events.ts'
 
 /** A refused sign-in. */
 export type RefusedTry = {
-  /** As it was typed. It is kept only where a user is called so: it may have been a password. */
+  /** As typed. It is stored only if a user has this name: otherwise it may have been a password. */
   readonly name: string
   /** The address, or of IPv6 the network, that it came from. */
   readonly remote: string
@@ -10,11 +10,11 @@ export type RefusedTry = {
   readonly way: string
 }
 
-/** Refused sign-ins of one hour that have all of this in common. */
+/** Refused sign-ins of one hour with equal attributes. */
 export type RefusedSignIns = {
   /** When the hour began; milliseconds since the epoch, as all moments here. */
   readonly hour: number
-  /** Null: no user is called so. */
+  /** Null: no user has this name. */
   readonly name: string | null
   /** Null: of an hour with very many, the rest is one row; `name` and `way` are null then, too. */
   readonly remote: string | null
@@ -33,7 +33,7 @@ export type RefusedFilter = {
   readonly remote?: string
 }
 
-/** A gateway that bills on the storage, as it last said. */
+/** A gateway that bills on the storage, by its last report. */
 export type GatewaySeen = {
   readonly owner: string
   readonly host: string
@@ -47,14 +47,14 @@ export type GatewaySeen = {
 /** A person has dealt with an alert, for all. */
 export type Dealt = { readonly alert: string; readonly by: string; readonly at: number }
 
-/** What alerts are made of. */
+/** The data for alerts. */
 export type AlertsRead = {
   readonly events: readonly StoredEvent[]
   readonly dealt: readonly Dealt[]
   readonly newest: NewestStatus
 }
 
-/** The newest of what lasts until a person acts on it. */
+/** The newest of the conditions that last until a person acts. */
 export type NewestStatus = {
   /** When a charge last came under review of those that are; null for none. */
   readonly review: number | null
@@ -74,7 +74,7 @@ export type WatchStore = {
   alerts(): Promise<AlertsRead>
   /** Marks an alert as dealt with, or takes that back; in the audit trail too. */
   deal(alert: string, isDealt: boolean, by: string): Promise<void>
-  /** What this gateway runs; others are shown it. */
+  /** Publishes what this gateway runs, for others. */
   introduce(of: { readonly version: string; readonly revision: string }): Promise<void>
   gateways(): Promise<readonly GatewaySeen[]>
 }

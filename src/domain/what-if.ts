@@ -3,13 +3,13 @@ import type { Micros } from '../util/units.ts'
 
 export type CostSpan = { readonly since: number; readonly until: number }
 
-/** What charges came to, and what they would have: less what was given back. */
+/** The charged amount and the amount at other prices, without refunds. */
 export type CostPair = { readonly charges: number; readonly before: Micros; readonly after: Micros }
 
-/** `name` is null for all that came after the bound of names. */
+/** `name` is null for all names beyond the maximum number. */
 export type CostPairOf = CostPair & { readonly name: string | null }
 
-/** Charges whose cost by other prices is not known, and what they cost. */
+/** Charges whose cost at other prices is unknown, and their amount. */
 export type NotComparable = {
   readonly reason: Incomparable
   readonly model: string | null
@@ -18,7 +18,7 @@ export type NotComparable = {
   readonly cost: Micros
 }
 
-/** The charges of some time under other prices. Money in micro-units of `currency`. */
+/** The charges of a time range at other prices. Money in micro-units of `currency`. */
 export type WhatIf = CostSpan &
   CostPair & {
     readonly currency: string
@@ -26,6 +26,6 @@ export type WhatIf = CostSpan &
     readonly byGroup: readonly CostPairOf[]
     readonly byUser: readonly CostPairOf[]
     readonly notComparable: readonly NotComparable[]
-    /** Models that cost nothing now and would: there are no charges of their requests. */
+    /** Models that are free now and would cost money: there are no charges for their requests. */
     readonly uncounted: readonly string[]
   }

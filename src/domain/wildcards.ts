@@ -6,13 +6,16 @@ import type { Model } from './model.ts'
 export const nameLengthMax = 200
 /** Models of names that only a wildcard serves, kept after their last request. */
 const keptMax = 1_000
-/** What a caller may write for a `*`: it reaches paths and bodies of upstreams. No segment is empty, `.` or `..`. */
+/**
+ * Valid text for a `*` in a client's name: it becomes part of upstream paths and bodies. No segment is empty, `.` or
+ * `..`.
+ */
 const openName = /^[\w.:@+-]+(?:\/[\w.:@+-]+)*$/
 
 /** The number of `*` in a name of `models`. */
 export const starsIn = (name: string): number => name.split('*').length - 1
 
-/** What a name has in the place of the `*`; undefined for one that does not fit. */
+/** The part of a name that matches the `*`; undefined for a name that does not match. */
 export function starOf(wildcard: string, name: string): string | undefined {
   const { prefix, suffix } = parseWildcard(wildcard) ?? { prefix: name, suffix: '' }
   if (name.length <= prefix.length + suffix.length || !name.startsWith(prefix) || !name.endsWith(suffix))
@@ -20,12 +23,12 @@ export function starOf(wildcard: string, name: string): string | undefined {
   return name.slice(prefix.length, name.length - suffix.length)
 }
 
-/** A name as a caller may request it of a wildcard: plain, and not too long. */
+/** A name that a client may request from a wildcard: plain, and not too long. */
 export function isOpenName(name: string): boolean {
   return name.length <= nameLengthMax && openName.test(name) && !name.split('/').some(part => /^\.{1,2}$/.test(part))
 }
 
-/** `vendor/*` with the star filled in. */
+/** `vendor/*` with the star replaced. */
 export function fillStar(template: string, star: string): string {
   const at = template.indexOf('*')
   return at === -1 ? template : template.slice(0, at) + star + template.slice(at + 1)
@@ -99,7 +102,7 @@ export function isUnpriced({ free, prices }: Model): boolean {
   return !free && prices.size === 0
 }
 
-/** What metrics call a model: its name, or the wildcard of a name that callers choose. */
+/** The metrics label of a model: its name, or the wildcard if clients choose the name. */
 export function seriesName({ models }: Plan, name: string): string {
   const { unlisted, wildcard } = models.get(name) ?? {}
   return (unlisted && wildcard) ?? name

@@ -14,16 +14,16 @@ import {
   ProxyError,
 } from '../util/index.ts'
 
-/** What became of an event on its way. `why` quotes nothing of the answer, nor of the address. */
+/** The delivery result of an event. `why` quotes neither the response nor the address. */
 export type Sent =
   | { readonly kind: 'arrived' }
   | { readonly kind: 'failed'; readonly why: string; readonly laterMs: number }
   /** The result is no longer needed. */
   | { readonly kind: 'left' }
 
-/** What a receiver may take to answer. */
+/** The timeout for a response of a receiver. */
 export const answerMs = 15_000
-/** Of an answer that is read, so that the connection can be used again. */
+/** The bytes of a response that are read, so that the connection can be reused. */
 const answerBytesMax = 65_536
 
 export const failed = (why: string, laterMs = 0): Sent => ({ kind: 'failed', why, laterMs })
@@ -115,13 +115,13 @@ export class Poster {
   }
 }
 
-/** Of those who have too much to do. */
+/** Statuses of overloaded receivers. */
 function laterMs(status: number, retryAfter: string | undefined): number {
   const seconds = Number(retryAfter)
   return (status === 429 || status === 503) && Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : 0
 }
 
-/** The code alone: messages have addresses in them. */
+/** Only the code: messages contain addresses. */
 export function reasonOf(error: unknown): string {
   if (error instanceof ProxyError) return `it could not be reached: ${error.message}`
   if (error instanceof AddressRefused) return 'its name does not resolve to a public internet address'

@@ -1,6 +1,6 @@
 const [second, minute, hour] = [1_000, 60_000, 3_600_000] as const
 
-/** What is waited before each further try (Standard Webhooks 1.0, "Retry schedule"). After the last the event is given up. */
+/** The waits before each retry (Standard Webhooks 1.0, "Retry schedule"). After the last the event is given up. */
 export const retryMs: readonly number[] = [
   5 * second,
   5 * minute,
@@ -15,7 +15,7 @@ export const retryMs: readonly number[] = [
 
 const laterMax = 24 * hour
 
-/** When an event is tried again that has been tried so often; null: it is given up. A receiver may want more time. */
+/** When an event is retried after so many attempts; null: it is given up. A receiver may request a longer wait. */
 export function nextTryAt(tries: number, now: number, askedMs = 0): number | null {
   const wait = retryMs[tries - 1]
   return wait === undefined ? null : now + Math.max(wait, Math.min(askedMs, laterMax))

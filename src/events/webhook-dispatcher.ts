@@ -27,9 +27,9 @@ function signedHeaders(
 
 /** Events of one turn. */
 const batchMax = 64
-/** Events that one receiver gets at once. */
+/** The number of events that one receiver gets concurrently. */
 const atOnceMax = 8
-/** Events that wait to be sent again: with so many of them the receiver is taken to be away, and no new one is tried. */
+/** With so many events waiting for a retry, the receiver counts as unavailable, and no new event is sent. */
 export const waitingMax = 50
 
 export type WebhookDispatcherParts = {
@@ -40,10 +40,10 @@ export type WebhookDispatcherParts = {
   tried(this: void, webhook: string, how: 'arrived' | 'failed' | 'given_up'): void
 }
 
-/** What became of the events of one turn. */
+/** The delivery results of one turn. */
 type Round = { readonly arrived: string[]; readonly retries: Retry[]; hasArrived: boolean }
 
-/** Since when a receiver takes nothing, in milliseconds since the epoch, and why: a part of a sentence. */
+/** Since when a receiver accepts nothing, in milliseconds since the epoch, and why: a part of a sentence. */
 export type Silence = { readonly since: number; readonly why: string }
 
 /**
@@ -65,7 +65,7 @@ export class WebhookDispatcher {
     this.#mailer = new Mailer(parts.clock)
   }
 
-  /** Undefined while the receiver takes what it is sent, or was sent nothing yet. */
+  /** Undefined while the receiver accepts events, or has been sent none yet. */
   get silence(): Silence | undefined {
     return this.#silence
   }
@@ -96,7 +96,7 @@ export class WebhookDispatcher {
     if (waiting < waitingMax) {
       const page = await events.page({ after: from, limit: batchMax, kinds })
       const sent = await this.#sendInOrder(receiver, page.events, round)
-      // One that is away gets the rest later.
+      // An unavailable receiver gets the rest later.
       isOver = page.isOver || sent < page.events.length
       through = sent < page.events.length ? (page.events[sent - 1]?.id ?? from) : page.next
     }

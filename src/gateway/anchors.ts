@@ -3,24 +3,24 @@ import type { Log } from '../plugin-api/index.ts'
 import type { Clock, Pending } from '../util/index.ts'
 
 const everyMs = 3_600_000
-/** Later than the start, which has other work. */
+/** Some time after the start, which has other work. */
 const firstMs = 60_000
-/** Chains of one line of the log. */
+/** Chains per log line. */
 const together = 50
-/** What a close waits for the books. */
+/** How long a shutdown waits for the ledger. */
 const closeMs = 5_000
 
 type Parts = {
   readonly storage: Pick<Storage, 'flush'> & { readonly books: Pick<Storage['books'], 'anchor'> }
   readonly clock: Clock
   readonly log: Log
-  /** Also gets each anchor, if there is telemetry. */
+  /** Also gets each anchor if telemetry is on. */
   report(this: void, anchor: Anchor): void
 }
 
 /**
- * Logs every hour, and at the end, where the chains of the books end: a person who removes entries later, or writes
- * them again, cannot remove what was logged. Chains that have not moved are not logged again.
+ * Logs the ends of the ledger's chains every hour and at shutdown: removing or rewriting entries later cannot change
+ * what was logged. Chains without new entries are not logged again.
  */
 export class Anchors {
   readonly #parts: Parts
@@ -33,7 +33,7 @@ export class Anchors {
     this.#wait(firstMs)
   }
 
-  /** @throws Error when the books cannot be read */
+  /** @throws Error when the ledger cannot be read */
   async run(): Promise<void> {
     const { storage, log, report } = this.#parts
     const { chains, ...facts } = await storage.books.anchor()
@@ -46,7 +46,7 @@ export class Anchors {
     for (const { chain, head } of moved) this.#reported.set(chain, head)
   }
 
-  /** Logs where the books end. What waits to be written is written first. */
+  /** Logs the ends of the chains, after pending writes. */
   async close(): Promise<void> {
     this.#closed = true
     this.#next?.cancel()

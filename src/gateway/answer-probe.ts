@@ -12,13 +12,14 @@ type ProbeSources = {
 }
 
 /**
- * The probes of load balancers at the listener for callers, as at that for operators: `/healthz` (the process runs) and `/readyz` (it
- * takes work). No key is needed, nothing is looked up or logged, and a route of the configuration goes before.
- * @returns false where it is another request
+ * Health checks of load balancers on the client listener, as on the operators' listener: `/healthz` (the process runs)
+ * and `/readyz` (it accepts work). They need no key, look nothing up and are not logged. A route of the configuration
+ * takes precedence.
+ * @returns false for any other request
  */
 export function answerProbe(req: IncomingMessage, res: ServerResponse, asked: ProbeSources): boolean {
   const { url = '', method } = req
-  // Requests of callers begin with `/v1`: one character decides.
+  // Client requests begin with `/v1`: one character decides.
   const letter = url.charCodeAt(1)
   if (letter !== letterH && letter !== letterR) return false
   const [path = ''] = url.split('?', 1)

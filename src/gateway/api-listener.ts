@@ -8,11 +8,11 @@ import { Certificate } from './certificate.ts'
 import { Connections } from './connections.ts'
 import { bind, type CallerServer, createCallerServer, endIdle, type Listener, stopListening } from './listeners.ts'
 
-/** The time in which a new connection has to send its request. */
+/** The time within which a new connection must send its request. */
 const arrivalMs = 100
-/** What an answer has to reach its caller, once it is written. */
+/** The time for a written response to reach its client. */
 const lastWordsMs = 500
-/** What requests that were ended have to settle. */
+/** The time for aborted requests to settle. */
 const settleMs = 5_000
 
 type ApiListenerParts = {
@@ -22,13 +22,13 @@ type ApiListenerParts = {
   readonly log: GatewayLog
 }
 
-/** Where callers come in: the address of the configuration, and connections that an embedder brings. */
+/** The client listener: the configured address, and connections that an embedding program hands over. */
 export class ApiListener {
   readonly connections: Connections
   readonly #parts: ApiListenerParts
   readonly #brought = new Set<Duplex>()
   #outer: CallerServer | undefined
-  /** For connections that are brought to us. */
+  /** For connections that are handed over. */
   #inner: CallerServer | undefined
   #certificate: Certificate | undefined
   #isClosing = false
@@ -56,17 +56,17 @@ export class ApiListener {
     this.#inner.server.emit('connection', connection)
   }
 
-  /** When the certificate that callers are shown ends; null where none is. Milliseconds since the epoch. */
+  /** When the certificate that clients get expires, in milliseconds since the epoch; null without one. */
   get certificateEnds(): number | null {
     return this.#certificate?.endsAt ?? null
   }
 
-  /** @returns why the certificate of a new plan does not fit; the old one stays then */
+  /** @returns why the certificate of a new plan is unusable; the old one then stays */
   renew({ tls }: ServerConfig): string | undefined {
     return tls && this.#certificate?.renew(tls)
   }
 
-  /** From now on nothing is accepted, and every answer that has not begun closes its connection. */
+  /** Accepts nothing from now on. Every response that has not begun closes its connection. */
   release(): void {
     this.#isClosing = true
     this.#outer?.release()
@@ -74,12 +74,12 @@ export class ApiListener {
     this.#certificate?.close()
   }
 
-  /** Answers close their connections while callers are still accepted, so that few are open when they no longer are. */
+  /** Responses close their connections while clients are still accepted, so that few are open at the end. */
   async close(): Promise<void> {
     const { engine, clock } = this.#parts
     const { drainWaitMs } = engine.running.plan.server
     if (drainWaitMs > 0) await clock.sleep(drainWaitMs)
-    // What has reached us is read before the door closes on it: its sender could not know whether we have it.
+    // Read what has arrived before the listener closes: its sender could not know whether it was received.
     await nextTurn()
     await this.#drain(this.#outer?.server)
     await this.#letGoOfBrought()
@@ -96,12 +96,14 @@ export class ApiListener {
     })
   }
 
-  /** No new work; what is under way ends by itself, or is ended at the deadline, or is left when even that ends nothing. */
+  /**
+   * Accepts no new work. Running work ends by itself, or is aborted at the deadline, or is abandoned if that fails too.
+   */
   async #drain(server: CallerServer['server'] | undefined): Promise<void> {
     const { engine, clock, log } = this.#parts
     const { drainMs, drainWaitMs } = engine.running.plan.server
     const ended = server?.listening === true ? stopListening(server) : undefined
-    // Through a balancer a connection may have come in the last moment, whose request is not here yet.
+    // A load balancer may have opened a connection at the last moment, whose request has not arrived yet.
     if (ended && drainWaitMs > 0) await clock.sleep(arrivalMs)
     const unbound = server && ended && endIdle(server, ended, clock)
     const deadline = clock.after(drainMs, () => engine.stop())
@@ -118,7 +120,7 @@ export class ApiListener {
     await unbound
   }
 
-  /** What was said last gets its moment to arrive. */
+  /** Gives the last responses time to arrive. */
   async #letGoOfBrought(): Promise<void> {
     const gone = [...this.#brought].map(one => new Promise<void>(resolve => one.once('close', () => resolve())))
     await this.#atMost(lastWordsMs, Promise.all(gone))
@@ -129,7 +131,7 @@ export class ApiListener {
     for (const connection of this.#brought) connection.destroy()
   }
 
-  /** Waits for something, and no longer than so many milliseconds. */
+  /** Waits for a promise, for at most so many milliseconds. */
   async #atMost(ms: number, done: Promise<unknown> | undefined): Promise<void> {
     const { clock } = this.#parts
     let limit: Pending | undefined

@@ -1,15 +1,15 @@
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
-/** From here on neither half of the space for young objects is doubled. */
+/** From this size on, neither half of the young space is doubled. */
 const halfBytesMax = 16 * 1024 * 1024
 const own = /--(?:min|max)[-_]semi[-_]space[-_]size|--semi[-_]space[-_]growth[-_]factor/
 
 /**
- * Keeps V8 from giving young objects as much room as it may: two times 64 MiB on a machine with memory to spare, which a
- * gateway fills with what has been garbage for long. A bound of its own could only be set before the process starts, so the
- * growth is stopped where it has come far enough, and goes on when V8 has made the space smaller meanwhile. An operator who sets a
- * size by Node's options is not interfered with.
+ * Limits the growth of V8's space for young objects: up to two times 64 MiB on a machine with free memory, which a
+ * gateway fills with old garbage. A limit could only be set before the process starts, so growth is stopped at this
+ * size, and continues if V8 has shrunk the space meanwhile. A size that an operator sets by Node's options is
+ * respected.
  */
 export function boundYoungSpace(): void {
   if (own.test([...process.execArgv, process.env['NODE_OPTIONS']].join(' '))) return
@@ -22,7 +22,7 @@ export function boundYoungSpace(): void {
   }).observe({ type: 'gc' })
 }
 
-/** Both halves. */
+/** Bytes of both halves. */
 function youngBytes(): number {
   return getHeapSpaceStatistics().find(space => space.space_name === 'new_space')?.space_size ?? 0
 }

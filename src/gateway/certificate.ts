@@ -6,9 +6,9 @@ import type { Log } from '../plugin-api/index.ts'
 
 type CertificateFiles = { readonly cert: string; readonly key: string }
 
-/** Those who write certificates replace files in turns, by links: they are looked at, not watched. */
+/** Tools that renew certificates replace files one by one, by links: the files are polled, not watched. */
 const lookMs = 2_000
-/** Older ones are not needed, and not safe. */
+/** Older TLS versions are unnecessary and insecure. */
 const versionLeast = 'TLSv1.2'
 
 type Pair = { readonly cert: Buffer; readonly key: Buffer; readonly minVersion: 'TLSv1.2' }
@@ -31,18 +31,21 @@ export class Certificate {
     return this.#pair
   }
 
-  /** When it ends, in milliseconds since the epoch. */
+  /** When it expires, in milliseconds since the epoch. */
   get endsAt(): number {
     return new X509Certificate(this.#pair.cert).validToDate.getTime()
   }
 
-  /** From now on the server has what the files have. */
+  /** From now on the server uses the certificate in the files. */
   follow(server: Server): void {
     this.#server = server
     this.#look()
   }
 
-  /** Takes what the files have now, or these others; an error is reported, and the old ones stay. @returns why */
+  /**
+   * Loads the files, or these other ones. On an error, which is reported, the old certificate stays. @returns the
+   * reason
+   */
   renew(files: CertificateFiles = this.#files): string | undefined {
     if (files.cert !== this.#files.cert || files.key !== this.#files.key) {
       this.close()
@@ -75,7 +78,7 @@ export class Certificate {
   readonly #changed = (): void => void this.renew()
 }
 
-/** @throws Error naming the file, or what does not fit */
+/** @throws Error that names the file, or the mismatch */
 function readPair({ cert, key }: CertificateFiles): Pair {
   const pair = { cert: read(cert), key: read(key), minVersion: versionLeast } as const
   try {

@@ -50,7 +50,7 @@ export async function createClientSecret(
   }
 }
 
-/** A secret for one model until then, as clients get it. @throws Failure storage_unavailable */
+/** Creates a secret for one model until the given time, in the form for clients. @throws Failure storage_unavailable */
 export async function createLinkSecret(
   { storage, random }: Pick<Parts, 'storage' | 'random'>,
   { slots }: RequestContext,

@@ -3,18 +3,21 @@ import { compareSettings, secretPlaces, showDiff } from '../config/index.ts'
 import type { StoredConfig, ConfigDifference, KeptText, CompiledConfig, Upstream } from '../domain/index.ts'
 import { secretsOf } from './secrets-of.ts'
 
-/** Enough to see that a secret is another one, and too little to find out which. */
+/** Enough to detect a changed secret, and too little to find the secret. */
 const checkDigits = 4
-/** A mark stays small: of more secrets it is only said that some are others. */
+/** The fingerprint stays small: further secrets are only compared together. */
 const printsMax = 256
 /** Of all files together: a comparison takes time, and blocks other requests. */
 const changedLinesMax = 20_000
 const othersChanged = 'secrets: changed'
 
-/** Of replicas each has its own, by a variable. */
+/** Settings that differ between replicas through a variable. */
 const ownOfReplica = ['server.listen', 'server.ops']
 
-/** The same for two with equal settings and secrets, wherever their files are and whatever address they listen on. */
+/**
+ * Equal for two configurations with the same settings and secrets, wherever their files are and whatever address they
+ * listen on.
+ */
 export function markOf(plan: CompiledConfig, files: readonly KeptText[]): string {
   const settings = Object.entries(plan.settings)
     .filter(([path]) => !ownOfReplica.includes(path))
@@ -24,7 +27,7 @@ export function markOf(plan: CompiledConfig, files: readonly KeptText[]): string
   const said = createHash('sha256')
     .update(JSON.stringify([settings, routes, files.map(({ file, text }) => [file, text])]))
     .digest('hex')
-  // Texts of secrets, and what else is covered with its place: a header that is no secret by its name is not shown either.
+  // Covered values: secrets, and other values next to them, such as a header whose name does not indicate a secret.
   const secrets = [...new Set([...secretsOf(plan), ...coveredIn(plan)])].sort()
   const check = createHash('sha256').update(JSON.stringify(secrets)).digest('hex').slice(0, checkDigits)
   return `${said.slice(0, 32)} ${check} ${JSON.stringify(printsOf(plan))}`
@@ -32,7 +35,10 @@ export function markOf(plan: CompiledConfig, files: readonly KeptText[]): string
 
 type Prints = { readonly [place: string]: string }
 
-/** Of each secret four digits, salted with its place: enough to see that it is another one, and nothing of two that are the same. */
+/**
+ * Four digits for each secret, salted with its path: enough to detect a change, without revealing that two secrets are
+ * equal.
+ */
 function printsOf(plan: CompiledConfig): Prints {
   const places = [...secretPlaces(plan)]
   if (places.length > printsMax) return {}
@@ -46,7 +52,7 @@ function printsOf(plan: CompiledConfig): Prints {
 
 type Mark = { readonly said: string; readonly check: string; readonly prints: Prints }
 
-/** One that an earlier version has written has no prints. */
+/** Fingerprints of earlier versions have no secrets. */
 function readMark(mark: string): Mark {
   const [said = '', check = '', ...prints] = mark.split(' ')
   return { said, check, prints: readPrints(prints.join(' ')) }
@@ -60,13 +66,13 @@ function readPrints(text: string): Prints {
   }
 }
 
-/** Whether two marks are of one configuration, as far as both report it. */
+/** Whether two fingerprints are of one configuration, as far as both report it. */
 export function isSameMark(one: string, other: string): boolean {
   const [a, b] = [readMark(one), readMark(other)]
   return a.said === b.said && a.check === b.check && changedPrints(a, b).length === 0
 }
 
-/** Places of secrets that both know, and that are others. */
+/** Paths of secrets that both have, with different values. */
 function changedPrints({ prints: before }: Mark, { prints: after }: Mark): readonly string[] {
   return Object.keys(after).filter(place => before[place] !== undefined && before[place] !== after[place])
 }
@@ -89,8 +95,8 @@ function byName(values: { readonly [name: string]: string }) {
 }
 
 /**
- * What a configuration changed, a line each: settings, and secrets as changed. `known` are secrets of which it is known where
- * they stand.
+ * The changes of a configuration, a line each: settings, and secrets as changed. `known` are secrets whose paths are
+ * known.
  */
 export function describeTaken(
   before: Pick<StoredConfig, 'settings' | 'mark'>,
@@ -105,9 +111,9 @@ export function describeTaken(
   return was.check === is.check ? changes : [...changes, othersChanged]
 }
 
-/** All of `after` is new if there is nothing before it. */
+/** Without an earlier configuration, all of `after` is new. */
 export function diffConfigs(before: StoredConfig | undefined, after: StoredConfig): ConfigDifference {
-  // What was known of secrets when it took effect is not seen in the two.
+  // Changes of secrets were recorded when it took effect: the two texts do not show them.
   const known = before?.id === after.id - 1 ? after.changes.filter(line => line.endsWith(': changed')) : []
   const [oldTexts, newTexts] = [textsOf(before), textsOf(after)]
   let left = changedLinesMax
@@ -128,7 +134,7 @@ function textsOf(kept: StoredConfig | undefined): ReadonlyMap<string, string | n
   return new Map(kept?.files.map(({ file, text }) => [file, text]))
 }
 
-/** Lines of both between the equal beginning and the equal end. */
+/** Lines of both between the common beginning and the common end. */
 function changedBetween(was: readonly string[], is: readonly string[]): number {
   const shorter = Math.min(was.length, is.length)
   let head = 0

@@ -18,7 +18,9 @@ export type SlotsInUse = {
 
 type Bound = Pick<SlotsInUse, 'of' | 'name' | 'limit'> & ConcurrencySlots
 
-/** What is taken of each limit that several requests share: of all processes that count together. Empty where no counter answers. */
+/**
+ * The used slots of each shared limit, over all processes that share counters. Empty if the counters are unreachable.
+ */
 export async function countSlots(
   plan: CompiledConfig,
   counters: Pick<Counters, 'peek'>,

@@ -19,14 +19,16 @@ import type { ConfigSource } from './config-source.ts'
 import type { ReloadResult } from './reload-result.ts'
 import { replaceFiles, type Replacement, whyNotWritable, WriteError } from './write-files.ts'
 
-/** What a change of the configuration would be, without making it. */
+/** The result of a change of the configuration, before it is made. */
 export type Proposal = {
-  /** Of the texts that it is a change of: the writer names it, and nothing is written over anything else. */
+  /**
+   * Hash of the texts that the change is based on. The write passes it back, so that newer texts are not overwritten.
+   */
   readonly base: string
-  /** Whether the gateway would take it. */
+  /** Whether the gateway would accept the result. */
   readonly ok: boolean
   readonly findings: readonly Finding[]
-  /** What it means, a line each. */
+  /** The differences in meaning, a line each. */
   readonly changes: readonly string[]
   readonly files: readonly FileDiff[]
   /** For `patch -p1` in the folder of the main file; null if it would contain a secret. */
@@ -36,23 +38,23 @@ export type Proposal = {
 
 export type NotProposed = { readonly why: string; readonly edit: ConfigEdit | undefined }
 
-/** Why nothing can be written from the console. */
+/** The reason why the console cannot write. */
 export type NotWritten = { readonly reason: 'off' | 'no-file' | 'read-only'; readonly detail: string }
 
 export type Written =
   | {
       readonly kind: 'written'
       readonly files: readonly string[]
-      /** Where the old file is. */
+      /** Path of the backup. */
       readonly backups: readonly string[]
       readonly changes: readonly string[]
-      /** Undefined where another process reads it. */
+      /** Undefined if another process reads it. */
       readonly revision: string | undefined
     }
   | {
       readonly kind: 'refused'
       readonly findings: readonly Finding[]
-      /** What is in the files all the same: they were saved before they could be restored. */
+      /** Files that still have the new text: they were saved by others before they could be restored. */
       readonly left?: { readonly files: readonly string[]; readonly changes: readonly string[] }
     }
   | { readonly kind: 'changed'; readonly file: string; readonly detail: string }
@@ -66,7 +68,7 @@ type Made = {
   readonly edited: Extract<Edited, { ok: true }>
 }
 
-/** Proposes changes of the configuration's files, and writes them where that is allowed. */
+/** Proposes changes of the configuration files, and writes them if that is allowed. */
 export class ConfigEditor {
   readonly #source: ConfigSource
   readonly #plan: () => CompiledConfig
@@ -83,7 +85,7 @@ export class ConfigEditor {
     this.#reload = reload
   }
 
-  /** What there is to edit, as it is written. @throws Error when the files cannot be read */
+  /** The editable entries as written. @throws Error when the files cannot be read */
   async list(): Promise<{ readonly base: string } & Editable> {
     const texts = await this.#source.texts()
     const read = await applyEdits(texts, this.#source.env, [])
@@ -96,13 +98,13 @@ export class ConfigEditor {
     return 'why' in made ? made : made.proposal
   }
 
-  /** What the gateway would go by after a change; nothing is started with it. */
+  /** The configuration after a change; nothing is started with it. */
   async planOf(edits: readonly ConfigEdit[]): Promise<Judged | NotProposed> {
     const edited = await applyEdits(await this.#source.texts(), this.#source.env, edits)
     return edited.ok ? this.#source.judge(edited.texts, this.#plan()) : { why: edited.why, edit: edited.edit }
   }
 
-  /** Undefined if it can be written. */
+  /** Undefined if the files can be written. */
   async whyNot(): Promise<NotWritten | undefined> {
     if (!this.#plan().server.consoleEdits) return { reason: 'off', detail: 'server.console_edits is off' }
     if (!this.#source.onDisk) return { reason: 'no-file', detail: 'the configuration was passed as text' }
@@ -110,7 +112,10 @@ export class ConfigEditor {
     return detail === undefined ? undefined : { reason: 'read-only', detail }
   }
 
-  /** Writes a change that was proposed for `base` and reloads, one after the other; or nothing is changed. */
+  /**
+   * Writes a change that was proposed for `base` and reloads, one change at a time. Either both succeed or nothing
+   * changes.
+   */
   write(edits: readonly ConfigEdit[], base: string, by: string): Promise<Written | NotProposed> {
     const next = this.#turn.then(() => this.#write(edits, base, by))
     this.#turn = next.catch(() => undefined)
@@ -129,7 +134,7 @@ export class ConfigEditor {
       const backups = await replaceFiles(files)
       const reloaded = await this.#reload?.(by)
       if (reloaded && !reloaded.ok) {
-        // What the check could not foresee: the old one stays.
+        // A fault that the check could not find: restore the old files.
         const { findings } = reloaded
         try {
           await replaceFiles(
@@ -190,7 +195,7 @@ export class ConfigEditor {
   }
 }
 
-/** The texts with those of the files that they name. */
+/** The texts, with those of the files that they refer to. */
 async function bareTexts(texts: ConfigTexts, { env }: ConfigSource): Promise<ConfigTexts | undefined> {
   const read = await applyEdits(texts, env, [])
   return read.ok ? read.texts : undefined
@@ -214,7 +219,7 @@ async function replacementOf(
   return { path, before: old, after: start + textOf(after, path) }
 }
 
-/** Of all texts: a change of any is another base. */
+/** Covers all texts: a change of any text changes the base. */
 function baseOf({ file, text, parts = {} }: ConfigTexts): string {
   const all = [[resolve(file), text], ...Object.entries(parts).sort(([a], [b]) => (a < b ? -1 : 1))]
   return createHash('sha256').update(JSON.stringify(all)).digest('base64url').slice(0, 22)

@@ -6,24 +6,23 @@ import { describeTaken, isSameMark, markOf } from './compare-configs.ts'
 import { readVersion } from './version.ts'
 
 const retryMs = 60_000
-/** What waits for a storage that does not answer. */
+/** The maximum number of revisions that wait for the storage. */
 const waitingMax = 20
-/** Others on the storage may keep theirs at the same time. */
+/** Other gateways on the storage may write theirs at the same time. */
 const triesMax = 10
-/** What a close waits for the storage. */
+/** How long a shutdown waits for the storage. */
 const closeMs = 2_000
 
 type Taken = ConfigCause & {
   readonly at: number
   readonly plan: CompiledConfig
   readonly files: readonly KeptText[]
-  /** Secrets that differ from those of the one before, by their places. */
+  /** Paths of secrets that differ from the previous configuration. */
   readonly secrets: readonly string[]
 }
 
 /**
- * Keeps the configurations that took effect, without what is secret in them. Nothing waits for it: what cannot be kept now is
- * tried again.
+ * Stores the configurations that took effect, without secrets. Nothing waits for it: failed writes are repeated.
  */
 export class ConfigHistorian {
   readonly #configs: Storage['configs']
@@ -45,7 +44,7 @@ export class ConfigHistorian {
     this.#log = log
   }
 
-  /** `before`: the one that it takes the place of. */
+  /** `before`: the one that it replaces. */
   took(plan: CompiledConfig, cause: ConfigCause, before?: CompiledConfig): void {
     const secrets = before ? secretChanges(before, plan) : []
     this.#waiting.push({ ...cause, at: this.#clock.now(), plan, files: shownTextsOf(plan), secrets })
@@ -53,7 +52,7 @@ export class ConfigHistorian {
     this.#turn = this.#turn.then(() => this.#keepAll())
   }
 
-  /** What is being kept is waited for, a moment; what waits is left. */
+  /** Waits a moment for the current write; queued ones are dropped. */
   async close(): Promise<void> {
     this.#retry?.cancel()
     let limit: Pending | undefined
@@ -93,7 +92,7 @@ export class ConfigHistorian {
     this.#waiting.splice(0, this.#waiting.length, ...young)
   }
 
-  /** The first process writes it; those that find it there leave it. */
+  /** The first process writes it; other processes that find it there do nothing. */
   async #keep({ plan, files, secrets, at, how, by }: Taken): Promise<void> {
     const { revision, settings } = plan
     const mark = markOf(plan, files)

@@ -20,14 +20,14 @@ export type GatewayConfig =
   | {
       readonly text: string
       readonly file?: string
-      /** The texts of the files that it names, by absolute path; read where absent. */
+      /** The texts of the files that it refers to, by absolute path; absent: read from disk. */
       readonly parts?: { readonly [path: string]: string }
     }
 
-/** Variables of the environment, by name. */
+/** Environment variables, by name. */
 export type Environment = { readonly [name: string]: string | undefined }
 
-/** Where a gateway has its configuration from, and how that is read: at its start, again, or for a check. */
+/** Where a gateway's configuration comes from, and how it is read: at its start, again, or for a check. */
 export class ConfigSource {
   readonly file: string
   readonly #config: GatewayConfig
@@ -41,19 +41,19 @@ export class ConfigSource {
     this.#brought = brought
   }
 
-  /** A caller that gives a text may replace it, like a saved file. */
+  /** A program that passes a text may replace it, like a saved file. */
   get #content(): Pick<LoadRequest, 'text' | 'parts'> {
     if (typeof this.#config !== 'object') return {}
     const { text, parts } = this.#config
     return { text, ...(parts && { parts }) }
   }
 
-  /** Plugins by the names that the configuration has for them. */
+  /** Plugins by their names in the configuration. */
   finder(): ReturnType<typeof pluginFinder> {
     return pluginFinder(this.file, this.#brought)
   }
 
-  /** As it is now: a plan, or what is wrong with it. `inUse` where one is to be replaced. */
+  /** Reads it as it is now: a plan, or its findings. `inUse`: the configuration to be replaced, if there is one. */
   read(inUse?: CompiledConfig): ReturnType<typeof loadPlan> {
     return loadPlan({
       file: this.file,
@@ -73,35 +73,35 @@ export class ConfigSource {
   }
 
   /**
-   * Reads a text that a person pasted as the configuration. Code that the configuration in use does not name already is not
-   * loaded for it, whatever the text says; nor is a file read, or a variable, that it does not name.
+   * Reads a text that a person pasted as the configuration. It may only load code, read files and use variables that
+   * the active configuration refers to as well.
    */
   async check(text: string, inUse: CompiledConfig) {
     const loaded = await this.judgeForeign(text, inUse)
     return loaded.ok ? { ok: true, findings: loaded.notes } : { ok: false, findings: loaded.findings }
   }
 
-  /** The same, as a plan that nothing was started with. */
+  /** The same, as a plan with which nothing was started. */
   judgeForeign(text: string, inUse: CompiledConfig): ReturnType<typeof loadPlan> {
     const { secretFiles, variables = new Set<string>() } = inUse
     const nameable = { files: new Set(secretFiles.keys()), variables }
     return this.#judge({ file: this.file, text }, inUse, { nameable })
   }
 
-  /** The texts of its own files with a change: what these name is the gateway's own, and may be read. */
+  /** The texts of its own files with a change: the files that they refer to are the gateway's own, and may be read. */
   judge(texts: ConfigTexts, inUse: CompiledConfig): ReturnType<typeof loadPlan> {
     return this.#judge(texts, inUse, {})
   }
 
-  /** Models and groups of a stored configuration; undefined where a text of it was too long to keep. */
+  /** Models and groups of a stored configuration; undefined if one of its texts was too long to store. */
   async listKept(kept: Pick<StoredConfig, 'files' | 'settings'>, inUse: CompiledConfig): Promise<Editable | undefined> {
     const again = readableAgain(kept, inUse, this.#env)
     return again && listEditable(again.texts, again.env)
   }
 
   /**
-   * One that took effect once, for its prices alone; undefined where a text of it was too long to keep, or where it does not
-   * charge as it did.
+   * An earlier configuration, only for its prices; undefined if one of its texts was too long to store, or if it does
+   * not charge as it did.
    */
   async judgeKept(
     kept: Pick<StoredConfig, 'files' | 'settings'>,
@@ -110,7 +110,7 @@ export class ConfigSource {
     const again = readableAgain(kept, inUse, this.#env)
     if (!again) return undefined
     const { texts, env } = again
-    // Its author set them: its prices are compared as they are.
+    // Its prices were set by its author, so they are compared as they are.
     const readable = new Set(Object.keys(texts.parts ?? {}))
     const loaded = await this.#judge(texts, inUse, { env, readable, booksOnly: true, variablesAreSecret: false })
     return loaded.ok && !chargesAlike(kept.settings, loaded.plan.settings) ? undefined : loaded
@@ -152,13 +152,13 @@ export class ConfigSource {
     return this.#env
   }
 
-  /** As it is written now. */
+  /** As currently written. */
   async texts(): Promise<ConfigTexts> {
     const { text, parts } = this.#content
     return { file: this.file, text: text ?? (await readFile(this.file, 'utf8')), ...(parts && { parts }) }
   }
 
-  /** The text with its secrets struck out. */
+  /** The text with its secrets redacted. */
   async show() {
     const { text, parts } = this.#content
     return showConfig(this.file, text ?? (await readFile(this.file, 'utf8')), this.#env, parts)

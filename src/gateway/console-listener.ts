@@ -5,18 +5,18 @@ import type { Admin, AdminParts, Pages } from '../admin/index.ts'
 import { createSecret, hashSecret, hintOfSecret, networkOf } from '../util/index.ts'
 import type { Listener } from './listeners.ts'
 
-/** Where the console is built to, next to the compiled program or in a clone of its sources. */
+/** The console's build output, next to the compiled program or in a clone of its sources. */
 const built = new URL(import.meta.url.endsWith('.js') ? '../../' : '../../dist/', import.meta.url)
 const assets = fileURLToPath(new URL('console/', built))
 const paths = /^\/(?:api\/|(?:console|pricing|docs|openapi\.json)(?:[/?]|$))/
 const letterV = 118
 
-/** Whether a request is the console's and none of a caller's: those begin with `/v1`; one character decides. */
+/** Whether a request is for the console instead of the API, whose paths begin with `/v1`; one character decides. */
 export function isConsolePath(url: string): boolean {
   return url.charCodeAt(1) !== letterV && paths.test(url)
 }
 
-/** Whether there is a console to show: a clone without the development packages has none. */
+/** Whether the console was built: a clone without the development packages has none. */
 export function isConsoleBuilt(): boolean {
   return existsSync(`${assets}index.html`)
 }
@@ -39,7 +39,10 @@ export type ConsoleParts = Omit<
   readonly facts: Omit<AdminParts['facts'], 'version'>
 }
 
-/** The console's server, loaded on its first request: a gateway without visitors neither waits nor pays. */
+/**
+ * The console's server, loaded on its first request, so that a gateway without console users starts faster and uses
+ * less memory.
+ */
 export function createConsoleListener(parts: ConsoleParts): ConsoleListener {
   let opening: Promise<Admin> | undefined
   const open = (): Promise<Admin> => (opening ??= openAdmin(parts))
@@ -63,7 +66,7 @@ export function createConsoleListener(parts: ConsoleParts): ConsoleListener {
   }
 }
 
-/** Files of the build; looked for again if there were none. */
+/** Files of the build; searched again if there were none. */
 async function loadPages(): Promise<Pages | undefined> {
   try {
     return (await import(new URL('pages/index.js', built).href)) as Pages

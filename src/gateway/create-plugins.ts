@@ -7,7 +7,7 @@ export type PlacedStep = PipelineStep & { readonly path: string }
 
 type Created = { readonly hooks: Hooks } | { readonly finding: Finding }
 
-/** What a plugin does with its options; a finding at its line of the file when it cannot be created. */
+/** The plugin's hooks for its options; a finding at its line of the file if it cannot be created. */
 export function createHooks(plugin: AnyPlugin, line: PlacedStep, host: Host): Created {
   let hooks: Hooks
   try {
@@ -28,7 +28,7 @@ function findingAt({ origin, path }: PlacedStep, code: string, message: string, 
   return { severity: 'error', code, file, line, col, path, message, ...(remedy && { remedy }), caret: '' }
 }
 
-/** What a plugin is given; what it keeps is kept under its own name. */
+/** What a plugin gets. The state that it keeps is stored under the plugin's own name. */
 export function hostOf(plugin: AnyPlugin, shared: Omit<Host, 'keep'>, kept: Map<string, unknown>): Host {
   return {
     ...shared,

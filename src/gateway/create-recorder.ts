@@ -15,10 +15,10 @@ type RecorderParts = {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** Passes a settled request to all that record requests. */
+/** Passes a settled request to all recorders. */
 export function createRecorder(parts: RecorderParts): (row: LogRow, context: RequestContext) => void {
   const { observers, storage, charges, log, metrics, telemetry } = parts
-  // Each by itself: one that fails takes nothing from the others, nor from the request.
+  // One by one: a recorder that fails affects neither the others nor the request.
   const recorders: readonly ((row: LogRow, context: RequestContext) => void)[] = [
     observers.quiet('journal', row => storage.journal.append(row)),
     observers.quiet('log', row => log.request(row)),

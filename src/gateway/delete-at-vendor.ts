@@ -23,7 +23,7 @@ const gone: ReadonlySet<number> = new Set([404, 410])
 
 /** Deletes an object at the upstream and vendor key that made it; no gateway has to run. Never rejects. */
 export async function deleteAtVendor(plan: CompiledConfig, object: StoredObject): Promise<VendorDeletion> {
-  // Its content has ended with its record.
+  // The gateway kept the object itself, and its content ended with its record.
   if (object.upstream === keptHere) return { kind: 'deleted' }
   const upstream = upstreamOf(plan, object)
   const found = upstream && requestOf(plan, object, upstream)
@@ -53,7 +53,7 @@ export async function deleteAtVendor(plan: CompiledConfig, object: StoredObject)
   }
 }
 
-/** The upstream with the key that made the object; a name of null means its only key. */
+/** The upstream with the key that made the object; a null name means its only key. */
 function upstreamOf({ upstreams }: CompiledConfig, object: StoredObject): Upstream | undefined {
   const upstream = upstreams.get(object.upstream)
   if (!upstream?.keys || upstream.keys.length === 0) return upstream

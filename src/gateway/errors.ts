@@ -1,6 +1,6 @@
 import { failures, type ErrorTable, sharedRows } from '../domain/index.ts'
 
-/** Refusals of the answers that the gateway gives by itself. */
+/** Errors of the routes that the gateway answers itself. */
 export const errors = {
   storage_unavailable: sharedRows.storage_unavailable,
   job_not_found: {

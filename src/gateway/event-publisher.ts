@@ -6,7 +6,7 @@ import { labelledGauge, type Metrics, type Snapshot } from '../observe/index.ts'
 import type { Reloaded } from './reloads.ts'
 import type { ProcessStatus } from './status.ts'
 
-/** Of what a reload changed, or was refused for. */
+/** The number of listed changes of a reload, or of findings that refused it. */
 const findingsMax = 20
 const lineCharsMax = 300
 
@@ -30,7 +30,7 @@ export class EventPublisher {
     this.follow()
   }
 
-  /** The configuration is another one. */
+  /** Applies a new configuration. */
   follow(): void {
     if (this.#isClosed || !this.#parts.receivers()) return
     if (this.#deliveries) void this.#deliveries.then(deliveries => deliveries.follow())
@@ -38,8 +38,8 @@ export class EventPublisher {
   }
 
   /**
-   * Of several gateways that take the same over each reports it, and it is stored once. A reload that changed nothing is reported only
-   * where it ends a refusal.
+   * If several gateways load the same configuration, each reports it, and it is stored once. A reload without changes
+   * is reported only if it ends a refusal.
    */
   reloaded({ kind, findings, ...rest }: Reloaded): void {
     const lines = findings.slice(0, findingsMax).map(line => line.slice(0, lineCharsMax))
@@ -51,7 +51,7 @@ export class EventPublisher {
     written().catch((error: unknown) => log.warn({ err: error }, `${kind} could not be published`))
   }
 
-  /** Receivers that take nothing, since when, and why. */
+  /** Receivers that accept nothing: since when, and why. */
   get silent(): NonNullable<ProcessStatus['silent_webhooks']> {
     const silent = [...(this.#running?.silent ?? [])]
     return silent.map(([name, { since, why }]) => ({ name, since: new Date(since).toISOString(), why }))
@@ -72,7 +72,7 @@ export class EventPublisher {
   }
 }
 
-/** Of a receiver that another process sends to nothing is known here: the longest silence counts. */
+/** For receivers that another process sends to, nothing is known here: the longest outage counts. */
 function silenceOf({ tries, silent }: Deliveries, now: number): Snapshot {
   const values = [...tries.keys()].map(webhook => {
     const since = silent.get(webhook)?.since ?? now

@@ -28,7 +28,7 @@ import { formatMoney, type Micros } from '../util/index.ts'
 
 /**
  * Explains a request without making it: the plugins of the plan are called in their order, as for a request.
- * @throws Failure the one that the gateway would answer with
+ * @throws Failure with which the gateway would refuse it
  */
 export function explainRequest(plan: CompiledConfig, request: ImaginedRequest): RequestExplanation {
   const { operation, body: asked, dropped: lost } = imagineRoute(plan, request)
@@ -96,7 +96,7 @@ function explainFallbacks(
   })
 }
 
-/** The name of the model that the request means. */
+/** The model of the request, by the gateway's name. */
 function nameOf({ model, aliases }: ImaginedRequest): string {
   return aliases?.get(model) ?? model
 }
@@ -123,7 +123,7 @@ function explainRetry(route: Route, target: Target): RequestExplanation['retry']
   return { on: [...retry.on], attempts: retry.attempts, if_sold: retry.paysTwice || isRepeatable({ route }, target) }
 }
 
-/** Each plugin sees what those above it make of the request. */
+/** Each plugin sees the request as the earlier plugins have changed it. */
 function askPlugins(plan: CompiledConfig, first: Imagined): { readonly out: Body; readonly quotes: readonly Quote[] } {
   let { out } = first
   const quotes: Quote[] = []
@@ -153,7 +153,7 @@ export function concerned(
   )
 }
 
-/** What a model is offered for: a family that names no operations takes all. */
+/** The operations of a model: a family that lists no operations supports all. */
 export function operationsOf(plan: CompiledConfig, { family: { forward } }: Model): readonly string[] {
   const routed = new Set(plan.routes.filter(route => route.serve === undefined).map(route => route.operation))
   return [...routed].filter(operation => forward.size === 0 || forward.has(operation))
@@ -188,7 +188,7 @@ function writePrice(quoted: PriceQuote, currency: string): NonNullable<RequestEx
   }
 }
 
-/** The request that the gateway continues with: the imagined one, or what a plugin makes of it. */
+/** The request with which the gateway continues: the given one, or the one into which a plugin converts it. */
 function imagineRoute(
   plan: CompiledConfig,
   request: ImaginedRequest,

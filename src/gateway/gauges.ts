@@ -4,7 +4,7 @@ import type { Engine, VendorKeys } from '../engine/index.ts'
 import { gaugeSnapshot, labelledGauge, type Metrics, type Snapshot } from '../observe/index.ts'
 import { readVersion } from './version.ts'
 
-/** How long a scrape waits for the storage; then it reports what was known before. */
+/** How long a scrape waits for the storage; after that it reports the previous values. */
 const storageMs = 1_000
 
 /** The parts of a gateway that a scrape reads. */
@@ -26,8 +26,8 @@ type Watched = {
 }
 
 /**
- * Adds the gauges of values that are kept elsewhere, read at each scrape. Of several processes on one storage each
- * reports all that is open there.
+ * Adds gauges for values that are stored elsewhere, read at each scrape. Of several processes on one storage, each
+ * reports the totals of the storage.
  */
 export function addGauges(metrics: Metrics, { clock, storage, counters, engine, connections, plan }: Watched): void {
   metrics.gauge('open_exchanges', 'Requests that are not settled yet.', () => engine.open)

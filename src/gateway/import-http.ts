@@ -1,10 +1,10 @@
-/** What `node:http` uses of undici, the client of `fetch`, once it is needed. */
+/** The parts of undici (the client of `fetch`) that `node:http` uses on demand. */
 const borrowed = ['WebSocket', 'CloseEvent', 'MessageEvent'] as const
 
 /**
- * Imports `node:http` without them. The first import of a module of Node's reads all that it exports, and so loads undici
- * whole: 20 ms of a start, and 13 MB for as long as the process lives, of which a gateway uses nothing. `require` and the
- * default import have them as before; `import { WebSocket } from 'node:http'` is undefined, and the global is there.
+ * Imports `node:http` without them. The first import of a Node module reads all its exports, and so loads undici in
+ * full: 20 ms of a start and 13 MB of memory that a gateway does not need. `require` and the default import still have
+ * them; `import { WebSocket } from 'node:http'` is undefined, while the global exists.
  */
 export async function importHttp(): Promise<void> {
   const http = process.getBuiltinModule('node:http')

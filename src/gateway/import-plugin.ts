@@ -2,16 +2,19 @@ import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { findPackageJSON, registerHooks } from 'node:module'
 
-/** What plugins get when they import `tollgate`: the copy that runs, wherever it is and whether or not it is a package there. */
+/**
+ * What plugins get when they import `tollgate`: the running copy, wherever it is and whether or not it is a package
+ * there.
+ */
 const door = new URL(import.meta.url.endsWith('.ts') ? '../index.ts' : '../index.js', import.meta.url).href
 
-/** Modules that plugins were loaded from, each with all files of its plugin. */
+/** Modules from which plugins were loaded, each with all files of its plugin. */
 const parts = new Map<string, Set<string>>()
-/** By plugin: its files, each with the digest of what was in it. Code is loaded once in a process. */
+/** By plugin: its files, each with the digest of its content. A process loads code only once. */
 const loaded = new Map<string, ReadonlyMap<string, string>>()
 let isFollowed = false
 
-/** Imports the module of a plugin, and remembers the files that it brought along. @throws Error when it cannot be loaded */
+/** Imports the module of a plugin, and records the files that it loads. @throws Error when it cannot be loaded */
 export async function importPlugin(url: string): Promise<{ readonly default?: unknown }> {
   if (!isFollowed) followPlugins()
   isFollowed = true
@@ -33,7 +36,10 @@ export async function hasChanged(url: string): Promise<boolean> {
   return false
 }
 
-/** From now on `tollgate` is the copy that runs for every module of a plugin: also for what is imported later, or required. */
+/**
+ * From now on `tollgate` resolves to the running copy for every module of a plugin, also for later imports and
+ * `require`.
+ */
 function followPlugins(): void {
   registerHooks({
     resolve(specifier, context, next) {
@@ -51,7 +57,7 @@ function followPlugins(): void {
   })
 }
 
-/** `npm init` writes `"type": "commonjs"`, under which Node reads no `import` in a file that ends in .js. */
+/** `npm init` writes `"type": "commonjs"`, under which Node rejects `import` in a file that ends in .js. */
 async function explainSyntax(error: SyntaxError, url: string): Promise<Error> {
   const settings = findPackageJSON(url)
   const text = settings === undefined ? undefined : await readFile(settings, 'utf8').catch(() => undefined)

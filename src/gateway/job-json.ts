@@ -4,8 +4,9 @@ import type { Job } from '../domain/index.ts'
 const shown = { running: 'running', done: 'succeeded', failed: 'failed' } as const
 
 /**
- * A job as its caller gets it, as JSON; `response` is the answer that it would have been given, or the error. That is
- * there byte for byte: it may hold a hundred megabytes of pictures, and to parse and write those would keep all others waiting.
+ * A job for its client, as JSON. `response` is the response that the client would have got, or the error. It is copied
+ * byte for byte: it may hold a hundred megabytes of pictures, and parsing and serializing those would block all other
+ * requests.
  */
 export async function jobJson({ id, state, model, operation, createdAt, endedAt, answer }: Job): Promise<Buffer> {
   const head = JSON.stringify({

@@ -14,28 +14,28 @@ import {
 import type { Log } from '../plugin-api/index.ts'
 import type { Clock } from '../util/index.ts'
 
-/** How often it looks for jobs of processes that are gone, and polls a job again that could not be polled. */
+/** How often it looks for jobs of dead processes, and retries jobs whose poll failed. */
 const everyMs = 5_000
-/** A job is one of those that its key may run at once. */
+/** A job counts as one of the concurrent jobs of its key. */
 const ofOneJob = 1
-/** What fails here, and not there, is tried again for so long by every process that has the job, whatever its deadline. */
+/** How long every process retries a job whose poll fails on the gateway's side, whatever the job's deadline. */
 const patienceMs = 60_000
 
-/** Polls jobs whose callers do not wait: those that were handed over, and those of processes that are gone. */
+/** Polls jobs whose clients do not wait: those that were handed over, and those of dead processes. */
 export class JobRunner {
   readonly #store: JobStore
   readonly #engine: () => Pick<Engine, 'resume' | 'running'>
   readonly #keys: Pick<KeyStore, 'find'>
   readonly #counters: Pick<Counters, 'take' | 'settle'>
-  /** The places of jobs whose clients do not wait, as long as those are open here. */
+  /** The slots of jobs whose clients do not wait, while those run here. */
   readonly #held = new Map<string, Ticket>()
   readonly #ledger: Ledger
   readonly #clock: Clock
   readonly #log: Log
   readonly #running = new Map<string, Promise<void>>()
-  /** Since when this process has tried those that could not be polled. */
+  /** Since when this process has retried those whose poll failed. */
   readonly #triedSince = new Map<string, number>()
-  /** Those that exchanges of this process wait for. */
+  /** Jobs for which exchanges of this process wait. */
   readonly #waited = new Set<string>()
   #watch: { cancel(): void } | undefined
   #isOver = false
@@ -60,14 +60,14 @@ export class JobRunner {
     this.#log = parts.log
   }
 
-  /** The store as plugins are given it: what they hand over is taken here. */
+  /** The store for plugins: jobs that they hand over are started here. */
   get store(): JobStore {
     return {
       open: async (job, mode) => {
         this.#waited.add(job.id)
         await this.#store.open(job, mode)
         if (mode === 'detached') {
-          // Before its request gives its own back.
+          // Taken before the request releases its own slots.
           await this.#hold(job)
           this.#waited.delete(job.id)
           this.#take(toJob(job, this.#clock.now()))
@@ -83,13 +83,13 @@ export class JobRunner {
     }
   }
 
-  /** Continues the jobs of processes that ended, now and every few seconds. */
+  /** Continues the jobs of dead processes, now and every few seconds. */
   start(): void {
     void this.#look()
     this.#watch = this.#clock.every(everyMs, () => void this.#look())
   }
 
-  /** Nothing more is taken up; resolves when nothing runs. */
+  /** Starts no more jobs; resolves when none runs. */
   async stop(): Promise<void> {
     this.#isOver = true
     this.#watch?.cancel()
@@ -129,7 +129,7 @@ export class JobRunner {
     }
   }
 
-  /** A batch runs for hours, and takes no place of a request. */
+  /** A batch runs for hours, and takes no concurrency slot. */
   #isBatch(operation: string): boolean {
     const route = this.#engine().running.plan.routes.find(one => one.operation === operation)
     return route?.deferred?.batch !== undefined
@@ -179,7 +179,9 @@ export class JobRunner {
     }
   }
 
-  /** Its time may have passed while no process was there, and the storage may be away as the first one comes. */
+  /**
+   * Its deadline may have passed while no process ran, and the storage may be unreachable when the first one starts.
+   */
   #isOverdue({ id, deadlineAt }: Job): boolean {
     const now = this.#clock.now()
     const since = this.#triedSince.get(id) ?? now
@@ -187,7 +189,7 @@ export class JobRunner {
     return now >= Math.max(deadlineAt, since + patienceMs)
   }
 
-  /** Its charge has ended without what came now: trying again pays for nothing. */
+  /** Its charge ended without this result, so a retry is useless. */
   async #isUnpayable({ id }: Job, failure: Failure | undefined): Promise<boolean> {
     if (failure?.code !== 'charge_not_recorded') return false
     try {
@@ -197,12 +199,12 @@ export class JobRunner {
     }
   }
 
-  /** Its charge first: a job that has ended is not looked for, and no other process would end the charge. */
+  /** The charge ends first: no process looks for a job that has ended, so none would end its charge. */
   async #giveUp(id: string, failure: Failure | undefined): Promise<void> {
     const reason = failure?.code ?? 'internal_error'
     try {
       const isReviewed = await this.#ledger.review(id, reason)
-      // What has lines is no empty charge: some of it has gone out.
+      // A charge with lines is not empty: part of the result was delivered.
       if (!isReviewed) await this.#ledger.settle({ id, delivery: 'partial', reason })
       await this.#end(id, 'failed', toAnswer(failure))
     } catch (error) {
@@ -211,7 +213,7 @@ export class JobRunner {
   }
 }
 
-/** Of an answer that cannot be read, or was refused, no second one comes. */
+/** If a response is unreadable or was refused, a retry brings no other one. */
 function isFinal(failure: Failure | undefined): boolean {
   const { code = '' } = failure ?? {}
   return ['job_timeout', 'job_in_review', 'upstream_refused'].includes(code) || code.startsWith('upstream_answer_')

@@ -3,10 +3,10 @@ import { dialects } from '../api-formats/index.ts'
 import { operationTraits } from '../operations/index.ts'
 import { simulatorNames } from '../simulator/names.ts'
 
-/** What `serve:` of a route may name. */
+/** Valid values of `serve:` of a route. */
 const localAnswerNames = ['models', 'model', 'charge', 'job', 'objects', 'client-secret'] as const
 
-/** What a configuration may name without defining it, as far as this version has it. */
+/** Names that a configuration may use without defining them, as far as this version has them. */
 export const knownNames = {
   dialects: [...dialects.keys()],
   answers: localAnswerNames,

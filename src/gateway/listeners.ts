@@ -9,20 +9,20 @@ import { isLingering, lingerOnClose } from './linger.ts'
 import type { Address, Answer } from '../domain/index.ts'
 import { type Clock, type Member, IntrusiveSet } from '../util/index.ts'
 
-/** `socket`: of a caller who wants a WebSocket; the answer is written to it unless that opens. */
+/** `socket`: of a client that requests a WebSocket; the response is written to it unless the WebSocket opens. */
 export type Listener = (req: IncomingMessage, res: ServerResponse, socket?: CallerSocket) => void
 
-/** How long a client has to read the answer to something that was no request. */
+/** How long a client has to read the response to an invalid request. */
 const lingerMs = 1_000
 
 /** A response that exists from the arrival of its request's head. */
 class OwedResponse extends ServerResponse implements Member {
   place = -1
-  /** Its place among all: on one connection, responses go in the order of their requests. */
+  /** Its position among all responses: on one connection, responses go in the order of their requests. */
   turn = 0
 }
 
-/** Node's own invite slow clients. */
+/** Node's defaults allow slow clients to hold connections. */
 const options = {
   IncomingMessage: DirectRequest as typeof IncomingMessage,
   headersTimeout: 10_000,
@@ -39,34 +39,34 @@ const options = {
   joinDuplicateHeaders: false,
 } as const
 
-/** The server for callers. */
+/** The server for clients. */
 export type CallerServer = {
   readonly server: Server | TlsServer
-  /** From now on every answer that has not begun closes its connection. */
+  /** From now on, every response that has not begun closes its connection. */
   release(): void
 }
 
-/** How callers come in. */
+/** Options of the server for clients. */
 type CallerDoor = {
   /** Undefined for plain HTTP. */
   readonly certificate?: Certificate | undefined
-  /** False for a connection that is one too many; it is closed then. */
+  /** False for a connection beyond the limit, which is then closed. */
   readonly admits?: (socket: Socket) => boolean
   readonly clock: Pick<Clock, 'after'>
-  /** Whether a path is that of a WebSocket; absent where there is none. */
+  /** Whether a path is that of a WebSocket; absent if there is none. */
   readonly isWebSocket?: (req: IncomingMessage) => boolean
 }
 
 /**
- * Makes the server for callers, within the bounds of `docs/security.md#request-limits`. `refuse` answers what
- * was no request, by the code of the fault.
+ * Creates the server for clients, with the limits of `docs/security.md#request-limits`. `refuse` answers invalid
+ * requests, by the code of the error.
  */
 export function createCallerServer(
   listener: Listener,
   refuse: (code: string | undefined) => Answer,
   { certificate, admits, clock, isWebSocket }: CallerDoor,
 ): CallerServer {
-  /** Answers that have not gone. */
+  /** Responses that are not finished. */
   const owed = new IntrusiveSet<OwedResponse>()
   let turns = 0
   let released = false
@@ -74,7 +74,7 @@ export function createCallerServer(
     owed.delete(this)
   }
   class LingeringResponse extends OwedResponse {
-    /** Called by Node when the answer is written, just before it closes a connection that does not stay. */
+    /** Node calls this when the response is written, just before it closes a connection that is not kept alive. */
     override detachSocket(socket: Socket): void {
       super.detachSocket(socket)
       if (!this.req.complete) lingerOnClose(this.req, socket, clock)
@@ -83,11 +83,11 @@ export function createCallerServer(
   const made = {
     ...options,
     ServerResponse: LingeringResponse as typeof ServerResponse,
-    // Others, such as a POST that offers h2c, stay the requests that they are.
+    // Other upgrades, such as a POST that offers h2c, are handled as plain requests.
     shouldUpgradeCallback: (req: IncomingMessage) => opensWebSocket(req) && isWebSocket?.(req) === true,
   }
   const handle: Listener = (req, answer) => {
-    // Made by the server, by its options.
+    // Created by the server, as its options say.
     const res = answer as OwedResponse
     if (released) {
       // An earlier response closes the connection, so this request counts as not received (RFC 9112 9.6).
@@ -104,7 +104,7 @@ export function createCallerServer(
     ? createTlsServer({ ...made, ...certificate.options, ALPNProtocols: ['http/1.1'] }, handle)
     : createServer(made, handle)
   if (server instanceof TlsServer) certificate?.follow(server)
-  // Before Node's own, which reads.
+  // Before Node's own listener, which reads.
   if (admits) server.prependListener('connection', (socket: Socket) => void admits(socket))
   server.maxHeadersCount = 200
   // A client that waits for `100 Continue` is answered after its key has been checked, or refused before it uploads.
@@ -112,11 +112,11 @@ export function createCallerServer(
   server.on('checkExpectation', handle)
   server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
     const caller = new CallerSocket(socket, head)
-    // An answer that is still owed would land among the frames.
+    // A pending response would be written between the frames.
     if (released || owedOn(owed, socket).length > 0) socket.destroy()
     else listener(req, openAnswer(req, socket), caller)
   })
-  // Without a listener Node closes the connection without a word.
+  // Without a listener Node closes the connection without a response.
   server.on('connect', (_req, socket) => {
     socket.on('error', () => undefined)
     refuseRest(socket, owedOn(owed, socket), () => sendLast(socket, refuse('CONNECT'), clock))
@@ -142,7 +142,7 @@ export function createCallerServer(
   return { server, release }
 }
 
-/** What answers a caller who wants a WebSocket and gets none: Node has none for it. */
+/** The response object for a client whose WebSocket is refused: Node provides none. */
 function openAnswer(req: IncomingMessage, socket: Socket): ServerResponse {
   const res = new ServerResponse(req)
   res.shouldKeepAlive = false
@@ -154,7 +154,7 @@ function openAnswer(req: IncomingMessage, socket: Socket): ServerResponse {
   return res
 }
 
-/** Answers that one connection still owes, in the order of their requests. */
+/** Pending responses of one connection, in the order of their requests. */
 function owedOn(owed: IntrusiveSet<OwedResponse>, socket: Duplex): readonly OwedResponse[] {
   const found: OwedResponse[] = []
   owed.each(res => void (res.req.socket === socket && found.push(res)))
@@ -162,8 +162,8 @@ function owedOn(owed: IntrusiveSet<OwedResponse>, socket: Duplex): readonly Owed
 }
 
 /**
- * Ends a connection on which something came that is no request. Requests before it, which were whole, get their answers
- * first: an error in their place would be read as theirs. One whose own body is broken gets the error.
+ * Ends a connection after invalid data. Earlier complete requests get their responses first: an error in their place
+ * would be read as theirs. A request whose own body is invalid gets the error.
  */
 function refuseRest(socket: Duplex, open: readonly ServerResponse[], say: () => void): void {
   const last = open.at(-1)
@@ -172,7 +172,7 @@ function refuseRest(socket: Duplex, open: readonly ServerResponse[], say: () => 
   if (last.req.complete) {
     socket.pause()
     last.once('finish', say)
-    // Node no longer counts the connection as one of its own: it would keep the server from closing.
+    // Node no longer counts the connection: without this, the server would never close.
     last.once('close', () => last.writableFinished || socket.destroy())
     return
   }
@@ -180,7 +180,7 @@ function refuseRest(socket: Duplex, open: readonly ServerResponse[], say: () => 
   else say()
 }
 
-/** Writes an answer past Node's own writer, and closes. What the client still sends is not looked at. */
+/** Writes a response directly to the socket, and closes. Further data of the client is ignored. */
 function sendLast(socket: Duplex, { status, headers, body }: Answer, clock: Pick<Clock, 'after'>): void {
   const bytes = Buffer.from(body)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -190,7 +190,10 @@ function sendLast(socket: Duplex, { status, headers, body }: Answer, clock: Pick
   socket.once('close', () => limit.cancel())
 }
 
-/** Binds; resolves with the address really taken (port 0 gives any). @throws Error when the address is taken or not ours */
+/**
+ * Binds; resolves with the actual address (port 0 picks a free one). @throws Error when the address is in use or not
+ * local
+ */
 export async function bind(
   server: Server | TlsServer,
   address: Address,
@@ -209,8 +212,9 @@ export async function bind(
 }
 
 /**
- * Accepts no more connections; resolves when the last connection has ended. Unlike the `close` of an HTTP server it leaves those
- * alone that have just come: the first request of one may be on its way, and its sender could not know what became of it.
+ * Accepts no more connections; resolves when the last connection has ended. Unlike `close` of an HTTP server, it keeps
+ * connections that have just opened: the first request of one may be in transit, and its sender could not know whether
+ * it was received.
  */
 export function stopListening(server: Server | TlsServer): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -42,7 +42,7 @@ export function createLocalAnswers(
       async context => {
         const id = context.params['id'] ?? ''
         const charge = await findCharge(storage, id)
-        // Another key's charge is answered as one that does not exist.
+        // Another key's charge is treated as if it did not exist.
         if (!charge || charge.keyId !== context.slots.need(callerSlot).key.id)
           throw fail('charge_not_found', { id: id.slice(0, 80) })
         return toJson(billingRecord(charge, context.plan.plugins.known))
@@ -63,7 +63,7 @@ export function createLocalAnswers(
   ])
 }
 
-/** A page of the objects of a key, as the upstreams showed them. @throws Failure storage_unavailable */
+/** A page of the objects of a key, as the upstreams returned them. @throws Failure storage_unavailable */
 async function listObjects({ objects }: Storage, context: RequestContext): Promise<Answer> {
   const { objectList } = context.dialect
   const lists = context.route.object?.lists
@@ -128,7 +128,7 @@ function offered(context: RequestContext, since: number): readonly ListedModel[]
     }))
 }
 
-/** A family that names no operations takes all. */
+/** A family that lists no operations supports all. */
 function operationsOf(family: Family, plan: CompiledConfig): readonly string[] {
   if (family.forward.size > 0) return [...family.forward.keys()]
   return [...new Set(plan.routes.filter(route => route.serve === undefined).map(route => route.operation))]

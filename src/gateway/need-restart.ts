@@ -1,9 +1,12 @@
 import type { CompiledConfig } from '../domain/index.ts'
 
-/** Of `server`, what is opened once, by the file's words; the rest is read from the plan of each request. */
+/**
+ * Settings of `server` that are read only once, by their names in the file; others are read from the plan of each
+ * request.
+ */
 const fixedAtStart = { listen: 'listen', ops: 'ops', workers: 'workers' } as const
 
-/** What a reload cannot change, a line each. */
+/** Changes that a reload cannot apply, a line each. */
 export function needRestart(before: CompiledConfig, after: CompiledConfig): readonly string[] {
   const text = 'takes effect at the next start'
   const changes: string[] = []

@@ -6,7 +6,7 @@ import type { GatewayLog, Observers } from '../observe/index.ts'
 import type { Telemetry } from '../observe/otlp/telemetry.ts'
 import { readVersion } from './version.ts'
 
-/** Loaded by those who want it alone. */
+/** Loaded only if it is configured. */
 export async function openTelemetry(
   otlp: OtlpConfig,
   parts: { readonly clock: Clock; readonly random: Random; readonly log: GatewayLog },
@@ -15,7 +15,7 @@ export async function openTelemetry(
   return new Telemetry(otlp, { ...parts, version: await readVersion() })
 }
 
-/** A trace that cannot be followed takes no header along, and nothing else with it. */
+/** If tracing fails, only the trace header is missing. */
 export function quietTrace(telemetry: Telemetry, observers: Observers): NonNullable<EngineParts['trace']> {
   const began = observers.quiet('telemetry', (context: RequestContext, upstream: string) =>
     telemetry.began(context, upstream),

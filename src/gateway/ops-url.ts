@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { showConfig } from '../config/index.ts'
 
 /**
- * Where the gateway of a configuration listens for operators, as seen from its machine; undefined when the file says
- * none. Read from the file as far as it can be read: a command may lack the secrets that the gateway has.
+ * The address of a gateway's operators' listener, as seen from its own machine; undefined if the file sets none. The
+ * file is read as far as possible, because a command may lack the gateway's secrets.
  */
 export async function findOpsUrl(file: string, env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
   const text = await readFile(file, 'utf8').catch(() => '')

@@ -4,11 +4,11 @@ import type { Awaitable } from '../util/index.ts'
 import type { Metrics } from '../observe/index.ts'
 import type { ReloadStatus, Status } from './status.ts'
 
-/** What the listener for operators needs of the gateway, in one process or in several. */
+/** What the operators' listener needs from the gateway, in one process or in several. */
 type OpsParts = {
   readonly metrics: Pick<Metrics, 'expose'>
   isReady(): Awaitable<boolean>
-  /** Why the storage takes no writes, where this process knows it. */
+  /** The reason why the storage accepts no writes, if this process knows it. */
   trouble?(): string | undefined
   status(): Awaitable<Status>
   /** The configuration in use, its secrets redacted. */
@@ -17,7 +17,7 @@ type OpsParts = {
     readonly file: string
     readonly settings: { readonly [path: string]: string }
   }
-  /** @throws Error when it could not be tried */
+  /** @throws Error when it could not be attempted */
   reload(): Promise<{ readonly result: ReloadResult; readonly before: ReloadStatus | null }>
 }
 
@@ -25,7 +25,7 @@ type Said = { readonly status: number; readonly text: string; readonly type?: st
 
 type OpsRoute = {
   readonly method: 'GET' | 'POST'
-  /** Refused unless it comes from this machine: a reader of the network may not change the gateway. */
+  /** Refused unless it comes from this machine: network clients with read access may not change the gateway. */
   readonly nearOnly?: true
   answer(parts: OpsParts): Awaitable<Said>
 }
@@ -69,7 +69,10 @@ const loopback = /^(?:127\.|::1$|::ffff:127\.)/
 /** An address, or a name without a dot, which cannot be in the public DNS. */
 const plainHost = /^(?:[\w-]+|[\d.]+|\[[\da-f:.]+\])(?::\d+)?$/i
 
-/** The listener for operators: `/healthz` (the process runs), `/readyz` (it takes work), `/metrics`, `/status`, `/config`, `/reload`. */
+/**
+ * The operators' listener: `/healthz` (the process runs), `/readyz` (it accepts work), `/metrics`, `/status`,
+ * `/config`, `/reload`.
+ */
 export function createOpsServer(parts: OpsParts): Server {
   return createServer((req, res) => {
     answer(req, parts).then(
@@ -96,8 +99,8 @@ async function answer(req: IncomingMessage, parts: OpsParts): Promise<Said> {
 }
 
 /**
- * Browsers send the origin of a POST; other clients do not. Of a GET they say nothing where the page's own name was made to
- * lead here (DNS rebinding): such a name is in `host`.
+ * Browsers send the origin of a POST; other clients do not. For a GET they send none if the page's own name was made to
+ * resolve to this address (DNS rebinding): that name is in `host`.
  */
 function isFromPage({ headers }: IncomingMessage): boolean {
   const isNamed = headers.host !== undefined && !plainHost.test(headers.host)

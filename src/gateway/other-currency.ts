@@ -2,8 +2,8 @@ import type { Finding } from '../config/index.ts'
 import type { CompiledConfig } from '../domain/index.ts'
 
 /**
- * What keeps a running gateway from another currency: what was spent, reserved and paid in is kept as numbers of the one
- * that it has, and would be taken for as many of the other.
+ * Prevents a running gateway from changing its currency: spent, held and prepaid amounts are stored as plain numbers,
+ * and would be read as amounts of the other currency.
  */
 export function otherCurrency(before: CompiledConfig, after: CompiledConfig): Finding | undefined {
   if (before.currency === after.currency) return undefined

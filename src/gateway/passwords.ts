@@ -13,7 +13,7 @@ export async function hashPassword(password: string, random: Random = systemRand
   return `argon2id$${nonce.toString('base64url')}$${tag.toString('base64url')}`
 }
 
-/** Whether a password is the one that was hashed; false for a hash of another form. */
+/** Whether a password matches a hash; false for a hash of another form. */
 export async function verifyPassword(password: string, hash: string): Promise<boolean> {
   const [algorithm, nonce, tag] = hash.split('$')
   if (algorithm !== 'argon2id' || !nonce || !tag) return false

@@ -13,13 +13,13 @@ export function loadSigners(): Promise<readonly AnySigner[]> {
   return Promise.all(Object.values(signers).map(load => load()))
 }
 
-/** Finds plugins by the name that a pipeline gives: built in, brought along, or a package or path to import. */
+/** Finds plugins by their names in a pipeline: built-in ones, given ones, or packages and paths to import. */
 export function pluginFinder(file: string, brought: readonly AnyPlugin[] = []) {
   const known = new Map([...builtins, ...brought].map(plugin => [plugin.name, plugin]))
   return {
     knownPlugins: [...known.keys()],
     knownSigners: Object.keys(signers),
-    /** What signs for an upstream is loaded when an upstream names it. */
+    /** A signing plugin is loaded when an upstream uses it. */
     async resolveSigner(name: string): Promise<AnySigner | undefined> {
       if (Object.hasOwn(signers, name)) return (signers[name] as () => Promise<AnySigner>)()
       if (!isOthers(name)) return undefined
@@ -48,7 +48,7 @@ function urlOf(name: string, file: string): string {
   return isPath(name) ? pathToFileURL(resolvePath(file, '..', name)).href : findPackage(name, file)
 }
 
-/** A sentence for each plugin whose files on disk differ from the code that runs. */
+/** A sentence for each plugin whose files on disk differ from the loaded code. */
 export async function changedCode(file: string, { pipeline }: CompiledConfig): Promise<readonly string[]> {
   const changes: string[] = []
   for (const { plugin } of pipeline) {
@@ -59,31 +59,34 @@ export async function changedCode(file: string, { pipeline }: CompiledConfig): P
   return changes
 }
 
-/** Where a package is: as the configuration's folder sees it, else as the gateway does (both installed globally). */
+/**
+ * The location of a package: as resolved from the configuration's folder, else from the gateway (both installed
+ * globally).
+ */
 function findPackage(name: string, file: string): string {
   const parentURL = pathToFileURL(resolvePath(file)).href
-  // Without a flag `import.meta.resolve` heeds no parent; a hook for the length of this one call gives it one.
+  // Without a flag `import.meta.resolve` ignores the parent; a hook during this one call sets it.
   const hooks = registerHooks({
     resolve: (specifier, around, next) => next(specifier, specifier === name ? { ...around, parentURL } : around),
   })
   try {
     return import.meta.resolve(name)
   } catch {
-    // Looked for again below, whose error is reported.
+    // Resolved again below, where the error is reported.
   } finally {
     hooks.deregister()
   }
   return import.meta.resolve(name)
 }
 
-/** @throws Error when the module is there and signs nothing */
+/** @throws Error when the module exists and exports no signing plugin */
 function readSigner({ default: plugin }: { readonly default?: unknown }): AnySigner {
   const looks = typeof plugin === 'object' && plugin !== null && 'options' in plugin && 'create' in plugin
   if (looks && typeof plugin.create === 'function' && !('facet' in plugin)) return plugin as AnySigner
   throw new Error('its default export is not a signer: use export default defineSigner({ name, options, create })')
 }
 
-/** @throws Error when the module is there and holds no plugin */
+/** @throws Error when the module exists and exports no plugin */
 function readPlugin({ default: plugin }: { readonly default?: unknown }): AnyPlugin {
   const looks = typeof plugin === 'object' && plugin !== null && 'name' in plugin && 'create' in plugin
   if (looks && typeof plugin.name === 'string' && typeof plugin.create === 'function') return plugin as AnyPlugin

@@ -23,11 +23,11 @@ export function priceList(plan: CompiledConfig): PriceList {
   return list
 }
 
-/** What each plugin of the plan charges for a model, in the pipeline's order. */
+/** Each plugin's prices for a model, in the pipeline's order. */
 function priceModel(plan: CompiledConfig, model: Model): PricedModel {
   const { family, free, name, ends } = model
   const operations = operationsOf(plan, model)
-  // A wildcard is priced as any name that fits it and has no price of its own.
+  // A wildcard has the price of any matching name without a price of its own.
   const own = model.wildcard === name ? { ...plan, models: new Map([[name, model]]) } : plan
   const ask: PriceAsk = {
     model,

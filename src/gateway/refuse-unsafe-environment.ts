@@ -1,7 +1,7 @@
 import { unreadableProxies } from '../util/index.ts'
 import type { Environment } from './config-source.ts'
 
-/** Switches of the environment that would take safety away silently. @throws Error naming the variable */
+/** Rejects environment variables that silently disable security. @throws Error that names the variable */
 export function refuseUnsafeEnvironment(env: Environment): void {
   if (env['FORCE_FETCH_PATH'])
     throw new Error('FORCE_FETCH_PATH is set: requests would bypass the transport. Unset it.')

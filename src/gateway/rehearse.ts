@@ -11,8 +11,8 @@ import { builtins, pluginFinder } from './plugin-finder.ts'
 import { Signers } from './signers.ts'
 
 /**
- * Creates the plugins of a plan that are others' code, and what signs for its upstreams, as a start would, and closes them again:
- * on a storage in memory, with nothing in it. What is wrong with them is reported at their line.
+ * Creates a plan's third-party plugins and its upstreams' signers, as a start would, and closes them again, on an empty
+ * in-memory storage. Errors are reported at their line.
  */
 export async function rehearse(plan: CompiledConfig): Promise<readonly Finding[]> {
   const finder = pluginFinder(plan.file)
@@ -45,7 +45,7 @@ export async function rehearse(plan: CompiledConfig): Promise<readonly Finding[]
   }
 }
 
-/** They are created, and not called. */
+/** Plugins are created, but not called. */
 async function rehearseSigners(
   plan: CompiledConfig,
   parts: Omit<ConstructorParameters<typeof Signers>[0], 'post'>,

@@ -16,9 +16,9 @@ const findingsMax = 20
 export class Reloads {
   /** When the configuration in use took effect; milliseconds since the epoch. */
   loadedAt: number
-  /** The last time that the configuration was read again; undefined when it was not. */
+  /** The last time that the configuration was read again; undefined if it was not. */
   last: { readonly at: number; readonly result: ReloadResult } | undefined
-  /** The same for operators, faults in the taking over among it. */
+  /** The same for operators, including errors while it was applied. */
   status: ReloadStatus | null = null
   readonly #clock: Clock
   readonly #log: GatewayLog | undefined
@@ -29,7 +29,7 @@ export class Reloads {
   #failed = 0
   #lastOk = true
 
-  /** Without a log where another process reports it. */
+  /** Without a log if another process reports it. */
   constructor(
     clock: Clock,
     log: GatewayLog | undefined,
@@ -43,7 +43,7 @@ export class Reloads {
     this.loadedAt = clock.now()
   }
 
-  /** One after the other: of two at once the one that read the older file could be the last to take effect. */
+  /** Serialized: otherwise the reload that read the older file could take effect last. */
   async run(cause: ConfigCause): Promise<ReloadResult> {
     return (await this.runReported(cause)).result
   }

@@ -1,8 +1,8 @@
 import { type KnownPlugin, type Charge, chargerOf, decidedTier } from '../domain/index.ts'
 
 /**
- * Rates a charge again from what was stored with it, by the plugin that made it; one sentence for each difference. `known`:
- * the plugins that may have made it.
+ * Rates a charge again from its stored data, by the plugin that made it; returns a sentence for each difference.
+ * `known`: the plugins that may have made it.
  */
 export function replayCharge(charge: Charge, known: readonly KnownPlugin[]): readonly string[] {
   const { id, lines, rule, state } = charge
@@ -31,7 +31,7 @@ export function replayCharge(charge: Charge, known: readonly KnownPlugin[]): rea
   return differences
 }
 
-/** What a person decided has nothing that it could be rated by but its own sum, and its hold that bounds it. */
+/** A charge that a person decided can only be compared with its own lines and with its hold, which limits it. */
 function replayDecision({ id, lines, amount, hold }: Charge): readonly string[] {
   const sum = lines.reduce((total, line) => total + line.price, 0)
   const differences: string[] = []

@@ -11,7 +11,7 @@ import { CostSums, type RepricedCharge, repricedPages } from './what-if.ts'
 export type RepriceOptions = {
   /** Who reprices, and why. Absent: nothing is written. */
   readonly apply?: { readonly by: string; readonly reason: string }
-  /** Is called with how many charges have been read, after each page. */
+  /** Called after each page with the number of charges that have been read. */
   readonly onProgress?: (charges: number) => void
 }
 
@@ -23,8 +23,8 @@ export type RepriceReport = WhatIf & {
 }
 
 /**
- * Compares the charges of some time with the prices of a configuration and, with `apply`, books each one that differs again.
- * Each charge is one transaction, so that a run that was cut off can be repeated. Refunded charges stay refunded.
+ * Compares the charges of a time range with the prices of a configuration and, with `apply`, books each one that
+ * differs again. Each charge is one transaction, so an interrupted run can be repeated. Refunded charges stay refunded.
  */
 export async function repriceCharges(
   plan: CompiledConfig,
@@ -55,7 +55,7 @@ export async function repriceCharges(
   return { ...span, currency: plan.currency, ...sums.result(), uncounted: [], changed, booked }
 }
 
-/** Refunded, or free and charged since: its replacement counts instead. */
+/** Refunded, or free and charged since: its replacement is compared instead. */
 async function isReplaced({ charge, repriced }: RepricedCharge, ledger: Pick<Storage['ledger'], 'find'>) {
   if (charge.state !== 'settled') return false
   if (charge.amount > 0) return charge.refunded === charge.amount

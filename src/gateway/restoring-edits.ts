@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ConfigEdit, Editable } from '../config/index.ts'
 import type { Json } from '../domain/index.ts'
 
-/** A change, and what is written at its path now; undefined where nothing is. */
+/** A change, and the current value at its path; undefined if there is none. */
 export type RestoringEdit = ConfigEdit & { readonly was: Json | undefined }
 
-/** The changes of models and groups that make `now` what `then` was: as small as they can be, so that notes stay. */
+/** The smallest changes of models and groups that turn `now` into `then`, so that comments are kept. */
 export function restoringEdits(now: Editable, then: Editable): readonly RestoringEdit[] {
   return (['models', 'groups'] as const).flatMap(section => {
     const own = new Map(now[section].map(one => [one.name, one.own]))

@@ -2,14 +2,14 @@ import { aheadMs, labelKinds, type Storage } from '../domain/index.ts'
 import type { Log } from '../plugin-api/index.ts'
 import type { Awaitable, Clock, Pending } from '../util/index.ts'
 
-/** As many as a page of the log has: then most of them go whole. */
+/** As many as a page of the log has: then most pages are deleted as a whole. */
 const batchRows = 4_096
-/** Between two batches the storage serves others. */
+/** Between two batches the storage serves other work. */
 const pauseMs = 200
 const everyMs = 3_600_000
-/** Not while a start has other things to do. */
+/** Delayed, because a start has other work. */
 const firstMs = 60_000
-/** Changes that are waited for: more of them, and the log can wait. */
+/** With more waiting changes than this, pruning the log is postponed. */
 const busyChanges = 16
 
 type Parts = {
@@ -20,20 +20,20 @@ type Parts = {
   }
   readonly clock: Clock
   readonly log: Log
-  /** How long rows of the log are kept; undefined for ever. */
+  /** How long rows of the log are kept; undefined for unlimited. */
   keptMs(this: void): number | undefined
-  /** How long charges wait for a person; undefined for ever. */
+  /** How long charges stay under review; undefined for unlimited. */
   reviewMs(this: void): number | undefined
-  /** How long names of end users and tags are kept that no request has; undefined for ever. */
+  /** How long unused names of end users and tags are kept; undefined for unlimited. */
   labelsMs?(this: void): number | undefined
-  /** How long events are kept, and which webhooks have to have got them; undefined for ever. */
+  /** How long events are kept, and which webhooks must have received them; undefined for unlimited. */
   events?(this: void): { readonly keptMs: number; readonly webhooks: readonly string[] } | undefined
 }
 
 /**
- * Forgets rows of the request log that are out of date, some at a time, in the background, and voids charges that were under
- * review for as long as the configuration says. Events go that all receivers have got. Charges stay. What is gone does not come back, so nothing goes by a clock that
- * has just jumped.
+ * Deletes outdated rows of the request log in batches in the background, voids charges that were under review for the
+ * configured time, and deletes events that all receivers have got. Charges are kept. Deletion is final, so nothing is
+ * deleted shortly after the clock has jumped.
  */
 export class Retention {
   readonly #parts: Parts
@@ -49,8 +49,8 @@ export class Retention {
   }
 
   /**
-   * Prunes until nothing is out of date, or other work needs the storage more.
-   * @returns how many rows of the log went
+   * Prunes until nothing is outdated, or other work needs the storage.
+   * @returns the number of deleted log rows
    */
   run(): Promise<number> {
     this.#running ??= this.#runOnce().finally(() => {
@@ -76,7 +76,7 @@ export class Retention {
     return this.#prune()
   }
 
-  /** Whether the time of day has gone on otherwise than time itself since the last call. */
+  /** Whether the wall clock has moved differently from the monotonic clock since the last call. */
   #hasJumped(): boolean {
     const { clock } = this.#parts
     const seen = this.#seen
@@ -124,7 +124,7 @@ export class Retention {
     return gone
   }
 
-  /** Does something until it finds less than a batch, or the storage is needed more. @returns how much it was in all */
+  /** Repeats a step until it finds less than a batch, or other work needs the storage. @returns the total */
   async #repeat(batch: number, once: () => Awaitable<number>): Promise<number> {
     const { storage, clock } = this.#parts
     let all = 0

@@ -13,21 +13,21 @@ export type SecretWatchParts = {
   readonly reload: () => Promise<unknown>
   readonly log: Pick<Log, 'info' | 'warn'>
   readonly clock: Clock
-  /** How often the files are looked at, in milliseconds; 2 s by default. */
+  /** The polling interval of the files, in milliseconds; 2 s by default. */
   readonly lookMs?: number
 }
 
 /**
- * Takes over what is written into the files of `${file:…}`. They are looked at and not watched: those who put secrets into
- * place swap links and folders above them, rename, or truncate and write. A file that is missing or empty is reported once,
- * and what was read from it stays in use.
+ * Applies changes of files named by `${file:…}`. The files are polled, not watched: tools that install secrets swap
+ * links and parent folders, rename, or truncate and write. A missing or empty file is reported once, and its last
+ * content stays in use.
  */
 export class SecretWatch {
   readonly #parts: SecretWatchParts
   readonly #lookMs: number
-  /** When each file was last changed, and which it was, so that only what moved is read. */
+  /** The modification time and identity of each file, so that only changed files are read. */
   readonly #seen = new Map<string, string>()
-  /** Files that could not be used when they were last looked at. */
+  /** Files that were unusable at the last check. */
   readonly #unfit = new Set<string>()
   #closed = false
 
@@ -46,7 +46,7 @@ export class SecretWatch {
     this.#parts.clock.after(this.#lookMs, () => void this.look().finally(() => this.#later()))
   }
 
-  /** Looks at once. */
+  /** Checks the files now. */
   async look(): Promise<void> {
     const inUse = this.#parts.plan().secretFiles
     for (const path of this.#seen.keys()) if (!inUse.has(path)) this.#seen.delete(path)
@@ -62,11 +62,11 @@ export class SecretWatch {
     try {
       await this.#parts.reload()
     } catch {
-      // The reload reports it; the next change is another chance.
+      // The reload reports the error; the next change triggers another attempt.
     }
   }
 
-  /** Whether the file is another than at the last look, or was written since. */
+  /** Whether the file was replaced or written since the last check. */
   async #moved(path: string): Promise<boolean> {
     const now = await stat(path, { bigint: true }).then(
       ({ dev, ino, size, mtimeNs, ctimeNs }) => [dev, ino, size, mtimeNs, ctimeNs].join(' '),
@@ -90,7 +90,7 @@ export class SecretWatch {
     }
     const isBack = this.#unfit.delete(path)
     if (isBack && found.mark === mark) log.info({ file: path }, 'a secret file is readable again, with the same value')
-    // What else had changed meanwhile may have been refused for it.
+    // The reload may have been refused for another simultaneous change.
     return isBack || found.mark !== mark
   }
 }

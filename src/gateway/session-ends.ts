@@ -2,7 +2,7 @@ import type { OpenSession, Storage } from '../domain/index.ts'
 import type { Log } from '../plugin-api/index.ts'
 import type { Clock } from '../util/index.ts'
 
-/** How often it is looked which sessions people have ended. */
+/** How often it checks which sessions people have ended. */
 const everyMs = 1_000
 
 type Parts = {
@@ -14,8 +14,8 @@ type Parts = {
 }
 
 /**
- * Records the open sessions of this process, and ends those that people have ended, in any gateway or on the command line. With no
- * session open it does nothing.
+ * Records the open sessions of this process, and ends those that people have ended, at any gateway or on the command
+ * line. Does nothing without open sessions.
  */
 export class SessionEnds {
   readonly #parts: Parts
@@ -58,7 +58,7 @@ export class SessionEnds {
     }
   }
 
-  /** A session goes on without its row: it is not listed then. */
+  /** A session without a row continues; it is only not listed. */
   async #quiet(write: Promise<void>): Promise<void> {
     try {
       await write

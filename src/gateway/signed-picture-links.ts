@@ -3,21 +3,21 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import type { Key } from '../domain/index.ts'
 import { hashSecret } from '../util/index.ts'
 
-/** A request of the playground; a false claim gains nothing, for links are kept of keys of sessions alone. */
+/** Marks a request of the playground. A false claim gains nothing: links are stored only for keys of sessions. */
 const mark = /^playground-/
 const imagePaths = /^\/v1\/images\//
-/** Twenty links of the longest kind have room; what is longer holds pictures themselves. */
+/** Enough for twenty of the longest links; a longer response contains the pictures themselves. */
 const answerBytesMax = 262_144
 const urlCharsMax = 8_192
-/** Of one response, and of all together. */
+/** Maximum links of one response, and in total. */
 const linksOfAnswer = 20
 const linksMax = 2_000
 
 type Find = (hash: string) => Promise<Key | undefined> | Key | undefined
 
 /**
- * The links that answers of image endpoints have handed to people at the playground: those alone are shown as pictures, to whom
- * they were handed. In the memory of this process, and the oldest are forgotten.
+ * Links in responses of image endpoints to users of the playground. Only these are shown as pictures, and only to the
+ * user who got them. In the memory of this process; the oldest are dropped.
  */
 export class SignedPictureLinks {
   readonly #find: Find
@@ -27,12 +27,12 @@ export class SignedPictureLinks {
     this.#find = find
   }
 
-  /** Whether this link was handed to a key of that name, which is a session's, of that user. */
+  /** Whether a session key of that name and user got this link. */
   has(user: string, keyName: string, url: string): boolean {
     return this.#links.has(nameOf(user, keyName, url))
   }
 
-  /** Looks at an answer as it passes, where it may be one of the playground's. */
+  /** Reads a response as it passes, if it may be one of the playground's. */
   watch(req: IncomingMessage, res: ServerResponse): void {
     const id = req.headers['x-request-id']
     if (typeof id !== 'string' || !mark.test(id) || !imagePaths.test(req.url ?? '')) return
@@ -43,7 +43,7 @@ export class SignedPictureLinks {
     const hear = (piece: unknown): void => {
       if (typeof piece !== 'string' && !(piece instanceof Uint8Array)) return
       bytes += piece.length
-      // Pictures in the answer itself are no links.
+      // Pictures in the response itself are no links.
       if (bytes > answerBytesMax) pieces.length = 0
       else pieces.push(Buffer.from(piece))
     }
@@ -79,7 +79,7 @@ function nameOf(user: string, keyName: string, url: string): string {
   return hashSecret(`${user}\n${keyName}\n${url}`)
 }
 
-/** The links of an answer of an image endpoint; none of what is not one. */
+/** The links in a response of an image endpoint; none for other responses. */
 function linksIn(pieces: readonly Buffer[], encoding: string): readonly string[] {
   try {
     const { data } = JSON.parse(decode(Buffer.concat(pieces), encoding).toString()) as { readonly data?: unknown }

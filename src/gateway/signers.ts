@@ -14,10 +14,10 @@ type Parts = {
   readonly post: SignerHost['post']
 }
 
-/** The signers of the upstreams of a plan. One that comes again, with the same options, keeps its tokens over a reload. */
+/** The signers of the upstreams of a plan. A signer with unchanged options keeps its tokens over a reload. */
 export class Signers {
   readonly #parts: Parts
-  /** By the list of credentials, which an upstream keeps in every copy. */
+  /** By the list of credentials, which all copies of an upstream share. */
   readonly #known = new WeakMap<Upstream['credential'], Signer>()
   #made: ReadonlyMap<string, Signer> = new Map()
 
@@ -25,7 +25,7 @@ export class Signers {
     this.#parts = parts
   }
 
-  /** @throws ConfigError when one of them cannot be made; those before stay in use */
+  /** @throws ConfigError when one of them cannot be created; the previous ones stay in use */
   async build(plan: CompiledConfig): Promise<void> {
     const made = new Map<string, Signer>()
     for (const { name, credential } of allUpstreams(plan)) {
@@ -58,7 +58,7 @@ export class Signers {
   }
 }
 
-/** An upstream with several keys is signed for with each of them. */
+/** An upstream with several keys has a signer for each. */
 function* allUpstreams({ upstreams }: CompiledConfig): Iterable<Upstream> {
   for (const upstream of upstreams.values()) {
     yield upstream

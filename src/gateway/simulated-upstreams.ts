@@ -1,13 +1,13 @@
 import type { CompiledConfig } from '../domain/index.ts'
 import type { Simulator } from '../simulator/index.ts'
 
-/** The simulated upstreams that plans name (`url: simulator:NAME`), started when the first of them does. */
+/** The simulated upstreams of plans (`url: simulator:NAME`), started when the first plan uses them. */
 export class SimulatedUpstreams {
   /** Their addresses, by name. */
   readonly addresses = new Map<string, string>()
   #simulator: Simulator | undefined
 
-  /** @throws Error naming the simulated upstream that there is not */
+  /** @throws Error that names the unknown simulated upstream */
   async start({ upstreams }: CompiledConfig): Promise<void> {
     for (const { url } of upstreams.values()) {
       const name = nameIn(url)
@@ -23,7 +23,7 @@ export class SimulatedUpstreams {
     }
   }
 
-  /** The address of a URL of the configuration. */
+  /** The actual address for a URL of the configuration. */
   resolve(url: string): string {
     return this.addresses.get(nameIn(url) ?? '') ?? url
   }

@@ -3,39 +3,39 @@ import type { CompiledConfig, ReviewStatus, UpstreamKeyShown } from '../domain/i
 import { joinKeys } from './join-keys.ts'
 import { joinUnrecognised, type UnrecognisedCount } from '../observe/index.ts'
 
-/** How one process of a gateway is. */
+/** The status of one process of a gateway. */
 export type ProcessStatus = {
   readonly pid: number
   readonly ready: boolean
   readonly open_requests: number
-  /** Bytes resident. */
+  /** Resident memory in bytes. */
   readonly memory: number
-  /** How late 99 of 100 timers ran at most since the last scrape of the metrics. */
+  /** The 99th percentile of timer delay since the last scrape of the metrics. */
   readonly event_loop_p99_ms: number
   readonly storage_healthy: boolean
-  /** Why it is not, where that is known: `only 120 MiB are free on the disk`. Absent from a version before. */
+  /** The reason why it is not, if known: `only 120 MiB are free on the disk`. Absent from earlier versions. */
   readonly storage_trouble?: string | null
   readonly counters_healthy: boolean
-  /** How long each upstream stays paused yet, by name; 0 when it takes requests. */
+  /** The remaining pause of each upstream, by name; 0 if it accepts requests. */
   readonly resting_ms: { readonly [upstream: string]: number }
   /** The states of the keys of each upstream that has a list of them. */
   readonly upstream_keys: { readonly [upstream: string]: readonly UpstreamKeyShown[] }
-  /** Webhooks that take nothing of what this process sends them: since when, and why. Absent from a version before. */
+  /** Webhooks that accept nothing from this process: since when, and why. Absent from earlier versions. */
   readonly silent_webhooks?: readonly { readonly name: string; readonly since: string; readonly why: string }[]
-  /** Answers of upstreams since the start that were not recognised, the newest first. */
+  /** Upstream responses since the start that were not recognised, the newest first. */
   readonly unrecognised: readonly UnrecognisedCount[]
 }
 
-/** What was last tried of a new configuration. */
+/** The last attempt to load a new configuration. */
 export type ReloadStatus = {
   readonly at: string
   readonly ok: boolean
   readonly changes: readonly string[]
-  /** Why it was refused. */
+  /** The reason for its refusal. */
   readonly findings: readonly string[]
 }
 
-/** How a gateway is, in one process or in several: what `GET /status` of the operators' listener answers. */
+/** The status of a gateway, in one process or in several: the response of `GET /status` on the operators' listener. */
 export type Status = Omit<
   ProcessStatus,
   'pid' | 'storage_healthy' | 'storage_trouble' | 'counters_healthy' | 'resting_ms' | 'upstream_keys'
@@ -47,7 +47,7 @@ export type Status = Omit<
   readonly file: string
   readonly started: string
   readonly uptime_s: number
-  /** When the configuration in use took effect. */
+  /** When the active configuration took effect. */
   readonly loaded_at: string
   readonly last_reload: ReloadStatus | null
   readonly storage: { readonly kind: string; readonly healthy: boolean; readonly trouble?: string | null }
@@ -57,16 +57,16 @@ export type Status = Omit<
     readonly healthy: boolean
     readonly resting_ms: number
     readonly simulated: boolean
-    /** None where it is sent no credential; absent where a gateway of a version before answers. */
+    /** Empty if no credential is sent; absent from gateways of earlier versions. */
     readonly keys?: readonly UpstreamKeyShown[]
   }[]
-  /** Null while the storage does not answer. */
+  /** Null while the storage is unreachable. */
   readonly reviews: ReviewStatus | null
-  /** The processes that serve; one where this is all there is. */
+  /** The serving processes. */
   readonly workers: readonly ProcessStatus[]
 }
 
-/** Puts together how a gateway is from how its processes are: it has what one of them lacks only where all of them lack it. */
+/** Combines the statuses of processes into that of the gateway: it lacks something only if all processes lack it. */
 export function joinStatus(
   plan: CompiledConfig,
   life: {
@@ -114,7 +114,7 @@ export function joinStatus(
   }
 }
 
-/** What a reload reports to an operator. */
+/** The result of a reload for an operator. */
 export function reloadStatus(at: number, result: ReloadResult): ReloadStatus {
   const when = new Date(at).toISOString()
   if (result.ok) return { at: when, ok: true, changes: result.changes, findings: [] }

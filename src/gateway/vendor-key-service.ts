@@ -12,9 +12,9 @@ import {
 import type { Log } from '../plugin-api/index.ts'
 import type { Clock } from '../util/index.ts'
 
-/** How often it is looked what other processes have found, and which keys are to be tried. */
+/** How often it reads the findings of other processes, and checks which keys are due for a probe. */
 const everyMs = 5_000
-/** What cannot be written is kept, and written later; the latest of each key. */
+/** Failed writes are queued and repeated; the latest of each key. */
 const keptMax = 10_000
 
 const unwritten = 'the status of upstream keys could not be stored; retrying'
@@ -30,15 +30,15 @@ type Parts = {
 type Spending = { readonly key: VendorKey; readonly amount: number; readonly at: number }
 
 /**
- * Keeps the status of upstreams' keys: what this process finds is written down, what others have found is learnt, and
- * keys that were refused are tried for free. With no upstream that has keys it does nothing.
+ * Synchronizes the states of upstream keys: writes the findings of this process, reads those of others, and probes
+ * refused keys for free. Does nothing if no upstream has keys.
  */
 export class VendorKeyService {
   readonly #parts: Parts
-  /** Standings that are not written yet, by what they are of. */
+  /** States that are not written yet. */
   readonly #unwritten = new Map<string, KeyStatus>()
   readonly #spent: Spending[] = []
-  /** Spending of keys without a budget that is not written yet: a sum for each and quarter of an hour. */
+  /** Unwritten spending of keys without a budget: a sum for each key and quarter of an hour. */
   readonly #sums = new Map<string, Spending>()
   #writing: Promise<void> | undefined
   #looking: Promise<void> | undefined
@@ -50,7 +50,7 @@ export class VendorKeyService {
     this.#parts = parts
   }
 
-  /** Learns what is known of keys, before the first request. */
+  /** Reads the known states of keys, before the first request. */
   async start(): Promise<void> {
     this.#watch = this.#parts.clock.every(everyMs, () => void this.look())
     await this.learn()
@@ -64,14 +64,14 @@ export class VendorKeyService {
     await this.#writeSums()
   }
 
-  /** What was charged for keys that a plan gives a budget is known before the first request under it. */
+  /** The spending of keys that a plan gives a budget must be known before the first request under it. */
   async prepare(plan: Pick<CompiledConfig, 'upstreams'>): Promise<void> {
     if (!keysOf(plan).some(key => key.budget)) return
     await this.#writeSums()
     await this.learn(plan)
   }
 
-  /** A state has changed here. */
+  /** A state has changed in this process. */
   readonly changed = (status: KeyStatus, before: KeyStatus | undefined): void => {
     const { upstream, key, model, state, reason, code } = status
     if (state === 'active' && before?.state === 'suspended')
@@ -81,7 +81,7 @@ export class VendorKeyService {
     void this.#write()
   }
 
-  /** A request with a key was charged. Of one with a budget it is written at once, of others with the next look. */
+  /** A request with a key was charged. With a budget it is written at once, otherwise at the next interval. */
   spent(key: VendorKey, amount: number): void {
     const spending = { key, amount, at: this.#parts.clock.now() }
     if (!key.budget) return this.#addUp(spending)
@@ -95,7 +95,7 @@ export class VendorKeyService {
     if (sum || this.#sums.size < keptMax) this.#sums.set(id, { key, at, amount: amount + (sum?.amount ?? 0) })
   }
 
-  /** Writes what is not written; what fails stays, and is tried again. Never rejects. */
+  /** Writes pending states; failed writes are repeated. Never rejects. */
   #write(): Promise<void> {
     return (this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined
@@ -118,10 +118,10 @@ export class VendorKeyService {
     }
   }
 
-  /** What fails stays, and is tried again. Never rejects. */
+  /** Failed writes are repeated. Never rejects. */
   async #writeSums(): Promise<void> {
     for (const [id, sum] of this.#sums) {
-      // What comes while it is written is another sum.
+      // Spending that arrives during the write is a new sum.
       this.#sums.delete(id)
       try {
         await this.#spend(sum)
@@ -135,7 +135,7 @@ export class VendorKeyService {
 
   async #spend({ key, ...spent }: Spending): Promise<void> {
     const named = { upstream: key.upstream.name, key: key.name }
-    // It may have been given one meanwhile.
+    // It may have got a budget meanwhile.
     const budget = key.budget ?? this.#keyOf(named)?.budget
     await this.#parts.store.spend({
       ...named,
@@ -144,14 +144,14 @@ export class VendorKeyService {
     })
   }
 
-  /** Learns, writes what could not be written, and tries the keys that are due. */
+  /** Reads states, repeats failed writes, and probes the keys that are due. */
   look(): Promise<void> {
     return (this.#looking ??= this.#lookOnce().finally(() => {
       this.#looking = undefined
     }))
   }
 
-  /** The keys that are used next to one, and itself. The storage knows what each has spent, in all processes. */
+  /** The key and the keys used next to it. The storage knows what each has spent, in all processes. */
   #othersOf(named: Pick<KeyStatus, 'upstream' | 'key'>): OtherKeys | undefined {
     const key = this.#keyOf(named)
     return key && othersOf(this.#parts.engine().running.plan, key)
@@ -180,7 +180,7 @@ export class VendorKeyService {
     }
   }
 
-  /** Takes over what other processes, and people, have written, in the order in which it was read. Never rejects. */
+  /** Applies what other processes and people have written, in the order of reading. Never rejects. */
   learn(plan?: Pick<CompiledConfig, 'upstreams'>): Promise<void> {
     return (this.#learning = this.#learning.then(() => this.#learnOnce(plan ? keysOf(plan) : this.#keys)))
   }
@@ -197,7 +197,7 @@ export class VendorKeyService {
     }
   }
 
-  /** The log of every process has what any has found, or a person has decided. */
+  /** Every process logs the findings of all processes and the decisions of people. */
   #report({ upstream, key, model, state, reason, code }: KeyStatus, before: KeyStatus | null | undefined): void {
     if (before === undefined || model !== '' || before?.state === state) return
     const { log } = this.#parts

@@ -23,28 +23,28 @@ import {
 import { firstIdAt, type Micros } from '../util/index.ts'
 import { concerned } from './explain.ts'
 
-/** Charges that are read together; other requests run between two groups. */
+/** The page size of charges; other requests run between two pages. */
 const pageSize = 500
-/** A charge is opened after its request has begun; by an upload, long after. */
+/** A charge is opened after its request has begun; during an upload, long after. */
 const openedMs = 86_400_000
-/** Names of each kind that sums are kept of: what comes after is one sum without a name. */
+/** The maximum of distinct names of each kind in the sums; further ones are combined without a name. */
 const namesMax = 5_000
-/** Requests for one size of one model are read alike; so many of them are remembered. */
+/** Requests of one size of one model have the same result; the cache size for these. */
 const askedMax = 1_000
 
-/** Callbacks of its course. */
+/** Options of a run. */
 export type WhatIfOptions = {
-  /** Ends it: it rejects with the reason of the signal. */
+  /** Aborts the run: it rejects with the reason of the signal. */
   readonly signal?: AbortSignal
-  /** The configuration that is in use, for which models it does not charge. */
+  /** The active configuration, to find models that it does not charge. */
   readonly inUse?: CompiledConfig
   /** Called with the number of charges that have been read. */
   readonly onProgress?: (charges: number) => void
 }
 
 /**
- * What charges would have cost under another configuration: each of them is rated again, by the plugin that made it, from what
- * is stored with it. Their quantities, sizes and answers stay what they were. Reads page after page and keeps the sums alone.
+ * The cost of past charges under another configuration: each is rated again from its stored data, by the plugin that
+ * made it. Quantities, sizes and responses stay unchanged. Reads page by page and keeps only the sums.
  */
 export async function replayCosts(
   plan: CompiledConfig,
@@ -62,10 +62,13 @@ export async function replayCosts(
   return { ...span, currency: plan.currency, ...sums.result(), uncounted: uncountedBy(plan, inUse) }
 }
 
-/** A stored charge, and what it is at the prices of a configuration. */
+/** A stored charge, and its replacement at the prices of a configuration. */
 export type RepricedCharge = { readonly charge: Charge; readonly repriced: Repriced }
 
-/** The charges of some time at the prices of a configuration, page after page. Voided ones are left out: they cost nothing. */
+/**
+ * The charges of a time range at the prices of a configuration, page by page. Voided charges are left out: they cost
+ * nothing.
+ */
 export async function* repricedPages(
   plan: CompiledConfig,
   books: Pick<Storage['books'], 'all'>,
@@ -89,10 +92,10 @@ function uncountedBy(plan: CompiledConfig, inUse: CompiledConfig | undefined): r
   return priced.map(({ name }) => name).filter(name => inUse?.models.get(name)?.free)
 }
 
-/** The rules of a configuration for the price of charges. */
+/** The rules of a configuration for the prices of charges. */
 class Terms {
   readonly #plan: CompiledConfig
-  /** What plugins make of the requested size, by model, operation and size; null where it would be refused. */
+  /** The slots of plugins for a requested size, by model, operation and size; null if it would be refused. */
   readonly #asked = new Map<string, Slots | null>()
 
   constructor(plan: CompiledConfig) {
@@ -134,7 +137,7 @@ class Terms {
   }
 }
 
-/** What the plugins above the one that charges make of a request for the size of a charge; null where one refuses it. */
+/** The slots of the plugins before the charging one, for a request of the charge's size; null if one refuses it. */
 function askAbove(
   charge: Charge,
   model: Model,
@@ -156,7 +159,7 @@ function askAbove(
   }
 }
 
-/** Whether its own facts give what it was charged: what they do not give they say nothing of. */
+/** Whether its own facts yield the charged amount; otherwise they cannot be used for other prices. */
 function isReproducible(charge: Charge, known: readonly KnownPlugin[]): boolean {
   const rated = chargerOf(known, charge)?.replay?.(charge)
   if (rated?.length !== charge.lines.length) return false
@@ -166,7 +169,7 @@ function isReproducible(charge: Charge, known: readonly KnownPlugin[]): boolean 
 type Pair = { -readonly [N in keyof CostPair]: CostPair[N] }
 type Left = { -readonly [N in keyof NotComparable]: NotComparable[N] }
 
-/** Sums of what was compared, and of what was not. */
+/** Sums of compared charges, and of those that were not comparable. */
 export class CostSums {
   readonly #all: Pair = { charges: 0, before: 0, after: 0 }
   readonly #by = {
@@ -179,7 +182,7 @@ export class CostSums {
   add(charge: Charge, repriced: Repriced): void {
     const net = charge.amount - charge.refunded
     if ('reason' in repriced) return this.#leave(charge, repriced.reason, net)
-    // What was given back would have been.
+    // The refunded part would have been refunded too.
     const after = charge.refunded > 0 ? 0 : amountOfItems(repriced.lines)
     addTo(this.#all, net, after)
     for (const part of ['model', 'group', 'user'] as const) addTo(placeIn(this.#by[part], charge[part]), net, after)
@@ -219,7 +222,7 @@ function addTo(pair: Pair, before: Micros, after: Micros): void {
   pair.after += after
 }
 
-/** What changes most comes first. */
+/** The largest change comes first. */
 function inOrder(pairs: ReadonlyMap<string | null, Pair>): readonly CostPairOf[] {
   const change = ({ before, after }: CostPair): number => Math.abs(after - before)
   return [...pairs]

@@ -3,16 +3,16 @@ import type { ConfigCause, ReviewStatus } from '../domain/index.ts'
 import type { Snapshot } from '../observe/index.ts'
 import type { ProcessStatus } from './status.ts'
 
-/** A configuration: its text, and those of the files that it names, by absolute path. */
+/** A configuration: its text, and those of the files that it refers to, by absolute path. */
 export type Written = { readonly text: string; readonly parts: { readonly [path: string]: string } }
 
-/** The place of a worker's configuration, and its text: every worker has the same, whatever has been saved meanwhile. */
+/** The path and text of a worker's configuration: every worker has the same, whatever was saved meanwhile. */
 export type WorkerConfig = {
   readonly file: string
-  /** What the first workers began with: it decides what is opened once. */
+  /** The initial configuration of the first workers: it decides the settings that are read only once. */
   readonly first: Written
-  /** What holds now. */
-  /** Absent for what it began with. */
+  /** The active configuration. */
+  /** Absent if it is still the initial one. */
   readonly current?: Written
   /** The name of its lease on the storage. */
   readonly owner: string
@@ -37,10 +37,10 @@ export type ToWorker =
       readonly question: WorkerRequest
       readonly given: WorkerRequests[WorkerRequest]['given']
     }
-  /** Finish what is under way, and end. */
+  /** Finish running requests, and exit. */
   | { readonly kind: 'close' }
 
-/** An error as it crosses processes: enough of it to give the advice that a single process would give. */
+/** An error in a form that crosses processes, with enough data for the same advice as in a single process. */
 export type StartFailure = {
   readonly name: string
   readonly message: string

@@ -13,14 +13,16 @@ import type {
   Written,
 } from './worker-messages.ts'
 
-/** The process that a supervisor starts: a whole gateway on an address and a storage that it shares with its like. */
+/**
+ * The process that a supervisor starts: a whole gateway on an address and a storage that it shares with other workers.
+ */
 
 const sendToParent = (message: FromWorker): void => void process.send?.(message)
 
-/** The configuration as the gateway reads it: its text is whatever the supervisor said last. */
+/** The configuration as the gateway reads it: its text is the last one from the supervisor. */
 type Config = { file: string } & { -readonly [key in keyof Written]: Written[key] }
 
-/** Undefined until it takes work; until then there is nothing to finish. */
+/** Undefined until it accepts work; until then there is nothing to finish. */
 let serving: Gateway | undefined
 
 function end(): void {
@@ -90,7 +92,7 @@ function failureOf(error: unknown): StartFailure {
   return { name, message, ...Object.fromEntries(more) }
 }
 
-// A terminal and systemd signal the whole group; the supervisor decides what a signal means, except its own end.
+// A terminal and systemd signal the whole group. The supervisor handles all but the end.
 process
   .on('SIGHUP', () => undefined)
   .on('SIGTERM', end)

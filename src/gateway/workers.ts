@@ -32,49 +32,52 @@ import { type Claim, claimStorage } from '../storage/index.ts'
 import { readVersion } from './version.ts'
 import type { FromWorker, WorkerRequest, WorkerRequests, StartFailure, ToWorker, Written } from './worker-messages.ts'
 
-/** One that ends before it has taken up work so many times in a row will not do better. */
+/** A worker that ends this many times in a row before it is ready is not started again. */
 const failedStartsMax = 5
 const restartMs = { first: 100, most: 5_000 }
-/** A worker that lived as long did not end by its own start. */
+/** A worker that ran for so long did not fail at its start. */
 const soundMs = 10_000
-/** What an answer is waited for. */
+/** The timeout for a response of a worker. */
 const answerMs = 2_000
-/** A worker that has not answered anything for so long will not: by then its lease on the storage has run out too. */
+/** A worker that has been silent for so long counts as hung: by then its lease on the storage has expired too. */
 const hangMs = 30_000
-/** Requests to a worker in that time: a single one without an answer, as when all of us were stopped, is not enough. */
+/**
+ * Requests to a worker in that time. A single missing response is not enough, because all processes may have been
+ * stopped.
+ */
 const pulses = 6
-/** A reload builds every plugin again. */
+/** A reload creates all plugins again. */
 const reloadMs = 30_000
-/** What a worker has beyond its deadlines, to write what it owes and to end. */
+/** Additional time after a worker's deadlines, to finish its writes and exit. */
 const endMs = 20_000
 
-/** Several gateways in processes of their own, on one address and one storage. */
+/** Several gateways in separate processes, on one address and one storage. */
 export type Workers = {
   readonly plan: CompiledConfig
   readonly log: GatewayLog
   readonly listening: Listening
   readonly simulated: readonly string[]
   readonly pids: readonly number[]
-  /** Exchanges under way in all of them. */
+  /** Unfinished exchanges in all of them. */
   open(): Promise<number>
   /** Reads the file again: all of it takes effect, in every worker, or none. */
   reload(cause?: ConfigCause): Promise<ReloadResult>
-  /** Settles when workers will not start any more; they have to be closed then. */
+  /** Settles when workers no longer start; then they have to be closed. */
   readonly failed: Promise<Error>
-  /** Every worker finishes what it has. @throws Error when one of them had to be ended */
+  /** Every worker finishes its requests. @throws Error when one of them had to be killed */
   close(): Promise<void>
-  /** Ends them as they are. */
+  /** Kills them immediately. */
   kill(): void
 }
 
 export type WorkersParts = Pick<GatewayParts, 'env' | 'log'> & {
-  /** How long a worker may be silent, in milliseconds; 30 s by default. For tests, which have no minutes. */
+  /** How long a worker may be silent, in milliseconds; 30 s by default. Tests shorten it. */
   readonly hangMs?: number
 }
 
 /**
- * Starts `server.workers` gateways, and another one for each that ends.
- * @throws ConfigError, StorageError, or what kept the first workers from their start
+ * Starts `server.workers` gateways, and replaces each one that ends.
+ * @throws ConfigError, StorageError, or the error that prevented the first workers from starting
  */
 export async function startWorkers(file: string, parts: WorkersParts = {}): Promise<Workers> {
   const read = (inUse?: CompiledConfig) => readConfig(file, parts.env ?? process.env, inUse)
@@ -168,7 +171,7 @@ async function readConfig(
   inUse?: CompiledConfig,
 ): Promise<{ written: Written; loaded: Loaded }> {
   const text = await readFile(file, 'utf8').catch(() => undefined)
-  // Without a text the reading itself says what is wrong with the file.
+  // Without a text, reading reports the problem of the file.
   const content = text === undefined ? {} : { text }
   const loaded = await loadPlan({
     file,
@@ -181,7 +184,7 @@ async function readConfig(
   return { written: { text: text ?? '', parts: loaded.ok ? loaded.parts : {} }, loaded }
 }
 
-/** What every worker begins with. */
+/** The initial configuration of every worker. */
 type Start = {
   readonly file: string
   readonly written: Written
@@ -189,7 +192,7 @@ type Start = {
   readonly hangMs: number
 }
 
-/** The worker processes, and those that take the places of such as end. */
+/** The worker processes, and the replacements for ended ones. */
 class Crew {
   plan: CompiledConfig
   simulated: readonly string[] = []
@@ -198,16 +201,16 @@ class Crew {
   readonly #log: GatewayLog
   readonly #claim: Claim
   readonly #members = new Set<Member>()
-  /** Undefined while what it began with holds. */
+  /** Undefined while the initial configuration is active. */
   #current: Written | undefined
   #giveUp!: (error: Error) => void
-  /** Ends in a row before a start was through, and ends soon after one. */
+  /** Consecutive exits before or soon after the start was complete. */
   #failedStarts = 0
   #restarts = 0
   readonly #ids = new Ids()
   #soonEnded = 0
   #closing = false
-  /** What workers that are gone have counted. */
+  /** Counts of ended workers. */
   #counted: readonly Snapshot[] = []
 
   constructor(start: Start, plan: CompiledConfig, log: GatewayLog, claim: Claim) {
@@ -228,7 +231,7 @@ class Crew {
     return [...this.#members].map(member => member.pid)
   }
 
-  /** Resolves when all are listening. @throws Error what the first that could not said */
+  /** Resolves when all are listening. @throws Error the error of the first worker that failed */
   async start(): Promise<{ readonly url: string }> {
     const { workers } = this.plan.server
     const count = workers === 'auto' ? availableParallelism() : workers
@@ -246,7 +249,7 @@ class Crew {
     return statuses.filter(one => one !== undefined)
   }
 
-  /** Charges that wait for a person, by the first worker that knows. */
+  /** Charges under review, from the first worker that knows. */
   async reviews(): Promise<ReviewStatus | null> {
     const asked = [...this.#members].map(async member => {
       const reviews = await member.ask('reviews', null)
@@ -256,7 +259,7 @@ class Crew {
     return Promise.any(asked).catch(() => null)
   }
 
-  /** Whether at least one accepts work: known from the first that does, even if others are silent or just start. */
+  /** Whether at least one accepts work: the first that does is enough, even if others are silent or still starting. */
   isReady(): Promise<boolean> {
     const ready = [...this.#members].map(async member => {
       if (!(await member.ask('state', null)).ready) throw new Error('not ready')
@@ -272,7 +275,7 @@ class Crew {
     return states.filter(state => state !== undefined)
   }
 
-  /** Every worker's figures, those of workers that are gone, and our own. */
+  /** The metrics of all workers, of ended workers, and of the supervisor. */
   async snapshots(): Promise<readonly (readonly Snapshot[])[]> {
     const lists = await Promise.all([...this.#members].map(member => member.measure()))
     const restarts = 'Workers that replaced one that ended.'
@@ -307,7 +310,7 @@ class Crew {
     return taken.value
   }
 
-  /** @returns those that did not end by themselves, or not well */
+  /** @returns workers that did not exit by themselves, or exited with an error */
   async close(): Promise<readonly string[]> {
     this.#closing = true
     const { drainMs, drainWaitMs } = this.plan.server
@@ -342,7 +345,7 @@ class Crew {
     return member
   }
 
-  /** Ends a worker that hangs: connections are still handed to it, and would never be answered. */
+  /** Kills a worker that hangs: it still gets connections, and would never answer them. */
   async #mind(member: Member): Promise<void> {
     const { hangMs } = this.#start
     for (let missed = 0; missed < pulses; ) {
@@ -358,7 +361,7 @@ class Crew {
     member.kill()
   }
 
-  /** What a worker that is gone left open is ended by the others at once, and not when its lease runs out. */
+  /** The other workers take over an ended worker's open work at once, without waiting for its lease to expire. */
   async #endLease(owner: string): Promise<void> {
     try {
       await this.#claim.forget(owner)
@@ -397,7 +400,7 @@ class Crew {
   }
 }
 
-/** Waits; the process does not stay for it. */
+/** A delay that does not keep the process alive. */
 function pause(ms: number): Promise<void> {
   return new Promise(resolve => void systemClock.after(ms, resolve))
 }
@@ -425,7 +428,7 @@ class Member {
     })
     this.#child = child
     this.pid = child.process.pid ?? 0
-    // A message to one that has just ended fails; that it ended is heard by itself.
+    // A message to a worker that has just ended fails; its exit is reported separately.
     child.on('error', () => undefined)
     const { promise: gone, resolve: goes } = Promise.withResolvers<number | string>()
     this.gone = gone
@@ -459,7 +462,10 @@ class Member {
     this.#child.process.kill('SIGKILL')
   }
 
-  /** One that still starts gets the request afterwards. @throws Error when it does not answer in time, or ends */
+  /**
+   * A worker that is still starting gets the request afterwards. @throws Error when it does not respond in time, or
+   * ends
+   */
   async ask<Q extends WorkerRequest>(
     question: Q,
     given: WorkerRequests[Q]['given'],
@@ -474,7 +480,7 @@ class Member {
       () => undefined,
     )
     try {
-      // The table of answers decides what a worker sends.
+      // The table of messages defines the type of each response.
       return (await promise) as WorkerRequests[Q]['gives']
     } finally {
       limit.cancel()
@@ -482,7 +488,7 @@ class Member {
     }
   }
 
-  /** Its figures; those of the last time when it does not answer. */
+  /** Its metrics; the last known ones if it does not respond. */
   async measure(): Promise<readonly Snapshot[]> {
     this.measured = await this.ask('metrics', null).catch(() => this.measured)
     return this.measured

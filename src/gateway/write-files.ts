@@ -2,10 +2,10 @@ import { constants } from 'node:fs'
 import { access, copyFile, chmod, chown, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
-/** A file's text as it was read, and as it is to be. */
+/** The old and the new text of a file. */
 export type Replacement = { readonly path: string; readonly before: string; readonly after: string }
 
-/** Nothing was written. `kind`: a file was changed meanwhile, or the system does not allow it. */
+/** Nothing was written. `kind`: a file was changed meanwhile, or the system denies it. */
 export class WriteError extends Error {
   readonly kind: 'changed' | 'read-only'
   readonly path: string
@@ -17,7 +17,7 @@ export class WriteError extends Error {
   }
 }
 
-/** Why a file cannot be replaced; undefined where it can. A link is followed: what it leads to is replaced. */
+/** The reason why a file cannot be replaced; undefined if it can. A link is followed: its target is replaced. */
 export async function whyNotWritable(path: string): Promise<string | undefined> {
   try {
     const real = await realpath(path)
@@ -34,8 +34,9 @@ export async function whyNotWritable(path: string): Promise<string | undefined> 
 }
 
 /**
- * Replaces files, all or none: each by a rename, so that a reader sees the old text or the new one, with the mode and the
- * owner that it had. The old text stays next to each (`.NAME.previous`), unless it is taken back. @returns the paths of those
+ * Replaces files, all or none, each by a rename, so that a reader sees the old text or the new one. Mode and owner are
+ * kept. The old text stays next to each file (`.NAME.previous`), unless it is reverted. @returns the paths of these
+ * backups
  * @throws WriteError
  */
 export async function replaceFiles(files: readonly Replacement[], isTakenBack = false): Promise<readonly string[]> {
@@ -56,7 +57,7 @@ export async function replaceFiles(files: readonly Replacement[], isTakenBack = 
     }
     return drafts.map(({ backup }) => backup)
   } catch (error) {
-    // What was being taken back stays taken back.
+    // Files that were already reverted stay reverted.
     if (!isTakenBack) for (const one of done.toReversed()) await copyFile(one.backup, one.real)
     if (error instanceof WriteError) throw error
     const path = (error as NodeJS.ErrnoException).path ?? files[0]?.path ?? ''
@@ -73,7 +74,7 @@ type Draft = Replacement & {
   readonly mode: number
 }
 
-/** The new text in a file of its own next to the old one. Hidden: patterns of `include` do not see it. */
+/** Writes the new text to a file next to the old one. It is hidden, so that patterns of `include` do not match it. */
 async function draft(file: Replacement): Promise<Draft> {
   const { path, after } = file
   const reason = await whyNotWritable(path)
@@ -83,7 +84,7 @@ async function draft(file: Replacement): Promise<Draft> {
   const name = join(dirname(real), `.${basename(real)}`)
   const temporary = `${name}.${process.pid}.new`
   try {
-    // One that a process of that number left.
+    // A leftover of an earlier process with the same id.
     await rm(temporary, { force: true })
     const handle = await open(temporary, 'wx', 0o600)
     try {

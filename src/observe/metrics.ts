@@ -19,52 +19,52 @@ const commitBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
 const pixelsText = /^\s*(\d+)\s*[xX×]\s*(\d+)\s*$/
 const delayResolutionMs = 10
 
-/** Names that may become labels. Whatever a caller made up is counted as `other`. */
+/** Names that may become labels. Names that clients choose are counted as `other`. */
 export type KnownNames = {
   readonly operations: Iterable<string>
   readonly models: Iterable<string>
   /** Those with a `*`, the most specific first; absent: none. */
   readonly wildcards?: readonly string[]
   readonly upstreams: Iterable<string>
-  /** Dimensions of which there are more series; absent: none. */
+  /** Dimensions with additional series; absent: none. */
   readonly by?: ReadonlySet<MetricDimension>
 }
 
-/** Read on demand, and only then: what is in flight, held, spooled. */
+/** Read only on demand: requests in flight, held money, spooled bytes. */
 export type GaugeReader = () => number
 
 export type Metrics = {
   /** A request has begun. */
   began(): void
-  /** A request has ended for which no route was found, or that could not be read (`began` is false then); by its code. */
+  /** A request without a route, or an unreadable one (then `began` is false), has ended; by its code. */
   unrouted(code: string | undefined, began: boolean): void
-  /** A request has ended. Counts by reference: about a microsecond. */
+  /** A request has ended. Uses cached cells: about a microsecond. */
   settled(row: LogRow): void
   /** A charge has ended. */
   charged(charge: EndedCharge): void
-  /** An upstream's answer was not handed out whole, because its content was not known. */
+  /** An upstream's response was not delivered in full, because its content was unknown. */
   unrecognised(model: string, upstream: string): void
-  /** What limits said of a request. */
+  /** Results of limits for a request. */
   limited(decisions: readonly LimitDecision[]): void
-  /** Kinds of labels that a request has and that are more than are stored. */
+  /** Kinds of labels of which a request has more than are stored. */
   folded(kinds: readonly LabelKind[]): void
   /** A change of the storage that was waited for. */
   committed(change: string, durationMs: number, committed: boolean): void
-  /** An upstream's head has come (status), or never came (null), after so many milliseconds. */
+  /** An upstream's head arrived (status), or never did (null), after so many milliseconds. */
   upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
   /** A request is sent again after a failure of this upstream. */
   retried(upstream: string, cause: string): void
-  /** One request took a whole turn of the event loop for longer than it may, with this step. */
+  /** A request blocked a turn of the event loop for too long, in this step. */
   turnWasLong(step: string): void
   /** The names of a new configuration; series of the old one stay. */
   know(names: KnownNames): void
-  /** A figure that others keep. `name` without the prefix, with its unit: `bodies_memory_bytes`. */
+  /** A value that other code keeps. `name` without the prefix, with its unit: `bodies_memory_bytes`. */
   gauge(name: string, help: string, read: GaugeReader, aggregator?: Snapshot['aggregator']): void
-  /** More metrics that others keep, read on demand. A reader that fails leaves its metrics out. */
+  /** Metrics that other code keeps, read on demand. If a reader fails, its metrics are left out. */
   add(read: () => Awaitable<readonly Snapshot[]>): void
-  /** How late 99 of 100 timers ran at most since the last scrape, in milliseconds. */
+  /** The 99th percentile of timer delay since the last scrape, in milliseconds. */
   delayMs(): number
-  /** The present value of every metric, for a process that adds those of several. */
+  /** The current value of every metric, for a process that combines several processes. */
   snapshots(): Promise<readonly Snapshot[]>
   /** The whole exposition, and its content type. Loads the exposition library on first use. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>
@@ -136,7 +136,7 @@ function createFamilies() {
   }
 }
 
-/** Those of lengths of time. */
+/** Histograms of durations. */
 function createDurations() {
   return {
     seconds: histograms(
@@ -163,7 +163,7 @@ type Known = {
   wildcards: readonly string[]
 }
 
-/** The cells of a request, which are found by its facts. */
+/** The cells of a request, found by its attributes. */
 function createCells(
   families: Families,
   durations: ReturnType<typeof createDurations>,
@@ -179,7 +179,7 @@ function createCells(
       requests: families.requests.at(operation, modelLabel(row.model, known), statusClass(row.status), row.outcome),
       seconds: durations.seconds.at(operation),
     }
-    // A key of a made-up name is not kept: names are the caller's to invent, memory is ours.
+    // Labels that clients choose are not cached: they could fill the memory.
     if (operation !== 'other' && (row.model === null || known.models.has(row.model))) bound.set(key, cells)
     return cells
   }
@@ -297,7 +297,7 @@ function countLimits({ limited }: Families, decisions: readonly LimitDecision[])
   for (const { limit, decision } of decisions) limited.at(limit, decision).value++
 }
 
-/** What only some requests have: an error, tokens. */
+/** Values that only some requests have: an error, tokens. */
 function countRow({ refusals, tokens, cache, cacheSaved }: Families, known: Known, row: LogRow): void {
   if (row.cache) cache.at(modelLabel(row.model, known), row.cache).value++
   if (row.saved) cacheSaved.at(modelLabel(row.model, known)).value += row.saved
@@ -321,7 +321,7 @@ function countCharge(families: Families, known: Known, charge: EndedCharge): voi
   }
 }
 
-/** One exposition of the figures of several processes, each added up, averaged or compared as it is made for. */
+/** One exposition for several processes: each metric is added up, averaged or compared, as its type requires. */
 export async function exposeTogether(
   lists: readonly (readonly Snapshot[])[],
 ): Promise<{ readonly contentType: string; readonly text: string }> {
@@ -329,7 +329,7 @@ export async function exposeTogether(
   return { contentType: registry.contentType, text: await registry.metrics() }
 }
 
-/** Adds up what only ever grows: the counters and histograms of processes that are gone. */
+/** Adds up the monotonic metrics of ended processes: counters and histograms. */
 export async function sumCounts(lists: readonly (readonly Snapshot[])[]): Promise<readonly Snapshot[]> {
   const counts = lists.map(list => list.filter(({ type }) => type === 'counter' || type === 'histogram'))
   const sums: unknown[] = await (await aggregate(counts)).getMetricsAsJSON()
@@ -347,7 +347,10 @@ function label(name: string | null, known: ReadonlySet<string>): string {
   return known.has(name) ? name : 'other'
 }
 
-/** The label of a model: its name, or the wildcard that serves it. Callers choose its names, and series stay. */
+/**
+ * The label of a model: its name, or the wildcard that serves it. Clients choose such names, and series are never
+ * removed.
+ */
 function modelLabel(name: string | null, { models, wildcards }: Known): string {
   return name === null || models.has(name) ? label(name, models) : (wildcardFor(name, wildcards) ?? 'other')
 }
@@ -365,7 +368,7 @@ function lateness(nanoseconds: number): number {
   return Math.max(0, nanoseconds / 1e9 - delayResolutionMs / 1000)
 }
 
-/** How late timers ran since the last scrape. */
+/** The delay of timers since the last scrape. */
 function delaySnapshot(delay: ReturnType<typeof monitorEventLoopDelay>): Snapshot {
   const quantiles = [0.5, 0.9, 0.99] as const
   return {

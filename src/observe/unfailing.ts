@@ -3,8 +3,8 @@ import { type Clock, OnceAMinute } from '../util/index.ts'
 import { labelledGauge, type Snapshot } from './tally.ts'
 
 /**
- * Calls what only looks on: whatever it throws, or rejects with, ends there, since a request is not lost over a figure
- * or a line of a log. Each observer's fault is counted, and reported once a minute.
+ * Calls an observer and ignores its errors and rejections: a metric or a log line must not break a request. Each
+ * observer's errors are counted, and reported once a minute.
  */
 export class Observers {
   readonly #log: Log
@@ -22,7 +22,7 @@ export class Observers {
     return [{ ...labelledGauge('tollgate_observer_faults_total', help, 'sum', values), type: 'counter' }]
   }
 
-  /** The function, without its faults: undefined comes back instead of one. */
+  /** The function without its errors: it returns undefined in their place. */
   quiet<Given extends readonly unknown[], Gives>(
     observer: string,
     look: (...given: Given) => Gives,
@@ -45,7 +45,7 @@ export class Observers {
   }
 }
 
-/** The log, whose messages end nothing: what cannot be logged is lost. */
+/** The log with its errors ignored: messages that cannot be written are lost. */
 export function unfailingLog<Given extends Log>(log: Given): Given {
   const quiet: Log = {
     debug: (facts, text) => attempt(() => log.debug(facts, text)),

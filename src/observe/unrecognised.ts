@@ -1,7 +1,7 @@
-/** How many shapes are kept: more kinds of wrong answers are not expected. */
+/** The number of stored shapes: more kinds of wrong responses are not expected. */
 const keptMax = 20
 
-/** An upstream's answer that was not handed out whole, because its content was not known. */
+/** An upstream's response that was not delivered in full, because its content was unknown. */
 export type UnrecognisedAnswer = {
   readonly model: string
   readonly upstream: string
@@ -17,7 +17,7 @@ export type UnrecognisedCount = UnrecognisedAnswer & {
   readonly last: string
 }
 
-/** What one process has met of answers that it did not recognise, newest first. */
+/** The unrecognised responses of one process, newest first. */
 export class UnrecognisedAnswers {
   readonly #kept = new Map<string, UnrecognisedCount>()
 

@@ -9,15 +9,18 @@ import type { Usage } from '../domain/usage.ts'
 /** The API format of one vendor: where the key is, what errors look like. */
 export type ApiFormat = {
   readonly name: string
-  /** Of the caller's headers, those that upstreams of this style understand; lower-case. */
+  /** Lower-case request headers of the client that upstreams of this style understand. */
   readonly requestHeaders: readonly string[]
-  /** What upstreams are sent of these where the caller sends nothing. */
+  /** Default values of these headers, sent when the client sends none. */
   readonly requestDefaults?: { readonly [name: string]: string }
-  /** Of an upstream's headers, those that this style's callers read; lower-case. */
+  /** Lower-case response headers of an upstream that clients of this style read. */
   readonly replyHeaders: ReadonlySet<string>
-  /** Every key presented, in the order of their headers; more than one distinct value is the caller's fault. */
+  /** All keys in the request, in the order of their headers. More than one distinct value is an error of the client. */
   credentials(head: Head): readonly string[]
-  /** Where this style's callers put their key, for who sent none that is good; absent for `authorization` and `x-api-key`. */
+  /**
+   * Where clients of this style put the key, for the error about a missing or invalid key. Absent for `authorization`
+   * and `x-api-key`.
+   */
   readonly keyPlaces?: string
   /** An error as this style's SDKs read it. */
   error(failure: Failure, requestId: string): Answer
@@ -26,24 +29,25 @@ export type ApiFormat = {
    * `operation` is the route's.
    */
   streamError(failure: Failure, requestId: string, operation: string): string | undefined
-  /** The form of an answer to a request for a stream; absent if it is always events. */
+  /** The form of the response to a streaming request; absent if it is always events. */
   streamForm?(head: Head): 'events' | 'list'
-  /** What may be sent between two events to keep a stream alive; undefined if the format has nothing for it. */
+  /** Bytes that keep a stream alive between two events; undefined if the format has none. */
   readonly heartbeat: string | undefined
   /** The beginning of a stream's last event: its first line. Absent if no event marks the end. */
   readonly lastEvents?: readonly string[]
   /**
-   * What a whole answer reports as used; null where it reports nothing. `operation` is the route's, `body` the answer as
-   * JSON (only the members that matter need be there), `before` the stored object that the request changed.
+   * The usage that a whole response reports; null if it reports none. `operation` is the route's. `body` is the
+   * response as JSON, which may be reduced to the members that matter. `before` is the stored object that the request
+   * changed.
    */
   usageOf(operation: string, body: Json, before?: Json): Usage | null
-  /** What one event of a stream reports: later reports replace earlier ones, member by member. */
+  /** The usage that one event of a stream reports. Later reports replace earlier ones, member by member. */
   usageOfEvent(operation: string, data: Json): Usage | null
-  /** How sessions on a WebSocket read; absent where the style has none. */
+  /** Message format of WebSocket sessions; absent if the style has none. */
   readonly session?: SessionFormat
-  /** How messages of a WebSocket are requests; absent where the style has none. */
+  /** Format of WebSocket messages that are requests; absent if the style has none. */
   readonly messages?: MessageFormat
-  /** The models on offer, and one of them, as this style lists them; the query holds the style's own paging. */
+  /** JSON of the model list and of one model in this style. The query holds the style's paging parameters. */
   modelList(models: readonly ListedModel[], query: string): object
   modelOne(model: ListedModel): object
   /** Lists of stored objects: the page that a query requests, and its JSON. */
@@ -70,8 +74,8 @@ export type ListedModel = {
   readonly family: string
   /** The operations that it offers. */
   readonly operations: readonly string[]
-  /** The day from which its vendor no longer serves it, `2026-12-01`; absent if unknown. */
+  /** The day from which its vendor no longer serves it, as `2026-12-01`; absent if unknown. */
   readonly ends?: string
-  /** Milliseconds since the epoch: when this gateway began to offer it. */
+  /** When this gateway began to offer it, in milliseconds since the epoch. */
   readonly since: number
 }

@@ -37,7 +37,7 @@ export async function askForToken({ url, form, headers = [], clock, post }: Toke
   return { token, until: asked + (seconds > 0 ? seconds : lifeS) * 1_000 }
 }
 
-/** The registered error code (RFC 6749 5.2); nothing else of the answer is reported. */
+/** The registered error code (RFC 6749 5.2). Nothing else of the response is reported. */
 function wordOf(error: unknown): string {
   return typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? ` (${error})` : ''
 }

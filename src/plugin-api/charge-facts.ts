@@ -4,7 +4,7 @@ import type { ChargeFacts, ChargeRule } from '../domain/charge.ts'
 import type { RequestContext, Target } from './request-context.ts'
 import { type Level, levelsOf } from '../domain/levels.ts'
 
-/** What is said alike of every charge of a request; the rest is the charging plugin's own. Needs the caller. */
+/** The facts that all charges of a request have in common. The charging plugin adds its own. Needs the caller. */
 export function chargeFacts(
   context: RequestContext,
   { family, model, upstream }: Target,
@@ -35,10 +35,10 @@ export function chargeFacts(
   return facts
 }
 
-/** By the facts of a charge. So a plugin that holds money need not know who bounds it. */
+/** The budget accounts of a charge, by its facts. A plugin that holds money need not know which accounts apply. */
 const levelsOfFacts = new WeakMap<ChargeFacts, readonly Level[]>()
 
-/** The accounts, besides the key, that bound what a charge may cost; for facts that `chargeFacts` has made. */
+/** The accounts, besides the key, that limit the amount of a charge. `facts` must come from `chargeFacts`. */
 export function boundsOf(facts: ChargeFacts): readonly Level[] | undefined {
   return levelsOfFacts.get(facts)
 }

@@ -3,15 +3,15 @@ import type { DeclaredTool } from '../domain/declared.ts'
 import { defineSlot } from '../domain/slots.ts'
 
 /**
- * The images of this request are charged by the plugin that gives this at `onTarget`, under the id that it holds.
+ * The images of this request are charged by the plugin that puts this slot at `onTarget`, under the contained id.
  * @deprecated Declare `chargesItems` instead.
  */
 export const imageChargeSlot = defineSlot<string>('image-charge')
 
-/** How many images the answer of this exchange has had so far; given by who charges them, once the request is admitted. */
+/** How many images the response has had so far. The plugin that charges them puts it once the request is admitted. */
 export const imagesMadeSlot = defineSlot<() => number>('images-made')
 
-/** The id of the charge of what an exchange used besides its images, where these have the request's own id. */
+/** The id of the charge for usage other than images, if the charge for the images has the request's own id. */
 export function useChargeId(id: string): string {
   return `${id}.u`
 }

@@ -8,13 +8,13 @@ import type { Failure } from '../domain/errors.ts'
  */
 export type Reach = 'untouched' | 'unknown' | 'refused' | 'truncated' | 'complete'
 
-/** What became of an exchange, known once. */
+/** How an exchange ended. It is set once. */
 export type Outcome =
-  /** The caller got a whole answer that came from an upstream or from a local route. */
+  /** The client got a whole response from an upstream or from a local route. */
   | { readonly kind: 'answered'; readonly status: number; readonly reach: Reach }
-  /** The caller got an error of ours. */
+  /** The client got an error of the gateway. */
   | { readonly kind: 'refused'; readonly status: number; readonly failure: Failure; readonly reach: Reach }
-  /** The caller got nothing whole. `status` is what had been sent, if anything was. */
+  /** The client got no whole response. `status` is the status that had been sent, if any. */
   | {
       readonly kind: 'cut'
       readonly by: 'caller' | 'upstream' | 'deadline' | 'gateway'
@@ -23,7 +23,7 @@ export type Outcome =
       readonly failure?: Failure
     }
 
-/** The gateway had to stop before the exchange was over: what outlives it is another process's to end. */
+/** The gateway had to stop before the exchange was over. Another process ends whatever remains. */
 export function wasStopped(outcome: Outcome): boolean {
   return 'failure' in outcome && outcome.failure?.code === 'drain_deadline'
 }

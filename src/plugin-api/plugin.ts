@@ -18,55 +18,58 @@ import { defineSlot, type Slot } from '../domain/slots.ts'
 import type { Stores } from '../domain/stores.ts'
 
 /**
- * What a plugin does, by the moment it does it. Hooks run in the pipeline's order, `onReply` in the reverse.
- * `onRequest`, `onTarget` and `onAdmit` refuse by throwing a Failure; whatever they took is given back in `onSettle`.
+ * The hooks of a plugin. Hooks run in the pipeline's order, `onReply` in the reverse. `onRequest`, `onTarget` and
+ * `onAdmit` refuse by throwing a Failure; what they took is released in `onSettle`.
  */
 export type Hooks<Facet = unknown> = {
-  /** The head alone is known; no byte of the body has been read. */
+  /** Only the head is known; no byte of the body has been read. */
   onRequest?(context: RequestContext): Awaitable<void>
   /** Reads or reduces the body. */
   onBody?(context: RequestContext, body: Body): Awaitable<Body>
   /**
-   * The path names a stored object. Returns the answer if the plugin keeps the object itself; otherwise the request goes to the
-   * upstream that has it.
+   * The path names a stored object. Returns the response if the plugin itself keeps the object; otherwise the request
+   * goes to the object's upstream.
    */
   onObject?(context: RequestContext): Awaitable<Answer | undefined>
   /**
-   * Body and model are known, and no upstream. Returns a request of another operation that the gateway continues with; its
-   * answer has to be turned back in `onReply`. The first plugin that returns one wins. `context.client` has the client's
-   * route and API format from then on. Never waits.
+   * Body and model are known, but no upstream. Returns a request of another operation with which the gateway continues;
+   * `onReply` then has to convert the response back. The first plugin that returns one wins. From then on,
+   * `context.client` has the client's route and API format. Must not wait.
    */
   onRoute?(context: RequestContext, ask: RerouteAsk, facet: Facet): Rerouted | undefined
-  /** Model and upstream are known. Checks only: takes nothing. */
+  /** Model and upstream are known. Only checks: takes nothing. */
   onTarget?(context: RequestContext, target: Target, facet: Facet): Awaitable<void>
-  /** Every check has passed: takes slots and holds money. An answer returned here ends the request without an upstream. */
+  /** Every check has passed: takes slots and holds money. A returned response ends the request without an upstream. */
   onAdmit?(context: RequestContext, target: Target, facet: Facet): Awaitable<Answer | undefined>
-  /** Shapes what the upstream receives. */
+  /** Changes the request that the upstream receives. */
   onForward?(context: RequestContext, out: Outbound, facet: Facet, target: Target): Awaitable<Outbound>
   /**
-   * Returns a function that calls the upstream, where one request and its response as they are do not suffice. The first
-   * plugin that returns one wins. `out` is the request that all plugins have shaped.
+   * Returns a function that calls the upstream, for plugins that need more than one request or another response. The
+   * first plugin that returns one wins. `out` is the request after the changes of all plugins.
    */
   onAsk?(context: RequestContext, out: Outbound, facet: Facet, target: Target): CallUpstream | undefined
   /**
-   * A request whose caller is gone is resumed: a job that went on. `onTarget`, `onAdmit` and `onForward` ran in another
-   * process; what they knew is what is stored. `onAsk`, `onReply` and `onSettle` follow.
+   * A job is resumed without its client. `onTarget`, `onAdmit` and `onForward` ran in another process; only what they
+   * stored is known. `onAsk`, `onReply` and `onSettle` follow.
    */
   onResume?(context: RequestContext, target: Target, facet: Facet): Awaitable<void>
-  /** The upstream's head is here; adds stages to what follows. Never waits for the whole body. */
+  /** The head of the upstream's response has arrived. Adds stages for the body. Must not wait for the whole body. */
   onReply?(context: RequestContext, reply: Reply, facet: Facet, target: Target): Awaitable<Reply>
-  /** Runs once, last, whatever happened. The hooks of all plugins run concurrently, except as `settlesAfter` defines. */
+  /**
+   * Runs once, last, whatever the outcome. The hooks of all plugins run concurrently, except as `settlesAfter` defines.
+   */
   onSettle?(context: RequestContext, outcome: Outcome, facet: Facet | undefined): Awaitable<void>
   /**
-   * A charge of this process has ended, whichever plugin made it: settled, voided, or left to a person. Nothing waits for
-   * this hook, and what it throws is logged. It does not run for charges that recovery, another process or a person ends.
+   * A charge of this process has ended (settled, voided, or left for review), whichever plugin made it. Nothing waits
+   * for this hook, and errors that it throws are logged. It does not run for charges that recovery, another process or
+   * a person ends.
    */
   onCharge?(charge: EndedCharge): Awaitable<void>
-  /** The gateway closes: let go of timers and files. */
+  /** The gateway shuts down: release timers and files. */
   close?(): Awaitable<void>
 }
 
-/** Every hook by its name; a plugin is refused whose hooks have another that looks like one. */
+/** All hooks by name. A plugin with a function whose name resembles a hook is refused. */
 export const hookNames = [
   'onRequest',
   'onBody',
@@ -83,7 +86,7 @@ export const hookNames = [
   'close',
 ] as const satisfies readonly (keyof Hooks)[]
 
-/** Every function that a plugin itself may have. */
+/** All functions that a plugin may have. */
 export const pluginFunctions = [
   'create',
   'chargesItems',
@@ -99,7 +102,7 @@ export const pluginFunctions = [
   'keepsKeys',
 ] as const satisfies readonly (keyof Plugin)[]
 
-/** Given by every plugin that charges, when what it charges is written: for `settlesAfter`. */
+/** Given by every plugin that charges, once its charge is written; other plugins name it in `settlesAfter`. */
 export const chargeSlot: Slot<never> = defineSlot('charge')
 
 /** What a plugin is given when it is created. */
@@ -111,7 +114,10 @@ export type Host = {
   readonly ids: Ids
   readonly plan: CompiledConfig
   readonly log: Log
-  /** Reads a JSON object as the body of a request is read. @throws Failure for one that a request could not have */
+  /**
+   * Parses a JSON object under the same limits as a request body. @throws Failure for an object that no request may
+   * have
+   */
   parseObject(bytes: Buffer): JsonObjectView
   /** State that outlives a reload of the configuration (counters, caches), by a name of the plugin's own. */
   keep<T>(name: string, create: () => T): T
@@ -128,10 +134,10 @@ export type Plugin<Options extends object = Schema, Facet extends object = Schem
   create(options: Admits<Options>, host: Host): Hooks<Admits<Facet>>
 }
 
-/** A plugin whose types have been forgotten, as the pipeline keeps it. */
+/** A plugin with erased types, as the pipeline keeps it. */
 export type AnyPlugin = KnownPlugin & { create(options: never, host: Host): Hooks<never> }
 
-/** Checks a plugin's types and returns it as it is. */
+/** Checks the types of a plugin and returns it unchanged. */
 export function definePlugin<
   const Options extends object = Record<never, never>,
   const Facet extends object = Record<never, never>,

@@ -3,27 +3,29 @@ import { defineSlot } from '../domain/slots.ts'
 import { membersOf } from '../util/index.ts'
 
 /**
- * What a response reports of itself, as far as it has been read. The plugin that reads the upstream's format fills it before
- * it passes on the bytes that complete a picture.
+ * Metadata of a response, as far as it has been read. The plugin that reads the upstream's format fills it before it
+ * passes on the bytes that complete a picture.
  */
 export type ResponseMetadata = {
-  /** Width and height in pixels, by the place of a picture among those of the answer. */
+  /** Width and height in pixels, by the picture's position in the response. */
   readonly sizes: Map<number, { readonly width: number; readonly height: number }>
-  /** The first bytes of what a link leads to, by the place of the picture: for the reader of its pixels. */
+  /** The first bytes of a linked picture, by its position: used to read its pixel size. */
   readonly heads: Map<number, Buffer>
   /** By the names that the family's description gives them. */
   readonly facts: Map<string, string | number | boolean>
-  /** The metadata of the response with this picture, by the picture's position, if several responses are one. */
+  /**
+   * The metadata of the response that contains a picture, by the picture's position, if several responses are merged.
+   */
   readonly factsAt: Map<number, ReadonlyMap<string, string | number | boolean>>
   /** The number of pictures that the vendor counts; undefined if it reports none. */
   count: number | undefined
   /** The vendor's reported cost, as a decimal in the currency; undefined if it reports none. */
   cost: string | undefined
-  /** The answer is a refusal that is charged, by this name in the model's prices. */
+  /** The response is a refusal that is charged: the name of its price in the model's prices. */
   refusalPrice: string | undefined
-  /** What the answer had besides its pictures that may be one, and that was not handed on; for people. */
+  /** Parts of the response that may be pictures and were not delivered; for the log. */
   omitted: string | undefined
-  /** All of an answer that is none, and short: the plugin that charges judges whether it may hold a picture. */
+  /** The whole response if it is short and has no picture: the charging plugin decides whether it may contain one. */
   foreign: Buffer | undefined
 }
 
@@ -43,7 +45,7 @@ export function createResponseMetadata(): ResponseMetadata {
   }
 }
 
-/** What the answers of a family may report that decides prices. */
+/** What the responses of a family may report that prices depend on. */
 export type MetadataNames = {
   /** Names of facts. */
   readonly facts: ReadonlySet<string>

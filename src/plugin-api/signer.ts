@@ -5,21 +5,24 @@ import type { Diagnostic } from '../domain/plugin-facts.ts'
 import type { Log } from './plugin.ts'
 import type { Admits, Schema } from '../util/schema.ts'
 
-/** A request to an upstream that is about to be sent, as a signer sees it. */
+/** A request to an upstream before it is sent, as a signer gets it. */
 export type Unsigned = {
   readonly method: string
-  /** Absolute, with its query, under the host that the request will name. */
+  /** Absolute URL with its query, with the host of the request. */
   readonly url: string
   /** Flat list of lower-case names and values; without host and the headers of the body's length. */
   readonly headers: readonly string[]
   /**
-   * Hex SHA-256 of the body's bytes, of none where there is no body.
-   * @throws SigningError for a body that is streamed: its digest is not known before it is sent
+   * Hex SHA-256 of the body's bytes, or of no bytes if there is no body.
+   * @throws SigningError for a streamed body, whose digest is unknown before it is sent
    */
   readonly digest: () => Awaitable<string>
 }
 
-/** What goes with the request; all of it is secret. A header that the request has already is replaced. */
+/**
+ * Headers and query parameters to add to the request; all of them are secret. They replace headers of the request with
+ * the same name.
+ */
 export type Signature = {
   readonly headers?: { readonly [name: string]: string }
   readonly query?: { readonly [name: string]: string }
@@ -27,25 +30,25 @@ export type Signature = {
 
 export type Signer = {
   /**
-   * Called once for each request, which waits for it; its deadlines run meanwhile. One that does not wait should return
+   * Called once for each request, which waits for it while its timeouts run. A signer that need not wait should return
    * a plain value. @throws SigningError with a reason that may be shown
    */
   sign(request: Unsigned): Awaitable<Signature>
   /**
-   * The upstream has answered 401 to this signature: a cached token is no longer valid. True if the next signature is another
-   * one: the request is sent once more with it before the key is suspended.
+   * The upstream answered 401 to this signature: a cached token is no longer valid. Returns true if the next signature
+   * differs: then the request is sent once more before the key is suspended.
    */
   refused?(signature: Signature): boolean | void
 }
 
-/** Why there is no signature, in words that callers may read: no secret, and nothing that others said. */
+/** Why there is no signature, in words that clients may read: without secrets and without text from other servers. */
 export class SigningError extends Error {
   static {
     brand(this, 'SigningError')
   }
 }
 
-/** The answer to a request of a signer's own. */
+/** The response to a signer's own request. */
 export type Fetched = {
   readonly status: number
   readonly headers: { readonly [name: string]: string | string[] | undefined }
@@ -57,8 +60,8 @@ export type SignerHost = {
   readonly clock: Clock
   readonly log: Log
   /**
-   * Calls the server that mints tokens, over the same network as upstreams: POST, within 10 seconds, at most 64 KiB of answer,
-   * no redirects. @throws Failure upstream_*
+   * Calls the token server over the same network as upstreams: POST, within 10 seconds, at most 64 KiB of response, no
+   * redirects. @throws Failure upstream_*
    */
   readonly post: (
     url: string,
@@ -66,43 +69,44 @@ export type SignerHost = {
   ) => Promise<Fetched>
 }
 
-/** What makes the signature or the token of an upstream's requests, named by `credential: { sign: NAME, with: … }`. */
+/** Creates the signatures or tokens of an upstream's requests. Configured by `credential: { sign: NAME, with: … }`. */
 export type SignerPlugin<Options extends object = Schema> = {
   readonly name: string
   /** The options under `with`. */
   readonly options: Options
-  /** Meaning checks on the options, beyond their schema; paths are inside the options. */
+  /** Validates the options beyond their schema. Paths are relative to the options. */
   inspectOptions?(options: Admits<Options>): readonly Diagnostic[]
-  /** Once for each credential; what it throws is reported at its line of gateway.yaml. */
+  /** Called once for each credential. Errors that it throws are reported at the credential's line of gateway.yaml. */
   create(options: Admits<Options>, host: SignerHost): Awaitable<Signer>
 }
 
-/** A signing plugin whose types have been forgotten. */
+/** A signing plugin with erased types. */
 export type AnySigner = Omit<SignerPlugin, 'inspectOptions' | 'create'> & {
   inspectOptions?(options: never): readonly Diagnostic[]
   create(options: never, host: SignerHost): Awaitable<Signer>
 }
 
-/** Checks a signing plugin's types and returns it as it is. */
+/** Checks the types of a signing plugin and returns it unchanged. */
 export function defineSigner<const Options extends object>(signer: SignerPlugin<Options>): SignerPlugin<Options> {
   return signer
 }
 
-/** A token, and until when it is good in milliseconds since the epoch. */
+/** A token, and until when it is valid in milliseconds since the epoch. */
 export type Minted = { readonly token: string; readonly until: number }
 
-/** A token is not used for its last minutes: the request takes a while, and clocks differ. */
+/** A token is not used during its last minutes: the request takes time, and clocks differ. */
 const marginMs = 120_000
-/** Of short lives no more than this share. */
+/** For short-lived tokens, at most this share of the lifetime. */
 const marginShare = 0.2
-/** A token that was just minted is not the reason of a refusal. */
+/** A token that is younger than this is not the cause of a refusal. */
 const freshMs = 60_000
-/** After a refusal no request is sent for so long: some servers lock out clients that send too many. */
+/** How long no request is sent after a refusal: some servers lock out clients that send too many. */
 const refusedMs = 1_000
 
 /**
- * Keeps a token until shortly before its end. Requests that need one while it is minted wait for the same one. A failed
- * minting fails for all that wait, and for those of the next second, unless the old token is still valid for a while.
+ * Caches a token until shortly before it expires. Concurrent requests wait for one shared request for a new token. If
+ * that fails, it fails for all waiting requests and those of the next second, unless the old token is still valid for a
+ * while.
  */
 export class Tokens {
   readonly #clock: Pick<Clock, 'now'>
@@ -117,7 +121,7 @@ export class Tokens {
     this.#mint = mint
   }
 
-  /** @throws what the minting threw */
+  /** @throws the error of the token request */
   token(): Awaitable<string> {
     const now = this.#clock.now()
     const kept = this.#kept
@@ -133,8 +137,9 @@ export class Tokens {
   }
 
   /**
-   * What is kept was refused: the next request has a new one made, but for one that is minted a minute ago at most.
-   * @param refused the token; the one that is kept when absent. @returns whether the next request has another
+   * The upstream refused the cached token: the next request gets a new one, except if the token is less than a minute
+   * old.
+   * @param refused the token; by default the cached one. @returns whether the next request gets another token
    */
   forget(refused?: string): boolean {
     if (refused !== undefined && this.#kept?.token !== refused) return true
@@ -164,7 +169,7 @@ export class Tokens {
 
 const scheme = 'Bearer '
 
-/** Sends tokens as a bearer's (RFC 6750 2.1). */
+/** Sends tokens as bearer tokens (RFC 6750 2.1). */
 export function signAsBearer(tokens: Tokens): Signer {
   const toSignature = (token: string): Signature => ({ headers: { authorization: scheme + token } })
   return {

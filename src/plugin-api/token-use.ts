@@ -3,11 +3,14 @@ import { defineSlot } from '../domain/slots.ts'
 
 /** Tokens of one exchange, for limits that count them. Whole numbers. */
 export type TokenUse = {
-  /** What it may come to, known before an upstream is called. */
+  /** The estimated maximum, known before an upstream is called. */
   readonly estimate: number
-  /** What it came to, when it is over: as reported, else by the length of what was sent and of what has passed. */
+  /**
+   * The actual number, known at the end: as reported, otherwise estimated from the length of the request and of the
+   * response so far.
+   */
   actual(outcome: Outcome): number
 }
 
-/** Given at `onTarget` where an exchange uses tokens at all. */
+/** Put at `onTarget` if the exchange uses tokens. */
 export const tokenUseSlot = defineSlot<TokenUse>('token-use')

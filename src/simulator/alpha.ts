@@ -47,7 +47,7 @@ export const alpha: SimulatedUpstream = {
   },
 }
 
-/** `response_format` is not among them: the family has no links, and refuses the field. */
+/** `response_format` is excluded: the family has no links, and refuses the field. */
 const generationFields = new Set(
   'model prompt n size quality output_format output_compression background moderation stream partial_images user'.split(
     ' ',

@@ -4,7 +4,7 @@ import { measurePicture } from './pictures/measure.ts'
 import { readForm } from './read-form.ts'
 import type { Call } from './upstream.ts'
 
-/** The fields of a request by name, as sent; null and absent are the same, and are not here. */
+/** The fields of a request by name, as sent; null counts as absent, and is left out. */
 export type Fields = ReadonlyMap<string, unknown>
 
 export type Reference = { readonly content: Buffer; readonly pixels: Pixels }
@@ -72,7 +72,7 @@ export function refuseUnknown(fields: Fields, known: ReadonlySet<string>): void 
 }
 
 export function readPrompt(fields: Fields): string {
-  // Every vendor routes by it, and a gateway that loses it should hear so.
+  // Every vendor routes by it, and a gateway that loses it must get an error.
   readRequired(fields, 'model')
   const prompt = readRequired(fields, 'prompt')
   if (prompt.length > promptCharactersMax) {
@@ -109,7 +109,7 @@ export function readChoice<Choice extends string>(
   throw fail('invalid_value', { name, found: value, expected: choices.join(', ') }, { param: name })
 }
 
-/** A whole number; in a form, its digits. */
+/** A whole number; digits in a form. */
 export function readInteger(
   fields: Fields,
   name: string,
@@ -126,7 +126,7 @@ export function readInteger(
   return number
 }
 
-/** True or false; in a form, the word. */
+/** A boolean; the word in a form. */
 export function readFlag(fields: Fields, name: string): boolean {
   const value = fields.get(name) ?? false
   if (value === true || value === 'true') return true

@@ -23,11 +23,11 @@ import { findUpstream } from './upstreams.ts'
 
 /** Simulated upstreams on a loopback port of their own. */
 export type Simulator = {
-  /** What may follow `simulator:` in an upstream's url. */
+  /** Valid names after `simulator:` in an upstream's url. */
   readonly names: readonly string[]
-  /** The url of one, to which a route's path is appended; undefined when there is none of that name. */
+  /** The url of one, to which a route's path is appended; undefined if there is none with this name. */
   url(name: string): string | undefined
-  /** Cuts what is still running. */
+  /** Aborts running requests. */
   close(): Promise<void>
 }
 
@@ -56,7 +56,7 @@ export async function startSimulator(clock: Clock = systemClock): Promise<Simula
     void respond(request, response, site, links)
   })
   const closeSockets = serveRealtime(server)
-  // One of its own in each of several workers: the links that it gives out are known to it alone.
+  // Each worker has its own server: only that one knows the links that it issued.
   server.listen({ port: 0, host: '127.0.0.1', exclusive: true })
   await once(server, 'listening')
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -84,7 +84,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, site:
   try {
     await send(response, request.method === 'HEAD' ? { ...played, body: '' } : played)
   } catch {
-    // The caller has left, or a stream failed after its head: the one honest sign left is a cut connection.
+    // The client has left, or a stream failed after its head: only a broken connection can report that.
     response.destroy()
   }
 }
@@ -137,7 +137,7 @@ async function download(name: string, site: Site, links: Links): Promise<Played>
 }
 
 async function send(response: ServerResponse, { status, headers, body }: Played): Promise<void> {
-  // A vendor sends ids of its own, which no gateway may pass on as its own.
+  // A vendor sends ids of its own, which a gateway must not pass on as its own.
   const id = `simulated-${randomUUID()}`
   response.writeHead(status, { 'x-simulated': 'true', 'x-request-id': id, 'request-id': id, ...headers })
   if (typeof body === 'string' || Buffer.isBuffer(body)) response.end(body)

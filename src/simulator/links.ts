@@ -4,15 +4,17 @@ import type { Picture } from './pictures/picture.ts'
 
 const extensions = { png: 'png', jpeg: 'jpg', webp: 'webp' } as const
 
-/** Links to pictures, which are painted again when a client follows one: a link costs no picture's memory. */
+/**
+ * Links to pictures, which are painted again when a client follows a link, so that links need no memory for pictures.
+ */
 export type Links = {
-  /** A name that cannot be guessed, with the extension of its format. */
+  /** An unguessable name, with the extension of its format. */
   add(picture: Picture): string
-  /** Undefined once its time is over, or too many newer links have been made. */
+  /** Undefined once it has expired, or too many newer links were created. */
   find(name: string): Picture | undefined
 }
 
-/** Links that live ten minutes by default, at most 200 of them. */
+/** Links that are valid for ten minutes by default, at most 200 of them. */
 export function createLinks(clock: Pick<Times, 'tick'>, keptMax = 200, keptMsMax = 10 * 60_000): Links {
   const links = new Map<string, { picture: Picture; until: number }>()
   return {

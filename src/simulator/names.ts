@@ -1,4 +1,4 @@
-/** The names of the simulated upstreams, without loading what draws their pictures. */
+/** The names of the simulated upstreams, without loading the code that draws pictures. */
 export const simulatorNames = [
   'alpha',
   'beta',

@@ -9,9 +9,9 @@ export type FormPart = {
 }
 
 /**
- * Reads a form as strictly as RFC 2046, section 5.1.1 and RFC 7578 word it, so that a sloppy sender is found out: CRLF
- * everywhere, no bytes before the first or after the last boundary but a line's end, one Content-Disposition a part.
- * Parts are views of `body`, in their order.
+ * Parses a form as strictly as RFC 2046, section 5.1.1 and RFC 7578 define it, to detect incorrect senders: CRLF
+ * everywhere, only a line end before the first and after the last boundary, one Content-Disposition per part. Parts are
+ * views of `body`, in their order.
  * @throws Failure `invalid_form`, `unsupported_content_type`
  */
 export function readForm(body: Buffer, contentType: string | undefined): readonly FormPart[] {

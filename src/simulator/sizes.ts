@@ -2,9 +2,9 @@ import { fail } from './errors.ts'
 import type { Pixels } from './pictures/measure.ts'
 
 /**
- * What comes back for a request: the one table of the simulator's dimensions. Those measured are those of the
- * rules (`docs/rules.md#sizes`); the others are the simulator's own, so that every ratio gives some picture: no one may
- * take them for a vendor's.
+ * The sizes of returned pictures: the only table of the simulator. Measured sizes are those of the rules
+ * (`docs/rules.md#sizes`). The others are the simulator's own, so that every ratio gives a picture; they are not a
+ * vendor's.
  */
 type SizeRow = { readonly ratio: string; readonly width: number; readonly height: number; readonly measured: boolean }
 
@@ -43,7 +43,7 @@ export const betaSizes: readonly SizeRow[] = [
   { ratio: '9:20', width: 1368, height: 3040, measured: false },
 ]
 const betaOneKEdgeMax = 1024
-/** What the model picks by itself: the one measured without a size. */
+/** The model's default, as measured without a size. */
 const betaOwnRatio = '3:2'
 
 export type Resolution = '1k' | '2k'
@@ -51,7 +51,7 @@ export type BetaSize = { readonly resolution: Resolution; readonly ratio: string
 
 const pixelsText = /^\s*(\d{1,6})\s*[x×]\s*(\d{1,6})\s*$/i
 
-/** What family A makes of a size: never a refusal, and 1:1 for whatever it does not know. */
+/** Family A's result for a size: never a refusal, and 1:1 for unknown sizes. */
 export function alphaSize(size: string | undefined): Pixels {
   const asked = parsePixels(size ?? '')
   const row =
@@ -89,7 +89,7 @@ export function readBetaSize(size: string): BetaSize {
 }
 
 export function nearestBetaRatio(asked: Pixels): string {
-  // Equally near but for the last bits of a logarithm is equally near.
+  // Differences in the last bits of a logarithm are ignored.
   const nearest = Math.min(...betaSizes.map(row => distance(row, asked)))
   return betaSizes.find(row => distance(row, asked) <= nearest + 1e-9)?.ratio ?? betaOwnRatio
 }
@@ -107,7 +107,7 @@ function parsePixels(size: string): Pixels | undefined {
   return width > 0 && height > 0 ? { width, height } : undefined
 }
 
-/** |log| of how many times wider one shape is than the other. */
+/** |log| of the quotient of two aspect ratios. */
 function distance({ ratio }: SizeRow, { width, height }: Pixels): number {
   const [across = 1, down = 1] = ratio.split(':').map(Number)
   return Math.abs(Math.log((width / height) * (down / across)))

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 
-/** An address with the bits of it that count. */
+/** An address with the number of significant bits. */
 export type AddressRange = { readonly address: string; readonly bits: number; readonly version: 'ipv4' | 'ipv6' }
 
 /** Reads `192.0.2.7`, `192.0.2.0/24` or `2001:db8::/32`; undefined when it is neither an address nor a CIDR block. */

@@ -1,7 +1,7 @@
-/** A value now or later. Hot paths return the value itself so that no turn of the event loop is spent on it. */
+/** A value, or a promise of it. Hot paths return the value itself to avoid a turn of the event loop. */
 export type Awaitable<T> = T | Promise<T>
 
-/** Continues with a value: at once where it is there, otherwise when it comes. */
+/** Continues with a value: at once if it is available, otherwise when its promise resolves. */
 export function andThen<T, R>(
   value: Awaitable<T>,
   proceed: (value: T) => Awaitable<R>,
@@ -10,7 +10,7 @@ export function andThen<T, R>(
   return isPromise(value) ? value.then(proceed, failed) : proceed(value)
 }
 
-/** True when the value has to be waited for. */
+/** True if the value is a promise. */
 export function isPromise<T>(value: Awaitable<T>): value is Promise<T> {
   return typeof (value as Promise<T> | undefined)?.then === 'function'
 }

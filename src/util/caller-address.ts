@@ -7,8 +7,8 @@ const withPort = /^(?:\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/
 const lists = new WeakMap<readonly string[], BlockList>()
 
 /**
- * The address of a caller. Where the connection comes from a trusted proxy it is the last of X-Forwarded-For that is none
- * of theirs: the part before it is what the caller chose to say. What is no address ends the search.
+ * The client's address. If the connection comes from a trusted proxy, it is the last address in X-Forwarded-For that is
+ * no trusted proxy: everything before it is the client's own claim. An invalid address ends the search.
  */
 export function callerAddress(
   connected: string,
@@ -27,7 +27,7 @@ export function callerAddress(
   return known
 }
 
-/** Whether an address is one of a list of addresses and CIDR blocks. */
+/** Whether a list of addresses and CIDR blocks contains an address. */
 export function isTrusted(address: string, trusted: readonly string[]): boolean {
   let list = lists.get(trusted)
   if (!list) {

@@ -1,23 +1,23 @@
 import { setTimeout as sleepOn } from 'node:timers/promises'
 
-/** Something that has yet to happen. */
+/** A scheduled call. */
 export type Pending = { cancel(): void }
 
-/** Time is handed in, so that tests decide it. */
+/** Time is injected, so that tests control it. */
 export type Times = {
   /** Milliseconds since the epoch, for records. */
   now(): number
-  /** Milliseconds that only ever grow, for limits and durations. */
+  /** Monotonic milliseconds, for limits and durations. */
   tick(): number
 }
 
-/** Work for later. */
+/** Timers. */
 export type Timers = {
-  /** Does something once, so many milliseconds from now. The process does not stay for it. */
+  /** Calls a function once after a delay. The timer does not keep the process alive. */
   after(ms: number, run: () => void): Pending
-  /** Does something every so many milliseconds, until it is cancelled. The process does not stay for it. */
+  /** Calls a function repeatedly until cancelled. The timer does not keep the process alive. */
   every(ms: number, run: () => void): Pending
-  /** Resolves so many milliseconds from now, or as soon as `signal` is aborted. The process stays for it. */
+  /** Resolves after a delay, or as soon as `signal` is aborted. The timer keeps the process alive. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
@@ -37,7 +37,7 @@ export const systemTimers: Timers = {
 
 export const systemClock: Clock = { now: () => Date.now(), tick: () => performance.now(), ...systemTimers }
 
-/** A whole clock from one that may only have the time: timers then use the system's time. */
+/** A complete clock from one that may have only `now`: timers then use the system's time. */
 export function completeClock(given: Times & Partial<Timers>): Clock {
   return {
     now: () => given.now(),

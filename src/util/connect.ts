@@ -1,12 +1,13 @@
 import type { Socket } from 'node:net'
 
-/** Where a connection is to lead. */
+/** The target of a connection. */
 export type Dialled = {
   readonly host: string
   readonly port: number
   readonly isEncrypted: boolean
   /**
-   * An address out of an answer, and not an upstream's own: the connection resolves its name once, and dials no address for which
+   * For an address from a response that is not the upstream's own: the connection resolves its name once, and connects
+   * only to addresses that `isPublicAddress` accepts.
    * `isPublicAddress` says no.
    */
   readonly isForeign?: true

@@ -3,12 +3,15 @@ export function csvLine(cells: readonly (string | number | null | undefined)[]):
   return cells.map(csvCell).join(',')
 }
 
-/** A whole table as a file: each line has its end (RFC 4180), and UTF-8 a mark at its head, without which spreadsheets take Chinese for something else. */
+/**
+ * A complete CSV file: each line has its end (RFC 4180), and a UTF-8 byte order mark, without which spreadsheets
+ * misread Chinese.
+ */
 export function csvFile(lines: readonly string[]): string {
   return `\uFEFF${lines.map(line => `${line}\r\n`).join('')}`
 }
 
-/** Marks text that begins like a formula as text: people chose it. Some spreadsheets read wide signs too. */
+/** Escapes text that begins like a formula: people chose it. Some spreadsheets also read full-width signs. */
 function csvCell(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number') return String(value)

@@ -1,5 +1,5 @@
 /**
- * Bytes that have to be free where a database of SQLite is: room for the lines and ends of every charge that may be in flight
- * when the disk fills up. With fewer, nothing billable begins.
+ * Required free bytes for a SQLite database: room to finish every charge that may be in flight when the disk fills up.
+ * With less free space, no billable request starts.
  */
 export const diskBytesMin = 256 * 1_048_576

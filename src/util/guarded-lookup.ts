@@ -3,7 +3,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import { brand } from './brand.ts'
 import { isPublicAddress } from './public-address.ts'
 
-/** A name that others gave leads to an address that is not allowed. */
+/** A name from an untrusted source resolves to an address that is not allowed. */
 export class AddressRefused extends Error {
   readonly code = 'EADDRREFUSED'
   readonly host: string
@@ -26,8 +26,8 @@ export type Resolve = (
 ) => void
 
 /**
- * What a socket resolves its name by. The name is resolved once, all that comes out has to be of the open internet, and what
- * is judged is what is dialled: the name is never resolved again.
+ * The name resolution of a socket. The name is resolved once, all its addresses must be public, and the checked
+ * addresses are the ones that are used: the name is never resolved again.
  */
 export function guardedLookup(
   resolve: Resolve = lookup,

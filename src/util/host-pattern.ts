@@ -5,9 +5,9 @@ export type HostPattern = {
   readonly scheme: 'https:' | 'http:'
   /** Lower-case, in ASCII; of an IPv6 address without brackets. */
   readonly host: string
-  /** Any name below the host, and not the host itself. */
+  /** Matches any subdomain, but not the host itself. */
   readonly isBelow: boolean
-  /** The host is an address, which may then be a private one. */
+  /** The host is an IP address, which may be private. */
   readonly isAddress: boolean
   readonly port: number
 }
@@ -28,7 +28,7 @@ export function parseHostPattern(text: string): HostPattern | undefined {
   const host = plainHost(parsed)
   const isAddress = isIPv4(host) || isIPv6(host)
   const isBelow = star !== undefined
-  // An address is written as it is meant: 127.1 and 2130706433 are others' ways to hide one.
+  // An address must be in its usual form: 127.1 and 2130706433 are ways to hide one.
   if (isAddress && host !== name.toLowerCase().replace(/^\[|\]$/g, '')) return undefined
   if (isBelow && (isAddress || !host.includes('.'))) return undefined
   if (host === '' || host.endsWith('.') || host.startsWith('.') || port === '0') return undefined
@@ -36,7 +36,7 @@ export function parseHostPattern(text: string): HostPattern | undefined {
   return { scheme: protocol, host, isBelow, isAddress, port: portOf(parsed) }
 }
 
-/** Whether a pattern names the place of a url. */
+/** Whether a pattern matches the host and port of a url. */
 export function isHostOf(pattern: HostPattern, url: URL): boolean {
   if (url.protocol !== pattern.scheme || portOf(url) !== pattern.port) return false
   const host = plainHost(url)

@@ -6,10 +6,13 @@ const pairs: readonly string[] = Array.from(
   { length: 1024 },
   (_, i) => alphabet.charAt(i >> 5) + alphabet.charAt(i & 31),
 )
-/** So far ids may be ahead of the clock, where many are made in a millisecond; beyond it the clock went back. */
+/**
+ * How far ids may be ahead of the clock, if many are created in a millisecond; a larger distance means that the clock
+ * went back.
+ */
 const aheadMs = 1_000
 
-/** Makes ids in the order of time. One for each gateway, which hands it to whatever of it makes ids. */
+/** Generates time-ordered ids. Each gateway has one generator and passes it to all its parts. */
 export class Ids {
   readonly #random: Pick<Random, 'bytes'>
   #lastMs = 0
@@ -43,7 +46,7 @@ export class Ids {
   }
 
   #advance(nowMs: number): void {
-    // A clock that was ahead for a moment and has been put right: ids go on from the time that it has now.
+    // A clock that was briefly ahead was corrected: ids continue from its current time.
     if (nowMs > this.#lastMs || this.#lastMs - nowMs > aheadMs) {
       this.#lastMs = nowMs
       this.#spelled = spell(nowMs)
@@ -58,15 +61,15 @@ export class Ids {
   }
 }
 
-/** A text at or after which every id made at `ms` or later sorts, and before it every earlier one. */
+/** A text that sorts at or before every id created at `ms` or later, and after every earlier one. */
 export function firstIdAt(prefix: string, ms: number): string {
   return prefix + spell(Math.max(0, Math.floor(ms)))
 }
 
-/** By the code of a character; -1 for one that no id has. */
+/** By character code; -1 for characters that ids do not contain. */
 const places = Int8Array.from({ length: 128 }, (_, code) => alphabet.indexOf(String.fromCharCode(code)))
 
-/** When an id that begins with `prefix` was made, in milliseconds; NaN for what is no id. */
+/** When an id with this prefix was created, in milliseconds; NaN for anything else. */
 export function timeOfId(prefix: string, id: string): number {
   if (!id.startsWith(prefix) || id.length < prefix.length + 10) return Number.NaN
   let ms = 0

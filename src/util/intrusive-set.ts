@@ -1,6 +1,6 @@
-/** What can be in one set at a time: it carries its own index. */
+/** A member of at most one set at a time: it stores its own index. */
 export type Member = {
-  /** Its index; -1 in none. The roster writes it. */
+  /** Its index; -1 if it is in no set. Written by the set. */
   place: number
 }
 
@@ -35,11 +35,11 @@ export class IntrusiveSet<T extends Member> {
   }
 
   /**
-   * Calls `visit` with everyone who is there and stays until its turn; while others come and leave during the visit, one
-   * may be visited again, and one that has just come may be too.
+   * Calls `visit` for each member that is present at its turn. If members are added or removed meanwhile, one may be
+   * visited twice, and a new one may be visited too.
    */
   each(visit: (member: T) => void): void {
-    // From the end: the member that takes the place of one that leaves has had its turn, or has it yet.
+    // From the end: the member that replaces a removed one was already visited, or will be.
     for (let place = this.#members.length - 1; place >= 0; place--) {
       const member = this.#members[place]
       if (member) visit(member)

@@ -5,12 +5,12 @@ export function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The members of an object; none of any other value. */
+/** The members of an object; empty for any other value. */
 export function membersOf(value: unknown): Members {
   return isObject(value) ? value : {}
 }
 
-/** The object that a JSON text is; undefined for any other text. */
+/** Parses a text that is a JSON object; undefined for any other text. */
 export function parseObject(text: Buffer | string): Members | undefined {
   try {
     const value: unknown = JSON.parse(text.toString())

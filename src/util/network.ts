@@ -2,12 +2,12 @@ import { isIPv6 } from 'node:net'
 
 const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 
-/** An IPv4 address that came in over an IPv6 socket in its own form; any other address as it is. */
+/** An IPv4 address that arrived over an IPv6 socket in IPv4 form; any other address unchanged. */
 export function plainAddress(remote: string): string {
   return mapped.exec(remote)?.[1] ?? remote
 }
 
-/** Whom failures are counted against: an IPv4 address, or the /64 that an IPv6 caller can pick addresses from. */
+/** The network to count failures for: an IPv4 address, or the /64 from which an IPv6 client can pick addresses. */
 export function networkOf(remote: string): string {
   const address = plainAddress(remote)
   if (!isIPv6(address)) return address

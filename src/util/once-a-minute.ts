@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts'
 
 const minuteMs = 60_000
 
-/** Counts what happens again and again and is worth a line of the log: at once, and then once a minute. */
+/** Rate limit for repeated log lines: at once, and then once a minute. */
 export class OnceAMinute {
   readonly #clock: Pick<Clock, 'tick'>
   readonly #seen = new Map<string, { count: number; saidAt: number }>()
@@ -11,7 +11,7 @@ export class OnceAMinute {
     this.#clock = clock
   }
 
-  /** @returns how often it has happened since it was last said, this time too, when it is to be said now; otherwise 0 */
+  /** @returns the number of occurrences since the last log line, including this one, if a line is due; otherwise 0 */
   count(what: string): number {
     const now = this.#clock.tick()
     let seen = this.#seen.get(what)

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** What is no place of the open internet (RFC 6890 and what came after it), as first and last number of each block. */
+/** Blocks that are not public (RFC 6890 and later additions), as first and last number of each. */
 const closed4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -23,8 +23,8 @@ const closed4 = [
 })
 
 /**
- * Whether an IP address, as a name resolves to one, is a place of the open internet: none of this machine, of a private or
- * link-local network, of a cloud's metadata, and none that means one of these in another form.
+ * Whether an IP address is public: not of this machine, of a private or link-local network, or of a cloud's metadata
+ * service, and not another notation of such an address.
  */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return isPublic4(toNumber(address))
@@ -39,7 +39,7 @@ function isPublic4(address: number): boolean {
 function isPublic6(groups: readonly number[]): boolean {
   const [first = 0, second = 0] = groups
   const last = (groups[6] ?? 0) * 65_536 + (groups[7] ?? 0)
-  // IPv4 in IPv6's form, and what a translator of networks without IPv4 makes of it.
+  // IPv4-mapped IPv6 addresses, and NAT64 addresses.
   const isMapped = groups.slice(0, 5).every(group => group === 0) && groups[5] === 0xffff
   const isTranslated = first === 0x64 && second === 0xff9b && groups.slice(2, 6).every(group => group === 0)
   if (isMapped || isTranslated) return isPublic4(last)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** Chance is handed in, so that tests decide it. */
+/** Randomness is injected, so that tests control it. */
 export type Random = {
   /** So many unpredictable bytes. */
   bytes(size: number): Buffer

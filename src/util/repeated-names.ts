@@ -3,8 +3,8 @@ const tokens = /["{}[\],]/g
 type Level = { readonly names: Set<string> | undefined; key: string; isKeyNext: boolean; count: number }
 
 /**
- * The paths of names that a text of JSON has twice in one mapping; elements of lists are numbered. A parser keeps the last of
- * two without a word. The text is one that was parsed before.
+ * The paths of names that occur twice in one object of a JSON text; elements of lists are numbered. A parser silently
+ * keeps the last of two. The text must be valid JSON.
  */
 export function repeatedNames(text: string): readonly (readonly string[])[] {
   const repeated: string[][] = []
@@ -31,13 +31,13 @@ export function repeatedNames(text: string): readonly (readonly string[])[] {
   return repeated
 }
 
-/** The place of the next token at or after one; the length where there is none. */
+/** The position of the next token at or after the given one; the length if there is none. */
 function nextOf(text: string, from: number): number {
   tokens.lastIndex = from
   return tokens.exec(text)?.index ?? text.length
 }
 
-/** The place after a string that begins there. */
+/** The position after a string that begins there. */
 function endOfString(text: string, begin: number): number {
   let end = text.indexOf('"', begin + 1)
   for (; end !== -1; end = text.indexOf('"', end + 1)) {

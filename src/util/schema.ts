@@ -1,6 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts'
 
-/** A JSON Schema (draft-07) written `as const`; the type of what it admits follows from it. */
+/** A JSON Schema (draft-07) written `as const`; the type of its values follows from it. */
 export type Schema = Exclude<JSONSchema, boolean>
 
 /**
@@ -15,5 +15,5 @@ type Frozen<T> = T extends readonly (infer E)[]
     ? { readonly [N in keyof T]: Frozen<T[N]> }
     : T
 
-/** What an endpoint whose answer has this schema answers with; any object where no particular schema is meant. */
+/** The response type of an endpoint with this schema; any object without a particular schema. */
 export type AnswerOf<S> = unknown extends Admits<S> ? object : Frozen<Admits<S>>

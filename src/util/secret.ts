@@ -3,17 +3,17 @@ import { crc32 } from 'node:zlib'
 import { type Random, systemRandom } from './random.ts'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** What each character of the alphabet counts, by its code. */
+/** The value of each character of the alphabet, by its code. */
 const digits: readonly number[] = Array.from({ length: 128 }, (_, code) => alphabet.indexOf(String.fromCharCode(code)))
 const mark = 'sk-'
-/** Of admin tokens: no client sends one by mistake, and scanners know whose it is. */
+/** Prefix of admin tokens: no client sends one by mistake, and scanners recognise it. */
 const adminMark = 'tga-'
 const randomLength = 43
 const checksumLength = 6
-/** The most bytes that are a whole number of times 62: what lies above would favour the first characters. */
+/** The largest multiple of 62 in a byte: higher values would favour the first characters. */
 const evenMax = 248
 
-/** What a key of this gateway looks like, for secret scanners. */
+/** The pattern of this gateway's keys, for secret scanners. */
 export const secretPattern: RegExp = /^sk-[0-9A-Za-z]{49}$/
 
 /** A new key: `sk-`, 43 random base62 characters (256 bit) and 6 of their CRC-32 (`docs/rules.md#keys`). */
@@ -48,12 +48,12 @@ export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex')
 }
 
-/** What people may see of a key: its first characters and its last four. */
+/** The visible part of a key: its first characters and its last four. */
 export function hintOfSecret(secret: string): string {
   return `${secret.slice(0, mark.length + 4)}…${secret.slice(-4)}`
 }
 
-/** The number that a text's last characters spell. */
+/** The number that a text's last characters encode. */
 function readNumber(text: string, from: number): number {
   let value = 0
   for (let i = from; i < text.length; i++) value = value * alphabet.length + (digits[text.charCodeAt(i)] as number)

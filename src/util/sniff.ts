@@ -35,8 +35,8 @@ const brands: { readonly [brand: string]: Sniffed } = {
 }
 
 /**
- * Returns the type of a file by its first bytes (a dozen are enough); `application/octet-stream` when they say nothing.
- * What a caller declares is not believed: SDKs send octet-stream for pictures (`docs/wire.md#forms`).
+ * Detects the type of a file by its first bytes (a dozen are enough); `application/octet-stream` if they are unknown.
+ * The client's declared type is ignored: SDKs send octet-stream for pictures (`docs/wire.md#forms`).
  */
 export function sniff(head: Buffer): Sniffed {
   const text = head.toString('latin1', 0, 16)
@@ -46,7 +46,7 @@ export function sniff(head: Buffer): Sniffed {
   return sniffAudioFrame(head)
 }
 
-/** Whether the first bytes say what a file is. */
+/** Whether the first bytes identify the type of a file. */
 export function isKnown(head: Buffer): boolean {
   return sniff(head) !== unknown
 }

@@ -1,4 +1,6 @@
-/** What a terminal obeys instead of showing: control characters, line ends among them, and what turns text around. */
+/**
+ * Characters that a terminal interprets: control characters, line ends, and characters that change the text direction.
+ */
 const obeyed = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
 
 /** One line of text as one line: such characters are written as `\u001b`. */

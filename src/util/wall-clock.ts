@@ -1,8 +1,8 @@
-/** How many zones are cached. A request may spell a zone in any case, so that there is no end of spellings. */
+/** The number of cached zones. Requests may spell a zone in any case, so the number of spellings is unlimited. */
 const zonesKept = 64
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** Before one more is kept: what was kept first goes where there are enough. */
+/** Makes room in a full cache: the oldest entry is dropped. */
 export function makeRoomIn(kept: Map<string, unknown>): void {
   if (kept.size < zonesKept) return
   const [first] = kept.keys()
@@ -21,7 +21,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return format
 }
 
-/** Whether there is a zone of this name, or a distance from UTC such as `+02:00`. */
+/** Whether a zone of this name exists, or the text is an offset from UTC such as `+02:00`. */
 export function isZone(name: string): boolean {
   if (name === '') return false
   try {
@@ -32,7 +32,7 @@ export function isZone(name: string): boolean {
   }
 }
 
-/** The time of a wall clock at a moment, as that moment would be if the zone were UTC. */
+/** The wall clock time of a zone at a moment, as the timestamp that it would have if the zone were UTC. */
 export function wallOf(zone: string, at: number): number {
   const parts: { [part: string]: number } = {}
   for (const { type, value } of formatOf(zone).formatToParts(at)) parts[type] = Number(value)

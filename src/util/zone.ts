@@ -3,10 +3,10 @@ import { isZone, makeRoomIn, wallOf } from './wall-clock.ts'
 const dayMs = 86_400_000
 const quarterMs = 900_000
 
-/** How long a date lasts somewhere, milliseconds since the epoch, and which it is. */
+/** The start and end of a date in a zone, in milliseconds since the epoch, and the date. */
 type DateThere = { readonly from: number; readonly until: number; readonly date: number }
 
-/** The two dates that were read last, by zone: nearly all requests are for today, or the hour that follows. */
+/** The two most recent dates, by zone: nearly all requests are for today or the next hour. */
 const last = new Map<string, readonly [DateThere, DateThere | undefined]>()
 
 /** Whether a text names a time zone of the IANA database: `Europe/Berlin`, `UTC`. */
@@ -15,8 +15,8 @@ export function isTimeZone(text: string): boolean {
 }
 
 /**
- * The date in a zone at a moment, as midnight of the same date in UTC: a name for the day, and no moment. So it is the same
- * wherever it is read, and a day of 23 or 25 hours is a day.
+ * The date in a zone at a moment, as midnight of that date in UTC: a name of the day, not a moment. So it is the same
+ * everywhere, and a day of 23 or 25 hours is one day.
  */
 export function dateIn(zone: string, at: number): number {
   if (zone === 'UTC') return Math.floor(at / dayMs) * dayMs
@@ -44,7 +44,7 @@ function localDate(zone: string, at: number): number {
   return Math.floor((at + offsetAt(zone, at)) / dayMs) * dayMs
 }
 
-/** What clocks there are before UTC at a moment, in milliseconds. */
+/** The offset from UTC of a zone at a moment, in milliseconds. */
 function offsetAt(zone: string, at: number): number {
   return zone === 'UTC' ? 0 : wallOf(zone, at) - at
 }

@@ -17,7 +17,10 @@ export function localZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone
 }
 
-/** The moment of a wall clock's time: the first of two, and where clocks are put forward over it, as if they were not yet. */
+/**
+ * The moment of a wall clock time: the first of two, and for a time that clocks skip, as if they had not been changed
+ * yet.
+ */
 export function momentIn(zone: string, { year, month, day, hour = 0, minute = 0, second = 0 }: WallTime): number {
   const wanted = Date.UTC(year, month - 1, day, hour, minute, second)
   const [before, after] = [-dayMs, dayMs].map(away => wanted - (wallOf(zone, wanted + away) - (wanted + away)))

@@ -8,7 +8,7 @@ import { describeVariable } from './recipes.ts'
 
 const backupsMax = 100
 
-/** Adds recipes to the configuration of a folder; the old file is kept as a backup. @throws Exit when it cannot be */
+/** Adds recipes to the configuration of a folder; the old file is kept as a backup. @throws Exit when that fails */
 export async function addVendors(folder: string, recipes: readonly Recipe[]): Promise<void> {
   const file = join(folder, 'gateway.yaml')
   const text = await readFile(file, 'utf8')
@@ -17,7 +17,7 @@ export async function addVendors(folder: string, recipes: readonly Recipe[]): Pr
   if (added.length === 0) return say(`${file} is already up to date; nothing was written`)
   await refuseInvalid(file, text, merged, recipes)
   const backup = await keep(file)
-  // A gateway that watches the file sees the old one or the new one.
+  // A gateway that watches the file sees the old text or the new one.
   const fresh = `${file}.new`
   await writeFile(fresh, merged)
   await rename(fresh, file)
@@ -27,7 +27,7 @@ export async function addVendors(folder: string, recipes: readonly Recipe[]): Pr
   await reportLacking(join(folder, '.env.example'), recipes)
 }
 
-/** Operators own the example of variables by now: missing ones are reported, and nothing is written into it. */
+/** Operators own the example of variables by now: missing ones are reported, and the file is not changed. */
 async function reportLacking(file: string, recipes: readonly Recipe[]): Promise<void> {
   const text = await readFile(file, 'utf8').catch(() => undefined)
   if (text === undefined) return
@@ -37,13 +37,13 @@ async function reportLacking(file: string, recipes: readonly Recipe[]): Promise<
   if (names.size > 0) say(`lacks      ${file} does not have ${[...names].join(', ')}`)
 }
 
-/** What an operator sets before a real vendor is used. */
+/** The variables that an operator sets before a real vendor is used. */
 export function reportNeeds(recipes: readonly Recipe[]): void {
   const needs = new Map(recipes.flatMap(({ variables }) => variables).map(one => [one.name, one]))
   for (const one of needs.values()) say(`set        ${describeVariable(one)}`)
 }
 
-/** Replaces variables that have to be set, so that the rest can be checked before they are. */
+/** Placeholders for required variables, so that the rest can be checked before they are set. */
 export function standIns(recipes: readonly Recipe[]): { readonly [name: string]: string } {
   const required = recipes.flatMap(({ variables }) => variables).filter(({ required }) => required)
   return Object.fromEntries(
@@ -63,7 +63,7 @@ async function merge(file: string, text: string, recipes: readonly Recipe[]): Pr
   }
 }
 
-/** Nothing is added to a file that is not valid, nor what would make it so. */
+/** Refuses to add to an invalid file, and to make a file invalid. */
 async function refuseInvalid(file: string, before: string, after: string, recipes: readonly Recipe[]): Promise<void> {
   const env = { ...standIns(recipes), ...process.env }
   const loaded = await loadConfig({ file, text: after }, env)
@@ -76,7 +76,7 @@ async function refuseInvalid(file: string, before: string, after: string, recipe
   )
 }
 
-/** Copies the file under the first of these names that is free. */
+/** Copies the file to the first of these names that is free. */
 async function keep(file: string): Promise<string> {
   for (let i = 1; i < backupsMax; i++) {
     const name = i === 1 ? `${file}.bak` : `${file}.bak-${i}`

@@ -22,7 +22,7 @@ type CreateOptions = Place & {
   readonly format: string
 }
 
-/** Prints the secret of a new admin token, this once. */
+/** Prints the secret of a new admin token. It is shown only once. */
 export async function createAdminToken(options: CreateOptions): Promise<void> {
   const { name } = options
   const role = adminTokenRoles.find(one => one === options.role)

@@ -13,7 +13,7 @@ export async function backup(to: string, options: { readonly config: string }): 
   say(`Backed up the database to ${to}. It contains key hashes and charges: keep it safe.`)
 }
 
-/** Puts a copy in the place of the database, once its books have been verified. */
+/** Replaces the database with a copy, after the copy's ledger has been verified. */
 export async function restore(from: string, options: { readonly config: string }): Promise<void> {
   const { storage } = await readBooksPlan(options.config)
   await needFile(from, exitCodes.failure)

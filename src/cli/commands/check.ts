@@ -5,7 +5,7 @@ import { printFindings } from '../print-findings.ts'
 
 type Options = { readonly format: string; readonly strict: boolean }
 
-/** Checks a configuration: everything that `serve` would refuse, and notes on what it would not. */
+/** Checks a configuration: reports everything that `serve` would refuse, and further notes. */
 export async function check(file: string, { format, strict }: Options): Promise<void> {
   const loaded = await checkConfig(file)
   const findings = loaded.ok ? loaded.notes : loaded.findings

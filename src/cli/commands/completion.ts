@@ -2,7 +2,9 @@ import type { Command, Option } from 'commander'
 import { listConfigKeys } from '../../index.ts'
 import { print } from '../exit.ts'
 
-/** What may follow a command. `path` is its name after those above it: ` keys create`; empty for the program. */
+/**
+ * The completions of a command. `path` is its name after those of its parents: ` keys create`; empty for the program.
+ */
 type Place = { readonly path: string; readonly command: Command; readonly words: readonly string[] }
 
 /** Prints the completion of a shell: commands, flags, the values that a flag may have, keys of the configuration. */
@@ -16,7 +18,7 @@ export async function printCompletion(
   print(format === 'json' ? JSON.stringify({ shell, script }) : script)
 }
 
-/** By command: the keys that it accepts. `config` prints what a file has, whose names are its own. */
+/** By command: the configuration keys that it accepts. `config` prints a file with names of its own. */
 type KeyWords = { readonly [path: string]: readonly string[] }
 
 function keyWords(keys: readonly { readonly path: string }[]): KeyWords {
@@ -79,7 +81,7 @@ ${values.join('\n')}
 complete -o default -F _tollgate tollgate`
 }
 
-/** zsh runs what bash does. */
+/** zsh runs the bash completion. */
 function zsh(places: readonly Place[]): string {
   return `#compdef tollgate
 # tollgate completion zsh > a file _tollgate in a folder of $fpath, or: eval "$(tollgate completion zsh)"

@@ -14,7 +14,7 @@ type Options = {
   readonly zone?: string
 }
 
-/** What charges would have cost by the prices of another configuration. */
+/** The cost of past charges at the prices of another configuration. */
 export async function configCost(file: string, options: Options): Promise<void> {
   await needFile(file, exitCodes.configInvalid)
   const plan = await readBooksPlan(file)

@@ -6,7 +6,7 @@ import { writeOut } from '../write-out.ts'
 
 type Options = { readonly config: string; readonly format: string }
 
-/** How a configuration came, for people. */
+/** The origin of a configuration, for people. */
 const hows: { readonly [how in ConfigHow]: string } = {
   start: 'a start',
   file: 'the saved file',
@@ -48,7 +48,7 @@ function summaryOf({ id, changes: [first], changeCount }: ConfigTaken): string {
   return changeCount === 1 ? first : `${first}, and ${changeCount - 1} more`
 }
 
-/** What one of them changed of the one before it, or of another. */
+/** The changes of one of them since the previous one, or since another. */
 export async function diffConfigHistory(id: number, other: number | undefined, options: Options): Promise<void> {
   await withStorage(options.config, async ({ configs }) => {
     const find = async (wanted: number) => {
@@ -56,7 +56,7 @@ export async function diffConfigHistory(id: number, other: number | undefined, o
       if (found) return found
       throw new Exit(exitCodes.usage, `there is no configuration ${wanted} (tollgate config history lists them)`)
     }
-    // Of two the later is what became of the earlier.
+    // The later of the two is the result.
     const later = await find(other === undefined ? id : Math.max(id, other))
     const before = other === undefined ? await configs.find(id - 1) : await find(Math.min(id, other))
     const { changes, files } = await compareConfigs(before, later)
@@ -75,7 +75,7 @@ export async function diffConfigHistory(id: number, other: number | undefined, o
         continue
       }
       print(`--- ${name}${before ? ` of ${before.id}` : ''}\n+++ ${name} of ${later.id}`)
-      // After its own heads, and without the end of the last line.
+      // Without the file's own headers, and without the end of the last line.
       for (const line of patch.split('\n').slice(2, -1)) print(writeOut(line))
     }
     if (changes.length + files.length === 0) say('No differences.')

@@ -10,7 +10,7 @@ type Options = {
   readonly format: string
 }
 
-/** Prints what a file would change: of another file, else of the gateway that is running. Prices come first. */
+/** Prints the changes that a file would make to another file, or to the running gateway. Prices come first. */
 export async function diff(file: string, options: Options): Promise<void> {
   const plan = await readPlan(file)
   if (options.against !== undefined) {

@@ -2,7 +2,7 @@ import { findConfigKey, type KeyFacts, listConfigKeys } from '../../index.ts'
 import { Exit, exitCodes, print } from '../exit.ts'
 import { formatTable } from '../table.ts'
 
-/** Describes a key of the configuration; without one, of every key at the top. */
+/** Describes a key of the configuration; without one, all top-level keys. */
 export async function docs(name: string | undefined, { format }: { readonly format: string }): Promise<void> {
   if (name === undefined) {
     const top = (await listConfigKeys()).filter(({ path }) => !path.includes('.'))

@@ -26,7 +26,7 @@ export async function doctorLive(
   if (failed > 0) throw new Exit(exitCodes.failure, `${failed} of ${trials.length} failed`)
 }
 
-/** @throws Exit 2 when one of them cannot be tried */
+/** @throws Exit 2 when one of them cannot be tested */
 function choose(trials: readonly LiveTrial[], { live, liveAll }: LiveOptions): readonly LiveTrial[] {
   const names = [...new Set(trials.map(({ model }) => model))]
   const unknown = live.filter(name => !names.includes(name))

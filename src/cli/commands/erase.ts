@@ -15,7 +15,7 @@ type Options = {
   readonly format: string
 }
 
-/** Erases a person after the name was typed or --yes given; or counts what would go. */
+/** Erases a person after the name was typed or --yes given; or counts the rows that would be erased. */
 export async function eraseUser(name: string, { dryRun, yes, config, format, endUser }: Options): Promise<void> {
   if (endUser) return eraseEndUser(name, { dryRun, yes, config, format })
   await withStorage(config, async storage => {
@@ -34,7 +34,7 @@ export async function eraseUser(name: string, { dryRun, yes, config, format, end
         say(`${countOf(traces.running, 'request or job')} of theirs still running: erasing is refused until they end.`)
       return
     }
-    // A person who is gone already may have rows left in the log: the erasing process may have been killed.
+    // An erased person may have rows left in the log: the erasing process may have been killed.
     if (traces && !yes) await needConsent(name)
     const erasure = await storage.users.erase(name, actor)
     if (!erasure) throw unknownUser(name)

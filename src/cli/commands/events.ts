@@ -13,7 +13,7 @@ type ListOptions = {
   readonly since?: string
 }
 
-/** What happened, oldest first. */
+/** Lists events, oldest first. */
 export async function listEvents(options: ListOptions): Promise<void> {
   const { limit, after } = options
   const kinds = options.kind && readKinds(options.kind)
@@ -38,7 +38,7 @@ export async function listEvents(options: ListOptions): Promise<void> {
   })
 }
 
-/** Kinds, or all of a sort (`budget.*`), as webhooks name them. @throws Exit 2 for a word that names none */
+/** Kinds, or all of a sort (`budget.*`), as webhooks name them. @throws Exit 2 for an unknown one */
 function readKinds(words: readonly string[]): readonly EventKind[] {
   for (const word of words)
     if (!kindWords.includes(word))
@@ -61,7 +61,7 @@ type RedeliverOptions = {
   readonly id?: string
 }
 
-/** Sends one event to a receiver again, or all after one. A running gateway does it. */
+/** Requests that one event, or all after one, are sent to a receiver again. A running gateway sends them. */
 export async function redeliver({ config, webhook, after, id }: RedeliverOptions): Promise<void> {
   if ((after === undefined) === (id === undefined)) throw new Exit(exitCodes.usage, 'use --after ID or --id ID')
   const which = id === undefined ? { after: checkId('after', after ?? '') } : { id: checkId('id', id) }

@@ -47,7 +47,9 @@ type ChatOptions = {
   readonly format: string
 }
 
-/** The message and the longest answer as fields of a request, by operation; others have the fields of a chat. */
+/**
+ * The message and the maximum response length as fields of a request, by operation; others have the fields of a chat.
+ */
 const questions: {
   readonly [operation: string]: (text: string, most: number | undefined) => { readonly [name: string]: Json }
 } = {
@@ -62,7 +64,7 @@ function askChat(content: string, most: number | undefined): { readonly [name: s
   return { messages: [{ role: 'user', content }], ...(most !== undefined && { max_tokens: most }) }
 }
 
-/** What a conversation would be held for, and what it costs when so many tokens are read and written. */
+/** The hold for a conversation, and its cost for the given numbers of input and output tokens. */
 export async function explainChat(options: ChatOptions): Promise<void> {
   const plan = await readBooksPlan(options.config)
   const { group, message, maxTokens, inputTokens, outputTokens } = options
@@ -110,7 +112,7 @@ async function readBody(file: string): Promise<{ readonly [name: string]: Json }
   }
 }
 
-/** The operation is the first that the model is offered for, by default. */
+/** The operation; by default the first one of the model. */
 export async function explainAny(options: Options & { readonly operation?: string }): Promise<void> {
   await explain(options, options.operation)
 }
@@ -136,8 +138,8 @@ async function explain(options: Options, given: string | undefined): Promise<voi
 type Caller = { readonly multiplier?: string; readonly aliases: Group['aliases'] }
 
 /**
- * What is known of the caller: the group's, or without a group what all groups mean by a name that no model has.
- * @throws Exit 2 for an unknown group, or a name that groups give to different models
+ * The caller's properties: those of the group, or without a group the model aliases that all groups share.
+ * @throws Exit 2 for an unknown group, or an alias that groups give to different models
  */
 function groupOf({ groups, models }: CompiledConfig, name: string | undefined, model: string): Caller {
   if (name !== undefined) {
@@ -158,7 +160,7 @@ function groupOf({ groups, models }: CompiledConfig, name: string | undefined, m
   return { aliases: first && new Map([[model, first.of]]) }
 }
 
-/** What a model is offered for; one that a wildcard serves, for what the wildcard is. */
+/** The operations of a model; for a model that a wildcard serves, those of the wildcard. */
 async function operationsOf(plan: CompiledConfig, model: string): Promise<readonly string[]> {
   const name = plan.models.get(model)?.wildcard ?? model
   return (await listPrices(plan)).models.find(one => one.name === name)?.operations ?? []

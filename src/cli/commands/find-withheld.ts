@@ -14,7 +14,7 @@ type Options = {
 
 const pageCharges = 500
 
-/** Lists charges that were settled although their answer was cut off for something unknown in it; refunds them on request. */
+/** Lists charges that were settled although an unknown part was cut from the response; refunds them on request. */
 export async function findWithheld({ refund, reason, config, format }: Options): Promise<void> {
   await withStorage(config, async ({ books }) => {
     const found: (Charge & { readonly given: number })[] = []
@@ -42,7 +42,7 @@ export async function findWithheld({ refund, reason, config, format }: Options):
   })
 }
 
-/** The client has paid, and its answer was cut off, so that it may hold nothing; something is left to give back. */
+/** The client has paid for a truncated response, which may be empty, and part of the charge is not refunded yet. */
 function isWithheld({ state, reason, delivery, amount, refunded }: Charge): boolean {
   if (state !== 'settled' || delivery !== 'partial' || amount <= refunded) return false
   return reason?.startsWith('answer_unrecognised') === true

@@ -3,7 +3,7 @@ import { formatConfig } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 import { showFindings } from '../show-findings.ts'
 
-/** Writes a configuration in its canonical layout; with `check` it is only said whether it is. */
+/** Writes a configuration in its canonical layout; with `check` it only reports whether the layout is canonical. */
 export async function fmt(file: string, { check }: { readonly check: boolean }): Promise<void> {
   const formatted = await formatConfig(file)
   if (!formatted.ok) throw new Exit(exitCodes.configInvalid, await showFindings(formatted.findings))
@@ -13,7 +13,7 @@ export async function fmt(file: string, { check }: { readonly check: boolean }):
   say(`${file} has been formatted`)
 }
 
-/** A gateway may be reading the file: it finds the old text or the new one, never a part of one. */
+/** A gateway that reads the file at the same time gets the old text or the new one, never a part. */
 async function replace(file: string, text: string): Promise<void> {
   const path = await realpath(file)
   const temporary = `${path}.${process.pid}.tmp`

@@ -2,10 +2,12 @@ import { findOpsUrl } from '../../index.ts'
 import { reasonOf, type OpsOptions, whyNowhere } from '../ask-ops.ts'
 import { Exit, exitCodes } from '../exit.ts'
 
-/** What a container's runtime waits for. */
+/** Shorter than the timeout of container runtimes. */
 const answerMs = 2_500
 
-/** Exit 0 when the gateway's process answers, or (`ready`) takes work; 1 when not. Opens no storage, loads no plugin. */
+/**
+ * Exit 0 if the gateway's process answers, or (`ready`) accepts work; otherwise 1. Opens no storage, loads no plugin.
+ */
 export async function healthcheck(options: OpsOptions & { readonly ready: boolean }): Promise<void> {
   const url = options.ops === undefined ? await findOpsUrl(options.config) : `http://${options.ops}`
   if (url === undefined) throw new Exit(exitCodes.failure, whyNowhere(options.config))

@@ -7,7 +7,10 @@ import { type ImportFlags, needUsable, placeOfSecrets, reportOf, tellImported, w
 const wanted =
   'use --out for gateway.yaml and --secrets for the folder of vendor keys; --dry-run reports what would happen'
 
-/** Takes over the database of a new-api or a one-api: configuration and secrets into files, people and keys into our storage. */
+/**
+ * Imports the database of a new-api or a one-api: configuration and secrets into files, people and keys into the
+ * storage.
+ */
 export async function importFromBook(source: string, from: 'new-api' | 'one-api', options: ImportFlags): Promise<void> {
   const { out, secrets, dryRun } = options
   if (!dryRun && out === undefined) throw new Exit(exitCodes.usage, wanted)
@@ -15,7 +18,7 @@ export async function importFromBook(source: string, from: 'new-api' | 'one-api'
   const imported = await withProgress(`reading ${nameOf(source)}`, () =>
     importBook(source, from, { ...options, secretsAt, isEndless: options.withoutEnd }),
   )
-  // An export as JSON may have no keys, and has no people.
+  // A JSON export may have no keys, and has no people.
   if (!dryRun && secrets === undefined && (imported.secrets.length > 0 || imported.adoption.users.length > 0))
     throw new Exit(exitCodes.usage, wanted)
   if (options.usersOnly && imported.adoption.users.length === 0)
@@ -51,7 +54,7 @@ function recordOf(imported: ImportedBook, made: Made | undefined, options: Impor
   return { ...reportOf(imported, options), ...recordOfPeople(adoption, made), balances: sums }
 }
 
-/** A source for people: the address of a database without its password. */
+/** A source for people: the database address without its password. */
 function nameOf(source: string): string {
   return /^postgres(?:ql)?:/.test(source)
     ? source

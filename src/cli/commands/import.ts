@@ -8,7 +8,7 @@ import { showFindings } from '../show-findings.ts'
 const gateways = ['litellm', 'new-api', 'one-api'] as const
 type Gateway = (typeof gateways)[number]
 
-/** Makes a configuration of another gateway's, and takes its users and keys over where it has a database. */
+/** Converts another gateway's configuration, and imports its users and keys if it has a database. */
 export async function importFrom(
   first: string,
   second: string | undefined,

@@ -37,7 +37,7 @@ export async function initAgent(folder: string, options: Options): Promise<void>
   print(file.text.trimEnd())
 }
 
-/** What no flag sets is read from the configuration. */
+/** Settings without a flag are read from the configuration. */
 async function findTarget(folder: string, agent: Agent, { url, model }: Options): Promise<AgentTarget> {
   if (url !== undefined && model !== undefined) return { url: originOf(url), model }
   const file = join(folder, 'gateway.yaml')

@@ -20,7 +20,10 @@ type Options = {
   readonly force: boolean
 }
 
-/** Makes a folder ready to serve: gateway.yaml, .env.example, and lines of .gitignore; or adds vendors to one that is. */
+/**
+ * Prepares a folder for `serve`: gateway.yaml, .env.example, and lines of .gitignore; or adds vendors to an existing
+ * one.
+ */
 export async function init(folder: string, options: Options): Promise<void> {
   if (options.vendor.length > 0) return initVendors(folder, options)
   const { yes, force, upstream, vendor: _, ...flags } = options
@@ -97,7 +100,7 @@ async function isThere(file: string): Promise<boolean> {
   )
 }
 
-/** What is written here goes into a repository, .env.example too. */
+/** All these files go into a repository, including .env.example. */
 function refuseSecret(flag: string, variable: string, url = ''): void {
   if (!URL.canParse(url) || new URL(url).password === '') return
   throw new Exit(

@@ -14,7 +14,7 @@ type InviteOptions = {
   readonly format: string
 }
 
-/** Prints a link that lets one person become a user, once. It is shown here alone. */
+/** Prints a link with which one person becomes a user, once. The link is shown only here. */
 export async function invite(options: InviteOptions): Promise<void> {
   const role = readRole(options.role)
   const validMs = readSpan(options.for)
@@ -70,7 +70,7 @@ function readSpan(text: string): number {
   return span
 }
 
-/** The console's address for browsers, as far as the configuration has it. */
+/** The console's address for browsers, if the configuration has it. */
 function consoleUrl({ server }: CompiledConfig): string {
   if (server.publicUrl !== undefined) return server.publicUrl
   const { host, port } = server.listen

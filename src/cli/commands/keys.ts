@@ -150,7 +150,7 @@ async function whyNot(storage: Storage, id: string): Promise<Exit> {
   return new Exit(exitCodes.failure, `key '${id}' is revoked, which cannot be undone`)
 }
 
-/** A day or month without an amount would bound nothing. @throws Exit 2 */
+/** A day or month without an amount would have no effect. @throws Exit 2 */
 function needBudget(budget: number | null | undefined, period: string | undefined): void {
   if (period !== undefined && period !== 'total' && (budget ?? null) === null)
     throw new Exit(exitCodes.usage, `--budget-period ${period}: also set --budget to the amount per period`)
@@ -166,7 +166,7 @@ function keyRecord(key: Key, zone: string) {
   return keyLineView.show({ key, now: Date.now(), zone })
 }
 
-/** The group that counts for a key; undefined where the configuration has it no longer. */
+/** The effective group of a key; undefined if the configuration no longer has it. */
 function groupOf({ groups }: CompiledConfig, { group, userGroup }: Key): NamedGroup | undefined {
   return groups.get(group ?? userGroup)
 }
@@ -181,7 +181,7 @@ function formatBudget({ budget, budgetPeriod, budgetSoft }: Key): string {
   return `${formatMoney(budget)}${period}${budgetSoft ? ', soft' : ''}`
 }
 
-/** One value for people: lists by commas, limits with their names, `-` for what is not set. */
+/** One value for people: lists with commas, limits with their names, `-` for unset values. */
 function formatValue(value: string | number | boolean | readonly string[] | object | null): string {
   if (value === null) return '-'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'

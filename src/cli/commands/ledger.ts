@@ -63,7 +63,7 @@ async function recordResult({ events, watch }: Storage, { problems, sums }: Audi
   }
 }
 
-/** @throws Exit 2 when it cannot be read or holds none: a proof against nothing would look like one */
+/** @throws Exit 2 when it cannot be read or is empty: a proof without anchors would look valid */
 async function readAnchors(file: string): Promise<readonly Anchor[]> {
   let anchors: readonly Anchor[]
   try {
@@ -110,7 +110,7 @@ async function rebuildSums(options: Options) {
   })
 }
 
-/** Rates every charge again from what was stored with it, by the plugin that made it. */
+/** Rates every charge again from its stored data, by the plugin that made it. */
 export async function replay(options: ReplayOptions): Promise<void> {
   if (options.rebuildSums === true) {
     const budgets = await rebuildSums(options)

@@ -41,10 +41,10 @@ type ListOptions = {
   readonly format: string
 }
 
-/** The filter of a question, apart from its limit. */
+/** The filter of a query, without its limit. */
 type LogOptions = {
   readonly match: LogMatch
-  /** Micro-units that a request has cost at least. */
+  /** The minimum cost of a request in micro-units. */
   readonly minCost: number
   readonly zone: string
 }
@@ -53,7 +53,7 @@ type Found = Awaited<ReturnType<Storage['journal']['list']>>[number]
 
 const pageRows = 500
 
-/** Lists the log, newest first; with `--follow` oldest first, and then what comes, until Ctrl-C. */
+/** Lists the log, newest first; with `--follow` oldest first, and then new rows until Ctrl-C. */
 export async function listLogs(options: ListOptions): Promise<void> {
   const asked = readAsked(options)
   await withStorage(options.config, async (storage, { plugins }) => {
@@ -76,7 +76,7 @@ export async function listLogs(options: ListOptions): Promise<void> {
   })
 }
 
-/** @throws Exit 2 for what cannot be meant */
+/** @throws Exit 2 for contradictory options */
 function readAsked(options: ListOptions): LogOptions {
   const { status, user, model, key, endUser, tag, outcome, cache, result, follow } = options
   const zone = readZone(options.zone)
@@ -105,7 +105,7 @@ function readAsked(options: ListOptions): LogOptions {
   return { match, minCost, zone }
 }
 
-/** Newest first, page after page until there are enough. */
+/** Newest first, page by page until there are enough. */
 async function collect(storage: Storage, { match, minCost }: LogOptions, limit: number): Promise<readonly Found[]> {
   const found: Found[] = []
   for (let before: string | undefined; found.length < limit; ) {
@@ -122,7 +122,7 @@ function costs({ charge }: Found, minCost: number): boolean {
   return minCost === 0 || (charge?.state === 'settled' && charge.amount >= minCost)
 }
 
-/** Until Ctrl-C. A gateway that restarts, or a database that is away for a while, does not end it. */
+/** Until Ctrl-C. A restart of the gateway, or a temporary loss of the database, does not end it. */
 async function follow(
   storage: Storage,
   { match, minCost }: LogOptions,
@@ -170,7 +170,7 @@ function printer(format: string, zone: string, isFollowing: boolean): (records: 
       if (rows.length > 0) print(formatTable(headings, rows))
       return
     }
-    // What comes later is not known yet: columns are as wide as they usually have to be.
+    // Later rows are unknown, so columns have their usual widths.
     if (begin()) print(formatRow(headings, followWidths))
     for (const row of rows) print(formatRow(row, followWidths))
   }
@@ -262,7 +262,7 @@ function formatDetails(record: LogRecord): string {
   return lines.map(writeOut).join('\n')
 }
 
-/** Its requests to upstreams, of more than one. */
+/** Its requests to upstreams, if there were several. */
 function formatAttempts({ attempts }: LogRecord): readonly string[] {
   const all = attempts ?? []
   return all.map(({ upstream, key, model, answer, ms }, i) => {
@@ -278,7 +278,7 @@ function formatError({ error_values: values, upstream_said: said }: LogRecord): 
   return [...(all.length > 0 ? [`why        ${all.join(', ')}`] : []), ...(said === null ? [] : [`upstream   ${said}`])]
 }
 
-/** What a phase is called, and how much of the line the whole request takes. */
+/** The name of a phase, and its share of the line for the whole request. */
 const phaseWords: { readonly [name in Phase['name']]: string } = {
   body: 'request body',
   place: 'checks, limits, hold',
@@ -290,7 +290,7 @@ const phaseWords: { readonly [name in Phase['name']]: string } = {
 }
 const barChars = 40
 
-/** What the request was waiting for, each where it was in the whole. */
+/** The phases of the request, each at its position in the whole. */
 function formatPhases(record: LogRecord): readonly string[] {
   const all = Math.max(record.duration_ms, 1)
   return phasesOf(record).map(({ name, from, ms }) => {
@@ -301,13 +301,18 @@ function formatPhases(record: LogRecord): readonly string[] {
   })
 }
 
-/** An image's line with six labels, which are what they are in every language; of tokens and the like `input 12, output 34`. */
+/**
+ * An image's line with six labels, which are the same in every language; for counted usage such as `input 12, output
+ * 34`.
+ */
 function describeUse({ text, rule, lines }: BillingRecord): string {
   if (rule.kind !== 'usage' || lines.length === 0) return text
   return lines.map(({ tier, quantity }) => `${tier.replaceAll('_', ' ')} ${quantity ?? 0}`).join(', ')
 }
 
-/** A charge for people: the one line with six labels, then why. Lines of tokens name their factors themselves. */
+/**
+ * A charge for people: the one line with six labels, then the reason. Lines of tokens name their factors themselves.
+ */
 export function formatBill(billing: BillingRecord): readonly string[] {
   const plain = billing.lines.every(({ quantity }) => quantity === null) ? '; no group multiplier applies' : ''
   const facts = Object.entries(billing.facts)

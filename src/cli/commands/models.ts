@@ -21,10 +21,10 @@ import { smallestRequest } from '../smallest-request.ts'
 import { formatTable } from '../table.ts'
 import { writeOut } from '../write-out.ts'
 
-/** The key of a test expires by itself, in case it is not revoked. */
+/** The key for a test expires by itself, in case it is not revoked. */
 const keyMs = 30 * 60_000
 const answerMs = 10 * 60_000
-/** A charge settles as its answer's last bytes leave: soon after they are here, it is settled. */
+/** A charge settles as the last bytes of its response leave, so it is settled soon after they arrive. */
 const settleTries = 40
 const settlePauseMs = 100
 const reasonCharsMax = 300
@@ -186,7 +186,7 @@ async function needGateway(url: string): Promise<void> {
   })
 }
 
-/** Whether an outside vendor is paid for it. */
+/** Whether an external vendor gets paid for it. */
 function costs(model: Model): boolean {
   return !model.free && model.upstreams.some(({ upstream }) => !upstream.url.startsWith('simulator:'))
 }
@@ -227,7 +227,7 @@ async function send({ model, operation, path, request }: Trial, url: string, sec
   }
 }
 
-/** What a request was charged; null where nothing was. */
+/** The charge for a request; null if there was none. */
 async function askCost(url: string, authorization: string, id: string): Promise<string | null> {
   for (let i = 0; i < settleTries; i++) {
     const response = await fetch(`${url}/v1/charges/${encodeURIComponent(id)}`, { headers: { authorization } })

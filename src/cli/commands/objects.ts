@@ -21,10 +21,10 @@ type Listing = {
 }
 type Ending = { readonly config: string; readonly key?: string; readonly reason?: string; readonly keep?: boolean }
 
-/** Keys that may have an object of one id. */
+/** The number of keys that may have an object with the same id. */
 const sameMax = 100
 
-/** What upstreams keep for clients, newest first. */
+/** Lists objects that upstreams store for clients, newest first. */
 export async function listObjects({ config, format, limit, key: keyId, kind }: Listing): Promise<void> {
   await withStorage(config, async storage => {
     const found = await storage.objects.list({ limit, ...(keyId && { keyId }), ...(kind && { kind }) })
@@ -58,7 +58,9 @@ export async function endObject(id: string, { config, key: keyId, reason, keep }
 
 type Deletion = VendorDeletion | { readonly kind: 'secretless' }
 
-/** Deletes an object at its vendor. The record needs the storage alone, the vendor the configuration's secrets too. */
+/**
+ * Deletes an object at its vendor. The record needs only the storage; the vendor needs the configuration's secrets too.
+ */
 async function deleteThere(config: string, object: StoredObject): Promise<Deletion> {
   const loaded = await loadConfig(config, process.env)
   return loaded.ok ? deleteAtVendor(loaded.plan, object) : { kind: 'secretless' }

@@ -17,9 +17,9 @@ import { showFindings } from '../show-findings.ts'
 import { formatTable } from '../table.ts'
 import { writeOut } from '../write-out.ts'
 
-/** Tables are some megabytes; what is far more is none. */
+/** The maximum size of a table: real ones have some megabytes. */
 const bytesMax = 64 * 1024 ** 2
-/** How many names are listed for a reason. */
+/** The number of names that are listed for a reason. */
 const namesMax = 5
 
 type ImportFlags = {
@@ -34,7 +34,7 @@ type ImportFlags = {
   readonly format: string
 }
 
-/** Makes a file of prices from another table, and reports what is left out. */
+/** Creates a price file from another table, and reports the rows that are left out. */
 export async function importTable(file: string, options: ImportFlags): Promise<void> {
   const { from, only, provider: providers, source, out, format, allowUndercharge } = options
   const asOf = options.asOf ?? new Date().toISOString().slice(0, 10)
@@ -128,7 +128,7 @@ type DiffFlags = {
   readonly format: string
 }
 
-/** What a newer table changes. Exits as `diff` does: 0 for nothing, 1 for something, 2 or 3 for trouble. */
+/** The changes of a newer table. Exits as `diff` does: 0 for no changes, 1 for changes, 2 or 3 for errors. */
 export async function diffTables(first: string, second: string | undefined, options: DiffFlags): Promise<void> {
   const [before, after] = second === undefined ? [undefined, first] : [first, second]
   const { config, only, fromTables } = options
@@ -153,7 +153,7 @@ function rowOf({ model, unit, before, after, percent, where }: PriceDifference):
   return [model, unit, before ?? 'none', after ?? 'none', change, where.before ?? '', where.after ?? ''].map(writeOut)
 }
 
-/** What every model of a configuration costs, with the place of each price. */
+/** The prices of all models of a configuration, with the place of each price. */
 export async function listTable({
   config,
   format,

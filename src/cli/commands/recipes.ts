@@ -2,7 +2,7 @@ import { listRecipes, type Recipe, type RecipeVariable } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { formatTable } from '../table.ts'
 
-/** Lists what `init --vendor` knows; or prints the lines of one of them. */
+/** Lists the recipes for `init --vendor`, or prints the lines of one of them. */
 export async function recipes(name: string | undefined, { format }: { readonly format: string }): Promise<void> {
   if (name !== undefined) return show(await findRecipe(name), format)
   const all = await listRecipes()

@@ -4,10 +4,10 @@ import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { showFindings } from '../show-findings.ts'
 
-/** A reload by the file's watcher so short a time ago counts as the requested one. */
+/** A reload by the file watcher within this time before counts as the requested one. */
 const recentMs = 60_000
 
-/** `before`: what came of the reload before this one; absent of an older gateway. */
+/** `before`: the result of the previous reload; absent from older gateways. */
 type Reloaded = ReloadResult & { readonly before?: Status['last_reload'] }
 
 /**

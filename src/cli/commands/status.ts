@@ -5,7 +5,7 @@ import { formatTable } from '../table.ts'
 import { whyNotAsked } from '../why-not-asked.ts'
 import { writeOut } from '../write-out.ts'
 
-/** How the running gateway is. Exit 4 when there is none. */
+/** Prints the status of the running gateway. Exit 4 when there is none. */
 export async function status(options: OpsOptions & { readonly format: string }): Promise<void> {
   const response = await askOps(options, 'GET', '/status')
   const text = await response.text()

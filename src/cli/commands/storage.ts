@@ -12,7 +12,7 @@ type Options = {
   readonly format: string
 }
 
-/** Copies everything into an empty storage, and reports how the copy was proved. */
+/** Copies everything into an empty storage, and reports how the copy was verified. */
 export async function copy({ to, snapshot, config, format, ...options }: Options): Promise<void> {
   const from = options.from ?? (await readBooksPlan(config)).storage
   const copied = await withProgress('opening both storages', progress =>

@@ -81,8 +81,8 @@ export async function resumeKey(upstream: string, name: string, options: { reado
   })
 }
 
-/** Tries keys at what costs nothing. Exit 1 when one of them is refused. */
-/** A refused key that passes is used again, as after the gateway's own look. */
+/** Probes keys for free. Exit 1 when one of them is refused. */
+/** A refused key that passes is used again, as after the gateway's own probe. */
 async function bringBack(config: string, keys: readonly VendorKey[]): Promise<void> {
   if (keys.length === 0) return
   await withVendorKeys(config, async (storage, plan) => {

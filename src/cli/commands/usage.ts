@@ -35,7 +35,7 @@ type UsageOptions = {
   readonly againstVendor: boolean
 }
 
-/** What was used of one of them, in one currency. */
+/** Usage of one of them, in one currency. */
 type Sum = {
   readonly of: string
   readonly currency: string
@@ -55,7 +55,7 @@ const nameOf: { readonly [sort in Summed]: (row: UsageRow) => string } = {
   user: row => row.user,
 }
 
-/** What was charged between two moments, added up. */
+/** The sums of charges between two moments. */
 export async function usage(options: UsageOptions): Promise<void> {
   const now = Date.now()
   const zone = readZone(options.zone)
@@ -113,7 +113,7 @@ function printLabels(format: string, by: Labelled, rows: readonly CostRow[]): vo
   else printRows(format, [by, 'currency', 'charges', 'images', 'tokens', 'amount', 'refunded'], records)
 }
 
-/** Use is stored by days of UTC: days of another zone are read one by one. */
+/** Usage is stored by UTC days: for days of another zone, charges are read one by one. */
 async function sumDays(
   { journal }: Pick<Storage, 'journal'>,
   { since, until }: { readonly since: number; readonly until: number },

@@ -4,16 +4,16 @@ import { suggest } from '../suggest.ts'
 import { type Entry, entryOf, type MapTree, type Tree, withEntry, withoutEntries } from '../tree.ts'
 import { mergeMaps } from './merge.ts'
 
-/** Sections whose entries have something laid under all of them. */
+/** Sections with defaults for all their entries. */
 const sections = ['upstreams', 'groups', 'models'] as const
-/** An entry has one of these, and no other key. */
+/** An entry has exactly one of these keys. */
 const alternatives = [
   ['upstream', 'upstreams', 'routes'],
   ['prices', 'price'],
 ]
-/** Taken or left as a whole. */
+/** Values that are inherited as a whole. */
 const undivided = new Set(['prices', 'credential'])
-/** Sections that are expanded into others, and have no other meaning. */
+/** Sections that only expand into others. */
 export const composing = ['include', 'defaults', 'route_sets', 'model_lists', 'price_tables'] as const
 
 /** Expands the short forms of a configuration: lists of models, defaults, sets of upstreams. */
@@ -22,7 +22,7 @@ export function expand(root: Tree, source: Source, report: Report): Tree {
   return withRouteSets(withDefaults(withModelLists(root, source, report)), report)
 }
 
-/** Each name of a list becomes a model of its own, which has what the list has. */
+/** Each name of a list becomes a model of its own with the list's settings. */
 function withModelLists(root: MapTree, source: Source, report: Report): MapTree {
   const lists = entryOf(root, 'model_lists')?.value
   if (lists?.kind !== 'map') return root
@@ -45,7 +45,7 @@ function withModelLists(root: MapTree, source: Source, report: Report): MapTree 
   if (!first) return root
   const none: MapTree = { kind: 'map', span: first.keySpan, entries: [], unknown: false }
   const known = models?.value.kind === 'map' ? models.value : none
-  // One after the other, so that a name that two lists have is reported too.
+  // One by one, so that a name in two lists is also reported.
   const value = listed.reduce(
     (whole, entry) => mergeMaps(whole, { ...none, entries: [entry] }, ['models'], source, report),
     known,
@@ -53,7 +53,7 @@ function withModelLists(root: MapTree, source: Source, report: Report): MapTree 
   return withEntry(root, { key: 'models', keySpan: models?.keySpan ?? first.keySpan, value })
 }
 
-/** `{ input: … }` or `free`; what is neither is for the schema to report. */
+/** `{ input: … }` or `free`; the schema reports other values. */
 function withPrices(model: MapTree, value: Tree): MapTree {
   if (value.kind === 'scalar' && value.value === null) return model
   if (value.kind !== 'map' && !(value.kind === 'scalar' && value.value === 'free')) return withUnknownPrice(model)
@@ -61,7 +61,7 @@ function withPrices(model: MapTree, value: Tree): MapTree {
   return { ...model, entries: [...model.entries, { key, keySpan: value.span, value }] }
 }
 
-/** For a model whose price was reported as faulty, or would be in a faulty part: no more findings. */
+/** For a model whose price has a finding, or would be in a faulty part: no further findings. */
 export function withUnknownPrice(model: MapTree): MapTree {
   const { span } = model
   const value: Tree = { kind: 'scalar', span, value: 'free', plain: true, secret: false, filled: false, unknown: true }

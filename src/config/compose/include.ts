@@ -8,16 +8,16 @@ import { isPattern, type PartFiles } from './part-files.ts'
 
 const filesMax = 500
 
-/** A file with settings: where its text begins among all, and its tree with places in its own text. */
+/** A settings file: its offset in the joined text, and its tree with places in its own text. */
 export type SettingsSheet = { readonly start: number; readonly text: string; readonly own: Tree }
 
-/** A configuration with what its files include. */
+/** A configuration with its included files. */
 export type Included = {
   readonly root: Tree
   readonly sheets: readonly SettingsSheet[]
-  /** Every file was there, and is YAML. */
+  /** Every file exists, and is valid YAML. */
   readonly whole: boolean
-  /** PartFiles of texts of which nothing is known, so that nothing of them may be shown. */
+  /** Files that could not be parsed, so that nothing of them may be shown. */
   readonly hidden: readonly Span[]
 }
 
@@ -32,7 +32,7 @@ type Work = {
   broken: boolean
 }
 
-/** Reads the files that `include` names, and those that these name, and puts all together as if they were one. */
+/** Reads the files in `include`, and those that these include, and merges them as if they were one. */
 export async function includeFiles(root: Tree, source: Source, parts: PartFiles, report: Report): Promise<Included> {
   const main = resolve(source.file)
   const sheet = { start: 0, text: source.ownText, own: root }
@@ -52,7 +52,7 @@ export async function includeFiles(root: Tree, source: Source, parts: PartFiles,
   return { root: together, sheets, whole: !work.broken, hidden }
 }
 
-/** `above` are the files that led here, the nearest last. */
+/** `above` are the including files, the nearest last. */
 async function follow(tree: Tree, above: readonly string[], work: Work): Promise<void> {
   const list = entryOf(tree, 'include')?.value
   if (list?.kind !== 'list') return
@@ -65,13 +65,13 @@ async function follow(tree: Tree, above: readonly string[], work: Work): Promise
 
 type Named = { readonly element: ScalarTree; readonly paths: readonly string[]; readonly isPattern: boolean }
 
-/** The files that an element of a list names, relative to the file of the list. Undefined where a finding was reported. */
+/** The files of an element of a list, relative to the file of the list. Undefined if a finding was reported. */
 export async function findNamed(
   element: Tree,
   key: string,
   { source, parts, report }: Pick<Work, 'source' | 'parts' | 'report'>,
 ): Promise<Named | undefined> {
-  // What is no text the schema reports.
+  // The schema reports values that are no text.
   if (element.kind !== 'scalar' || typeof element.value !== 'string' || element.unknown) return undefined
   const { value: name, span } = element
   const about = { path: [key], span }
@@ -96,7 +96,7 @@ export async function findNamed(
   return { element, paths, isPattern: true }
 }
 
-/** What findings call a file: by the way to it from where the main file is, as that was named. */
+/** The name of a file in findings: its path relative to the main file's folder, as that was given. */
 export function nameFile(path: string, source: Source): string {
   if (isAbsolute(source.file)) return path
   return join(dirname(source.file), relative(dirname(resolve(source.file)), path))
@@ -119,7 +119,7 @@ async function take(path: string, { element, isPattern }: Named, above: readonly
     })
     return
   }
-  // Read once, however often it is named.
+  // Read once, however often it is included.
   if (seen.has(path)) return
   seen.add(path)
   if (seen.size > filesMax) {
@@ -165,7 +165,7 @@ export function unreadable(file: string, reason: string) {
   }
 }
 
-/** The text after a name on its line, and lines without a name: what may be a value in a text that is not YAML. */
+/** The text after a name on its line, and lines without a name: possible values in a text that is not YAML. */
 function valuesIn(text: string, start: number): Span[] {
   const spans: Span[] = []
   let at = 0

@@ -2,10 +2,13 @@ import type { Report } from '../report.ts'
 import type { Source } from '../source.ts'
 import { type Entry, type ListTree, type MapTree, type Path, toValue, withEntry } from '../tree.ts'
 
-/** Lists whose elements may be in several files; a pipeline is in one, so that its order can be seen. */
+/** Lists whose elements may be in several files. A pipeline must be in one file, so that its order is visible. */
 const lists = new Set(['routes', 'price_tables'])
 
-/** Merges the mappings of several files: the names of a section, lists one after another. A name that is set twice is reported. */
+/**
+ * Merges the mappings of several files: the names of a section, and lists one after another. A name that is set twice
+ * is reported.
+ */
 export function mergeSheets(main: MapTree, others: readonly MapTree[], source: Source, report: Report): MapTree {
   let whole = main
   for (const other of others)
@@ -31,7 +34,7 @@ function mergeEntries(there: Entry, entry: Entry, source: Source, report: Report
   return there
 }
 
-/** Names of both; of one that both have that of `one` stays. */
+/** Names of both; if both have a name, the value of `one` is used. */
 export function mergeMaps(one: MapTree, other: MapTree, path: Path, source: Source, report: Report): MapTree {
   const known = new Map(one.entries.map(entry => [entry.key, entry]))
   const more = other.entries.filter(entry => {

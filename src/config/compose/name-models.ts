@@ -5,12 +5,12 @@ import type { PlacedRow } from './read-table.ts'
 /** An entry of `models` that a wildcard became for one row of a price table. */
 export type NamedModel = { readonly entry: Entry & { readonly value: MapTree }; readonly wildcard: string }
 
-/** Settings of a wildcard that belong to its default price, or list its names. */
+/** Settings of a wildcard about its default price or the list of its names. */
 const ownPrice = ['prices', 'overrides', 'times']
 
 /**
- * The names that rows give to wildcards: each row whose name fits, which no exact entry and no more specific wildcard serves.
- * A wildcard with `price: free` has none: all of its names are free.
+ * The names that rows give to wildcards: each row with a matching name that no exact entry and no more specific
+ * wildcard serves. A wildcard with `price: free` has none: all of its names are free.
  */
 export function nameModels(models: readonly Entry[], rows: readonly PlacedRow[]): readonly NamedModel[] {
   const exact = new Set(models.map(({ key }) => key))
@@ -41,7 +41,7 @@ function isListed(model: MapTree): (row: PlacedRow) => boolean {
   return ({ mode, provider }) => (modes?.includes(mode) ?? true) && (providers?.includes(provider) ?? true)
 }
 
-/** What callers call the model of a row, by the name that each upstream has for it. */
+/** The client's name for the model of a row, by each upstream's name for it. */
 function namesOf(wildcard: string, model: MapTree, { id }: PlacedRow): readonly string[] {
   const shared = textOf(model, 'send_as')
   const several = entryOf(model, 'upstreams')?.value
@@ -57,7 +57,7 @@ function namesOf(wildcard: string, model: MapTree, { id }: PlacedRow): readonly 
   })
 }
 
-/** The model with the star filled in wherever it names the model to an upstream. */
+/** The model with the star replaced in all names for upstreams. */
 function fillNames(model: MapTree, star: string): MapTree {
   const several = entryOf(model, 'upstreams')
   const own = fillName(model, star)

@@ -7,11 +7,11 @@ const bytesMax = 16 * 1024 * 1024
 /** Texts of files that belong to a configuration, by their absolute paths. */
 export type PartTexts = { readonly [path: string]: string }
 
-/** Reads the files that a configuration names, and records them, so that they are watched too. */
+/** Reads the files of a configuration, and records them, so that they are watched too. */
 export class PartFiles {
-  /** Absolute paths of all files that were requested, those that cannot be read too. */
+  /** Absolute paths of all requested files, including unreadable ones. */
   readonly files = new Set<string>()
-  /** Absolute patterns: a file that fits is one more. */
+  /** Absolute patterns: further matching files would be included. */
   readonly patterns = new Set<string>()
   readonly texts: { [path: string]: string } = {}
   readonly #given: PartTexts | undefined
@@ -26,7 +26,7 @@ export class PartFiles {
     this.#allowed = allowed
   }
 
-  /** The text of a file, or why it cannot be had. */
+  /** The text of a file, or the reason why it is unavailable. */
   async read(path: string): Promise<{ readonly text: string } | { readonly reason: string }> {
     if (this.#allowed && !this.#allowed.has(path)) return { reason: 'the active configuration does not use it' }
     this.files.add(path)
@@ -38,7 +38,7 @@ export class PartFiles {
     return { text: clean }
   }
 
-  /** What fits a pattern in a folder, in the order of the names. */
+  /** The matches of a pattern in a folder, in the order of their names. */
   async find(pattern: string, folder: string): Promise<readonly string[]> {
     const whole = resolve(folder, pattern)
     this.patterns.add(whole)
@@ -55,7 +55,7 @@ export class PartFiles {
 
 async function readText(path: string): Promise<string | { readonly reason: string }> {
   try {
-    // A pipe is waited for where it is opened to be read.
+    // Opening a pipe for reading would block.
     const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       const facts = await handle.stat()

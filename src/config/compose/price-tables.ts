@@ -21,8 +21,8 @@ import type { PartFiles } from './part-files.ts'
 import { checkTable, type PlacedRow, type ReadRow, rowsOf } from './read-table.ts'
 
 /**
- * The configuration with its prices, by model the row that they were taken from, and the wildcard of each model that a row
- * gave its name.
+ * The configuration with its prices; by model, the row with its prices, and the wildcard of each model that a row has
+ * named.
  */
 type Priced = {
   readonly root: Tree
@@ -32,7 +32,9 @@ type Priced = {
 
 type Work = { readonly source: Source; readonly parts: PartFiles; readonly report: Report }
 
-/** Gives every model that states no price the one of the tables; those that are named are read, and held against their schema. */
+/**
+ * Gives every model without a price the one of its table. The tables in use are read, and validated by their schema.
+ */
 export async function priceModels(root: Tree, work: Work): Promise<Priced> {
   const list = entryOf(root, 'price_tables')?.value
   const models = entryOf(root, 'models')
@@ -53,7 +55,7 @@ export async function priceModels(root: Tree, work: Work): Promise<Priced> {
   return { root: withEntry(root, { ...models, value: { ...models.value, entries } }), taken, derived }
 }
 
-/** What a table would have said that was not read is not missing. */
+/** A price from an unreadable table does not count as missing. */
 function withoutJudgement(model: MapTree): MapTree {
   const own = entryOf(model, 'prices')
   const hasOwnPrice = own ? !entryOf(own.value, 'from') : entryOf(model, 'price') !== undefined
@@ -85,7 +87,7 @@ async function readTables(elements: readonly Tree[], root: Tree, work: Work): Pr
   return { rows, whole }
 }
 
-/** Undefined for one that cannot be used. */
+/** Undefined for an invalid one. */
 async function readTable(
   { file, text, at }: { readonly file: string; readonly text: string; readonly at: readonly (string | number)[] },
   root: Tree,
@@ -156,7 +158,10 @@ function priceFrom(name: string, model: MapTree, from: Entry, rows: TableRows<Pl
   return without
 }
 
-/** The model with the settings of its row; the model's own settings win. What the row does not charge is reported. */
+/**
+ * The model with the settings of its row; the model's own settings win. Costs that the row does not charge are
+ * reported.
+ */
 function takeRow(name: string, model: MapTree, row: PlacedRow, report: Report): PricedModel {
   const { id, unmapped, cost, rest } = row
   if (unmapped) {
@@ -171,7 +176,7 @@ function takeRow(name: string, model: MapTree, row: PlacedRow, report: Report): 
 
 type Candidate = { readonly id: string; readonly provider: string }
 
-/** The names that a model's upstreams know it by. What is filled in later has none yet. */
+/** The upstreams' names for the model. Defaults have none yet. */
 function candidatesOf(name: string, model: MapTree): readonly Candidate[] {
   const text = (tree: Tree, key: string): string | undefined => {
     const value = entryOf(tree, key)?.value

@@ -20,24 +20,24 @@ export type ReadRow = TableRow & {
 /** A row with the entries that a model takes over, its prices first: they have their places in the table. */
 export type PlacedRow = ReadRow & { readonly cost: Entry; readonly rest: readonly Entry[] }
 
-/** A file of prices by itself. */
+/** A file of prices on its own. */
 export type PriceTableFile =
   | { readonly ok: true; readonly currency: string; readonly rows: readonly ReadRow[] }
   | { readonly ok: false; readonly findings: readonly Finding[] }
 
-/** Holds a table against its schema; what is wrong is reported. */
+/** Validates a table by its schema and reports errors. */
 export function checkTable(table: Tree, source: Source, report: Report): void {
   reportSchemaErrors(createValidator(tableSchema)(toValue(table)), table, source, report)
 }
 
-/** The rows of a table that was checked. */
+/** The rows of a validated table. */
 export function rowsOf(table: Tree, source: Source): readonly PlacedRow[] {
   const models = entryOf(table, 'models')?.value
   const about = { source: textOf(table, 'source'), asOf: textOf(table, 'as_of') }
   return models?.kind === 'map' ? models.entries.flatMap(entry => rowOf(entry, source, about)) : []
 }
 
-/** Reads a file of prices that no configuration has to name. Never throws for its content. */
+/** Reads a file of prices that need not belong to a configuration. Never throws for its content. */
 export function readPriceTable(file: string, text: string): PriceTableFile {
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const report = new Report(source)

@@ -26,22 +26,22 @@ export type ConfigTexts = { readonly file: string; readonly text: string; readon
 export type Edited =
   | {
       readonly ok: true
-      /** As they became. */
+      /** The new texts. */
       readonly texts: ConfigTexts & { readonly parts: PartTexts }
-      /** Absolute paths of those that changed. */
+      /** Absolute paths of changed files. */
       readonly changed: readonly string[]
-      /** What the author of the edit should know, in sentences. */
+      /** Notes for the author of the edit, in sentences. */
       readonly notes: readonly string[]
     }
   | { readonly ok: false; readonly why: string; readonly edit: ConfigEdit | undefined }
 
-/** Why an edit is not made. */
+/** The reason why an edit is not possible. */
 class EditError extends Error {}
 
-/** Lists and mappings in one another: no member of a configuration comes near it. */
+/** The maximum nesting of lists and mappings; no real configuration comes near it. */
 const nestingMax = 32
 
-/** Of these an entry has one. */
+/** An entry has one of these. */
 const rivals: { readonly [member: string]: readonly string[] } = {
   upstream: ['upstreams', 'routes'],
   upstreams: ['upstream', 'routes'],
@@ -50,7 +50,7 @@ const rivals: { readonly [member: string]: readonly string[] } = {
   price: ['prices'],
 }
 
-/** What may be edited, by section: nothing that leads anywhere else or holds a secret. */
+/** The editable settings, by section: nothing that changes addresses or contains secrets. */
 const editable = {
   models: new Set(Object.keys(schemas.model.properties)),
   groups: new Set(Object.keys(schemas.group.properties)),
@@ -160,7 +160,7 @@ function hasReservedName(value: Json): boolean {
 
 type Place = { readonly sheet: Sheet; readonly path: Path; readonly value: Json | undefined }
 
-/** Where an edit lands, and what has to give way to it. @throws EditError */
+/** The position of an edit, and what it replaces. @throws EditError */
 function placeEdit({ path, value }: ConfigEdit, read: Read, notes: string[]): readonly Place[] {
   const [section, name] = path as readonly [Section, string]
   const sheet = read.files.find(({ own }) => entryOf(entryOf(own, section)?.value, name))
@@ -180,7 +180,7 @@ function placeEdit({ path, value }: ConfigEdit, read: Read, notes: string[]): re
   }
   const places: Place[] = []
   if (path.length > 3 && (!there || entryOf(there.value, 'from'))) {
-    // What is taken or left as a whole is spelt out here with what it was.
+    // A value that is inherited as a whole is written out here with its previous content.
     if (!composed || composed.value.kind !== 'map') {
       places.push({ sheet, path: path.slice(0, 3), value: nest(path.slice(3), value) })
     } else {
@@ -196,7 +196,7 @@ function placeEdit({ path, value }: ConfigEdit, read: Read, notes: string[]): re
   return [...places, ...gone.map(rival => ({ sheet, path: [section, name, rival], value: undefined }))]
 }
 
-/** Of an entry that no section has: new, or one of a list of models. @throws EditError */
+/** For an entry without a section of its own: new, or one of a list of models. @throws EditError */
 function placeElsewhere({ path, value }: ConfigEdit, read: Read, notes: string[]): readonly Place[] {
   const [section, name, member] = path as readonly [Section, string, string | undefined]
   if (section === 'models')
@@ -238,7 +238,7 @@ function placeElsewhere({ path, value }: ConfigEdit, read: Read, notes: string[]
   throw new EditError(`there is no ${section === 'models' ? 'model' : 'group'} '${name}' in the configuration`)
 }
 
-/** Which file a value was taken from, for people. */
+/** The file of a value, for people. */
 function whence({ span }: Tree, { source }: Read): string {
   const { file, line } = source.locate(span.start)
   return `${file}:${line}`
@@ -248,14 +248,14 @@ function nest(path: Path, value: Json): Json {
   return path.reduceRight<Json>((inner, step) => ({ [step]: inner }), value)
 }
 
-/** A value with another one at a path in it. @throws EditError for a place that a list has not */
+/** A value with the given one at a path inside it. @throws EditError for a position beyond the end of a list */
 function put(whole: Json, path: Path, value: Json | undefined): Json {
   const [step, ...rest] = path
   if (step === undefined) return value ?? null
   if (Array.isArray(whole)) {
     const list = whole as readonly Json[]
     const at = Number(step)
-    // A list has no holes: one more goes after the last.
+    // A list has no gaps: one more is appended.
     const end = rest.length === 0 && value === undefined ? list.length - 1 : list.length
     if (!Number.isInteger(at) || at < 0 || at > end)
       throw new EditError(`this list has no entry ${JSON.stringify(step)}`)
@@ -283,7 +283,7 @@ function change(given: string, { path, value }: Change, notes: string[], budget:
   if (value === undefined) splicer.remove(path)
   else splicer.set(path, value)
   const { text } = splicer
-  // Whatever the text was like: what does not come out as it was meant is not offered.
+  // The edit is offered only if the result is as intended.
   if (!isDeepStrictEqual(toValue(splicer.root), wanted)) throw new SpliceError('the text has an unsupported form')
   const lost = readComments(before).length - readComments(text).length
   if (lost > 0)

@@ -8,21 +8,21 @@ import { Source } from '../source.ts'
 import { entryOf, type MapTree, toValue, type Tree } from '../tree.ts'
 import type { ConfigTexts } from './apply-edits.ts'
 
-/** An entry as it is written, and what it comes to with all that is laid under it. */
+/** An entry as written, and its value with all defaults. */
 export type EditableEntry = {
   readonly name: string
   readonly file: string
   readonly line: number
-  /** The other members of its entry; null for one of a list of models. */
+  /** The members of its own entry as written; null for a model of a list. */
   readonly own: Json
   readonly whole: Json
 }
 
-/** What may be edited, and what it may be made of. */
+/** The editable entries, and the allowed values. */
 export type Editable = {
   readonly models: readonly EditableEntry[]
   readonly groups: readonly EditableEntry[]
-  /** Families, and the prices that models of each have. */
+  /** Families, and the prices that their models use. */
   readonly families: readonly { readonly name: string; readonly prices: readonly string[] }[]
   readonly upstreams: readonly string[]
   readonly route_sets: readonly string[]
@@ -30,7 +30,7 @@ export type Editable = {
 
 const none: Editable = { models: [], groups: [], families: [], upstreams: [], route_sets: [] }
 
-/** As the texts have it, references in them unread; of texts that are no YAML nothing. */
+/** As in the texts, with unresolved references; empty for texts that are not YAML. */
 export async function listEditable({ file, text, parts }: ConfigTexts, env: Environment): Promise<Editable> {
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const read = await readFilled(source, env, new Report(source), { parts: new PartFiles(parts) })
@@ -63,7 +63,7 @@ function jsonOf(tree: Tree): Json {
   return toValue(tree) as Json
 }
 
-/** What models of a family have prices for. */
+/** The prices that models of a family use. */
 function pricesOf(family: string, models: readonly EditableEntry[]): readonly string[] {
   const found = models.flatMap(({ whole }) => {
     const model = whole as { readonly family?: Json; readonly prices?: Json } | null

@@ -5,17 +5,17 @@ import { type Entry, findNode, type ListTree, type MapTree, type Path, type Span
 import { type Quotes, renderEntry, renderValue } from './render.ts'
 import { isObject } from '../../util/index.ts'
 
-// Changes of a text in places: what is not meant stays as it is to the letter, comments, quotes and blanks among it.
+// Changes a text in place: everything else stays unchanged to the letter, including comments, quotes and whitespace.
 
 /** A change that cannot be made in place. */
 export class SpliceError extends Error {}
 
-/** Each reads the text again: more are no longer an edit. */
+/** Each step parses the text again: an edit needs no more. */
 const stepsMax = 60
-/** Each compares a value with the one in the text. */
+/** Each step compares a value with the one in the text. */
 const looksMax = 5_000
 
-/** How much may still be done for one request, all its edits together. */
+/** The remaining work for one request, all its edits together. */
 export class SpliceBudget {
   #steps = stepsMax
   #looks = looksMax
@@ -34,7 +34,7 @@ export class SpliceBudget {
 /** A text that is changed step by step. */
 export class Splicer {
   #text: string
-  /** Of the text as it is now; null when it is no YAML that the gateway reads. */
+  /** Of the current text; null if it is no YAML that the gateway reads. */
   #root: Tree | null | undefined
   readonly #budget: SpliceBudget
   readonly #eol: string
@@ -93,7 +93,7 @@ export class Splicer {
   }
 
   #merge(path: Path, node: MapTree, value: { readonly [key: string]: Json }): void {
-    // A member that replaces another takes its place.
+    // A member that replaces another takes its position.
     for (const [key, one] of Object.entries(value)) this.set([...path, key], one)
     for (const { key } of node.entries) if (!Object.hasOwn(value, key)) this.remove([...path, key])
   }
@@ -187,7 +187,7 @@ export class Splicer {
     if (this.#isFlow(node)) {
       const tail = after && { start: own.start, end: after.start }
       const head = before && { start: before.end, end: own.end }
-      // What is between them may hold a comment: then all but the entry and its comma stays.
+      // There may be a comment in between: then only the entry and its comma are removed.
       const gone = [tail, head].find(span => span && !this.text.slice(span.start, span.end).includes('\n')) ?? own
       if (gone === own && after) {
         const comma = this.text.indexOf(',', own.end)
@@ -223,7 +223,7 @@ export class Splicer {
     return dash
   }
 
-  /** Where what is written of a node ends: blanks, comments and lines after it are not its own. */
+  /** The end of a node's text, without whitespace, comments and lines after it. */
   #endOf(node: Tree, keySpan?: Span): number {
     if (node.kind !== 'scalar' && !this.#isFlow(node)) {
       const last = node.kind === 'map' ? node.entries.at(-1) : undefined

@@ -6,7 +6,7 @@ const addressText = ({ host, port }: Address): string => (host.includes(':') ? `
 const isPublic = (address: Address | undefined): address is Address =>
   address !== undefined && !isLoopback(address.host)
 
-/** Who can reach the gateway, and what they find. */
+/** Rules about who can reach the gateway, and what is exposed. */
 export const exposureRules: readonly Rule[] = [
   {
     id: 'listen-without-tls',

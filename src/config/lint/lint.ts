@@ -21,7 +21,7 @@ import { upstreamRules } from './upstreams.ts'
 export type LintReport = {
   /** In the order of the file. */
   readonly findings: readonly LintFinding[]
-  /** How many were silenced by a comment. */
+  /** The number of findings that a comment silenced. */
   readonly ignored: number
 }
 
@@ -59,7 +59,7 @@ const ignoreRules = {
   renamed: 'ignore-old-name',
 } as const
 
-/** Looks in a valid configuration for what is dangerous. `unasked` names rules that are left out. */
+/** Finds dangerous settings in a valid configuration. `unasked`: names of rules that are left out. */
 export async function lintPlan(request: LintRequest, unasked: readonly string[] = []): Promise<LintReport> {
   const { file, text, env, plan } = request
   const source = new Source(file, text.replace(/^\uFEFF/, ''))

@@ -2,9 +2,9 @@ import { configuredModels, type Model } from '../../domain/index.ts'
 import { formatMoney } from '../../util/index.ts'
 import type { Rule } from './rule.ts'
 
-/** As many times what is usual in the file is expensive. */
+/** A price that is this many times the usual one in the file is expensive. */
 const expensiveTimes = 5
-/** Where fewer are compared nothing is usual. */
+/** With fewer prices, there is no usual one. */
 const comparedMin = 3
 
 /** What a price is for where one is too small to be written down. */

@@ -4,10 +4,10 @@ import { formatMoney, type Micros } from '../../util/units.ts'
 import { limitsSchema, showLimits } from './limits.ts'
 import * as schemas from './schemas.ts'
 
-/** The most that a setting may be, and who said so. */
+/** The maximum of a setting, and the administrator who set it. */
 export type Bound<T> = { readonly to: T; readonly by: string }
 
-/** What is bounded, and how its maximum is shown. */
+/** The bounded settings, and how their maximum is shown. */
 export type BoundValues = {
   readonly budget: { readonly amount: Micros; readonly per: BudgetPeriod }
   readonly limits: Limits
@@ -15,16 +15,16 @@ export type BoundValues = {
   readonly ips: readonly string[]
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
-  /** Disabled by an administrator, who alone enables it again. */
+  /** Disabled by an administrator: only an administrator can enable it again. */
   readonly status: 'disabled'
 }
 
 export type BoundName = keyof BoundValues
 
-/** How far a key holder may go: what administrators set of it, each with the one who did. Absent: without bounds. */
+/** The limits of what a key holder may choose, each with the administrator who set it. Absent: no bounds. */
 export type KeyBounds = { readonly [B in BoundName]?: Bound<BoundValues[B]> }
 
-/** Those that a user may have for every key that they make or change themselves. */
+/** Bounds that a user may have for all keys that they create or change themselves. */
 export type UserBounds = Pick<KeyBounds, 'budget' | 'limits' | 'models' | 'ips' | 'expiresAt'>
 
 function boundSchema<const S extends object>(to: S) {

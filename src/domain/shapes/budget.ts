@@ -21,18 +21,18 @@ const members = {
 export type BudgetStatus = {
   readonly level: 'key' | (typeof levelKinds)[number]
   readonly name: string
-  /** Whose it is; null for a group's. */
+  /** Its owner; null for a group's budget. */
   readonly user: string | null
   readonly amount: Micros
   readonly per: BudgetPeriod
   /** It only reports: nothing is refused. */
   readonly soft: boolean
-  /** In the period that it is now. */
+  /** In the current period. */
   readonly spent: Micros
   readonly held: Micros
-  /** Never less than nothing. */
+  /** Never negative. */
   readonly left: Micros
-  /** When it renews, or when the earliest of the last days falls out; null for one that does not. */
+  /** When it renews, or when the earliest day of a rolling budget drops out; null for a budget that does not renew. */
   readonly renews: number | null
 }
 

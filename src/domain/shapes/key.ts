@@ -24,14 +24,14 @@ import {
 import * as schemas from './schemas.ts'
 import { computed, shownOf, viewOf } from './view.ts'
 
-// All that a key is: its members and their columns, what may be set of it, and how it is shown. The store, the console's
-// interface, the console and the command line take it from here.
+// All properties of a key: its members and their columns, its settings, and how it is shown. The store, the console's
+// API, the console and the command line all use these.
 
 export const keyMembers = {
   id: text('id'),
   name: text('name'),
   user: text('user_name'),
-  /** `session`: made for a person at the console, and not shown among the keys. */
+  /** `session`: created for a person at the console, and not listed among the keys. */
   kind: oneOf('kind', ['key', 'session']),
   /** The key's own group, or null for the user's. */
   group: textOrNull('group_name'),
@@ -40,13 +40,13 @@ export const keyMembers = {
   status: oneOf('status', ['active', 'disabled', 'revoked']),
   /** Milliseconds since the epoch. */
   expiresAt: momentOrNull('expires_at'),
-  /** Until when the secret before the last rotation is still taken; null when there is none. */
+  /** Until when the secret before the last rotation is still accepted; null if there is none. */
   oldUntil: momentOrNull('old_until'),
   /** Model names the key may use; null for all. */
   models: textsOrNull('models'),
   /** Addresses the key may come from; null for all. */
   ips: textsOrNull('ips'),
-  /** What its requests are for; null for none. */
+  /** The purpose of its requests; null for none. */
   tags: textsOrNull('tags'),
   /** Whether it uses cached answers: `on`, `off`, or null for the model's setting. */
   cache: textOrNull('cache'),
@@ -54,27 +54,27 @@ export const keyMembers = {
   limits: json('limits', limitsSchema, (limits: Limits) => showLimits(limits)),
   budget: moneyOrNull('budget'),
   budgetPeriod: period('budget_period'),
-  /** Its budget only reports: it refuses nothing. */
+  /** Its budget only reports and refuses nothing. */
   budgetSoft: flag('budget_soft'),
-  /** How far its holder may go. */
+  /** The bounds for its holder's changes. */
   bounds: json('bounds', keyBoundsSchema, (bounds: KeyBounds) => showKeyBounds(bounds)),
-  /** In all its life. */
+  /** In its whole lifetime. */
   spent: money('spent'),
   held: money('held'),
   createdAt: moment('created_at'),
   lastUsedAt: momentOrNull('last_used_at'),
 } as const
 
-/** What of its user is shown with a key. */
+/** The data of its user that is shown with a key. */
 export const ownerMembers = {
   userGroup: text('user_group'),
   /** A disabled user's keys are refused. */
   userStatus: oneOf('user_status', ['active', 'disabled']),
-  /** What was said that all keys of the user may spend; null for what the group gives its users. */
+  /** The budget of all the user's keys; null for the group's setting. */
   userBudget: moneyOrNull('user_budget'),
   userBudgetPeriod: period('user_budget_period'),
   userBudgetSoft: flag('user_budget_soft'),
-  /** The sum of the user's top-ups; null without any, and then requests need no balance. */
+  /** The sum of the user's top-ups; null without any: then requests need no balance. */
   userBalance: moneyOrNull('user_balance'),
 } as const
 
@@ -92,7 +92,7 @@ const listOrNull = {
 } as const
 const limit = { type: 'integer', minimum: 1, maximum: 1_000_000_000 } as const
 
-/** What may be said of a new key and changed later: by the name that requests have for it, its member and what is taken. */
+/** The settings of a key: by the name in requests, its member and its schema. */
 export const keySettings = {
   name: { member: 'name', schema: schemas.label },
   group: {
@@ -154,7 +154,7 @@ type SettingName = keyof typeof keySettings
 /** What may be changed of a key later. */
 export type KeySettings = Pick<Key, (typeof keySettings)[SettingName]['member']>
 
-/** The settings of a key of which nothing but a name and a group was said. */
+/** The settings of a key for which only a name and a group were given. */
 export const unset: Omit<KeySettings, 'name' | 'group'> = {
   expiresAt: null,
   models: null,
@@ -177,7 +177,7 @@ export const settingSchemas = Object.fromEntries(
   Object.entries(keySettings).map(([name, { schema }]) => [name, schema]),
 ) as { readonly [N in SettingName]: (typeof keySettings)[N]['schema'] }
 
-/** The settings that a request gives, by the members of the key; those that it does not give are left out. */
+/** The settings that a request gives, by the members of the key; others are left out. */
 export function parseSettings(asked: { readonly [N in SettingName]?: unknown }): Partial<KeySettings> {
   const settings: { [member: string]: unknown } = {}
   for (const [name, { member }] of Object.entries(keySettings)) {
@@ -190,7 +190,7 @@ export function parseSettings(asked: { readonly [N in SettingName]?: unknown }):
   return settings
 }
 
-/** The period that a request gives; null if it is none, or the day on which it resets is given without it. */
+/** The period that a request gives; null if it is no valid period, or if only its reset day is given. */
 export function parsePeriod(asked: {
   readonly budget_period?: unknown
   readonly budget_resets_on?: unknown
@@ -208,12 +208,12 @@ export function settingsOf(key: Key): KeySettings & Pick<Key, 'status'> {
 }
 
 type Keyed = { readonly key: Key }
-/** `zone`: by whose days and months budgets go. */
+/** `zone`: the time zone of budget days and months. */
 type AtMoment = Keyed & { readonly now: number; readonly zone: string }
 /** A key among the groups of a configuration. */
 type InPlan = AtMoment & {
   readonly plan: { readonly currency: string; readonly groups: ReadonlyMap<string, Pick<Group, 'limits' | 'models'>> }
-  /** Of the budgets that bound it, the state of the one that has the least left. */
+  /** Of the budgets that apply to it, the state of the one with the least remaining. */
   readonly tightest: BudgetStatus | undefined
 }
 
@@ -225,7 +225,7 @@ const oldUntil = computed(keyMembers.oldUntil.schema, ({ key, now }: AtMoment) =
   keyMembers.oldUntil.show(key.oldUntil !== null && key.oldUntil > now ? key.oldUntil : null),
 )
 
-/** A key as the console's interface shows it. Its secret and the hash of it are nowhere in here. */
+/** A key as the console's API shows it, without its secret and hash. */
 export const keyView = viewOf<InPlan>()({
   id: own('id'),
   name: own('name'),
@@ -303,7 +303,7 @@ export const keyLineView = viewOf<AtMoment>()({
   last_used: own('lastUsedAt'),
 })
 
-/** Members of a key that the audit log shows, by the names of the interface. */
+/** Members of a key that the audit log shows, by their names in the API. */
 export const auditedMembers: { readonly [member: string]: { readonly name: string; readonly member: AnyMember } } = {
   ...Object.fromEntries(
     Object.entries(keySettings).map(([name, { member }]) => [member, { name, member: keyMembers[member] }]),

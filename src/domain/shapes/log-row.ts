@@ -28,21 +28,21 @@ export const logMembers = {
 } as const
 
 /**
- * How far a request had come, milliseconds after it began; null where it never came so far. Rows of earlier versions have
- * none of it.
+ * The progress of a request, in milliseconds after it began; null for phases that it did not reach. Rows of earlier
+ * versions have none.
  */
 export const markMembers = {
-  /** Its body was here. */
+  /** Its body had arrived. */
   received: wholeOrNull('received_ms'),
-  /** Every check was passed, every limit had room and its money was held: its upstream was called. */
+  /** All checks passed, all limits had room and its money was held: its upstream was called. */
   asked: wholeOrNull('asked_ms'),
-  /** It was sent once more, or to another upstream: the last time. */
+  /** The last time that it was sent again, or to another upstream. */
   askedAgain: wholeOrNull('asked_again_ms'),
-  /** The first byte of the answer was here. */
+  /** The first byte of the response had arrived. */
   firstByte: wholeOrNull('first_byte_ms'),
-  /** The answer had come whole, and was passed on as far as its caller took it. */
+  /** The response was complete, and passed on as far as the client read it. */
   lastByte: wholeOrNull('last_byte_ms'),
-  /** What it costs was durable, and its last bytes were let go. */
+  /** Its charge was durable, and its last bytes were released. */
   committed: wholeOrNull('committed_ms'),
 } as const
 
@@ -51,29 +51,29 @@ export type Marks = Values<typeof markMembers>
 /** One row of the request log. */
 export type LogRow = Values<typeof logMembers> & {
   readonly marks: Marks | null
-  /** The values of its error: which limit, how much, how long. Null without any. */
+  /** The parameters of its error: which limit, how much, how long. Null for none. */
   readonly errorValues: FailureValues | null
-  /** What its upstream said when it refused: its words, clipped, without keys and without what it quotes at length. */
+  /** The upstream's message of a refusal, shortened, without keys and long quotations. */
   readonly upstreamSaid: string | null
   /** Its requests to upstreams, if there was more than one. */
   readonly attempts: readonly AttemptRecord[] | null
   /** The client's name for the model, if it is an alias of their group; absent otherwise. */
   readonly alias?: string | null
-  /** Ids of its end user and tags, as stored; absent without any. */
+  /** Ids of its end user and tags, as stored; absent for none. */
   readonly attribution?: string | null
-  /** What the answer cache did; absent for models without a cache. */
+  /** The result of the answer cache; absent for models without a cache. */
   readonly cache?: CacheResult | null
-  /** What a hit has not cost, in micro-units. */
+  /** The amount that a hit saved, in micro-units. */
   readonly saved?: number | null
-  /** Their names, in rows that are listed. */
+  /** The names for these ids, in listed rows. */
   readonly endUser?: string | null
   readonly tags?: readonly string[]
 }
 
-/** Of a row that an earlier version has written: what it did not keep. */
+/** Defaults for rows of earlier versions, which did not store these members. */
 export const unknownOfLogRow = { marks: null, errorValues: null, upstreamSaid: null, attempts: null } as const
 
-/** Of a request whose row was lost: what only that row said. */
+/** Values for a request whose row was lost, of members that only the row had. */
 export const lostOfLogRow = {
   status: null,
   forwarded: [],

@@ -3,8 +3,8 @@ import type { BudgetPeriod } from '../budget-period.ts'
 import * as schemas from './schemas.ts'
 
 /**
- * One member of a stored object: its column, how a cell is read and written, and its form in JSON, with the schema of
- * that. A kind of member (a moment, an amount) defines all of it once.
+ * One member of a stored object: its column, how a cell is read and written, and its JSON form with the schema. A kind
+ * of member (a timestamp, an amount) defines all of it once.
  */
 export type AnyMember = {
   readonly column: string
@@ -54,24 +54,27 @@ export function textOrNull<const C extends string>(column: C) {
   return { column, schema: schemas.textOrNull, read: readTextOrNull, write: plain, show: plain, parse: plain }
 }
 
-/** A caller's words, written as a database returns them: what an entry's hash covers may not differ from what is read later. */
+/**
+ * A client's text, written as a database returns it: a hash of an entry must not differ from the text that is read
+ * later.
+ */
 export function foreignOrNull<const C extends string>(column: C) {
   return { ...textOrNull(column), write: orNull((words: string) => words.toWellFormed().replaceAll('\0', '\uFFFD')) }
 }
 
-/** One of a few words. */
+/** One of several fixed words. */
 export function oneOf<const C extends string, const W extends string>(column: C, words: readonly W[]) {
   const schema = { type: 'string', enum: words } as const
   return { column, schema, read: (cell: unknown) => cell as W, write: same<string>, show: same<W>, parse: same<W> }
 }
 
-/** A budget's period with the day that it resets on, in one word. */
+/** A budget's period with its reset day, in one word. */
 export function period<const C extends string>(column: C) {
   const plain = same<BudgetPeriod>
   return { column, schema: schemas.text, read: readPeriod, write: same<string>, show: plain, parse: plain }
 }
 
-/** Yes or no, kept as 1 or 0. */
+/** A boolean, stored as 1 or 0. */
 export function flag<const C extends string>(column: C) {
   const plain = same<boolean>
   const write = (value: boolean): number => (value ? 1 : 0)
@@ -95,7 +98,7 @@ export function wholeOrNull<const C extends string>(column: C) {
   return { column, schema: schemas.wholeOrNull, read: readWholeOrNull, write: plain, show: plain, parse: plain }
 }
 
-/** A number that is kept in whole ones. */
+/** A number that is stored as a whole number. */
 export function rounded<const C extends string>(column: C) {
   const plain = same<number>
   return {
@@ -142,7 +145,7 @@ export function moneyOrNull<const C extends string>(column: C) {
   }
 }
 
-/** A list of words, kept as JSON. */
+/** A list of words, stored as JSON. */
 export function texts<const C extends string>(column: C) {
   const plain = same<readonly string[]>
   return { column, schema: schemas.texts, read: readTexts, write: writeJson, show: plain, parse: plain }
@@ -166,7 +169,7 @@ export function json<Value, const C extends string, const S extends object, Show
   schema: S,
   show: (value: Value) => Shown,
 ) {
-  // Most are empty, and one empty object is enough.
+  // Most are empty, so one shared empty object is enough.
   const none = Object.freeze({}) as Value
   const read = (cell: unknown): Value => (cell === '{}' ? none : (JSON.parse(cell as string) as Value))
   return { column, schema, read, write: (value: Value): string => writeJson(value), show, parse: same<Value> }
@@ -180,8 +183,8 @@ export function columnsOf<M extends Members>(members: M): readonly (M[keyof M]['
 type RowOf = { readonly [column: string]: unknown }
 
 /**
- * Makes what reads rows of these members again and again: each as one object that has its final shape from the start. `rest`: what
- * is made of several columns.
+ * Creates a function that reads rows of these members. Each result has its final object shape from the start. `rest`:
+ * members that are computed from several columns.
  */
 export function readerOf<M extends Members, R extends { readonly [name: string]: (row: RowOf) => unknown }>(
   members: M,
@@ -213,7 +216,7 @@ export function readRow<M extends Members>(members: M, row: RowOf): Values<M> {
   return read(row) as Values<M>
 }
 
-/** Adds a thing's cells to a list, in the order of its columns. */
+/** Appends an object's cells to a list, in the order of its columns. */
 export function pushCells<M extends Members>(
   members: M,
   values: Values<M>,
@@ -222,7 +225,7 @@ export function pushCells<M extends Members>(
   for (const name in members) into.push((members[name] as AnyMember).write(values[name] as never))
 }
 
-/** The cells of those members that are given, by their columns. */
+/** The cells of the given members, by their columns. */
 export function cellsOf<M extends Members>(
   members: M,
   values: { readonly [N in keyof M]?: Values<M>[N] | undefined },

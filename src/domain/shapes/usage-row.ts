@@ -21,38 +21,38 @@ export const usageMembers = {
   model: text('model'),
   requests: whole('requests'),
   images: whole('images'),
-  /** As the log has them, or had them when they were added up. */
+  /** As in the log, or as in the log when they were added up. */
   inputTokens: whole('input_tokens'),
   outputTokens: whole('output_tokens'),
   currency: text('currency'),
   amount: money('amount'),
-  /** Given back of it. */
+  /** The refunded part of it. */
   refunded: money('refunded'),
 } as const
 
 export type UsageRow = Values<typeof usageMembers>
 
-/** What use is added up by. */
+/** The dimensions of the sums. */
 type Place = Pick<UsageRow, 'day' | 'user' | 'keyId' | 'model' | 'currency'>
-/** What is added up. */
+/** The summed values. */
 export type UsageCounts = Omit<UsageRow, keyof Place>
 
 const nothing: UsageCounts = { requests: 0, images: 0, inputTokens: 0, outputTokens: 0, amount: 0, refunded: 0 }
 const counts = Object.keys(nothing) as (keyof UsageCounts)[]
 
-/** A row to which nothing has been added yet. */
+/** A row with zero sums. */
 export function beginUse(place: Place): UsageRow {
   return { ...place, ...nothing }
 }
 
-/** The same row with more in it. */
+/** The row with more added to it. */
 export function addUse(row: UsageRow, more: Partial<UsageCounts>): UsageRow {
   return { ...row, ...Object.fromEntries(counts.map(name => [name, row[name] + (more[name] ?? 0)])) }
 }
 
 const own = shownOf(usageMembers, (row: UsageRow) => row)
 
-/** A row of use as the console's interface shows it. */
+/** A row of usage as the console's API shows it. */
 export const usageView = viewOf<UsageRow>()({
   day: computed({ ...schemas.text, description: 'Of UTC, as in 2026-11-21.' }, (row: UsageRow) => row.day),
   user: own('user'),

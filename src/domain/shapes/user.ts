@@ -4,7 +4,7 @@ import { flag, json, moment, moneyOrNull, oneOf, period, text, type Values, whol
 import * as schemas from './schemas.ts'
 import { computed, shownOf, viewOf } from './view.ts'
 
-// All that a user is: members and columns, what may be changed, and how one is shown.
+// All properties of a user: members and columns, settings, and how a user is shown.
 
 /** Roles at the console: an administrator may do everything, and a user without another role only what is their own. */
 export const roles = ['user', 'viewer', 'billing', 'admin'] as const
@@ -20,28 +20,28 @@ export const userMembers = {
     column: 'password_hash',
     schema: schemas.truth,
     read: (cell: unknown): boolean => cell !== null,
-    // What it is, is written by itself, and never read with the rest.
+    // Its value is written separately, and never read with the rest.
     write: (): string | null => null,
     show: (value: boolean) => value,
     parse: (value: boolean) => value,
   },
   createdAt: moment('created_at'),
-  /** The maximum number of keys that they create themselves; null for the group's setting. */
+  /** The maximum number of keys that the user may create; null for the group's setting. */
   keysMax: wholeOrNull('keys_max'),
-  /** The most that such a key may have. */
+  /** The bounds of such a key. */
   keyBounds: json('key_bounds', userBoundsSchema, (bounds: UserBounds) => showUserBounds(bounds)),
-  /** What all keys of the user may spend together; null for what the group gives its users. */
+  /** The budget of all keys of the user; null for the group's default. */
   budget: moneyOrNull('budget'),
   budgetPeriod: period('budget_period'),
-  /** That budget only reports: it refuses nothing. */
+  /** That budget only reports and refuses nothing. */
   budgetSoft: flag('budget_soft'),
-  /** The sum of top-ups; null without any, and then requests need no balance. */
+  /** The sum of top-ups; null without any: then requests need no balance. */
   balance: moneyOrNull('balance'),
 } as const
 
 export type User = Values<typeof userMembers>
 
-/** What may be changed of a user. */
+/** The settings of a user that can be changed. */
 export type UserSettings = Pick<
   User,
   'group' | 'role' | 'status' | 'keysMax' | 'keyBounds' | 'budget' | 'budgetPeriod' | 'budgetSoft'
@@ -49,7 +49,7 @@ export type UserSettings = Pick<
 
 const own = shownOf(userMembers, (user: User) => user)
 
-/** A user as the console's interface shows them. */
+/** A user as the console's API shows them. */
 export const userView = viewOf<User>()({
   name: own('name'),
   role: own('role'),

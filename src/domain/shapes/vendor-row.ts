@@ -1,16 +1,16 @@
 import { money, text, type Values, whole } from './member.ts'
 import { usageMembers } from './usage-row.ts'
 
-/** What the vendors of one model report as their charge for the requests of one day of UTC, next to what was charged here. */
+/** The costs that vendors report for the requests of one model on one UTC day, next to the amounts charged here. */
 export const vendorMembers = {
   day: usageMembers.day,
   model: text('model'),
   currency: text('currency'),
-  /** Those with a reported cost: settled ones, and voided ones that were free. */
+  /** Requests with a reported cost: settled ones, and voided ones that were free. */
   charges: whole('charges'),
-  /** Settled ones of which it did not. */
+  /** Settled requests without a reported cost. */
   untold: whole('untold'),
-  /** Of those of which it did. */
+  /** The charged amount of the requests with a reported cost. */
   ours: money('ours'),
   theirs: money('theirs'),
 } as const

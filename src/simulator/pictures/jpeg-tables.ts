@@ -19,7 +19,7 @@ export const chromaSteps = Buffer.from(
   'hex',
 )
 
-/** How many codes there are of each length from 1 to 16, and the symbols in the order of their codes. */
+/** The number of codes of each length from 1 to 16, and the symbols in the order of their codes. */
 export type HuffmanTable = { readonly counts: Buffer; readonly symbols: Buffer }
 
 function table(counts: string, symbols: string): HuffmanTable {

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** Painting shares its thread with a gateway: no turn of the event loop may be long. */
+/** Painting shares its thread with a gateway, so no turn of the event loop may be long. */
 const turnMsMax = 2
 
-/** Counts the time that work has taken in this turn of the event loop. */
+/** Measures the work in this turn of the event loop. */
 export type Pace = {
-  /** True when it is time to let others run. */
+  /** True if other work should run now. */
   spent(): boolean
   /** Resolves in a later turn. */
   rest(): Promise<void>

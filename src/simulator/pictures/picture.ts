@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 
 export type PictureFormat = 'png' | 'jpeg' | 'webp'
 
-/** How finished a picture is: how many of its three ranges of hills are there yet. */
+/** The progress of a picture: how many of its three ranges of hills are drawn. */
 export type Detail = 0 | 1 | 2 | 3
 
 /** A picture as a recipe: the same recipe always gives the same bytes. */

@@ -138,7 +138,7 @@ const letters: { readonly [letter: string]: readonly number[] } = {
   D: [30, 17, 17, 17, 17, 17, 30],
 }
 
-/** So that no one takes one of these for a model's work. Left out of pictures too small to hold it. */
+/** A mark that these are no pictures of a model. Left out of pictures that are too small for it. */
 function composeWord(width: number, height: number): PaintRow {
   const word = 'SIMULATED'.split('')
   const dot = Math.max(1, Math.round(Math.min(width, height) / 420))

@@ -6,12 +6,12 @@ import { encodePng } from './png.ts'
 import { composeScene } from './scene.ts'
 import { encodeWebp } from './webp.ts'
 
-/** Paints pictures, each once as long as it is remembered. */
+/** Paints pictures, and caches them. */
 export type Studio = { paint(picture: Picture): Promise<Buffer> }
 
 /**
- * One picture is painted at a time, in short turns: several at once would add up to long ones.
- * @param keptBytesMax encoded bytes remembered; the least recently used go first
+ * Paints one picture at a time, in short turns: several at once would add up to long ones.
+ * @param keptBytesMax encoded bytes in the cache; the least recently used are dropped first
  */
 export function createStudio(keptBytesMax: number): Studio {
   const kept = new Map<string, Promise<Buffer>>()

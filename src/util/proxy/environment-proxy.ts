@@ -24,7 +24,7 @@ export function environmentProxy(env: Environment, place: Place): ProxyAddress |
   return parseProxy(text)
 }
 
-/** The variables that are set and are not the address of a proxy: without a check, requests would go out directly. */
+/** Variables with a value that is no proxy address: without this check, requests would go out directly. */
 export function unreadableProxies(env: Environment): readonly string[] {
   return variables.flatMap(variable => {
     const [name, text] = read(env, variable) ?? []
@@ -32,13 +32,13 @@ export function unreadableProxies(env: Environment): readonly string[] {
   })
 }
 
-/** The address of a proxy in a variable, with a scheme; undefined if the variable is not set. */
+/** The proxy address in a variable, with a scheme; undefined if the variable is not set. */
 export function readProxyVariable(env: Environment, name: 'https_proxy' | 'http_proxy'): string | undefined {
   const [, text] = read(env, name) ?? []
   return text && withScheme(text)
 }
 
-/** Without a scheme it is one for HTTP, as in curl. */
+/** Without a scheme it is an HTTP proxy, as in curl. */
 function withScheme(text: string): string {
   return text.includes('://') ? text : `http://${text}`
 }

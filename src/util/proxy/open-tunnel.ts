@@ -62,7 +62,7 @@ async function openConnect(proxy: ProxyAddress, { host, port }: Place, signal: A
   return promise
 }
 
-/** Servers speak after their clients: what comes before would be taken for the answer. */
+/** Servers speak after their clients: earlier bytes would be taken for the response. */
 function tooEarly(proxy: ProxyAddress): ProxyError {
   return new ProxyError(proxy, 'it sent something before the request')
 }
@@ -74,7 +74,7 @@ function refusedWith(proxy: ProxyAddress, status: number): ProxyError {
 
 function unreachable(proxy: ProxyAddress, error: Error): ProxyError {
   const { code } = error as NodeJS.ErrnoException
-  // The time of the whole connection was over.
+  // The timeout of the whole connection has expired.
   if (code === 'ABORT_ERR') return new ProxyError(proxy, 'no response in time', 'ETIMEDOUT', error)
   return new ProxyError(proxy, `unreachable (${code ?? error.name})`, 'EPROXY', error)
 }
@@ -86,7 +86,7 @@ function credentialOf({ user, password = '' }: ProxyAddress): string | undefined
 async function openSocks(proxy: ProxyAddress, { host, port }: Place, signal: AbortSignal): Promise<Socket> {
   const { SocksClient } = await import('socks')
   const { user, password } = proxy
-  // The protocol has one byte for the length; the library would throw where nothing catches it.
+  // The protocol has one byte for the length; the library would throw an uncaught error.
   if (Buffer.byteLength(host) > 255) throw new ProxyError(proxy, 'it cannot be sent a name that is so long')
   const client = new SocksClient({
     command: 'connect',
@@ -94,7 +94,7 @@ async function openSocks(proxy: ProxyAddress, { host, port }: Place, signal: Abo
     proxy: { host: proxy.host, port: proxy.port, type: 5, ...(user !== undefined && { userId: user, password }) },
   })
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
-  // Our own socket: the library keeps one that is no longer needed until its own time is over.
+  // Use our own socket: the library keeps its sockets until its own timeout.
   const socket = connect({ host: proxy.host, port: proxy.port })
   const late = (): void => reject(new ProxyError(proxy, 'no response in time', 'ETIMEDOUT'))
   const unreached = (error: Error): void => reject(unreachable(proxy, error))
@@ -103,13 +103,13 @@ async function openSocks(proxy: ProxyAddress, { host, port }: Place, signal: Abo
   client.once('established', () => {
     const early = (): void => reject(tooEarly(proxy))
     socket.once('data', early).once('error', unreached)
-    // The library passes on by then what came with the reply.
+    // The library has by then passed on any data that came with the reply.
     setImmediate(() => {
       socket.off('data', early).off('error', unreached)
       resolve(socket)
     })
   })
-  // Its messages name what the proxy said, and quote none of our credentials.
+  // The library's messages quote the proxy's reply, but none of our credentials.
   client.on('error', ({ message }) => reject(new ProxyError(proxy, reasonOf(message))))
   socket.once('error', unreached).once('connect', () => {
     socket.off('error', unreached)
@@ -125,7 +125,7 @@ async function openSocks(proxy: ProxyAddress, { host, port }: Place, signal: Abo
   }
 }
 
-/** `Socks5 proxy rejected connection - NotAllowed`: in words that do not depend on the library's. */
+/** `Socks5 proxy rejected connection - NotAllowed`: rewritten, independent of the library's wording. */
 function reasonOf(message: string): string {
   const code = /\b(E[A-Z]{4,})\b/.exec(message)?.[1]
   if (code !== undefined) return `unreachable (${code})`

@@ -12,7 +12,7 @@ export type ProxyAddress = {
 const kinds = { 'http:': 'http', 'https:': 'https', 'socks5:': 'socks5', 'socks5h:': 'socks5' } as const
 const ports = { http: 80, https: 443, socks5: 1080 } as const
 
-/** `http://user:password@proxy.example:3128`; undefined for what is no address of a proxy. */
+/** Parses `http://user:password@proxy.example:3128`; undefined for an invalid proxy address. */
 export function parseProxy(text: string): ProxyAddress | undefined {
   if (!/^(?:https?|socks5h?):\/\//i.test(text) || !URL.canParse(text)) return undefined
   const { protocol, hostname, port, username, password, pathname, search } = new URL(text)
@@ -33,7 +33,7 @@ export function parseProxy(text: string): ProxyAddress | undefined {
   }
 }
 
-/** SOCKS5 has one byte for a length. In `Basic`, the first colon ends the name of the user. */
+/** SOCKS5 has one byte for a length. In `Basic`, the first colon ends the user name. */
 function canBeSent(kind: ProxyAddress['kind'], user: string, password: string): boolean {
   return kind === 'socks5' ? [user, password].every(text => Buffer.byteLength(text) <= 255) : !user.includes(':')
 }
