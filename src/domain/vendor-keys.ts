@@ -64,7 +64,7 @@ export type KeyReport = {
   /** As a whole, or active where only models of it are not. */
   readonly state: KeyState
   /** It is active, has a weight, and its budget has room. */
-  readonly isAsked: boolean
+  readonly isAvailable: boolean
   readonly reason: KeyReason | null
   /** What the vendor said. */
   readonly code: string | null

@@ -116,7 +116,7 @@ function keySnapshots({ upstreams }: CompiledConfig, vendorKeys: Watched['engine
   })
   const asked = keyed.map(({ name }) => ({
     labels: { upstream: name },
-    value: all.filter(({ labels, report }) => labels.upstream === name && report.isAsked).length,
+    value: all.filter(({ labels, report }) => labels.upstream === name && report.isAvailable).length,
   }))
   const suspended = all.flatMap(({ report: { state, reason }, labels }) =>
     state === 'suspended' ? { labels: { ...labels, reason: reason ?? '' }, value: 1 } : [],
