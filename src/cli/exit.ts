@@ -20,8 +20,8 @@ const levels = { info: 30, error: 50 } as const
 let isForPrograms = false
 
 /** Whether messages are records, one a line and of the log's own shape, instead of text. */
-export function writeRecords(isAsked: boolean): void {
-  isForPrograms = isAsked
+export function writeRecords(isOn: boolean): void {
+  isForPrograms = isOn
 }
 
 /** Whether standard error is a terminal, which may show progress that moves. */

@@ -15,9 +15,9 @@ type Parts = {
 
 /** Counts requests that no route took, and logs those that were refused: of each code one a minute, and how many. */
 export function createUnroutedLog({ clock, log, plan, count }: Parts) {
-  const said = new OnceAMinute(clock)
+  const logged = new OnceAMinute(clock)
   function logRefusal({ code, status }: Failure, more: object): void {
-    const times = said.count(code)
+    const times = logged.count(code)
     if (times > 0) log.info({ code, status, times, ...more }, 'requests were refused before routing')
   }
   return {

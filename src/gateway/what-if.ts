@@ -30,7 +30,7 @@ const openedMs = 86_400_000
 /** Names of each kind that sums are kept of: what comes after is one sum without a name. */
 const namesMax = 5_000
 /** Requests for one size of one model are read alike; so many of them are remembered. */
-const askedMax = 1_000
+const slotsMax = 1_000
 
 /** Callbacks of its course. */
 export type WhatIfOptions = {
@@ -93,7 +93,7 @@ function uncountedBy(plan: CompiledConfig, inUse: CompiledConfig | undefined): r
 class Terms {
   readonly #plan: CompiledConfig
   /** What plugins make of the requested size, by model, operation and size; null where it would be refused. */
-  readonly #asked = new Map<string, Slots | null>()
+  readonly #slots = new Map<string, Slots | null>()
 
   constructor(plan: CompiledConfig) {
     this.#plan = plan
@@ -124,11 +124,11 @@ class Terms {
 
   #slotsOf(charge: Charge, model: Model, above: ReturnType<typeof concerned>): Slots | null {
     const place = JSON.stringify([charge.model, charge.operation, charge.size])
-    let slots = this.#asked.get(place)
+    let slots = this.#slots.get(place)
     if (slots === undefined) {
       slots = askAbove(charge, model, above, this.#plan)
-      if (this.#asked.size >= askedMax) this.#asked.clear()
-      this.#asked.set(place, slots)
+      if (this.#slots.size >= slotsMax) this.#slots.clear()
+      this.#slots.set(place, slots)
     }
     return slots
   }

@@ -92,7 +92,7 @@ export async function traceConfig(file: string, env: Environment): Promise<Trace
   return loaded.ok ? { ok: true, values: loaded.trace() } : loaded
 }
 
-/** Dangerous settings of a valid configuration. `unasked` lists rules to skip. */
+/** Dangerous settings of a valid configuration. `skipped` lists rules to skip. */
 export async function lintConfig(file: string, skipped: readonly string[], env: Environment): Promise<LintedConfig> {
   const { text, loaded } = await openConfig(file, env)
   return loaded.ok

@@ -59,7 +59,7 @@ const ignoreRules = {
   renamed: 'ignore-old-name',
 } as const
 
-/** Looks in a valid configuration for what is dangerous. `unasked` names rules that are left out. */
+/** Looks in a valid configuration for what is dangerous. `skipped` names rules that are left out. */
 export async function lintPlan(request: LintRequest, skipped: readonly string[] = []): Promise<LintReport> {
   const { file, text, env, plan } = request
   const source = new Source(file, text.replace(/^\uFEFF/, ''))

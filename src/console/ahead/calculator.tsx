@@ -19,7 +19,7 @@ const unique = <Value,>(values: readonly Value[]): readonly Value[] => [...new S
 export function Calculator({ models, currency, calculation }: CalculatorProps) {
   const rows = models.flatMap(({ images }) => images.sizes)
   const labels = unique(models.flatMap(({ images }) => images.labels))
-  const asked = calculation?.asked
+  const asked = calculation?.request
   const names = unique(models.flatMap(({ images }) => images.by ?? [])).filter(name => name !== 'tier')
   return (
     <section class="card" aria-labelledby="calculator">
