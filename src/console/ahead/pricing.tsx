@@ -34,9 +34,9 @@ export function Pricing({ of, prices }: { readonly of: PricingPage; readonly pri
 }
 
 /** The calculator's question in the address. */
-function queryOf({ fields, ...asked }: NonNullable<PricingPage['calculation']>['request']) {
+function queryOf({ fields, ...params }: NonNullable<PricingPage['calculation']>['request']) {
   const named = Object.entries(fields).map(([name, value]) => [`field.${name}`, value] as const)
-  return { ...asked, ...Object.fromEntries(named) }
+  return { ...params, ...Object.fromEntries(named) }
 }
 
 /** All prices: per image, and by use. */

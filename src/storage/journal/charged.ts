@@ -17,8 +17,8 @@ type Images = { readonly from: string; readonly where: string; readonly params: 
 
 /** The requested size in measured form, if the client named it in pixels. */
 const requestedSize = "replace(lower(trim(asked.size)), '×', 'x')"
-const isOtherSize = `line.width IS NOT NULL AND ${requestedSize} LIKE '%_x_%' AND substr(${requestedSize}, 1, 1) BETWEEN '0' AND '9'
-  AND ${requestedSize} <> line.width || 'x' || line.height`
+const isOtherSize = `line.width IS NOT NULL AND ${requestedSize} LIKE '%_x_%'
+  AND substr(${requestedSize}, 1, 1) BETWEEN '0' AND '9' AND ${requestedSize} <> line.width || 'x' || line.height`
 
 const isReported = `coalesce(substr(line.told, 1, ${itemFactsBegin.length}), '') = '${itemFactsBegin}'`
 

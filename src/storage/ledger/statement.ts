@@ -89,7 +89,8 @@ class Accounts {
   }
 
   /**
-   * `isSelected`: whether the charge is also in its account, or only in the totals, which are compared with the entries.
+   * `isSelected`: whether the charge is also in its account, or only in the totals, which are compared with the
+   * entries.
    */
   add(charge: Charge, booking: Booking | undefined, isSelected: boolean): void {
     const { from, until } = this.#span
