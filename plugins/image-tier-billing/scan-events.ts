@@ -311,6 +311,6 @@ function kindOf(name: string): 'finished' | 'preview' | 'other' {
 }
 
 /** The images of a string: usually one. */
-function readImages({ link, blocks, linkText: said }: Image): readonly Omit<FoundImage, 'index'>[] {
-  return link && !blocks.first.inline ? linkedImages(said) : blocks.measure()
+function readImages({ link, blocks, linkText }: Image): readonly Omit<FoundImage, 'index'>[] {
+  return link && !blocks.first.inline ? linkedImages(linkText) : blocks.measure()
 }

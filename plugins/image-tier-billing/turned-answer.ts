@@ -19,7 +19,7 @@ import { Unreadable, Unrecognised } from './scanned.ts'
 
 /** An event reports that there is no image. */
 export class ImageRefused extends Error {
-  override readonly name = 'SaidNo'
+  override readonly name = 'ImageRefused'
 }
 
 const faults: ReadingFaults = {
@@ -175,7 +175,7 @@ export class TurnedAnswer implements Stage {
     }
   }
 
-  /** @throws SaidNo, Unrecognised */
+  /** @throws ImageRefused, Unrecognised */
   #refuse(values: AnswerValues): never {
     const { omitted } = this.#reader
     if (omitted !== undefined) throw new Unrecognised(omitted)

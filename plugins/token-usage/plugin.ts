@@ -174,7 +174,7 @@ export const tokenUsage = definePlugin({
         const chargeId = hasImages ? useChargeId(context.id) : context.id
         const fresh = { held: false, removesUsage: false, reading: undefined }
         const traits = rule && checkDeferred(context, target, hasImages)
-        const deferred: DeferredWork | undefined = traits && { traits, course: 'asked' }
+        const deferred: DeferredWork | undefined = traits && { traits, course: 'requested' }
         const counting: Counting = { payables, dearest, facet, target, hasImages, chargeId, deferred, ...fresh }
         context.slots.put(countingSlot, counting)
         // The charge of deferred work exists before the work does: a job ends it.
@@ -295,7 +295,7 @@ function settle(
       'an upstream failed during its response',
     )
   }
-  if (counting.deferred && counting.deferred.course !== 'asked') return leaveDeferred(tools, counting)
+  if (counting.deferred && counting.deferred.course !== 'requested') return leaveDeferred(tools, counting)
   const { body } = target
   const lengths = lengthsOf(counting, implausible)
   const isPaid = facet.beside_images === 'free' && (context.slots.get(imagesMadeSlot)?.() ?? 0) > 0

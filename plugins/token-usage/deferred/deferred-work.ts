@@ -37,7 +37,7 @@ type Followed = { readonly job: Job; readonly traits: DeferredTraits; readonly c
 export type DeferredWork = {
   readonly traits: DeferredTraits
   /** `taken`: a job ends the charge. `unrecorded`: the work continues, and no job is stored. */
-  course: 'asked' | 'taken' | 'unrecorded'
+  course: 'requested' | 'taken' | 'unrecorded'
 }
 
 const followedSlot = defineSlot<Followed>('followed-work')
